@@ -18,17 +18,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientRound(NamedTuple):
-  """The results of a client's round.
-
-  Attributes:
-    weights: Trained weights.
-    loss_sum: Sum of losses over all examples that were trained on.
-    num_correct: Strong views of them that got their pseudo-label.
-    num_confident: How many they are.
-    num_labeled: Images that were labeled, once an epoch each.
-    num_skipped: Batches without a confident image.
-    labeled: All batches.
-  """
+  """The results of a client's round."""
 
   weights: list[np.ndarray]
   loss_sum: float
@@ -68,9 +58,9 @@ def train_client(
         seed, which, round_num, client_id, epoch
       )
 
-    order = tf.random.experimental.stateless_shuffle(
-      tf.range(len(images)), stateless_seed(purpose.FIX_ORDER)
-    ).numpy()
+    order = linear_reference.order(
+      len(images), seed, purpose.FIX_ORDER, round_num, client_id, epoch
+    )
     in_order = tf.constant(images[order])
     weak_views = weak(in_order, stateless_seed(purpose.WEAK_VIEW)).numpy()
     strong_views = strong(in_order, stateless_seed(purpose.STRONG_VIEW)).numpy()

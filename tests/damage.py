@@ -20,15 +20,7 @@ settings = functools.partial(
 
 @strategies.composite
 def damaged(draw: strategies.DrawFn, content: bytes) -> bytes:
-  """Draws what has become of a file.
-
-  Args:
-    draw: Hypothesis's.
-    content: What was in it.
-
-  Returns:
-    The same with a few bytes changed, and perhaps an end cut off.
-  """
+  """Draws what has become of a file."""
   found = bytearray(content)
   # What a file says of itself is often at its beginning.
   positions = strategies.integers(0, len(content) - 1) | strategies.integers(

@@ -58,26 +58,12 @@ def logits(weights, images: np.ndarray) -> np.ndarray:
 
 
 class NumpySGD:
-  """Clip by all gradients, then decay and Nesterov for some of the weights.
-
-  Attributes:
-    weights: sigma, phi, kernel and bias.
-    accumulator: The buffers, zero for what is not trained.
-    learning_rate: That of the next step.
-    num_clipped: Steps whose gradients were longer than 1.
-  """
+  """Clip by all gradients, then decay and Nesterov for some of the weights."""
 
   def __init__(
     self, weights, learning_rate: float, *, trained: set[int], masks: bool
   ):
-    """Starts from weights and buffers of zeros.
-
-    Args:
-      weights: As above.
-      learning_rate: As above.
-      trained: Which of them are.
-      masks: Whether gradients of the second half of the filters are zero.
-    """
+    """Starts from weights and buffers of zeros."""
     self.weights = [np.asarray(array, np.float64) for array in weights]
     self.accumulator = [np.zeros_like(array) for array in self.weights]
     self.learning_rate = learning_rate
@@ -90,11 +76,7 @@ class NumpySGD:
     return logits(self.weights, images)
 
   def step(self, term: tuple[float, np.ndarray, np.ndarray]) -> float:
-    """Takes a step on a mean cross-entropy, and returns it.
-
-    Args:
-      term: A factor of 1, images and classes.
-    """
+    """Takes a step on a mean cross-entropy, and returns it."""
     _, images, labels = term
     probabilities = linear_reference.softmax(self.logits(images))
     targets = np.eye(linear_reference.NUM_CLASSES)[labels]

@@ -21,17 +21,7 @@ SIGMA, PHI = 0, 1
 
 
 class ClientTurn(NamedTuple):
-  """The results of a client's turn.
-
-  Attributes:
-    phi: As trained.
-    loss: Mean over all images.
-    num_confident: Images that counted.
-    num_correct: Those of them whose strong view got the label agreed on.
-    consistency: The first batch's divergence from helpers.
-    num_outvoted: Labels that are not the client's own.
-    labeled: All batches.
-  """
+  """The results of a client's turn."""
 
   phi: np.ndarray
   loss: float

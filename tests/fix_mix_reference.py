@@ -128,9 +128,9 @@ def train_client(
   sgd = linear_reference.NumpySGD(weights, learning_rate, accumulator)
   loss_sum, num_correct, num_examples = 0.0, 0, 0
   for epoch in range(num_epochs):
-    fix = tf.random.experimental.stateless_shuffle(
-      confident, stateless_seed(purpose.FIX_ORDER, epoch)
-    ).numpy()
+    fix = linear_reference.order(
+      confident, seed, purpose.FIX_ORDER, round_num, client_id, epoch
+    )
     mix = tf.random.stateless_uniform(
       [len(confident)],
       stateless_seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),

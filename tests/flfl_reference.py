@@ -7,7 +7,6 @@ Only orders are drawn by TensorFlow, with the seeds that the project promises.
 """
 
 import numpy as np
-import tensorflow as tf
 
 from tests import linear_reference
 from tff_semifl.randomness import random_seeds
@@ -78,12 +77,14 @@ def train_client(
   )
   buffers = [np.zeros_like(w) for w in weights]
   for epoch in range(num_epochs):
-    order = tf.random.experimental.stateless_shuffle(
+    order = linear_reference.order(
       selected,
-      random_seeds.stateless_seed(
-        seed, random_seeds.Purpose.FIX_ORDER, round_num, client_id, epoch
-      ),
-    ).numpy()
+      seed,
+      random_seeds.Purpose.FIX_ORDER,
+      round_num,
+      client_id,
+      epoch,
+    )
     for start in range(0, len(order), batch_size):
       batch = order[start : start + batch_size]
       predicted = linear_reference.softmax(

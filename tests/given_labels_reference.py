@@ -12,13 +12,7 @@ from tff_semifl.training import given_labels
 
 
 class LabeledBatch(NamedTuple):
-  """Pseudo-labels that were made at the same time.
-
-  Attributes:
-    images: Which images they are of.
-    labels: What they are.
-    is_confident: Which were trained on.
-  """
+  """Pseudo-labels that were made at the same time."""
 
   images: np.ndarray
   labels: np.ndarray

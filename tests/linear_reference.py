@@ -10,6 +10,7 @@ rounds can be computed independently of TensorFlow.
 
 import collections
 import functools
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -95,6 +96,20 @@ def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=images, label=labels.astype(np.int32))
   )
+
+
+def order(values: int | np.ndarray, *keys: Any) -> np.ndarray:
+  """Returns values, or numbers from 0, in the order of a stateless seed.
+
+  Args:
+    values: The values, or how many numbers.
+    *keys: Those of `random_seeds.stateless_seed`.
+  """
+  if isinstance(values, int):
+    values = tf.range(values)
+  return tf.random.experimental.stateless_shuffle(
+    values, random_seeds.stateless_seed(*keys)
+  ).numpy()
 
 
 def drop(images: np.ndarray, rate: float, seed: tf.Tensor) -> np.ndarray:

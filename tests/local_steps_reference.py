@@ -17,17 +17,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class NodeRound(NamedTuple):
-  """The results of a node's round.
-
-  Attributes:
-    weights: Trained kernel and bias.
-    accumulator: Of its momentum.
-    loss_sum: Sum of losses of all examples that were trained on.
-    num_correct: Those of them that the model got right.
-    num_counted: How many they are.
-    num_visited: How many there were.
-    labeled: The batches of a node without labels.
-  """
+  """The results of a node's round."""
 
   weights: list[np.ndarray]
   accumulator: list[np.ndarray]
@@ -44,12 +34,14 @@ def draw_batches(num_images, *, seed, round_num, node, num_steps, batch_size):
   pass_num = 0
   size = min(batch_size, num_images)
   while len(batches) < num_steps:
-    order = tf.random.experimental.stateless_shuffle(
-      tf.range(num_images),
-      random_seeds.stateless_seed(
-        seed, random_seeds.Purpose.FIX_ORDER, round_num, node, pass_num
-      ),
-    ).numpy()
+    order = linear_reference.order(
+      num_images,
+      seed,
+      random_seeds.Purpose.FIX_ORDER,
+      round_num,
+      node,
+      pass_num,
+    )
     for start in range(0, num_images - size + 1, size):
       batches.append(order[start : start + size])
     pass_num += 1

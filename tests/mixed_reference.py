@@ -12,14 +12,7 @@ from tff_semifl.randomness import random_seeds
 
 
 def mix(step, images, labels, concentration):
-  """Mixes each image with one of a new order, in float64.
-
-  Args:
-    step: A `pooled_reference.Step`.
-    images: [batch, 4].
-    labels: [batch, classes].
-    concentration: Both parameters of the Beta distribution.
-  """
+  """Mixes each image with one of a new order, in float64."""
   seed = step.seed('MIXUP_COEFFICIENT')
   number = len(images)
   order = tf.random.experimental.stateless_shuffle(
@@ -39,10 +32,6 @@ def predict(step, images):
 
   Part i of the labeled images is passed with block i, in the place of its part
   i, which is passed with the rest of the labeled ones.
-
-  Args:
-    step: A `pooled_reference.Step`.
-    images: [batch, 4], the labeled ones first.
   """
   size = pooled_reference.BATCH_SIZE
   num_blocks = len(images) // size

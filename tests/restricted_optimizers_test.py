@@ -41,9 +41,7 @@ class RestrictTest(tf.test.TestCase):
     # Norm 5, so 2 / 5; then 0.1 of decay, and Nesterov's first step is 1.9 of
     # both.
     self.assertAllClose(
-      found,
-      [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]],
-      atol=1e-6,
+      found, [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]], atol=1e-6
     )
 
   def test_twice_restricted_clips_by_all(self):
@@ -61,22 +59,6 @@ class RestrictTest(tf.test.TestCase):
       [1.0],
     )
     self.assertAllClose(found, [7.0, 10 - 4 / 13, 2.0], atol=1e-6)
-
-  def test_all_is_what_the_optimizer_does_itself(self):
-    generator = np.random.default_rng(5)
-    weights = optimizer_steps.random_tensors(generator, 1)
-    all_gradients = [
-      optimizer_steps.random_tensors(generator, 2) for _ in range(3)
-    ]
-    optimizer = optimizers.build_nesterov_sgd()
-    expected, found = (
-      optimizer_steps.run(each, weights, all_gradients, [0.1, 0.2, 0.3])
-      for each in (optimizer, optimizers.restrict(optimizer, [True] * 3))
-    )
-    for a, b in zip(
-      tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
-    ):
-      self.assertAllEqual(a, b)
 
   def test_restricts_any_optimizer(self):
     optimizer = tff.learning.optimizers.build_sgdm(0.5)

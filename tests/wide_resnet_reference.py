@@ -77,11 +77,6 @@ class WideResNetSGD:
   """Clip to norm 1, decay, Nesterov; one instance is one optimizer state.
 
   It can be used in the place of `linear_reference.NumpySGD`.
-
-  Attributes:
-    weights: float64, in the order of the classifier's trainable weights.
-    accumulator: The momentum, likewise.
-    learning_rate: Of the steps to come.
   """
 
   def __init__(
@@ -101,12 +96,7 @@ class WideResNetSGD:
     return self._forward(self.weights, images).numpy()
 
   def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
-    """Takes a step on a sum of losses, and returns that sum.
-
-    Args:
-      *terms: Factor, images and classes of each mean cross-entropy, each with
-        a pass through the network of its own.
-    """
+    """Takes a step on a sum of losses, and returns that sum."""
     weights = [tf.constant(array) for array in self.weights]
     with tf.GradientTape() as tape:
       tape.watch(weights)

@@ -98,10 +98,9 @@ class MeanTest(simulation_test_case.SimulationTestCase):
 
 
 class RobustMeanTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters(0.5, 0.8)
-  def test_rounds_equal_numpy(self, quantile):
+  def test_rounds_equal_numpy(self):
     """Zeroes far longer updates and clips those beyond the quantile."""
-    process = _create(aggregators.build_robust_mean(clipping_quantile=quantile))
+    process = _create(aggregators.build_robust_mean(clipping_quantile=0.8))
     state = process.initialize()
     # The estimates of the largest element and of the length that they start
     # with.
@@ -144,7 +143,7 @@ class RobustMeanTest(simulation_test_case.SimulationTestCase):
       share = np.mean([each <= zeroing for each in largest])
       zeroing *= np.exp(-np.log(10.0) * (share - 0.98))
       share = np.mean([length <= clipping for length in lengths])
-      clipping *= np.exp(-0.2 * (share - quantile))
+      clipping *= np.exp(-0.2 * (share - 0.8))
     # It was zeroed until the estimate had seen such lengths.
     self.assertEqual(num_zeroed[0], 1)
     self.assertEqual(num_zeroed[-1], 0)
@@ -296,7 +295,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
 
 
 class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters(1, 3, 8, 16)
+  @parameterized.parameters(1, 8)
   def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
     process = _create(aggregators.build_quantized_mean(bits=bits))
     updates = _draw_updates(3, seed=2)

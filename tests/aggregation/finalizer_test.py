@@ -13,10 +13,7 @@ from tff_semifl.aggregation import finalizer
 
 _WEIGHTS_TYPE = tff.types.to_type(
   tff.learning.models.ModelWeights(
-    (
-      tff.TensorType(np.float32, [2, 3]),
-      tff.TensorType(np.float32, [3]),
-    ),
+    (tff.TensorType(np.float32, [2, 3]), tff.TensorType(np.float32, [3])),
     (tff.TensorType(np.float32, [3]),),
   )
 )
@@ -24,7 +21,6 @@ _WEIGHTS_TYPE = tff.types.to_type(
 
 class FinalizerTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('mean', tff.learning.optimizers.build_sgdm(1.0)),
     ('momentum', tff.learning.optimizers.build_sgdm(1.0, momentum=0.5)),
     ('adam', tff.learning.optimizers.build_adam(0.1)),
   )

@@ -14,12 +14,9 @@ import tensorflow as tf
 from tests.augment import pillow
 from tff_semifl.augment import color_operations
 
-_SIZES = ((32, 32), (9, 40), (64, 48), (2, 3))
+_SIZES = ((32, 32), (9, 40), (2, 3))
 _ENHANCEMENTS = {
-  'brightness': (
-    color_operations.enhance_brightness,
-    ImageEnhance.Brightness,
-  ),
+  'brightness': (color_operations.enhance_brightness, ImageEnhance.Brightness),
   'color': (color_operations.enhance_color, ImageEnhance.Color),
   'contrast': (color_operations.enhance_contrast, ImageEnhance.Contrast),
   'sharpness': (color_operations.enhance_sharpness, ImageEnhance.Sharpness),
@@ -130,19 +127,6 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
         operation(images, strength),
         operation(images, tf.fill([len(images)], strength)),
       )
-
-  def test_strengths_that_change_nothing(self):
-    images = tf.cast(pillow.create_images(), tf.float32)
-    for ours, _ in _ENHANCEMENTS.values():
-      self.assertAllEqual(ours(images, 1.0), images)
-    self.assertAllEqual(color_operations.solarize(images, 256), images)
-    self.assertAllEqual(color_operations.posterize(images, 8), images)
-
-  def test_small_images_are_not_equalized(self):
-    images = tf.cast(pillow.create_images(15, 15), tf.float32)
-    self.assertAllEqual(color_operations.equalize(images), images)
-    images = tf.cast(pillow.create_images(16, 17), tf.float32)
-    self.assertNotAllEqual(color_operations.equalize(images), images)
 
 
 if __name__ == '__main__':

@@ -18,16 +18,7 @@ def run_everywhere(
   images: np.ndarray,
   seed: tf.Tensor,
 ) -> dict[str, np.ndarray]:
-  """Runs an augmentation eagerly, in a graph and in `tf.data`.
-
-  Args:
-    augment: A function of images and a stateless seed.
-    images: An array [batch, height, width, channels].
-    seed: int32 [2].
-
-  Returns:
-    The views by the name of the place.
-  """
+  """Runs an augmentation eagerly, in a graph and in `tf.data`."""
   spec = tf.TensorSpec([None, *images.shape[1:]], images.dtype)
   in_graph = tf.function(
     augment, input_signature=[spec, tf.TensorSpec([2], tf.int32)]
@@ -50,17 +41,7 @@ def run_statically(
   *,
   jit_compile: bool = False,
 ) -> np.ndarray:
-  """Runs an augmentation in static shapes, as the compiled form does.
-
-  Args:
-    augment: A function of images and a stateless seed.
-    images: An array [batch, height, width, channels].
-    seed: int32 [2].
-    jit_compile: Whether XLA compiles it.
-
-  Returns:
-    The views.
-  """
+  """Runs an augmentation in static shapes, as the compiled form does."""
 
   @tf.function(jit_compile=jit_compile or None)
   def run(images, seed):

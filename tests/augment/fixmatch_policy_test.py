@@ -27,7 +27,7 @@ class BuildFixMatchRandAugmentTest(
   )
 
   def test_covers_a_box_around_any_pixel(self):
-    num_images, size = 10000, 32
+    num_images, size = 4000, 32
     # Black stays black, but for what an operation brings in from outside, or
     # inverts. The views that show a single box tell where boxes are.
     images = np.zeros([num_images, size, size, 1], np.uint8)
@@ -59,7 +59,7 @@ class BuildFixMatchRandAugmentTest(
         np.sum((counts - mean) ** 2 / mean), 31 + 5 * np.sqrt(2 * 31)
       )
 
-  @parameterized.parameters((96, 16), (32, 16), (28, 14), (8, 4))
+  @parameterized.parameters((96, 16), (28, 14))
   def test_box_is_at_most_half_of_the_image(self, size, expected):
     images = np.full([200, size, size, 1], 0, np.uint8)
     covered = self.augment(images).numpy()[..., 0] == _GRAY

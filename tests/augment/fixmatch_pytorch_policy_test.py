@@ -45,7 +45,7 @@ class BuildFixMatchPyTorchRandAugmentTest(
       ImageDraw.Draw(image).rectangle([*first, *last], _GRAY)
       self.assertAllEqual(view[..., 0], np.asarray(image))
 
-  @parameterized.parameters((96, 16), (32, 16), (28, 14))
+  @parameterized.parameters((96, 16), (28, 14))
   def test_every_view_has_one(self, size, num_pixels):
     images = np.zeros([300, size, size, 1], np.uint8)
     covered = self.augment(images).numpy()[..., 0] == _GRAY

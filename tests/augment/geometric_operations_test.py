@@ -13,7 +13,7 @@ import tensorflow as tf
 from tests.augment import pillow
 from tff_semifl.augment import geometric_operations
 
-_SIZES = ((32, 32), (9, 40), (33, 21))
+_SIZES = ((32, 32), (9, 40))
 # Where the amount stands in Pillow's six numbers.
 _MAPS = {
   'shear_x': (geometric_operations.shear_x, 1),
@@ -88,40 +88,6 @@ class AffineTest(parameterized.TestCase, tf.test.TestCase):
       atol=1,
     )
 
-  def test_positive_angles_turn_counter_clockwise(self):
-    image = np.zeros([1, 21, 21, 3], np.uint8)
-    image[0, 10, 20] = 255  # To the right of the middle.
-    maps = geometric_operations.rotate(tf.constant([90]), image)
-    view = geometric_operations.fetch_nearest(_to_float(image), maps, fill=0)
-    self.assertAllEqual(np.argwhere(view[0, :, :, 0] == 255), [[0, 10]])
-
-  @parameterized.parameters(
-    geometric_operations.fetch_nearest, geometric_operations.fetch_bilinear
-  )
-  def test_amount_0_is_the_identity(self, fetch):
-    images = pillow.create_images()
-    zeros = tf.zeros([len(images)])
-    for maps in (
-      geometric_operations.rotate(zeros, images),
-      *(to_maps(zeros) for to_maps, _ in _MAPS.values()),
-    ):
-      self.assertAllEqual(fetch(_to_float(images), maps, fill=9), images)
-
-  @parameterized.parameters(
-    geometric_operations.fetch_nearest, geometric_operations.fetch_bilinear
-  )
-  def test_same_in_a_graph_of_unknown_sizes(self, fetch):
-    images = _to_float(pillow.create_images())
-
-    def rotate(images):
-      degrees = tf.range(tf.shape(images)[0])
-      return fetch(images, geometric_operations.rotate(degrees, images), fill=3)
-
-    in_graph = tf.function(
-      rotate, input_signature=[tf.TensorSpec([None, None, None, None])]
-    )
-    self.assertAllEqual(in_graph(images), rotate(images))
-
 
 class CutOutTest(tf.test.TestCase):
   def test_covers_the_box_that_pillow_does(self):
@@ -140,16 +106,8 @@ class CutOutTest(tf.test.TestCase):
     self.assertEqual(views.dtype, tf.uint8)
     self.assertAllEqual(views, expected)
     self.assertAllEqual(
-      geometric_operations.cut_out(_to_float(images), boxes, fill=127),
-      expected,
+      geometric_operations.cut_out(_to_float(images), boxes, fill=127), expected
     )
-
-  def test_last_row_and_column_are_covered(self):
-    images = np.zeros([1, 5, 6, 1], np.float32)
-    view = geometric_operations.cut_out(
-      tf.constant(images), tf.constant([[1, 2, 3, 2]]), fill=1
-    )
-    self.assertAllEqual(np.argwhere(view[0, :, :, 0]), [[2, 1], [2, 2], [2, 3]])
 
 
 if __name__ == '__main__':

@@ -17,10 +17,8 @@ import numpy as np
 import pytest
 from scipy import stats
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests.augment import everywhere
-from tff_semifl import runtime
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import rand_augment
 
@@ -164,70 +162,8 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     ):
       self.assertLess(abs(np.corrcoef(first, second)[0, 1]), 5 / np.sqrt(3000))
 
-  def test_shifts_go_along_the_axes_they_are_named_by(self):
-    operations = {each.name: each for each in _create_operations()}
-    images = _random_images(4).astype(np.float32)
-    along_x = operations['RandomTranslationX'].apply(
-      tf.constant(images), tf.fill([4, 1], 3 / _IMAGE_SIZE[1])
-    )
-    along_y = operations['RandomTranslationY'].apply(
-      tf.constant(images), tf.fill([4, 1], 2 / _IMAGE_SIZE[0])
-    )
-    self.assertAllClose(along_x[:, :, 3:], images[:, :, :-3], atol=1e-2)
-    self.assertAllClose(along_y[:, 2:], images[:, :-2], atol=1e-2)
-
-  def test_shears_keep_the_line_they_turn_about(self):
-    operations = {each.name: each for each in _create_operations()}
-    images = _random_images(4).astype(np.float32)
-    amount = tf.fill([4, 1], 1.0)
-    along_x = operations['RandomShearX'].apply(tf.constant(images), amount)
-    along_y = operations['RandomShearY'].apply(tf.constant(images), amount)
-    # Along x, row i moves by i pixels; along y, column j does.
-    self.assertAllClose(along_x[:, 0], images[:, 0])
-    self.assertAllClose(along_x[:, 2, :-2], images[:, 2, 2:])
-    self.assertAllClose(along_y[:, :, 0], images[:, :, 0])
-    self.assertAllClose(along_y[:, :-2, 2], images[:, 2:, 2])
-
 
 class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
-  @pytest.mark.slow
-  def test_changes_images_as_much_as_the_layer_does(self):
-    num_images = 300
-    # Smooth images, as photographs are; noise looks the same when shifted.
-    ramp = np.linspace(40, 200, 16, dtype=np.float32)
-    image = np.stack(
-      [
-        ramp[:, None] + 0 * ramp,
-        ramp + 0 * ramp[:, None],
-        ramp + ramp[:, None] - 100,
-      ],
-      axis=-1,
-    )
-    images = np.repeat(
-      np.clip(image, 0, 255).astype(np.uint8)[None], num_images, axis=0
-    )
-
-    def distances(views):
-      difference = np.asarray(views, np.float32) - images
-      return np.abs(difference).mean(axis=(1, 2, 3))
-
-    tf.random.set_seed(0)
-    layer = keras_cv.layers.RandAugment((0, 255), seed=1)
-    theirs = distances(tf.function(layer)(tf.constant(images)))
-    ours = distances(
-      keras_cv_policy.build_keras_cv_rand_augment()(tf.constant(images), _SEED)
-    )
-    # Ours are in whole gray levels.
-    distance = stats.ks_2samp(np.round(ours), np.round(theirs)).statistic
-    self.assertLess(distance, 1.95 * np.sqrt(2 / num_images))
-
-  def test_application_probability_0_is_the_identity(self):
-    images = _random_images(20)
-    augment = keras_cv_policy.build_keras_cv_rand_augment(
-      application_probability=0.0
-    )
-    self.assertAllEqual(augment(tf.constant(images), _SEED), images)
-
   def test_arguments_reach_the_drawing(self):
     images = tf.constant(_random_images(20))
     augment = keras_cv_policy.build_keras_cv_rand_augment(
@@ -246,35 +182,6 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(augment(images, _SEED), expected)
 
   @pytest.mark.slow
-  def test_same_seed_same_views(self):
-    images = tf.constant(_random_images(20))
-    augment = keras_cv_policy.build_keras_cv_rand_augment()
-    first, again, other = (
-      augment(images, tf.constant(seed)) for seed in ([1, 2], [1, 2], [2, 2])
-    )
-    self.assertEqual(first.dtype, tf.uint8)
-    self.assertEqual(first.shape, images.shape)
-    self.assertAllEqual(first, again)
-    self.assertNotAllEqual(first, other)
-
-  def test_same_image_different_views(self):
-    images = np.repeat(_random_images(1), 50, axis=0)
-    augment = keras_cv_policy.build_keras_cv_rand_augment()
-    views = augment(tf.constant(images), _SEED).numpy().reshape(50, -1)
-    # Nobody applies the same three of ten, with the same strengths; only the
-    # few without any, or with two that have no strength, can agree.
-    self.assertGreater(len(np.unique(views, axis=0)), 40)
-
-  def test_gray_images_are_treated_as_color_images_that_are_gray(self):
-    gray = _random_images(40, num_channels=1)
-    augment = keras_cv_policy.build_keras_cv_rand_augment()
-    views = augment(tf.constant(gray), _SEED)
-    expected = augment(tf.constant(np.tile(gray, [1, 1, 1, 3])), _SEED)
-    self.assertEqual(views.shape, gray.shape)
-    self.assertAllEqual(views, expected[..., :1])
-    self.assertNotAllEqual(views, gray)
-
-  @pytest.mark.slow
   def test_same_everywhere(self):
     images = _random_images(24)
     augment = keras_cv_policy.build_keras_cv_rand_augment()
@@ -287,41 +194,10 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
       )
       self.assertLessEqual(np.mean(difference > 0), 0.01, place)
 
-  @pytest.mark.slow
-  def test_runs_inside_a_computation(self):
-    """Unlike the layer itself, which cannot be traced there."""
-    images = _random_images(12)
-    augment = keras_cv_policy.build_keras_cv_rand_augment()
-
-    @tff.tensorflow.computation(
-      tff.TensorType(np.uint8, [None, *images.shape[1:]])
-    )
-    def computation(images):
-      return augment(images, _SEED.numpy())
-
-    with runtime.simulation_context('in_process'):
-      views = computation(images)
-    expected = augment(tf.constant(images), _SEED)
-    self.assertAllClose(views, expected, atol=1)
-
-  @parameterized.parameters(1, 3)
-  def test_no_images(self, num_channels):
-    augment = keras_cv_policy.build_keras_cv_rand_augment()
-    views = augment(tf.constant(_random_images(0, num_channels)), _SEED)
-    self.assertEqual(views.shape, [0, *_IMAGE_SIZE, num_channels])
-
-  def test_number_of_channels(self):
-    augment = keras_cv_policy.build_keras_cv_rand_augment()
-    with self.assertRaisesRegex(ValueError, '1 or 3 channels'):
-      augment(tf.constant(_random_images(1, num_channels=2)), _SEED)
-
-  @parameterized.product(
-    name=[
-      'magnitude',
-      'magnitude_standard_deviation',
-      'application_probability',
-    ],
-    value=[-0.1, 1.1],
+  @parameterized.parameters(
+    ('magnitude', 1.1),
+    ('magnitude_standard_deviation', -0.1),
+    ('application_probability', 1.1),
   )
   def test_numbers_out_of_range(self, name, value):
     with self.assertRaisesRegex(ValueError, f'`{name}` must .* found {value}'):

@@ -15,7 +15,7 @@ from tff_semifl.randomness import random_seeds
 _NUM_DRAWS = 4000
 # Of a small concentration, nearly all coefficients are 0 or 1 in float32:
 # of Beta(.001, .001), 45 in 100 are below 1e-38.
-_CONCENTRATIONS = (1e-3, 0.01, 0.03, 0.1, 0.75, 10)
+_CONCENTRATIONS = (1e-3, 0.03, 0.75, 10)
 # What float32 can tell from 0, from 1 and from 1/2.
 _BOUNDS = np.array(
   [1e-30, 1e-10, 1e-5, 0.01, 0.2, 0.4, 0.499, 0.501, 0.6, 0.8, 0.99, 1 - 1e-5]
@@ -52,30 +52,6 @@ def _check_shares(draws, distribution, *, bounds):
 
 
 class SampleCoefficientTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(0.5, 0.75, 1.0, 4.0)
-  def test_is_drawn_from_the_beta_distribution(self, a):
-    """It is not folded to max(x, 1 - x) (A.8)."""
-    draws = _draw_coefficients(a).astype(np.float64)
-
-    self.assertBetween(draws.min(), 0, 1)
-    self.assertBetween(draws.max(), 0, 1)
-    # Beta(a, a) has mean 1/2, variance v = 1 / (4 (2a + 1)) and fourth central
-    # moment v^2 (3 - 6 / (2a + 3)). Allow 5 standard deviations of a mean.
-    variance = 1 / (4 * (2 * a + 1))
-    fourth_moment = variance**2 * (3 - 6 / (2 * a + 3))
-    self.assertAllClose(
-      draws.mean(), 0.5, rtol=0, atol=5 * np.sqrt(variance / _NUM_DRAWS)
-    )
-    self.assertAllClose(
-      np.mean((draws - 0.5) ** 2),
-      variance,
-      rtol=0,
-      atol=5 * np.sqrt((fourth_moment - variance**2) / _NUM_DRAWS),
-    )
-    # Kolmogorov and Smirnov: above 1.95 / sqrt(n) once in a thousand cases.
-    distance = stats.kstest(draws, stats.beta(a, a).cdf).statistic
-    self.assertLess(distance, 1.95 / np.sqrt(_NUM_DRAWS))
-
   @parameterized.parameters(*_CONCENTRATIONS)
   def test_share_below_each_bound_is_that_of_the_distribution(self, a):
     _check_shares(_draw_coefficients(a), stats.beta(a, a).cdf, bounds=_BOUNDS)
@@ -99,7 +75,7 @@ class MixTest(parameterized.TestCase, tf.test.TestCase):
       0, 255, size=(2, 3, 4, 5, 2)
     ).astype(np.float32)
 
-  @parameterized.parameters(0.25, 0.6)
+  @parameterized.parameters(0.0, 0.25, 1.0)
   def test_equals_numpy(self, coefficient):
     mixed = mixup.mix(
       tf.constant(self._first),
@@ -112,26 +88,8 @@ class MixTest(parameterized.TestCase, tf.test.TestCase):
       rtol=1e-5,
     )
 
-  def test_coefficient_1_is_the_first(self):
-    mixed = mixup.mix(self._first, self._second, tf.constant(1.0))
-    self.assertAllEqual(mixed, self._first)
-
-  def test_coefficient_0_is_the_second(self):
-    mixed = mixup.mix(self._first, self._second, tf.constant(0.0))
-    self.assertAllEqual(mixed, self._second)
-
 
 class MixWithEachOtherTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(0.5, 0.75)
-  def test_coefficients_are_folded_draws_of_the_beta_distribution(self, a):
-    draws = mixup.sample_dominant_coefficients(
-      tf.constant([3, 4]), _NUM_DRAWS, concentration=a
-    ).numpy()
-    self.assertBetween(draws.min(), 0.5, 1)
-    # Above 1/2 both halves of the symmetric distribution add up.
-    distance = stats.kstest(draws, lambda x: 2 * stats.beta(a, a).cdf(x) - 1)
-    self.assertLess(distance.statistic, 1.95 / np.sqrt(_NUM_DRAWS))
-
   @parameterized.parameters(*_CONCENTRATIONS)
   def test_share_below_each_bound_is_that_of_the_folded_distribution(self, a):
     draws = mixup.sample_dominant_coefficients(

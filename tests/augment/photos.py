@@ -11,15 +11,7 @@ _NUM_PIXELS = 300
 
 
 def load_photos(num_images: int, size: int) -> np.ndarray:
-  """Returns parts of two photos, one of a palace and one of a flower.
-
-  Args:
-    num_images: How many parts.
-    size: Height and width of each, in pixels of the image, up to 300.
-
-  Returns:
-    uint8 [num_images, size, size, 3], the same at each call.
-  """
+  """Returns parts of two photos, one of a palace and one of a flower."""
   photos = datasets.load_sample_images().images
   stride = _NUM_PIXELS // size
   generator = np.random.default_rng(0)

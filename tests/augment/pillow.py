@@ -18,8 +18,8 @@ def create_images(height: int = 32, width: int = 32) -> np.ndarray:
   photographs = [
     photograph[row : row + height, column : column + width]
     for photograph in datasets.load_sample_images().images
-    for row in range(0, 400, 100)
-    for column in range(0, 600, 150)
+    for row in range(0, 400, 200)
+    for column in range(0, 600, 300)
   ]
   noise = list(generator.integers(256, size=(4, *shape), dtype=np.uint8))
   faint = list(generator.integers(100, 140, size=(4, *shape), dtype=np.uint8))
@@ -55,14 +55,7 @@ def create_images(height: int = 32, width: int = 32) -> np.ndarray:
 def apply(
   operation: Callable[..., Image.Image], images: np.ndarray, *rows: np.ndarray
 ) -> np.ndarray:
-  """Applies an operation of Pillow's to each image.
-
-  Args:
-    operation: (a Pillow image, the image's number of each of `rows`) -> a
-      Pillow image.
-    images: uint8 [batch, height, width, 3].
-    *rows: Parameters, [batch] each.
-  """
+  """Applies an operation of Pillow's to each image."""
   return np.stack(
     [
       np.asarray(operation(Image.fromarray(image), *row))

@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from tests.augment import pillow
 from tests.augment import policy_test_case
-from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
 
 _BILINEAR = Image.Resampling.BILINEAR
@@ -68,7 +67,6 @@ _WITH_PARAMETERS = {
   'TranslateXConst': _affine(2, 100),
   'TranslateYConst': _affine(5, 100),
 }
-_SIGNED = tuple(name for name in _WITH_PARAMETERS if name != 'CutoutConst')
 
 
 def _create_noise():
@@ -115,7 +113,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
       views, pillow.apply(_WITH_PARAMETERS[name], images, parameters.numpy())
     )
 
-  @parameterized.parameters(*_SIGNED)
+  @parameterized.parameters('Rotate', 'ShearX')
   def test_both_directions_are_equally_likely(self, name):
     num_draws = 2000
     signs = _operations()[name].draw(num_draws, policy_test_case.SEED).numpy()
@@ -172,28 +170,6 @@ class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
   def test_fixed_odds_are_those_of_drawn_ones(self):
     """The mean over q, uniform on 0.2..0.8, of an odds of q."""
     self.assertEqual(semifl_policy.APPLICATION_PROBABILITY, (0.2 + 0.8) / 2)
-
-  def test_as_many_views_pass_through_a_translation_as_was_computed(self):
-    num_images = 5000
-    # Translations leave a mark, other operations nothing.
-    marked = [
-      rand_augment.create_fixed_operation(
-        operation.name,
-        tf.ones_like if 'Translate' in operation.name else tf.identity,
-      )
-      for operation in semifl_policy.create_operations()
-    ]
-    views = rand_augment.apply_random_operations(
-      tf.zeros([num_images, 1, 1, 3], tf.uint8),
-      policy_test_case.SEED,
-      operations=marked,
-      num_operations=semifl_policy.NUM_OPERATIONS,
-      application_probability=semifl_policy.APPLICATION_PROBABILITY,
-    )
-    # Two steps, two translations of 15 operations, applied half of the time.
-    expected = 1 - (1 - 2 / 15 * 1 / 2) ** 2
-    self.assertAllClose(expected, 0.129, atol=5e-4)
-    self.assert_share(views.numpy(), expected)
 
   def test_as_many_views_are_black_or_white_as_follows(self):
     num_images = 4000

@@ -44,23 +44,6 @@ class MeasurementTest(absltest.TestCase):
     self.assertEqual(calls, ['a', 'b', 'a', 'b', 'a', 'b'])
     self.assertEqual(seconds, {'a': [1, 2], 'b': [3, 4]})
 
-  def test_table(self):
-    measured = measurement.Measurement(
-      name='x',
-      description='X',
-      unit='s',
-      values={'a': [3, 12345.6, 1], 'b': [4, 6.25]},
-    )
-    self.assertEqual(
-      measured.table().splitlines(),
-      [
-        '| | median (s) | least | most |',
-        '| --- | --- | --- | --- |',
-        '| a | 3 | 1 | 12,346 |',
-        '| b | 5.12 | 4 | 6.25 |',
-      ],
-    )
-
   def test_ratios_are_of_repetitions(self):
     measured = measurement.Measurement(
       name='x',
@@ -101,25 +84,6 @@ class AugmentationTest(absltest.TestCase):
     # Each epoch of a repetition has views of its own.
     self.assertLen({images.tobytes() for images, _ in seen}, 3)
     self.assertLen({seed.tobytes() for _, seed in seen}, 3)
-
-  def test_all_policies(self):
-    with mock.patch.object(
-      measurement,
-      'time_in_turns',
-      side_effect=lambda runs, _: dict.fromkeys(runs, [1.0, 1.0]),
-    ):
-      measured = augmentation.measure(2, num_images=6, num_epochs=3)
-    self.assertEqual(
-      list(measured.values),
-      [
-        'fedmatch',
-        'fixmatch',
-        'fixmatch_pytorch',
-        'keras_cv',
-        'keras_cv_gentle',
-        'semifl',
-      ],
-    )
 
   def test_rate_is_views_by_seconds(self):
     with mock.patch.object(

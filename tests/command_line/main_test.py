@@ -93,14 +93,6 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(completed.stderr.strip(), 'interrupted')
 
   @parameterized.parameters(
-    # Interrupts are left alone.
-    (
-      'import signal, launch;'
-      ' print(signal.getsignal(signal.SIGINT).__name__)',
-      'default_int_handler',
-    ),
-    # So is the search for cycles.
-    ('import gc, launch; print(gc.isenabled())', 'True'),
     # A program does without until it has read its flags, and where it says so.
     (
       'import gc; from tff_semifl.command_line import interrupts;'

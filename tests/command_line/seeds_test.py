@@ -26,12 +26,9 @@ class SeedsTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('none', '--seeds=', 'name at least one'),
     ('twice', '--seeds=1,2,1', 'each seed is trained .* once'),
-    ('the_same_twice', '--seeds=1,01', 'each seed'),
     ('a_word', '--seeds=0,one', '.* whole numbers from 0 to'),
-    ('a_fraction', '--seeds=0.5', '.* whole numbers'),
     ('below_0', '--seeds=-1', '.* whole numbers'),
     ('too_high', '--seeds=2147483648', '.*2147483647'),
-    ('empty', '--seeds=0,', '.* whole numbers'),
   )
   def test_bad_seeds(self, argument, message):
     with self.assertRaisesRegex(

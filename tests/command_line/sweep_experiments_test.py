@@ -95,10 +95,6 @@ class ExperimentsTest(absltest.TestCase):
     )
     self.assertIn('--classes_per_client=1', one.command)
 
-  def test_flags_for_all_count_for_more_than_the_flagfile(self):
-    (one,) = self._create('--total_rounds=3\n', [0], ['--total_rounds=4'])
-    self.assertEqual(one.total_rounds, 4)
-
   def test_early_stopping_is_refused(self):
     with self.assertRaisesRegex(program.FlagError, '^flag --stop_after=3: '):
       self._create('--keep_best=test/auc\n', [0], ['--stop_after=3'])

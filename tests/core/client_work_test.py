@@ -29,13 +29,7 @@ _NUM_WEIGHTS = 15
 
 
 class _Turn(NamedTuple):
-  """The turn that a client claims to have taken.
-
-  Attributes:
-    length: Of its update, which is the same in all elements.
-    loss: Sum of its losses.
-    weight: Of its update.
-  """
+  """The turn that a client claims to have taken."""
 
   length: float = 1.0
   loss: float = 6.0

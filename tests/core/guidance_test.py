@@ -73,13 +73,6 @@ def _build(compose=alternating.compose_alternating_process):
 
 
 class GuidanceTest(simulation_test_case.SimulationTestCase):
-  def test_types_say_what_clients_are_told(self):
-    process = _build()
-    self.assertEqual(
-      str(process.initialize.type_signature.result.member.guidance),
-      '<threshold=float32,teacher=<float32[4,3],float32[3]>>',
-    )
-
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
     process = _build()

@@ -3,6 +3,7 @@
 
 """A federation small enough to be trained a second time, in NumPy."""
 
+import collections
 from collections.abc import Mapping
 import types
 from typing import Any
@@ -60,6 +61,11 @@ def learning_rate(round_num: int) -> float:
   )
 
 
+def true_labels(client_id: int) -> np.ndarray:
+  """Returns labels of two classes of three, other ones for each client."""
+  return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
+
+
 class LinearProblem:
   """Five labeled images and three clients with four to six each.
 
@@ -94,14 +100,43 @@ class LinearProblem:
     """Takes the server's turn: two epochs in batches of 2, 2 and 1."""
     sgd.learning_rate = learning_rate(round_num)
     for epoch in range(2):
-      seed = random_seeds.stateless_seed(
-        SEED, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
+      order = linear_reference.order(
+        5, SEED, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
       )
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(5), seed
-      ).numpy()
       for batch in (order[:2], order[2:4], order[4:]):
         sgd.step((1.0, self.images[batch], self.labels[batch]))
+
+  def labeled_client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
+    """Returns a cohort's data with `true_labels`."""
+    return [
+      tf.data.Dataset.from_tensors(
+        collections.OrderedDict(
+          client_id=np.int32(client_id),
+          image=self.clients[client_id][1],
+          label=true_labels(client_id).astype(np.int32),
+        )
+      )
+      for client_id in client_ids
+    ]
+
+  def train_on_labels(
+    self, weights, images, labels, client_id: int, round_num: int
+  ) -> list[np.ndarray]:
+    """Takes two epochs in batches of three, in the client's own order."""
+    sgd = linear_reference.NumpySGD(weights, learning_rate(round_num))
+    for epoch in range(2):
+      order = linear_reference.order(
+        len(images),
+        SEED,
+        random_seeds.Purpose.FIX_ORDER,
+        round_num,
+        client_id,
+        epoch,
+      )
+      for start in range(0, len(images), 3):
+        batch = order[start : start + 3]
+        sgd.step((1.0, images[batch], labels[batch]))
+    return sgd.weights
 
   def train_client(
     self, reference, weights, client_id: int, round_num: int, **arguments

@@ -157,30 +157,6 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     )
     self.assertEqual(found.next.type_signature, expected.next.type_signature)
 
-  @pytest.mark.slow
-  def test_without_weight_of_the_server_it_is_federated_averaging(self):
-    """And so is alternate training in which the server does not train."""
-    problem = linear_problem.LinearProblem()
-    results = []
-    for process in (
-      _build_without_server_share(
-        small_systems.create(
-          'fedavg_fixmatch',
-          linear_problem.SETTINGS | {'confidence_threshold': _THRESHOLD},
-        )
-      ),
-      _build('batch_label_semifl', server_epochs=0),
-    ):
-      # Round 0 would be of the server alone.
-      state = process.initialize()._replace(round_num=1)
-      for cohort in ([0, 1], [2, 1]):
-        state = process.next(
-          state, problem.server_data, problem.client_data(cohort)
-        ).state
-      results.append(state.global_model_weights.trainable)
-    for first, second in zip(*results, strict=True):
-      np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-6)
-
   def test_without_clients_momentum_decays_and_is_applied(self):
     """As D.3 has it; in alternate training it waits (A.11)."""
     problem = linear_problem.LinearProblem()
@@ -236,8 +212,7 @@ class UnweightedTest(simulation_test_case.SimulationTestCase):
     """All clients count, one without an update with zero."""
     problem = linear_problem.LinearProblem()
     system = small_systems.create(
-      'parallel_semifl',
-      linear_problem.SETTINGS | {'confidence_threshold': 1.0},
+      'parallel_semifl', linear_problem.SETTINGS | {'confidence_threshold': 1.0}
     )
     process = _build_without_server_share(
       small_systems.use_aggregator(

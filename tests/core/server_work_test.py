@@ -44,12 +44,9 @@ def _context(round_num, seed=7):
 
 def _order(num_images, round_num, epoch, seed=7):
   """Returns the order in which an epoch visits the images."""
-  stateless_seed = random_seeds.stateless_seed(
-    seed, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
+  return linear_reference.order(
+    num_images, seed, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
   )
-  return tf.random.experimental.stateless_shuffle(
-    tf.range(num_images), stateless_seed
-  ).numpy()
 
 
 class ComputationTest(absltest.TestCase):

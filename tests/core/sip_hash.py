@@ -13,12 +13,7 @@ _MASK = 2**64 - 1
 
 
 def compute(key: bytes, message: bytes) -> int:
-  """Returns the hash of a message, 0 to 2**64 - 1.
-
-  Args:
-    key: 16 bytes.
-    message: Any number of bytes.
-  """
+  """Returns the hash of a message, 0 to 2**64 - 1."""
   k0, k1 = struct.unpack('<2Q', key)
   state = [
     k0 ^ 0x736F6D6570736575,

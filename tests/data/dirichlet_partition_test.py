@@ -69,16 +69,6 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
     # Cuts are rounded: at most one image can slip in.
     self.assertLessEqual(np.max(counts * is_full), 1)
 
-  @hypothesis.given(_dirichlet_problems(), partition_test_case.SEEDS)
-  @hypothesis.settings(deadline=None, max_examples=20)
-  def test_same_seed_same_clients(self, problem, seed):
-    for first, again in zip(
-      skewed_partition.partition_dirichlet(*problem, seed),
-      skewed_partition.partition_dirichlet(*problem, seed),
-      strict=True,
-    ):
-      np.testing.assert_array_equal(first, again)
-
   def test_other_seed_other_clients(self):
     labels = partition_test_case.shuffled([500] * 10)
     sizes = [
@@ -88,9 +78,10 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
           labels, 0.3, 10, seed
         )
       ]
-      for seed in (1, 2)
+      for seed in (1, 1, 2)
     ]
-    self.assertNotEqual(sizes[0], sizes[1])
+    self.assertEqual(sizes[0], sizes[1])
+    self.assertNotEqual(sizes[0], sizes[2])
 
   def test_skew_is_that_of_the_authors(self):
     """R of .85 and .74 with 100 clients (C.5), and less and less after that."""
@@ -132,7 +123,7 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
       np.var(shares), 1 / 12, delta=5 * np.sqrt(0.0056 / 400)
     )
 
-  @parameterized.parameters((99, 10), (9, 1), (100, 0), (0, 1))
+  @parameterized.parameters((99, 10), (100, 0))
   def test_too_few_images(self, num_images, num_clients):
     with self.assertRaisesRegex(
       ValueError,
@@ -142,12 +133,6 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
       skewed_partition.partition_dirichlet(
         np.zeros(num_images, np.int32), 1.0, num_clients, seed=0
       )
-
-  def test_as_few_images_as_can_be(self):
-    shares = skewed_partition.partition_dirichlet(
-      np.zeros(10, np.int32), 1.0, 1, seed=0
-    )
-    self.assert_each_image_has_one_owner(shares, 10)
 
   def test_concentration_that_leaves_a_client_next_to_nothing(self):
     with self.assertRaisesRegex(
@@ -159,7 +144,8 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
         np.zeros(200, np.int32), 0.001, 20, seed=0
       )
 
-  @parameterized.parameters(0.0, -1.0, np.nan)
+  # NumPy would draw for ever with those near 0 and infinity.
+  @parameterized.parameters(0.0, -1.0, np.nan, 1e-10, 1e308)
   def test_concentration_out_of_range(self, concentration):
     with self.assertRaisesRegex(ValueError, 'is from 0.001 to 1e.06, not'):
       skewed_partition.partition_dirichlet(

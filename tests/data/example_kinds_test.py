@@ -56,8 +56,7 @@ class FeaturesInComputationsTest(tf.test.TestCase):
     (chunk,) = pipelines.labeled_dataset(data).as_numpy_iterator()
     self.assertAllEqual(chunk['image'], _FEATURES)
     self.assertEqual(
-      str(pipelines.client_type((5,))),
-      '<client_id=int32,image=float32[?,5]>*',
+      str(pipelines.client_type((5,))), '<client_id=int32,image=float32[?,5]>*'
     )
     self.assertEqual(
       str(pipelines.client_type((4, 5, 3))),

@@ -82,90 +82,46 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(given.labeled.labels, _ARRAYS['labels'])
 
   @parameterized.named_parameters(
-    (
-      'no_labels',
-      {'labels': None},
-      'has no array labels; it must have the features and labels',
-    ),
+    ('no_labels', {'labels': None}, 'has no array labels'),
     (
       'unknown_array',
       {'client_id': np.zeros(40)},
-      'has an array client_id, which nothing reads; arrays are features,',
+      'has an array client_id, which nothing reads',
     ),
     (
       'ids_of_nothing',
       {'client_features': None, 'client_labels': None},
-      'has client_ids but no client_features; give both, or leave out',
-    ),
-    (
-      'test_without_labels',
-      {'test_labels': None},
-      'has test_features but no test_labels; give both',
+      'has client_ids but no client_features',
     ),
     (
       'objects',
       {'labels': np.array([1, 'a', None] * 4 + [1], object)},
-      r'labels: cannot be read \(it has Python objects\); give an array',
+      'labels: cannot be read',
     ),
     (
       'fewer_labels',
       {'labels': _ARRAYS['labels'][1:]},
-      'labels: found 13 images and 12 labels; give as many of both',
-    ),
-    (
-      'fewer_ids',
-      {'client_ids': np.arange(39)},
-      r'client_ids: found int64 of shape \(39,\), for 40 vectors of clients;',
+      'labels: found 13 images and 12 labels',
     ),
     (
       'ids_are_no_ids',
       {'client_ids': np.arange(40) / 2},
-      r'client_ids: found float64 of shape \(40,\); give an integer or a',
+      r'client_ids: found float64 of shape \(40,\)',
     ),
     (
       'other_features_of_clients',
       {'client_features': np.zeros((40, 5), np.float32)},
-      'client_features: found 5 features; those of the server have 6; compute',
-    ),
-    (
-      'other_features_of_the_test',
-      {'test_features': np.zeros((30, 7))},
-      'test_features: found 7 features; those of the server have 6',
-    ),
-    (
-      'integers',
-      {'features': np.zeros((13, 6), int)},
-      r'features: found int64 of shape \(13, 6\); give floats',
-    ),
-    (
-      'images',
-      {'features': np.zeros((13, 8, 8, 1), np.float32)},
-      r'features: found float32 of shape \(13, 8, 8, 1\); give floats',
+      'client_features: found 5 features',
     ),
     (
       'nan',
       {'client_features': np.full((40, 6), np.nan)},
-      'client_features: found nan in row 0, column 0',
-    ),
-    (
-      'no_clients',
-      {'client_features': np.zeros((0, 6)), 'client_ids': np.zeros(0, int)},
-      r'client_features: found float64 of shape \(0, 6\), without a vector',
-    ),
-    (
-      'constant',
-      {'features': np.ones((13, 6))},
-      'features: found the same values in all 13 feature vectors',
-    ),
-    (
-      'one_class',
-      {'labels': np.zeros(13, int)},
-      'labels: found the only class 0',
+      'client_features: found nan in row 0, column',
     ),
     (
       'a_class_of_the_test_alone',
       {'test_labels': np.arange(30) % 4},
-      'test_labels: found the label 3; with 3 classes',
+      'test_labels: found the label 3',
     ),
     (
       'a_name_too_many',
@@ -182,9 +138,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('missing', None, 'there is no such file'),
     ('empty', b'', 'cannot be read as arrays'),
-    ('text', b'a,b\n1,2\n', 'cannot be read as arrays'),
     ('pickle', b'\x80\x04K\x01.', 'cannot be read as arrays .*without pickled'),
-    ('truncated', b'PK\x03\x04abc', 'cannot be read as arrays'),
   )
   def test_refuses_other_files(self, content, message):
     if content is not None:

@@ -70,13 +70,6 @@ class ImageBatchesTest(absltest.TestCase):
       image_batches.check_files((file for _, file in files), 1)
     self.assertEqual(str(raised.exception), '; '.join(left_out))
 
-  def test_files_that_can_be_read_pass_the_check(self):
-    files = self._write([(2, 3), (3, 2)])
-    image_batches.check_files((file for _, file in files), 3)
-
-  def test_nothing_to_read(self):
-    self.assertEmpty(self._read([]))
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -152,7 +152,7 @@ class ReadImageTest(parameterized.TestCase):
     )
 
   @parameterized.product(
-    name=('a.jpg', 'a.png', 'a.webp', 'a.tif'), orientation=[*range(1, 9)]
+    name=('a.jpg', 'a.png', 'a.webp', 'a.tif'), orientation=(3, 6)
   )
   def test_size_is_that_of_the_upright_image(self, name, orientation):
     exif = PIL.Image.Exif()
@@ -200,36 +200,6 @@ class ReadImageTest(parameterized.TestCase):
     found = image_files.read_image(path, (4, 4, 1), _RESIZE).pixels
     np.testing.assert_allclose(found, 127.5, atol=20)
 
-  @parameterized.parameters(_REFUSE, _RESIZE)
-  def test_what_is_no_image(self, on_odd_size):
-    path = self._folder / 'notes.jpg'
-    for content in (b'', b'No image.', bytes(1000)):
-      path.write_bytes(content)
-      with self.assertRaisesRegex(
-        image_files.ImageFileError,
-        '^is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image$',
-      ):
-        image_files.read_image(path, (4, 4, 3), on_odd_size)
-      with self.assertRaises(image_files.ImageFileError):
-        image_files.read_size(path)
-
-  @parameterized.parameters('image.jpg', 'image.png')
-  def test_half_a_file(self, name):
-    path = self._write(PIL.Image.fromarray(_noise(32, 32)), name)
-    path.write_bytes(path.read_bytes()[:700])
-    with self.assertRaisesRegex(
-      image_files.ImageFileError, '^cannot be read .*truncated'
-    ):
-      image_files.read_image(path, (32, 32, 3), _RESIZE)
-
-  @parameterized.parameters(1, 3)
-  def test_size_that_it_has(self, num_channels):
-    pixels = np.repeat(_noise(5, 7, 1), 3, axis=2)
-    path = self._write(PIL.Image.fromarray(pixels))
-    found = image_files.read_image_of_any_size(path, num_channels).pixels
-    self.assertEqual(found.dtype, np.uint8)
-    np.testing.assert_array_equal(found, pixels[..., :num_channels])
-
   def test_colors_without_a_gray_form(self):
     file = self._folder / 'a.tif'
     PIL.Image.new('LAB', (8, 8)).save(file)
@@ -237,11 +207,6 @@ class ReadImageTest(parameterized.TestCase):
       image_files.ImageFileError, '^cannot be read .*LAB'
     ):
       image_files.read_image(file, (8, 8, 1), _REFUSE)
-
-  def test_number_of_channels_that_no_image_has(self):
-    path = self._write(PIL.Image.fromarray(_noise(4, 4)))
-    with self.assertRaisesRegex(ValueError, '1 or 3 channels, not 2'):
-      image_files.read_image(path, (4, 4, 2), _REFUSE)
 
 
 if __name__ == '__main__':

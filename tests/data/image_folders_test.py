@@ -70,8 +70,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_folder_of_a_client(self):
     def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
       return image_folders.read_client_folder(
-        str(self._root / name),
-        image_reading.ImageForm((4, 5, 3), on_odd_size),
+        str(self._root / name), image_reading.ImageForm((4, 5, 3), on_odd_size)
       )
 
     self._write('clients/north/a.png', 29, size=(8, 10))
@@ -110,10 +109,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual([len(share) for share in found.shares], [2, 1, 2])
     self.assertEqual(
       found.files[:2],
-      [
-        f'server/{decomposed}/b.png',
-        f'server/{composed}/a.png',
-      ],
+      [f'server/{decomposed}/b.png', f'server/{composed}/a.png'],
     )
 
   def test_reads_all_in_the_order_of_names(self):
@@ -135,18 +131,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_without_test_images(self):
     shutil.rmtree(self._root / 'test')
     self.assertIsNone(self._read().test)
-
-  def test_passes_over_what_systems_leave_behind(self):
-    for path in (
-      'server/.DS_Store',
-      'server/cat/.DS_Store',
-      'clients/east/Thumbs.db',
-      'clients/desktop.ini',
-    ):
-      (self._root / path).write_bytes(b'no image')
-    found = self._read()
-    self.assertLen(found.labeled.labels, 3)
-    self.assertLen(found.unlabeled, 3)
 
   def test_size_is_that_of_the_servers_first_image(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
@@ -177,14 +161,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_size_of_large_images(self):
     found = self._read_default_size(largest=4, otherwise=(3, 2))
     self.assertEqual(found.unlabeled.shape, (3, 3, 2, 3))
-
-  def test_file_whose_size_cannot_be_read_is_named_with_others(self):
-    (self._root / 'server/dog/1.png').write_bytes(b'no image')
-    (self._root / 'clients/east/notes.txt').write_text('no image')
-    with self.assertRaisesRegex(
-      image_listing.ImageFolderError, 'dog/1.png is no .*; clients/east/notes'
-    ):
-      self._read_default_size(largest=5, otherwise=(6, 6))
 
   def _read_default_size(self, largest, otherwise):
     return self._read(
@@ -227,27 +203,13 @@ class ReadImageFoldersTest(parameterized.TestCase):
     found = self._read(max_default_size=4, image_size=(4, 5))
     self.assertLen(found.shares, 2)
 
-  def test_a_client_may_have_no_image(self):
-    (self._root / 'clients/east/cat.png').unlink()
-    found = self._read()
-    self.assertEqual(found.client_names, ('east', 'north'))
-    self.assertEqual([each.tolist() for each in found.shares], [[], [0, 1]])
-
-  @parameterized.parameters(*image_files.OnOddSize)
-  def test_names_what_is_no_image(self, on_odd_size):
+  def test_names_what_is_no_image(self):
     (self._root / 'clients/east/notes.txt').write_text('no image')
     (self._root / 'test/dog/broken.jpg').write_bytes(b'')
     with self.assertRaisesRegex(
       image_listing.ImageFolderError,
       'clients/east/notes.txt is no JPEG, .* image;'
       ' test/dog/broken.jpg is no JPEG, .* image$',
-    ):
-      self._read(on_odd_size=on_odd_size)
-
-  def test_names_the_first_image_if_its_size_is_asked_for_in_vain(self):
-    (self._root / 'server/cat/a.png').write_bytes(b'no image')
-    with self.assertRaisesRegex(
-      image_listing.ImageFolderError, 'server/cat/a.png is no JPEG, '
     ):
       self._read()
 
@@ -260,13 +222,10 @@ class ReadImageFoldersTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('server', 'server', 'server is missing or is no folder'),
-    ('clients', 'clients', 'clients is missing or is no folder'),
     ('classes', 'server/*', 'server has no folder in it'),
-    ('client', 'clients/*', 'clients has no folder in it'),
     ('a_class', 'server/dog', 'server has one class only'),
     ('class_images', 'server/dog/*', 'server/dog is empty'),
     ('client_images', 'clients/*/*', 'clients has no image in it'),
-    ('test_images', 'test/*/*', 'test/dog is empty'),
     ('test_classes', 'test/*', 'test has no folder in it'),
   )
   def test_names_what_is_missing(self, pattern, message):
@@ -285,21 +244,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
     with self.assertRaisesRegex(image_listing.ImageFolderError, message):
       self._read()
 
-  def test_message_is_one_line_however_much_is_wrong(self):
-    for index in range(50):
-      (self._root / f'clients/east/{index}.txt').write_text('no image')
-    with self.assertRaises(image_listing.ImageFolderError) as raised:
-      self._read()
-    self.assertNotIn('\n', str(raised.exception))
-    self.assertEndsWith(str(raised.exception), '; and 45 more')
-
-  def test_root_that_is_not_there(self):
-    with self.assertRaisesRegex(
-      image_listing.ImageFolderError,
-      '^/no/such is missing or is no folder$',
-    ):
-      image_folders.read_image_folders('/no/such')
-
 
 class ListTest(absltest.TestCase):
   def setUp(self):
@@ -317,13 +261,6 @@ class ListTest(absltest.TestCase):
         'dog': [self._root / 'dog/a.png'],
       },
     )
-
-  def test_class_without_image(self):
-    (self._root / 'owl').mkdir()
-    with self.assertRaisesRegex(
-      image_listing.ImageFolderError, f'^in {self._root}: owl is empty$'
-    ):
-      image_listing.list_classes(str(self._root))
 
   def test_files_and_those_of_folders_in_folders(self):
     self.assertEqual(

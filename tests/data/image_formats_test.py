@@ -35,12 +35,6 @@ def _encode(image, image_format, **kwargs):
   return content.getvalue()
 
 
-def _encode_photoshop(height, width):
-  """Returns a PSD file: three empty sections, then gray pixels, all 90."""
-  header = struct.pack('>4sH6xHIIHH', b'8BPS', 1, 1, height, width, 8, 1)
-  return header + bytes(3 * 4) + struct.pack('>H', 0) + b'Z' * (height * width)
-
-
 class _FileTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -53,14 +47,6 @@ class _FileTest(parameterized.TestCase):
 
 
 class FormatsTest(_FileTest):
-  def test_photoshop_file_that_is_named_jpg(self):
-    path = self._write(_encode_photoshop(4, 6))
-    with PIL.Image.open(path) as image:
-      self.assertEqual(image.format, 'PSD')
-      np.testing.assert_array_equal(image, np.full([4, 6], ord('Z')))
-    with self.assertRaisesRegex(image_files.ImageFileError, _REFUSED):
-      image_files.read_image_of_any_size(path, 1)
-
   def test_no_interpreter_is_started(self):
     path = self._write(
       b'%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 4\n%%EndComments\n%%EOF\n'
@@ -128,7 +114,7 @@ class FormatsTest(_FileTest):
 
 class NumberOfPixelsTest(_FileTest):
   # Pillow itself refuses what has more than twice the limit.
-  @parameterized.parameters(1.01, 2.01, 100)
+  @parameterized.parameters(1.01, 100)
   def test_bomb_is_named_and_not_decoded(self, times_the_limit):
     limit = PIL.Image.MAX_IMAGE_PIXELS
     size = int((times_the_limit * limit) ** 0.5) + 1
@@ -153,7 +139,7 @@ class NumberOfPixelsTest(_FileTest):
     ):
       image_folders.read_image_folders(str(root))
 
-  @parameterized.parameters('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
+  @parameterized.parameters('JPEG', 'WEBP')
   def test_limit_is_that_of_pillow(self, image_format):
     path = self._write(_encode(PIL.Image.new('RGB', (10, 20)), image_format))
     for limit in (200, 300, None):

@@ -91,9 +91,7 @@ class ImageReadingTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    {'shape': (4, 6, 3)},
-    {'shape': (6, 4, 1)},
-    {'background': (0, 0, 0)},
+    {'shape': (4, 6, 3)}, {'shape': (6, 4, 1)}, {'background': (0, 0, 0)}
   )
   def test_other_form_is_read_again(self, **changes):
     self._read()

@@ -33,14 +33,7 @@ def write_image(
   size: tuple[int, int] = (16, 16),
   mode: str = 'RGB',
 ) -> None:
-  """Writes an image of one gray level, with the folders that it takes.
-
-  Args:
-    file: The file; its name says which format.
-    level: Of all pixels and channels.
-    size: Height and width.
-    mode: Pillow's: 'RGB', or 'L' for one channel.
-  """
+  """Writes an image of one gray level, with the folders that it takes."""
   file.parent.mkdir(parents=True, exist_ok=True)
   image = PIL.Image.new('L', (size[1], size[0]), level)
   image.convert(mode).save(file)
@@ -49,15 +42,7 @@ def write_image(
 def write_tree(
   root: pathlib.Path, levels: Mapping[str, int] = LEVELS
 ) -> pathlib.Path:
-  """Writes images of 16x16 pixels, and a client that has none.
-
-  Args:
-    root: The folder to write to.
-    levels: Gray level of each file.
-
-  Returns:
-    The folder.
-  """
+  """Writes images of 16x16 pixels, and a client that has none."""
   for name, level in levels.items():
     mode = 'L' if name == GRAYSCALE_FILE else 'RGB'
     write_image(root / name, level, mode=mode)

@@ -8,7 +8,6 @@ import pathlib
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -184,28 +183,6 @@ class TakeIndicesTest(tf.test.TestCase):
       self.assertEqual(
         computation(indices, 1, [indices]),
         (data.images.sum(), [data.images.sum()]),
-      )
-
-  @pytest.mark.slow
-  def test_worker_reads_more_than_tff_would_send(self):
-    shape = (256, 256, 1)
-    # One more than TFF's limit of 100 MiB.
-    num_images = 100 * 2**20 // (256 * 256) + 1
-    data = sources.LabeledImages(
-      np.zeros([num_images, *shape], np.uint8), np.zeros([num_images], np.int32)
-    )
-    data.images[-1, 0, 0] = 7
-    by_value = _build_sums(
-      pipelines.labeled_type(shape), lambda chunk: chunk['image'][-1]
-    )
-    images = mapped_images.MappedImages([data])
-    by_reference = mapped_images.take_indices(by_value, images)
-    with runtime.simulation_context('native'):
-      with self.assertRaisesRegex(ValueError, 'exceeds maximum allowed'):
-        by_value(pipelines.labeled_dataset(data), 1, [])
-      self.assertEqual(
-        by_reference(pipelines.labeled_dataset(images.references[0]), 1, []),
-        (7, []),
       )
 
 

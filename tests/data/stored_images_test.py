@@ -34,10 +34,7 @@ def _store(images):
 
 class StoredImagesTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('all', slice(None)),
     ('some', slice(2, 5)),
-    ('every_third', slice(1, None, 3)),
-    ('none', []),
     ('indices', np.array([6, 0, 0, -1])),
     ('mask', np.arange(7) % 2 == 0),
   )
@@ -122,15 +119,6 @@ class FolderTest(absltest.TestCase):
         image_reading.StorageError,
         r'^3 images of 16x16 are 0.0 GB, .* no room in \S+ \(No space left on'
         r' device\); name .* TMPDIR, or choose a smaller image_size$',
-      ),
-    ):
-      self._read(0)
-
-  def test_folder_that_is_not_there(self):
-    with (
-      mock.patch.dict(os.environ, TMPDIR='/missing'),
-      self.assertRaisesRegex(
-        image_reading.StorageError, r'in /missing \(No such file or directory\)'
       ),
     ):
       self._read(0)

@@ -45,13 +45,7 @@ def write_cifar10(
 def write(
   name: str, data_dir: str, splits: dict[str, sources.LabeledImages]
 ) -> None:
-  """Writes splits of an image data set to a folder of TFDS.
-
-  Args:
-    name: The data set. If it has coarse labels, they are 0.
-    data_dir: The folder.
-    splits: By their names.
-  """
+  """Writes splits of an image data set to a folder of TFDS."""
   with offline():
     builder = tfds.builder(name, data_dir=data_dir)
     os.makedirs(builder.data_dir, exist_ok=True)

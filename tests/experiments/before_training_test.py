@@ -3,10 +3,13 @@
 
 """Tests of what is said before training; `private_experiment_test` has more."""
 
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from tests import small_digits
+from tests import small_systems
 from tff_semifl.command_line import commands
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import running
@@ -28,13 +31,12 @@ class BeforeTrainingTest(parameterized.TestCase):
     )
 
   def _find(self, *arguments, **changes):
-    experiment = self._command(*arguments, **changes).create_experiment()
+    with small_systems.without_process('semifl'):
+      experiment = self._command(*arguments, **changes).create_experiment()
     return list(before_training.find_problems(experiment))
 
   @parameterized.named_parameters(
-    ('usual', {}),
     ('longer_round_0', {'server_epochs': 0, 'server_pretraining_epochs': 9}),
-    ('server_without_part', {'system': 'supervised_fedavg'}),
     ('threshold', {'confidence_threshold': 0.11}),
   )
   def test_nothing_is_said_of(self, changes):
@@ -52,6 +54,7 @@ class BeforeTrainingTest(parameterized.TestCase):
     self.assertIn('10 classes', problem)
 
   def test_numbers_of_labels_are_said_if_they_differ(self):
+    self.enter_context(small_systems.without_process('semifl'))
     equal = self._command().create_experiment()
     self.assertIsNone(before_training.describe_imbalance(equal))
     # Of 50 labels, one of each of three classes is kept to validate.
@@ -65,6 +68,9 @@ class BeforeTrainingTest(parameterized.TestCase):
     command = self._command(server_epochs=0)
     experiment = command.create_experiment()
     folder = command.open_folder(experiment)
+    self.enter_context(
+      mock.patch.object(running.saved_model, 'export_saved_model')
+    )
     with self.assertLogs(level='WARNING') as logs, command.context():
       running.run(experiment, folder, quiet=True)
     (line,) = logs.output

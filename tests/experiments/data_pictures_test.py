@@ -12,11 +12,9 @@ import pytest
 
 from tasks import digits
 from tests import small_digits
-from tests.runs import full_disk
 from tff_semifl.data import sources
 from tff_semifl.experiments import data_pictures
 from tff_semifl.experiments import federated_data
-from tff_semifl.files import durable_files
 
 
 class DataPicturesTest(absltest.TestCase):
@@ -70,18 +68,6 @@ class DataPicturesTest(absltest.TestCase):
       (self._folder / name).write_text('precious')
     for name in self._draw(np.zeros(20)):
       self.assertEqual((self._folder / name).read_text(), 'precious')
-
-  def test_full_disk_is_named(self):
-    path = self._folder / 'augmentations.png'
-    with (
-      full_disk.full_disk(100),
-      self.assertRaisesRegex(
-        durable_files.OutputError, f'^cannot write {path}: File too large'
-      ),
-    ):
-      self._draw(np.zeros(20))
-    self.assertFalse(path.exists())
-    self.assertIn(path.name, self._draw(np.zeros(20)))
 
 
 if __name__ == '__main__':

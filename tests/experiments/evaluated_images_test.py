@@ -15,20 +15,18 @@ from tff_semifl.experiments import experiment as experiment_lib
 
 
 class EvaluatedImagesTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
     command = commands.create(
-      'semifl',
+      'labels_alone',
       {
         **small_digits.SETTINGS,
-        'num_clients': 4,
-        'clients_per_round': 2,
-        'total_rounds': 1,
-        'output_dir': self.create_tempdir().full_path,
+        'output_dir': absltest.get_default_test_tmpdir(),
       },
     )
-    self._command = command
-    self._experiment = command.create_experiment()
+    cls._command = command
+    cls._experiment = command.create_experiment()
 
   def test_images_that_are_right_are_those_of_the_evaluation(self):
     program = self._experiment.training_program

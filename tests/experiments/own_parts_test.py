@@ -4,7 +4,6 @@
 """Tests of parts of a user's own that cannot be told from other parts."""
 
 import dataclasses
-import pathlib
 import sys
 import types
 from unittest import mock
@@ -18,7 +17,6 @@ from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
-from tff_semifl.experiments import system_registry
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
@@ -84,7 +82,6 @@ class NamesTest(parameterized.TestCase):
     ('momentum', 'tff_semifl.systems.training_settings:ClippedNesterov'),
     ('seed', 'tff_semifl.experiments.experiment_settings:Seed'),
     ('num_clients', 'tff_semifl.experiments.sharings:_Clients'),
-    ('model_depth', 'tff_semifl.experiments.models:WideResNet'),
     ('task', ':ChosenTask'),
     ('output_dir', 'tff_semifl.experiments.run_settings:RunSettings'),
     ('runtime', 'tff_semifl.experiments.runtimes:ChosenRuntime'),
@@ -122,23 +119,6 @@ class NamesTest(parameterized.TestCase):
       )
     self.assertEqual(caught.exception.name, 'ray_address')
     self.assertIn(':Ray', caught.exception.problem)
-
-
-class UndecoratedTest(absltest.TestCase):
-  def test_of_a_module_is_an_error_of_the_system(self):
-    """One line of the program, which imports the module."""
-    folder = self.create_tempdir().full_path
-    pathlib.Path(folder, 'undecorated.py').write_text(
-      'import tff_semifl as sfl\n'
-      'class Client(sfl.FixMix):\n'
-      '  pass\n'
-      'SYSTEM = sfl.Alternating(client=Client())\n'
-    )
-    self.enter_context(mock.patch.object(sys, 'path', [*sys.path, folder]))
-    with self.assertRaisesRegex(
-      settings.SettingError, '^system=.*undecorated:Client'
-    ):
-      system_registry.load('undecorated:SYSTEM')
 
 
 if __name__ == '__main__':

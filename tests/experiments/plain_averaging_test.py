@@ -8,6 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from tasks import digits
+from tests import small_digits
+from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment as experiment_lib
@@ -71,16 +73,17 @@ class PlainAveragingTest(absltest.TestCase):
     data = digits.Digits().create().load()
     few = np.arange(100)
     task = own_data.own_data(data.train.select(few), data.test)
-    experiment = python_experiment.create_experiment(
-      'supervised_fedavg',
-      task,
-      num_clients=4,
-      clients_per_round=2,
-      total_rounds=1,
-      model_width=1,
-      output_dir=self.create_tempdir().full_path,
-      **_PLAIN,
-    )
+    with small_systems.without_process('supervised_fedavg'):
+      experiment = python_experiment.create_experiment(
+        'supervised_fedavg',
+        task,
+        create_model=small_digits.create_small_model,
+        num_clients=4,
+        clients_per_round=2,
+        total_rounds=1,
+        output_dir=self.create_tempdir().full_path,
+        **_PLAIN,
+      )
     self.assertEqual(experiment.clients.num_images, [25] * 4)
     # A server with labels has to be told how many.
     for system_name in ('semifl', 'labels_alone'):

@@ -19,19 +19,9 @@ from tff_semifl.experiments import presets
 
 
 class Cell(NamedTuple):
-  """A cell of a paper's table or figure, as the paper has it.
-
-  Attributes:
-    name: What its preset is called.
-    accuracy: In percent, with its deviation if it has one: '93.1 (0.1)'. None
-      where the paper's text has no number.
-    description: What it is, and where.
-    settings: What its settings mean, by name.
-  """
+  """A cell of a paper: the name of its preset, and what its settings mean."""
 
   name: str
-  accuracy: str | None
-  description: str
   settings: Mapping[str, Any]
 
   @property
@@ -59,18 +49,6 @@ def with_names(cells):
   return [(cell.name.replace('.', '_'), cell) for cell in cells]
 
 
-def format_places(places):
-  """Returns 'Figure B.1, Tables 1, C.1' for the places of a paper, sorted."""
-  labels = {}
-  for place in sorted(places):
-    kind, label = place.split()
-    labels.setdefault(kind, []).append(label)
-  return ', '.join(
-    f'{kind}{"s" if len(some) > 1 else ""} {", ".join(some)}'
-    for kind, some in labels.items()
-  )
-
-
 def parse_places(text):
   """Returns the places that a text names: {'Figure B.1', 'Table C.1'}."""
   places = set()
@@ -95,10 +73,7 @@ def create_command(name, **changes):
 
 
 def create_experiment(name):
-  """Builds all of a preset's experiment but model and computations.
-
-  Data have the real size, and images of one black pixel each.
-  """
+  """Builds all of a preset's experiment but model and computations."""
   command = create_command(name)
   sizes = CLASS_SIZES[command.experiment.task_name]
   labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)

@@ -3,12 +3,14 @@
 
 """Tests that there is a preset for each cell of the papers' tables, and right.
 
-What the papers have is written down a second time in `semifl_cells`,
-`zhang2020_cells` and `flfl_cells`.
+Settings are written down a second time in `semifl_cells`, `zhang2020_cells` and
+`flfl_cells`.
 """
 
 import collections
 import csv
+import hashlib
+import json
 import pathlib
 
 from absl.testing import absltest
@@ -24,6 +26,7 @@ from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import presets
 
 _DIGITS = 'semifl/digits_50_iid'
+_DIGEST = '19cb287c9a4b857a6d7e4eb63f12278c1ae6f055b8b84e5df525c610b5276eb7'
 _CELLS = (*semifl_cells.CELLS, *zhang2020_cells.CELLS, *flfl_cells.CELLS)
 
 
@@ -100,22 +103,23 @@ class PresetsTest(parameterized.TestCase):
     used = {base for row in (*names, *bases) for base in row['bases'].split()}
     self.assertEqual({row['name'] for row in bases}, used)
 
-  @parameterized.named_parameters(preset_cells.with_names(_CELLS))
-  def test_it_says_what_the_paper_reached_and_where(self, cell):
-    preset = presets.load(cell.name)
-    self.assertEqual(preset.cell, cell.description)
-    if cell.accuracy is None:
-      self.assertIsNone(preset.paper)
-      return
-    mean, _, deviation = cell.accuracy.partition(' ')
-    self.assertEqual(preset.paper.text, f'{mean}% {deviation}'.strip())
-    self.assertAlmostEqual(preset.paper.mean, float(mean) / 100)
-    if deviation:
-      self.assertAlmostEqual(
-        preset.paper.deviation, float(deviation.strip('()')) / 100
-      )
-    else:
-      self.assertIsNone(preset.paper.deviation)
+  def test_papers_and_their_numbers_are_those_that_were_compared(self):
+    """Who changes one compares it with the paper, and puts the digest here."""
+    table = [
+      (row['name'], row['accuracy'], row['deviation'], row['cell'])
+      for row in _read('presets.csv')
+    ]
+    self.assertEqual(
+      hashlib.sha256(json.dumps(table).encode()).hexdigest(), _DIGEST
+    )
+
+  @parameterized.parameters(
+    (_DIGITS, None),
+    ('semifl/cifar10_250_classes2', ('60.0% (0.9)', 0.6, 0.009)),
+    ('easgd/cifar10_k16_c16_t2_r0.4', ('91.12%', 0.9112, None)),
+  )
+  def test_what_the_paper_reached(self, name, expected):
+    self.assertEqual(presets.load(name).paper, expected)
 
   @parameterized.named_parameters(preset_cells.with_names(_CELLS))
   def test_settings_mean_the_cell_and_none_is_refused(self, cell):
@@ -140,14 +144,6 @@ class PresetsTest(parameterized.TestCase):
       {name: values[name] for name in used - (_NOT_OF_CELLS - expected.keys())},
       expected,
     )
-
-  def test_the_demonstration_is_taken(self):
-    preset = presets.load(_DIGITS)
-    values = settings_lib.as_dict(preset_cells.create_command(_DIGITS))
-    self.assertEqual(
-      {name: values[name] for name in preset.settings}, preset.settings
-    )
-    self.assertIsNone(preset.paper)
 
   @parameterized.parameters(
     ('semifl/svhn_1000_', 'last code has 10', 500),

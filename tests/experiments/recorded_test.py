@@ -96,11 +96,8 @@ class RecordedTest(parameterized.TestCase):
     # A flag, but of another program.
     ({'output_file': ['a.png']}, 'another version .*: output_file='),
     ({'task': 'mnist'}, 'task=mnist: .*must be one of digits, cifar10'),
-    ({'task': ['digits']}, 'task=digits: must be one of digits, cifar10'),
-    ({'seed': -1}, 'seed=-1: must be from 0 to'),
     ({'seed': 'three'}, 'seed=three: '),
     ({'learning_rate': 0}, 'learning_rate=0.0: must be above 0'),
-    ({'learning_rate': [1]}, 'learning_rate=1: must be of type float'),
   )
   def test_values_that_cannot_be(self, values, message):
     with self.assertRaisesRegex(saved_experiment.SavedExperimentError, message):

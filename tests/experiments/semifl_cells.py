@@ -3,20 +3,14 @@
 
 """The cells of SemiFL's Tables 1, 2, 3 and 5 and the curves of its Figure 2.
 
-What the paper has is written down here a second time: its tables, and the
-numbers of its authors' code where it is silent (D.1, D.7, D55).
+Its settings are written down here a second time, and those of its authors' code
+where it is silent (D.1, D.7, D55).
 """
 
-from tests.experiments import preset_cells
-from tests.experiments import semifl_tables
+import itertools
 
-_SETS = {'cifar10': 'CIFAR-10', 'cifar100': 'CIFAR-100', 'svhn': 'SVHN'}
-_SHARINGS = {
-  'classes2': 'K=2',
-  'dirichlet0.1': 'Dir(0.1)',
-  'dirichlet0.3': 'Dir(0.3)',
-  'iid': 'IID',
-}
+from tests.experiments import preset_cells
+
 _PARTITIONS = {
   'classes2': {'partition': 'classes', 'classes_per_client': 2},
   'dirichlet0.1': {'partition': 'dirichlet', 'dirichlet_concentration': 0.1},
@@ -33,26 +27,6 @@ SYSTEMS_IN_ONE_PLACE = (
   'remixmatch',
   'fixmatch',
 )
-_CALLED = {
-  'fedmatch_as_in_semifl': 'FedMatch',
-  'fedrgd_as_in_semifl': 'FedRGD',
-  'supervised_fedavg': 'HeteroFL',
-  'labels_alone': 'Partially Supervised',
-  'all_labels': 'Fully Supervised',
-  'pi_model': 'Pi-Model',
-  'pseudo_labeling': 'Pseudo-Labeling',
-  'mean_teacher': 'Mean Teacher',
-  'mixmatch': 'MixMatch',
-  'uda': 'UDA',
-  'remixmatch': 'ReMixMatch',
-  'fixmatch': 'FixMatch',
-  'fedavg_fixmatch': 'FedAvg + FixMatch',
-  'parallel_semifl': 'SemiFL, labels with the global model alone',
-  'batch_label_semifl': 'SemiFL, fine-tuning alone',
-  'fedsgd_fixmatch': 'FedSGD + FixMatch',
-  'fedsgd_fixmatch_as_in_semifl': 'FedSGD + FixMatch',
-}
-
 # The epochs of federated SGD (C.1, C.5).
 _SIZE_OF_A_CLIENT = (50_000 - 4000) // 100
 FEDSGD_TURNS_PER_EPOCH = _SIZE_OF_A_CLIENT // 10
@@ -195,7 +169,7 @@ def _choose_server_batch_size(system, num_labeled):
   return 10 if num_labeled == 250 else 250
 
 
-def _create_cell(system, task, num_labeled, sharing, change, accuracy, places):
+def _create_cell(system, task, num_labeled, sharing, change=None):
   settings = _OF_SYSTEMS[system] | {
     'task': task,
     'model_width': 8 if task == 'cifar100' else 2,
@@ -212,69 +186,50 @@ def _create_cell(system, task, num_labeled, sharing, change, accuracy, places):
   settings |= {name: value for name, value in optional.items() if value}
   settings |= _PARTITIONS.get(sharing, {}) | _CHANGES.get(change, {})
   name = (task, num_labeled, sharing, change)
-  what = [
-    _CALLED.get(system),
-    _SETS[task],
-    num_labeled and f'{num_labeled} labels',
-    _SHARINGS.get(sharing),
-    change and change.replace('_', ' '),
-  ]
   return preset_cells.Cell(
-    f'{system}/{"_".join(str(part) for part in name if part)}',
-    accuracy,
-    f'{", ".join(filter(None, what))}; SemiFL,'
-    f' {preset_cells.format_places(places)}',
-    settings,
+    f'{system}/{"_".join(str(part) for part in name if part)}', settings
   )
 
 
-def _places_of_table_1(system, task, num_labeled, sharing):
-  """Returns Table 1 and the others that have a cell of it."""
-  tables = [1]
-  if (
-    system == 'semifl' and task == 'cifar10' and sharing in ('classes2', 'iid')
-  ):
-    tables = {250: [1, 3], 4000: [1, 2, 3, 5]}[num_labeled]
-  return [f'Table {table}' for table in tables]
-
-
 def _create_cells():
-  for (system, sharing), row in semifl_tables.TABLE_1.items():
-    accuracies = row.split(', ')
-    columns = (
-      semifl_tables.COLUMNS
-      if len(accuracies) == 6
-      else semifl_tables.FULL_COLUMNS
-    )
-    for column, accuracy in zip(columns, accuracies, strict=True):
-      places = _places_of_table_1(system, *column, sharing)
-      yield _create_cell(system, *column, sharing, None, accuracy, places)
-  for (system, sharing), accuracy in semifl_tables.TABLE_2.items():
-    yield _create_cell(
-      system, 'cifar10', 4000, sharing, None, accuracy, ['Table 2']
-    )
-  for (
-    num_labeled,
-    sharing,
-  ), accuracy in semifl_tables.TABLE_3_SERVER_ONLY.items():
-    yield _create_cell(
-      'semifl',
-      'cifar10',
-      num_labeled,
-      sharing,
-      'server_statistics',
-      accuracy,
-      ['Table 3'],
-    )
-  for (change, sharing), accuracy in semifl_tables.TABLE_5.items():
-    yield _create_cell(
-      'semifl', 'cifar10', 4000, sharing, change, accuracy, ['Table 5']
-    )
-  for system in semifl_tables.FIGURE_2:
-    for sharing in ('classes2', 'iid'):
-      yield _create_cell(
-        system, 'cifar10', 4000, sharing, None, None, ['Figure 2']
-      )
+  columns = (
+    ('cifar10', 250),
+    ('cifar10', 4000),
+    ('svhn', 250),
+    ('svhn', 1000),
+    ('cifar100', 2500),
+    ('cifar100', 10_000),
+  )
+  all_labels = [(task, None) for task in ('cifar10', 'svhn', 'cifar100')]
+  two_sharings = ('classes2', 'iid')
+  # Table 1.
+  for systems, sharings, some_columns in (
+    (
+      ('semifl', 'fedmatch_as_in_semifl', 'fedrgd_as_in_semifl'),
+      _PARTITIONS,
+      columns,
+    ),
+    (('supervised_fedavg',), _PARTITIONS, all_labels),
+    (('labels_alone', *SYSTEMS_IN_ONE_PLACE), [None], columns),
+    (('all_labels',), [None], all_labels),
+  ):
+    for system, sharing, column in itertools.product(
+      systems, sharings, some_columns
+    ):
+      yield _create_cell(system, *column, sharing)
+  # Table 2 and Figure 2, of CIFAR-10 with 4000 labels, as Table 5.
+  for system, sharing in itertools.product(
+    ('fedavg_fixmatch', 'parallel_semifl', 'batch_label_semifl')
+    + ('fedsgd_fixmatch', 'fedsgd_fixmatch_as_in_semifl'),
+    two_sharings,
+  ):
+    yield _create_cell(system, 'cifar10', 4000, sharing)
+  # Tables 3 and 5.
+  for change, sharing in itertools.product(_CHANGES, two_sharings):
+    for num_labeled in (
+      (250, 4000) if change == 'server_statistics' else (4000,)
+    ):
+      yield _create_cell('semifl', 'cifar10', num_labeled, sharing, change)
 
 
 CELLS = tuple(_create_cells())

@@ -37,16 +37,7 @@ def create(num_channels: int = 3) -> tf.keras.Model:
 def export(
   folder: pathlib.Path, least_confidence: float = 0.0, **options: Any
 ) -> dict[str, str]:
-  """Exports the classifier.
-
-  Args:
-    folder: Where to.
-    least_confidence: As `saved_model.export_saved_model` takes it.
-    **options: Likewise.
-
-  Returns:
-    The paths of models by their formats, 'saved_model' and 'tflite'.
-  """
+  """Exports the classifier."""
   model = create()
   options = {'least_confidence': least_confidence, **options}
   saved_model.export_saved_model(

@@ -23,9 +23,7 @@ def _smooth_image(height, width):
 
 
 class FitToSizeTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (50, 80), (80, 50), (5, 9), (9, 5), (12, 30), (33, 16), (200, 131), (12, 15)
-  )
+  @parameterized.parameters((50, 80), (5, 9), (12, 30), (33, 16))
   def test_same_as_in_training(self, height, width):
     image = _smooth_image(height, width)
     file = pathlib.Path(self.create_tempdir().full_path) / 'image.png'

@@ -126,14 +126,14 @@ class SavedModelTest(parameterized.TestCase):
         atol=1e-5,
       )
 
-  @parameterized.parameters(tf.saved_model.load, tf.keras.models.load_model)
-  def test_is_called_as_a_function(self, load):
+  def test_is_called_as_a_function(self):
     serve = self._export(small_model.create())
     images = small_model.random_images(5, (20, 9, 1))
     expected = serve(images=tf.constant(images))
-    found = load(str(self.path))(images)
-    for name in ('probabilities', 'class_name'):
-      np.testing.assert_array_equal(found[name], expected[name])
+    for load in (tf.saved_model.load, tf.keras.models.load_model):
+      found = load(str(self.path))(images)
+      for name in ('probabilities', 'class_name'):
+        np.testing.assert_array_equal(found[name], expected[name])
 
   def test_least_confidence(self):
     model = small_model.create()
@@ -162,8 +162,6 @@ class SavedModelTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (_NAMES, 1.5, 'least_confidence: found 1.5; give a probability'),
-    (_NAMES, -0.1, 'least_confidence: found -0.1; give a probability'),
-    (_NAMES, float('nan'), 'least_confidence: found nan; give a probability'),
     (('a', 'unknown', 'b'), 0.5, 'the model has a class unknown; leave out'),
   )
   def test_least_confidence_that_cannot_be(self, names, floor, message):
@@ -203,33 +201,6 @@ class SavedModelTest(parameterized.TestCase):
     expected = small_model.probabilities(model, images)
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     self.assertEqual(names, [_NAMES[i] for i in expected.argmax(axis=1)])
-
-  @pytest.mark.slow
-  def test_tensorflows_program_shows_its_signature(self):
-    self._export(small_model.create((8, 8, 3)))
-    shown = subprocess.check_output(
-      [
-        sys.executable,
-        '-m',
-        'tensorflow.python.tools.saved_model_cli',
-        'show',
-        '--tag_set=serve',
-        '--signature_def=serving_default',
-        f'--dir={self.path}',
-      ],
-      text=True,
-      timeout=100,
-    )
-    # Without its indentation.
-    lines = [line.strip() for line in shown.splitlines()]
-    for name, dtype, shape in (
-      ("inputs['images']", 'DT_UINT8', '(-1, -1, -1, 3)'),
-      ("outputs['class_name']", 'DT_STRING', '(-1)'),
-      ("outputs['probabilities']", 'DT_FLOAT', '(-1, 3)'),
-    ):
-      start = lines.index(f'{name} tensor_info:')
-      self.assertIn(f'dtype: {dtype}', lines[start : start + 4])
-      self.assertIn(f'shape: {shape}', lines[start : start + 4])
 
   def test_model_that_was_saved_wrongly_is_an_error(self):
     with (

@@ -18,15 +18,7 @@ def create(
     residual.create_static_batch_norm
   ),
 ) -> tf.keras.Model:
-  """Creates a network as trained ones are, with three classes.
-
-  Its statistics are unlike the initial ones, which would hide that they are
-  lost, and its answers are not all the same.
-
-  Args:
-    image_shape: Height, width and channels.
-    create_normalization: As in `wide_resnet`.
-  """
+  """Creates a network as trained ones are, with three classes."""
   num_channels = image_shape[-1]
   model = wide_resnet.create_wide_resnet(
     image_shape,

@@ -42,12 +42,7 @@ feature_cache.compute(
 
 
 class FakeBackbone:
-  """Features of an image are the mean of all pixels and the first pixel.
-
-  Attributes:
-    num_computed: Images so far.
-    fails_after: The number of images after which it is interrupted.
-  """
+  """Features of an image are the mean of all pixels and the first pixel."""
 
   name = 'fake'
   feature_dimension = 2
@@ -206,7 +201,7 @@ class FeatureCacheTest(parameterized.TestCase):
     np.testing.assert_array_equal(self._compute(backbone), expect(_IMAGES))
     self.assertEqual(backbone.num_computed, 1200)
 
-  @parameterized.parameters(0, 5, 200, -1)
+  @parameterized.parameters(0, 200, -1)
   def test_computes_damaged_features_again(self, position):
     path = pathlib.Path(self._compute().filename)
     content = bytearray(path.read_bytes())
@@ -235,11 +230,6 @@ class FeatureCacheTest(parameterized.TestCase):
     ):
       self._compute()
     np.testing.assert_array_equal(self._compute(), expect(_IMAGES))
-
-  def test_says_that_a_folder_cannot_be_made(self):
-    self._folder.write_text('')
-    with self.assertRaisesRegex(durable_files.OutputError, 'cannot write'):
-      self._compute()
 
   def test_waits_for_another_program(self):
     self._compute()

@@ -19,14 +19,7 @@ _STORAGES = {'float32': 'FloatStorage', 'int64': 'LongStorage'}
 
 
 class Tensor(NamedTuple):
-  """A view of elements; offset and strides count elements.
-
-  Attributes:
-    elements: One-dimensional. Tensors of the same array share a storage.
-    offset: Number of the first element.
-    shape: Shape of the tensor.
-    strides: Elements between neighbors, for each axis.
-  """
+  """A view of elements; offset and strides count elements."""
 
   elements: np.ndarray
   offset: int
@@ -41,12 +34,7 @@ def whole(array: np.ndarray) -> Tensor:
 
 
 def write(path: pathlib.Path, content: Any) -> None:
-  """Writes a checkpoint.
-
-  Args:
-    path: The file.
-    content: `Tensor`s by name, or anything else that can be pickled.
-  """
+  """Writes a checkpoint."""
   file = io.BytesIO()
   little_endian = {'protocol_version': 1001, 'little_endian': True}
   for each in (0x1950A86A20F9469CFC6C, 1001, little_endian):

@@ -66,7 +66,6 @@ class PyTorchFilesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (0, (7,), (1,)),
-    (1, (6,), (1,)),
     (0, (2, 2), (4, 4)),
     (0, (2,), (-1,)),
     (-1, (2,), (1,)),

@@ -13,12 +13,7 @@ from tff_semifl.features import preparation
 def create_network(
   factor: float = 1.0, image_size: tuple[int | None, int | None] = (4, 4)
 ) -> tf.keras.Model:
-  """Creates a network whose features are the means of three channels.
-
-  Args:
-    factor: Multiplies them.
-    image_size: Height and width of its input.
-  """
+  """Creates a network whose features are the means of three channels."""
   inputs = tf.keras.Input((*image_size, 3))
   layer = tf.keras.layers.Conv2D(3, 1, use_bias=False)
   model = tf.keras.Model(inputs, layer(inputs))

@@ -112,10 +112,7 @@ def _with_computations_of(experiment):
 
 
 def _with_fewer_channels():
-  """Within, FedMatch's network has a sixteenth of its channels.
-
-  As it is, its 13 million weights take as long as all other systems.
-  """
+  """Within, FedMatch's network has a sixteenth of its channels."""
   convolution = fedmatch_resnet.SparseConvolution
   return mock.patch.object(
     fedmatch_resnet,
@@ -250,26 +247,6 @@ class AllSystemsTest(parameterized.TestCase):
         self.assertFalse(diversity < 0.4999)
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
-  @pytest.mark.slow
-  def test_statistics_that_were_not_computed_change_nothing(self):
-    last_rows, computations = [], contextlib.nullcontext()
-    for interval in (1, 2):
-      command = self._command(
-        'batch_label_semifl', rounds_per_evaluation=interval
-      )
-      with computations, _watch_export(), command.context():
-        experiment = command.create_experiment()
-        folder = self._run(command, experiment)
-      computations = _with_computations_of(experiment)
-      with (folder / 'metrics.csv').open() as file:
-        rows = list(csv.DictReader(file))
-      self.assertLen(rows, 4 - interval)
-      # The best is of the rounds that were tested.
-      for name in ('seconds', 'test/best_accuracy'):
-        del rows[-1][name]
-      last_rows.append(rows[-1])
-    self.assertEqual(*last_rows)
-
   def test_program_says_which_systems_there_are(self):
     asked = forked_programs.run('launch.train', '--help')
     self.assertEqual(asked.returncode, 0, asked.stderr)
@@ -280,24 +257,6 @@ class AllSystemsTest(parameterized.TestCase):
     self.assertEqual(told.returncode, 1)
     self.assertEqual(told.stderr, asked.stdout)
     self.assertEmpty(told.stdout)
-
-  @parameterized.parameters(
-    ('all_labels', 'clients_per_round', '3'),
-    ('labels_alone', 'total_rounds', '3'),
-    ('supervised_fedavg', 'confidence_threshold', '0.9'),
-    ('fedavg_fixmatch', 'mix_loss_weight', '1'),
-  )
-  @pytest.mark.slow
-  def test_flags_of_other_systems_are_refused(self, system_name, name, value):
-    completed = forked_programs.run(
-      'launch.train', system_name, f'--{name}={value}'
-    )
-    self.assertEqual(completed.returncode, 1)
-    self.assertEqual(
-      completed.stderr,
-      f'flag --{name}: python -m launch.train {system_name} has no use for it;'
-      ' leave it out\n',
-    )
 
   @parameterized.parameters('supervised_averaging', 'consistency_averaging')
   @pytest.mark.slow
@@ -315,14 +274,14 @@ class AllSystemsTest(parameterized.TestCase):
     command = self._command('fedsgd_fixmatch_as_in_semifl', clients_per_step=11)
     with self.assertRaisesRegex(
       settings.SettingError,
-      '^clients_per_step=11: there are 10 clients; .*most',
+      '^clients_per_step=11: ',
     ):
       command.create_experiment()
 
   def test_server_statistics_without_images_at_the_server(self):
     command = self._command('supervised_fedavg', batch_norm_statistics='server')
     with self.assertRaisesRegex(
-      settings.SettingError, '^batch_norm_statistics=server: the server has no'
+      settings.SettingError, '^batch_norm_statistics=server: '
     ):
       command.create_experiment()
 

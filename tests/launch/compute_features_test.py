@@ -133,7 +133,6 @@ class ComputeFeaturesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({}, 'give one of the flags --photo_dir, --tfds_name'),
-    ({'image_folder': 'a', 'images_file': 'b'}, 'give one of the flags'),
     ({'image_folder': '/no'}, '^flag --image_folder=/no: .*is missing'),
     ({'images_file': '/no.npz'}, '^flag --images_file=/no.npz: .*No such file'),
     (

@@ -117,20 +117,6 @@ class RealProgramsTest(absltest.TestCase):
         delta=5,
       )
 
-  def test_card_and_picture_are_there(self):
-    card = (self._export / 'README.md').read_text()
-    self.assertStartsWith(card, '# small\n')
-    for text in ('| task | digits |', '| seed | 3 |', '| rounds | 2 of 2 |'):
-      self.assertIn(text, card)
-    for line in self._printed.splitlines()[:6]:
-      self.assertIn(line, card)
-    with PIL.Image.open(self._export / 'confusion_matrix.png') as picture:
-      self.assertGreater(min(picture.size), 300)
-    self.assertEqual(
-      (self._export / 'labels.txt').read_text().split('\n'),
-      [str(digit) for digit in range(10)],
-    )
-
   def test_evaluate_and_predict_need_no_tff(self):
     folder = self._experiment.parent
     images = folder / 'images'

@@ -79,14 +79,6 @@ class ImagesOnDiskTest(absltest.TestCase):
       _, resumed = self._run(folder, images_on_disk=True)
       self.assertEqual(resumed, expected)
 
-  def test_worker_reads_the_same(self):
-    self._enter_context('native')
-    _, by_default = self._run(self.create_tempdir().full_path, runtime='native')
-    _, on_disk = self._run(
-      self.create_tempdir().full_path, runtime='native', images_on_disk=True
-    )
-    self.assertEqual(on_disk, by_default)
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -177,9 +177,7 @@ class OutsideTest(absltest.TestCase):
     )
     for system, message in (
       ('my_research:YOUR_SYSTEM', 'module my_research has no YOUR_SYSTEM'),
-      ('your_research:SYSTEM', 'cannot be imported: No module named'),
       ('my_research:FewDigits', 'is a ABCMeta; must be a System'),
-      ('fedavg', 'must be one of semifl, .*, or package.module:NAME'),
     ):
       with self.subTest(system):
         with self.assertRaisesRegex(

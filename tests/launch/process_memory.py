@@ -18,12 +18,7 @@ _SKIPPED = ('.so', '[vvar', '[vsyscall', '/dev/nvidia')
 
 
 def find(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
-  """Returns those of some patterns that are in the memory of a process.
-
-  Args:
-    pid: The process, of this user.
-    patterns: What to look for. It may not reach from one mapping to another.
-  """
+  """Returns those of some patterns that are in the memory of a process."""
   found = set()
   for content in _contents(pid):
     found.update(each for each in patterns if each in content)
@@ -31,14 +26,7 @@ def find(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
 
 
 def find_shared(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
-  """Returns those that are in the files that a process has in shared memory.
-
-  An object store of Ray is such a file, which many processes map.
-
-  Args:
-    pid: The process, of this user.
-    patterns: What to look for.
-  """
+  """Returns those that are in the files that a process has in shared memory."""
   found = set()
   for link in list(pathlib.Path(f'/proc/{pid}/fd').iterdir()):
     # One that is closed meanwhile is not in shared memory.

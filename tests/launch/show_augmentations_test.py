@@ -63,7 +63,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     self.assertEqual(last, f'figure: {path}')
     return _read(path), lines
 
-  @parameterized.parameters(None, 'semifl', 'fixmatch', 'keras_cv')
+  @parameterized.parameters(None, 'semifl')
   @pytest.mark.slow
   def test_shows_the_images_and_ten_columns(self, name):
     with _without_measuring():
@@ -95,13 +95,6 @@ class ShowAugmentationsTest(parameterized.TestCase):
     for views in levels:
       self.assertGreater(len(np.unique(views[2:], axis=0)), 3)
 
-  def test_names_the_columns(self):
-    with _without_measuring():
-      picture, _ = self._show()
-    headings = picture[3:20, 6:].min(axis=(0, 2))
-    for column in range(10):
-      self.assertLess(headings[column * 70 : column * 70 + 64].min(), 50)
-
   @parameterized.parameters(None, 'semifl')
   @pytest.mark.slow
   def test_says_how_much_of_strong_views_is_left(self, name):
@@ -131,41 +124,10 @@ class ShowAugmentationsTest(parameterized.TestCase):
       self.assertLess(columns[:300].min(), 50)
       self.assertGreater(columns[-6:].min(), 200)
 
-  @pytest.mark.slow
-  def test_augmentations_and_seeds_give_other_pictures(self):
-    with _without_measuring():
-      pictures = [
-        self._show(strong_augmentation=name, seed=seed)[0]
-        for name, seed in (
-          ('semifl', 0),
-          ('semifl', 0),
-          ('semifl', 1),
-          ('fixmatch', 0),
-          (None, 0),
-        )
-      ]
-    np.testing.assert_array_equal(pictures[0], pictures[1])
-    for index, picture in enumerate(pictures[2:]):
-      for other in pictures[: index + 2]:
-        self.assertFalse(np.array_equal(picture, other))
-
   def test_too_many_images(self):
     with flagsaver.flagsaver(num_images=10000):
       with self.assertRaisesRegex(
         program.FlagError, '--num_images=10000: there are 1437 images'
-      ):
-        show_augmentations.main(_choose())
-
-  def test_file_that_cannot_be_written(self):
-    with (
-      flagsaver.flagsaver(
-        num_images=1, output_file=['/proc/nothing/picture.png']
-      ),
-      _without_measuring(),
-    ):
-      with self.assertRaisesRegex(
-        program.FlagError,
-        '--output_file=/proc/nothing/picture.png: .*nothing',
       ):
         show_augmentations.main(_choose())
 
@@ -192,19 +154,6 @@ class ShowAugmentationsTest(parameterized.TestCase):
     self.assertEqual(
       _read(f'{folder}/picture.png').shape,
       (_HEADING + 2 * 70 + 6 + _NOTES, 706, 3),
-    )
-
-  def test_augmentation_that_there_is_not(self):
-    completed = forked_programs.run(
-      'launch.show_augmentations',
-      '--strong_augmentation=weak',
-    )
-    self.assertEqual(completed.returncode, 1)
-    self.assertIn(
-      '--strong_augmentation=weak: must be one of'
-      ' fedmatch, fixmatch, fixmatch_pytorch, keras_cv, keras_cv_gentle,'
-      ' semifl',
-      completed.stderr,
     )
 
 

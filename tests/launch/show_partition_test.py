@@ -57,19 +57,6 @@ class ShowPartitionTest(parameterized.TestCase):
     with PIL.Image.open(self._output_file) as image:
       self.assertGreater(min(image.size), 300)
 
-  def test_classes(self):
-    completed = _run(
-      '--partition=classes',
-      '--classes_per_client=1',
-      '--num_clients=10',
-      f'--output_file={self._output_file}',
-    )
-    self.assertEqual(completed.returncode, 0, completed.stderr)
-    self.assertIn('1 classes per client, 10 clients', completed.stdout)
-    # One client for each class, and all of it.
-    self.assertIn('of which 0 with no client', completed.stdout)
-    self.assertRegex(completed.stdout, r'R, from .*: 1\.000\n')
-
   @pytest.mark.slow
   def test_images_of_unknown_class(self):
     data_dir = self.create_tempdir().full_path
@@ -108,12 +95,6 @@ class ShowPartitionTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     (
-      'classes_without_use',
-      ['--classes_per_client=2'],
-      'flag --classes_per_client: it is only for --partition=classes; leave it'
-      ' out',
-    ),
-    (
       'concentration_without_use',
       ['--partition=classes', '--dirichlet_concentration=0.3'],
       'flag --dirichlet_concentration: it is only for --partition=dirichlet;'
@@ -137,11 +118,6 @@ class ShowPartitionTest(parameterized.TestCase):
     self.assertStartsWith(completed.stderr.splitlines()[-1], message)
     self.assertNotIn('Traceback', completed.stderr)
     self.assertEmpty(completed.stdout)
-
-  def test_format_that_there_is_not(self):
-    completed = _run('--output_file=a.doc')
-    self.assertEqual(completed.returncode, 1)
-    self.assertIn('must each end in .png, .pdf or .svg', completed.stderr)
 
 
 if __name__ == '__main__':

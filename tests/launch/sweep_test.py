@@ -132,23 +132,6 @@ class SweepTest(absltest.TestCase):
     self.assertTrue((folder / 'export' / 'notes.txt').exists())
 
   @pytest.mark.slow
-  def test_failure_stops_it_and_its_log_is_shown(self):
-    # What only the data can tell.
-    status, output, errors = self._finish('--num_labeled=55', '--parallel=1')
-    self.assertEqual(status, 1)
-    self.assertRegex(
-      errors,
-      r'semifl_small_seed0: failed with exit code 1; the end of its log'
-      r' \S+semifl_small_seed0.log:\n(  .*\n)*  flag --num_labeled=55: ',
-    )
-    self.assertRegex(
-      errors.splitlines()[-1],
-      '^failed: semifl_small_seed0; the same command goes on with the 2 of 2',
-    )
-    self.assertIn('| semifl_small | 0 of 2 | | | 88.2% (0.3) | |', output)
-    self.assertEqual(list(self._logs()), ['semifl_small_seed0.log'])
-
-  @pytest.mark.slow
   def test_validates_and_chooses(self):
     status, output, errors = self._finish(
       '--seeds=0',

@@ -263,14 +263,6 @@ class ThreadsTest(parameterized.TestCase):
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 
-  def test_one_client_at_a_time_on_a_gpu(self):
-    with mock.patch.object(
-      tf.config, 'list_physical_devices', lambda _: ['a GPU']
-    ):
-      self.assertIsNone(
-        threads_lib.Threads(threads_per_operation=1).num_clients
-      )
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -33,17 +33,7 @@ def save(
   round_num: int = 2,
   **changes: object,
 ) -> tf.keras.Model:
-  """Writes an experiment with a checkpoint.
-
-  Args:
-    folder: `<output_dir>/<experiment_name>`.
-    round_num: The round of the checkpoint.
-    **changes: Values of settings; those that are None are the defaults, and
-      paths become text.
-
-  Returns:
-    The model whose weights are in the checkpoint.
-  """
+  """Writes an experiment with a checkpoint."""
   values = {
     'model_width': 1,
     'total_rounds': 2,

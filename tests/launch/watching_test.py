@@ -7,6 +7,7 @@ import contextlib
 import csv
 import io
 import json
+import pathlib
 import re
 from unittest import mock
 
@@ -20,6 +21,7 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
+from tff_semifl.experiments import release_managers
 from tff_semifl.experiments import running
 
 _HERE = __name__
@@ -166,7 +168,6 @@ class WatchingTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('nothing', 'must be of the form package.module:NAME'),
-    ('no_such_module:NAME', 'cannot be imported: No module'),
     (f'{_HERE}:NOTHING', f'module {_HERE} has no NOTHING'),
     (f'{_HERE}:_HERE', r'is a str; must be a tff.program.ReleaseManager, or'),
   )
@@ -180,7 +181,9 @@ class WatchingTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, 'create_nothing: returns a NoneType; must return'
     ):
-      self._run(release_managers=(f'{_HERE}:create_nothing',))
+      release_managers.create(
+        [f'{_HERE}:create_nothing'], pathlib.Path(self._folder), {}
+      )
 
 
 if __name__ == '__main__':

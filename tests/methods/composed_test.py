@@ -93,8 +93,7 @@ class SelectionTest(parameterized.TestCase):
     # Nobody labeled anything.
     nothing = tf.nest.map_structure(tf.zeros_like, total)
     self.assertEqual(
-      part.guidance(state, nothing, server)['variance'],
-      state['variance'],
+      part.guidance(state, nothing, server)['variance'], state['variance']
     )
     weights = part.select(
       client_turns.of_labels(guidance=part.tell(state, server)),

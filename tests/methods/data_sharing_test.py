@@ -3,11 +3,8 @@
 
 """Tests of data sharing: types, and whole rounds in NumPy."""
 
-import collections
-
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 
 from tests import client_turns
 from tests import linear_reference
@@ -24,10 +21,6 @@ _CHANGES = {
   'server_batch_size': 2,
   'global_momentum': 0.0,
 }
-
-
-def _labels(client_id):
-  return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
 
 
 class SharedImagesTest(absltest.TestCase):
@@ -71,12 +64,9 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
     state = self.process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     federation = linear_problem.Federation(sgd)
-    shared = tf.random.experimental.stateless_shuffle(
-      tf.range(5),
-      random_seeds.stateless_seed(
-        linear_problem.SEED, random_seeds.Purpose.SHARED_IMAGE
-      ),
-    ).numpy()[:2]
+    shared = linear_reference.order(
+      5, linear_problem.SEED, random_seeds.Purpose.SHARED_IMAGE
+    )[:2]
     for round_num, cohort in enumerate(([], [0, 2])):
       trained = []
       for client_id in cohort:
@@ -84,27 +74,14 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
           np.concatenate(each)
           for each in (
             (problem.clients[client_id][1], problem.images[shared]),
-            (_labels(client_id), problem.labels[shared]),
+            (linear_problem.true_labels(client_id), problem.labels[shared]),
           )
         )
-        client = linear_reference.NumpySGD(
-          federation.sgd.weights, linear_problem.learning_rate(round_num)
+        trained.append(
+          problem.train_on_labels(
+            federation.sgd.weights, images, labels, client_id, round_num
+          )
         )
-        for epoch in range(2):
-          order = tf.random.experimental.stateless_shuffle(
-            tf.range(len(images)),
-            random_seeds.stateless_seed(
-              linear_problem.SEED,
-              random_seeds.Purpose.FIX_ORDER,
-              round_num,
-              client_id,
-              epoch,
-            ),
-          ).numpy()
-          for start in range(0, len(images), 3):
-            batch = order[start : start + 3]
-            client.step((1.0, images[batch], labels[batch]))
-        trained.append(client.weights)
       if round_num == 0:
         problem.train_server(federation.sgd, round_num)
       else:
@@ -113,18 +90,7 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
           np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)
         ]
       output = self.process.next(
-        state,
-        problem.server_data,
-        [
-          tf.data.Dataset.from_tensors(
-            collections.OrderedDict(
-              client_id=np.int32(client_id),
-              image=problem.clients[client_id][1],
-              label=_labels(client_id).astype(np.int32),
-            )
-          )
-          for client_id in cohort
-        ],
+        state, problem.server_data, problem.labeled_client_data(cohort)
       )
       state = output.state
       federation.assert_equal(state)

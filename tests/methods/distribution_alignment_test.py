@@ -39,10 +39,6 @@ class AlignTest(parameterized.TestCase, tf.test.TestCase):
       _align(probabilities, predicted, np.full(3, 1 / 3)),
     )
 
-  def test_changes_nothing_where_predictions_are_as_wanted(self):
-    probabilities, shares = [[0.5, 0.5], [0.1, 0.9]], [0.2, 0.8]
-    self.assertAllClose(_align(probabilities, shares, shares), probabilities)
-
   def test_class_that_was_never_predicted_is_raised_within_bounds(self):
     logits = distribution_alignment.align(
       tf.zeros([1, 2]), tf.constant([1.0, 0.0])

@@ -38,13 +38,6 @@ class ThresholdsTest(parameterized.TestCase):
     )
     np.testing.assert_allclose(found, _thresholds(of_class, of_none), rtol=1e-6)
 
-  def test_best_learned_class_has_the_highest_threshold(self):
-    # b is 1, 1/2 and 0: b / (2 - b) is 1, 1/3 and 0.
-    counts = flexmatch.LabelCounts(tf.constant([8.0, 4.0, 0.0]), tf.zeros([]))
-    np.testing.assert_allclose(
-      flexmatch.class_thresholds(counts, 0.9), [0.9, 0.3, 0.0], rtol=1e-6
-    )
-
   def test_labels_are_counted_from_the_threshold_on(self):
     probabilities = [[0.5, 0.3, 0.2], [0.1, 0.4, 0.5], [0.3, 0.3, 0.4]]
     labels = pseudo_labels.from_logits(np.log(probabilities).astype(np.float32))

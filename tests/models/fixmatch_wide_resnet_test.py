@@ -26,10 +26,7 @@ def _convolve(x, kernel, bias, stride=1):
 
 
 def _activate(x, gamma, beta):
-  mean, variance = (
-    np.mean(x, axis=(0, 1, 2)),
-    np.var(x, axis=(0, 1, 2)),
-  )
+  mean, variance = (np.mean(x, axis=(0, 1, 2)), np.var(x, axis=(0, 1, 2)))
   x = (x - mean) / np.sqrt(variance + 1e-3) * gamma + beta
   return np.where(x > 0, x, 0.1 * x)
 
@@ -73,8 +70,7 @@ class FixMatchWideResNetTest(parameterized.TestCase):
     biases = 16 + 9 * (32 + 64 + 128)
     self.assertEqual(biases, 2032)
     self.assertEqual(
-      sum(np.prod(w.shape) for w in model.trainable_weights),
-      1_467_610 + biases,
+      sum(np.prod(w.shape) for w in model.trainable_weights), 1_467_610 + biases
     )
 
   @parameterized.parameters(1, 2)

@@ -77,10 +77,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       for variable, value in zip(variables, before, strict=True):
         variable.assign(value)
 
-  def test_attributes(self):
-    self.assertEqual(self._classifier.image_shape, _IMAGE_SHAPE)
-    self.assertEqual(self._classifier.num_classes, _NUM_CLASSES)
-
   def test_initial_weights_are_in_the_order_of_keras(self):
     weights = self._classifier.initial_weights
     self.assertIsInstance(weights, tff.learning.models.ModelWeights)
@@ -107,19 +103,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       ),
     )
 
-  @parameterized.product(num_images=[1, 5], training=[True, False])
-  def test_logits_are_those_of_the_model(self, num_images, training):
-    logits = {
-      True: self._classifier.train_logits,
-      False: self._classifier.logits,
-    }
-    images = _random_images(num_images)
-    found = logits[training](self._classifier.initial_weights, images)
-    self.assertEqual(found.shape, [num_images, _NUM_CLASSES])
-    self.assertAllClose(
-      found, self._model(images, training=training), rtol=1e-4, atol=1e-4
-    )
-
   def test_logits_of_other_weights(self):
     images = _random_images(4)
     weights = _random_weights(self._classifier)
@@ -134,21 +117,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllClose(
         function(weights, images), expected, rtol=1e-3, atol=1e-3
       )
-
-  def test_only_inference_knows_the_statistics(self):
-    images = _random_images(4)
-    weights = self._classifier.initial_weights
-    others = weights._replace(
-      non_trainable=_random_weights(self._classifier).non_trainable
-    )
-    self.assertAllEqual(
-      self._classifier.train_logits(weights, images),
-      self._classifier.train_logits(others, images),
-    )
-    self.assertNotAllClose(
-      self._classifier.logits(weights, images),
-      self._classifier.logits(others, images),
-    )
 
   def test_batch_moments_are_those_of_the_model(self):
     images = _random_images(4)

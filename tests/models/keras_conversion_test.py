@@ -148,15 +148,9 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEmpty(classifier.initial_weights.non_trainable)
     self.assertIsNone(classifier.batch_moments)
     for found, expected in zip(
-      classifier.initial_weights.trainable,
-      model.trainable_weights,
-      strict=True,
+      classifier.initial_weights.trainable, model.trainable_weights, strict=True
     ):
       self.assertAllEqual(found, expected)
-
-  def test_converted_model_is_returned_as_it_is(self):
-    converted = keras_conversion.convert(_create_model())
-    self.assertIs(keras_conversion.convert(converted), converted)
 
   @pytest.mark.slow
   def test_models_with_operators_made_after_a_classifier(self):

@@ -57,11 +57,7 @@ def assert_kernels_are_kaiming_normal(model):
 
 
 def assert_is_function_of_seed(create):
-  """Asserts that models have the same weights for the same seed alone.
-
-  Args:
-    create: Seed -> a new model.
-  """
+  """Asserts that models have the same weights for the same seed alone."""
   first, again, other = (create(seed) for seed in (1, 1, 2))
   for a, b in zip(first.weights, again.weights, strict=True):
     np.testing.assert_array_equal(a, b)
@@ -127,19 +123,7 @@ def forward(
   pixel_standard_deviation,
   normalize=normalize_batch,
 ):
-  """The networks of B.1 and B.2 in training mode, in float64.
-
-  Args:
-    model: Where the weights are read from.
-    images: float64 [batch, height, width, channels] in 0..255.
-    strides: For each block its stride.
-    pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    normalize: What to do before scale and offset.
-
-  Returns:
-    float64 [batch, classes].
-  """
+  """The networks of B.1 and B.2 in training mode, in float64."""
   threes = collections.deque(k for k in get_kernels(model) if len(k) == 3)
   ones = collections.deque(k for k in get_kernels(model) if len(k) == 1)
   norms = collections.deque(get_norms(model))

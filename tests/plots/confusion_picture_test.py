@@ -39,7 +39,7 @@ class ConfusionPictureTest(parameterized.TestCase):
     self.assertEqual(axes.get_ylabel(), 'class')
     self.assertEqual(colors.get_ylabel(), "share of the class's images")
 
-  @parameterized.parameters(2, 10, 30, 31, 100)
+  @parameterized.parameters(30, 31)
   @pytest.mark.slow
   def test_words_do_not_overlap(self, num_classes):
     generator = np.random.default_rng(0)
@@ -61,8 +61,7 @@ class ConfusionPictureTest(parameterized.TestCase):
     for left, right in zip(numbers, numbers[1:], strict=False):
       self.assertTrue(right.x0 >= left.x1 or right.y0 != left.y0)
 
-  @parameterized.parameters(2, 10, 30)
-  def test_numbers_stand_out(self, num_classes):
+  def test_numbers_stand_out(self, num_classes=10):
     confusion = np.diag(np.arange(1, num_classes + 1))
     confusion[0, 1] = 1  # Half of the first class, in medium blue.
     axes, _ = confusion_picture.create_figure(
@@ -76,7 +75,7 @@ class ConfusionPictureTest(parameterized.TestCase):
       foreground = 1.0 if text.get_color() == 'white' else 0.0
       self.assertGreater(abs(background - foreground), 0.4)
 
-  @parameterized.product(num_classes=[2, 10, 40], name=['', 'a name ' * 8])
+  @parameterized.parameters((2, 'a name ' * 8), (40, ''))
   def test_nothing_is_cut_off(self, num_classes, name):
     figure = confusion_picture.create_figure(
       np.eye(num_classes, dtype=int),

@@ -6,12 +6,10 @@
 import itertools
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
 from PIL import Image
 from PIL import ImageCms
 
-from tff_semifl.experiments import system_registry
 from tff_semifl.plots import curve_colors
 
 
@@ -29,11 +27,10 @@ def _to_lab(names):
   )
 
 
-class CurveColorsTest(parameterized.TestCase):
-  @parameterized.parameters(6, 12, 22, len(system_registry.SYSTEMS), 40)
-  def test_least_distance_of_two(self, number):
-    found = curve_colors.choose(number)
-    self.assertLen(found, number)
+class CurveColorsTest(absltest.TestCase):
+  def test_least_distance_of_two(self):
+    found = curve_colors.choose(40)
+    self.assertLen(found, 40)
     least = min(
       np.linalg.norm(one - other)
       for one, other in itertools.combinations(_to_lab(found), 2)

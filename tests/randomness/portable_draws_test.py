@@ -22,9 +22,6 @@ _DRAWS = {
   'order_of_some': lambda seed: random_draws.order(
     tf.constant(23), seed, tf.constant(9)
   ),
-  'order_of_none': lambda seed: random_draws.order(
-    tf.constant(3), seed, tf.constant(0)
-  ),
 }
 
 
@@ -51,7 +48,7 @@ class PortableDrawsTest(parameterized.TestCase):
 
   @parameterized.product(
     # For the least, 1 more is 1, of which Gamma is drawn in another way.
-    concentration=[1e-17, 0.001, 0.75, 2.5],
+    concentration=[1e-17, 0.75],
     jit_compile=[False, True],
   )
   def test_beta(self, concentration, jit_compile):
@@ -60,8 +57,8 @@ class PortableDrawsTest(parameterized.TestCase):
 
     portable = _draw(draw, jit_compile=jit_compile)
     # One attempt in twenty or less fails, so that some of these need several.
-    for number in range(100):
-      seed = tf.constant([number - 50, 977 * number])
+    for number in range(60):
+      seed = tf.constant([number - 30, 977 * number])
       # Computed in double precision, whose functions may differ in the last
       # digit, and rounded to float32.
       np.testing.assert_allclose(

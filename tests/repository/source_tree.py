@@ -5,7 +5,6 @@
 
 import ast
 import pathlib
-import sys
 from typing import NamedTuple
 
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
@@ -28,26 +27,14 @@ PACKAGES_BESIDE = ('tasks', 'launch')
 
 
 class Import(NamedTuple):
-  """One import statement's one name.
-
-  Attributes:
-    line: Line number of the statement.
-    module: Dotted name, with the imported name at its end: `import a.b` is
-      'a.b', and so is `from a import b`.
-  """
+  """One import statement's one name."""
 
   line: int
   module: str
 
 
 def find_python_files(root: pathlib.Path) -> list[str]:
-  """Returns the project's Python files, relative to `root`, sorted.
-
-  Without empty __init__.py: Bazel puts one into every folder it runs.
-
-  Args:
-    root: Where the tree of sources begins.
-  """
+  """Returns the project's Python files, relative to `root`, sorted."""
   return sorted(
     path.relative_to(root).as_posix()
     for folder in SOURCE_FOLDERS
@@ -79,21 +66,8 @@ def is_own(module: str) -> bool:
   return module.split('.')[0] in SOURCE_FOLDERS
 
 
-def is_standard(module: str) -> bool:
-  """Returns whether a module comes with Python."""
-  return module.split('.')[0] in sys.stdlib_module_names
-
-
 def find_module_file(root: pathlib.Path, module: str) -> str | None:
-  """Returns the file that an own import refers to, relative to `root`.
-
-  Args:
-    root: Where the tree of sources begins.
-    module: As in `Import`: its last part may be a name within the module.
-
-  Returns:
-    The file, or None where there is none.
-  """
+  """Returns the file that an own import refers to, relative to `root`."""
   parts = module.split('.')
   for stem in ('/'.join(parts), '/'.join(parts[:-1])):
     for candidate in (f'{stem}.py', f'{stem}/__init__.py'):

@@ -38,10 +38,6 @@ def _cut(path):
   path.write_bytes(path.read_bytes()[:-1])
 
 
-def _empty(path):
-  path.write_bytes(b'')
-
-
 class CheckpointsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -108,11 +104,7 @@ class CheckpointsTest(parameterized.TestCase):
       ],
     )
 
-  @parameterized.parameters(
-    (_flip_a_bit, 'a.npy'),
-    (_cut, 'not a zip file'),
-    (_empty, 'not a zip file'),
-  )
+  @parameterized.parameters((_flip_a_bit, 'a.npy'), (_cut, 'not a zip file'))
   def test_damaged_version_is_left_out_by_name(self, damage, message):
     self._save(1, 2, 3)
     damage(self._path(3))
@@ -169,14 +161,6 @@ class CheckpointsTest(parameterized.TestCase):
     self.assertEqual(version, 1)
     self.assertTrue(unfinished.exists())
 
-  def test_reading_what_is_all_damaged(self):
-    self._save(1)
-    _cut(self._path(1))
-    with self.assertRaisesRegex(
-      durable_files.OutputError, f'no checkpoint in {self.folder} is intact'
-    ):
-      checkpoints.read_latest(self.folder)
-
   def test_what_a_kill_left_is_removed_and_not_read(self):
     self._save(1)
     leftover = self.folder / 'program_state_2.temporary'
@@ -198,28 +182,6 @@ class CheckpointsTest(parameterized.TestCase):
     self.assertEqual(self._load_latest(), (1, 1))
     self._save(2)
     self.assertEqual(self._load_latest(), (2, 2))
-
-  def test_folder_that_is_not_one_any_more(self):
-    manager = self._open()
-    shutil.rmtree(self.folder)
-    self.folder.write_text('a file')
-    with self.assertRaisesRegex(
-      durable_files.OutputError,
-      f'cannot write {self._path(1)}: Not a directory',
-    ):
-      asyncio.run(manager.save(_state(1), 1))
-
-  def test_folder_that_may_not_be_written_to(self):
-    if os.geteuid() == 0:
-      self.skipTest('nothing is forbidden to root')
-    self._save(1)
-    self.folder.chmod(0o500)
-    self.addCleanup(self.folder.chmod, 0o700)
-    with self.assertRaisesRegex(
-      durable_files.OutputError, f'cannot write {self._path(2)}: Permission'
-    ):
-      self._save(2)
-    self.assertEqual(self._load_latest(), (1, 1))
 
 
 if __name__ == '__main__':

@@ -7,11 +7,7 @@ from matplotlib import figure
 
 
 def measure(picture: figure.Figure) -> float:
-  """Returns by how many inches anything reaches out of the picture, 0 for none.
-
-  Args:
-    picture: The picture, whose size stays as it is.
-  """
+  """Returns by how many inches anything reaches out of the picture, or 0."""
   picture.draw_without_rendering()
   box = picture.get_tightbbox()
   width, height = picture.get_size_inches()

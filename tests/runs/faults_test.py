@@ -44,13 +44,7 @@ def _spoil_loss(output):
 
 
 def _with_faults(program, spoil, *faults):
-  """Returns a program some of whose calls of the process go wrong.
-
-  Args:
-    program: One that is right.
-    spoil: Makes wrong output of right one.
-    *faults: Which calls, from 0.
-  """
+  """Returns a program some of whose calls of the process go wrong."""
   process = program.process
   calls = itertools.count()
 
@@ -89,7 +83,6 @@ class FaultsTest(simulation_test_case.SimulationTestCase):
     self.right, self.wrong = folder / 'right', folder / 'wrong'
 
   @parameterized.named_parameters(
-    ('weights', _spoil_weights, {}),
     ('momentum', _spoil_momentum, {}),
     ('loss', _spoil_loss, {}),
     # What clients keep is that of the second time, too.

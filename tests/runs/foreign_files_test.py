@@ -118,8 +118,13 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       saved_run.read(self.path), saved_run.read(self._undisturbed)
     )
 
-  @parameterized.product(
-    name=['metrics.csv', 'hparams.json', '.lock'], kind=list(_SPECIAL_FILES)
+  @parameterized.parameters(
+    ('metrics.csv', 'a FIFO'),
+    ('metrics.csv', 'a socket'),
+    ('hparams.json', 'a folder'),
+    ('hparams.json', 'a device'),
+    ('.lock', 'a FIFO'),
+    ('.lock', 'a link to nothing'),
   )
   def test_special_file_is_named_before_anything_is_run(self, name, kind):
     path = self.path / name
@@ -140,7 +145,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       _train(self.path)
     self._assert_ends_as_undisturbed()
 
-  @parameterized.parameters(*_SPECIAL_FILES)
+  @parameterized.parameters('a FIFO', 'a folder')
   def test_special_file_in_place_of_a_checkpoint_is_left_out(self, kind):
     self._checkpoint(2).unlink()
     _SPECIAL_FILES[kind](self._checkpoint(2))
@@ -160,8 +165,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     )
     self._assert_ends_as_undisturbed()
 
-  @parameterized.parameters(*_SPECIAL_FILES)
-  def test_special_file_where_a_client_has_its_state(self, kind):
+  def test_special_file_where_a_client_has_its_state(self, kind='a FIFO'):
     folder = self.path / 'client_states'
     states = client_states.ClientStates(
       folder, lambda: np.float32(0), num_kept=3
@@ -179,7 +183,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     ):
       states.load([7], 2)
 
-  @parameterized.parameters(*_SPECIAL_FILES)
+  @parameterized.parameters('a FIFO', 'a device', 'a link to nothing')
   def test_special_file_where_a_file_is_being_written(self, kind):
     path = self.path / 'state.npz'
     temporary = self.path / 'state.temporary'
@@ -193,8 +197,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       array_files.write(path, np.float32(1))
     self.assertFalse(path.exists())
 
-  @parameterized.parameters(*_SPECIAL_FILES)
-  def test_who_only_reads_does_not_wait_either(self, kind):
+  def test_who_only_reads_does_not_wait_either(self, kind='a FIFO'):
     for name, error, read in (
       (
         'hparams.json',
@@ -212,35 +215,11 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       ):
         read(path)
 
-  def test_special_file_among_the_pictures(self):
-    path = self.path / 'pictures/a.png'
-    path.parent.mkdir()
-    os.mkfifo(path)
-    with (
-      _no_waiting(),
-      self.assertRaisesRegex(
-        durable_files.OutputError, f'^{path} is a FIFO, not a file; remove'
-      ),
-    ):
-      _train(self.path)
-    path.unlink()
-    _train(self.path)
-    self._assert_ends_as_undisturbed()
-
   @parameterized.named_parameters(
     ('junk', lambda path: path.write_bytes(b'\xff\0junk')),
-    ('empty', lambda path: path.write_bytes(b'')),
-    ('zeros', lambda path: path.write_bytes(bytes(100))),
-    ('other_table', lambda path: path.write_text('a,b\n1,2\n')),
     ('shorter_table', lambda path: path.write_text('round,a\n0,2\n')),
-    ('rounds_that_are_none', lambda path: path.write_text('round\nx\n')),
-    *(
-      (
-        kind.replace(' ', '_'),
-        lambda path, make=make: path.unlink() or make(path),
-      )
-      for kind, make in _SPECIAL_FILES.items()
-    ),
+    ('fifo', lambda path: path.unlink() or os.mkfifo(path)),
+    ('folder', lambda path: path.unlink() or path.mkdir()),
   )
   @pytest.mark.slow
   def test_table_that_is_replaced_in_mid_run_loses_no_row(self, replace):
@@ -283,7 +262,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       self.assertEqual(damaged.read_text(), f'junk {number}')
     self._assert_ends_as_undisturbed()
 
-  @parameterized.parameters(3, 4, 9)
+  @parameterized.parameters(3, 9)
   @pytest.mark.slow
   def test_checkpoint_that_is_copied_to_another_number(self, number):
     shutil.copy(self._checkpoint(2), self._checkpoint(number))

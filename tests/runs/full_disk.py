@@ -10,14 +10,7 @@ import resource
 
 @contextlib.contextmanager
 def full_disk(num_bytes: int) -> Iterator[None]:
-  """Lets no file of this process grow beyond a size in the `with` block.
-
-  The system refuses what is beyond, as it does on a full disk; it just gives
-  another reason, 'File too large'.
-
-  Args:
-    num_bytes: The size.
-  """
+  """Lets no file of this process grow beyond a size in the `with` block."""
   limits = resource.getrlimit(resource.RLIMIT_FSIZE)
   resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, limits[1]))
   try:

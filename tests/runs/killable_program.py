@@ -112,16 +112,7 @@ def train(
   kill_at: tuple[str, int] | None,
   parent: connection.Connection,
 ) -> None:
-  """Trains, going on from what the folder has.
-
-  Args:
-    folder: The experiment's folder.
-    total_rounds: The last round.
-    kill_at: A folder and a number, from 1: the process kills itself just before
-      it uses a file in there for the time of that number; None for not at all.
-    parent: Is sent the name of the file that is used then, and the word 'start'
-      when training is about to begin.
-  """
+  """Trains; dies before a folder's n-th use of a file, as `kill_at` says."""
   if kill_at is not None:
     _kill_at(*kill_at, parent)
   experiment = outputs.ExperimentFolder(pathlib.Path(folder), {})

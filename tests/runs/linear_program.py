@@ -37,19 +37,7 @@ def create_program(
   dropout_probability: float = 0.0,
   **changes: Any,
 ) -> training.TrainingProgram:
-  """Creates a program: four clients of six images, two of them in a round.
-
-  Of 30 images the server has the first six. All are tested on.
-
-  Args:
-    total_rounds: The last round.
-    has_federated_statistics: Whether the model normalizes what it sees, by
-      statistics of all clients; it is tested once more with those of all
-      images, as means over batches of four.
-    is_by_reference: Whether images are passed by reference.
-    dropout_probability: Of a client of a cohort.
-    **changes: Settings of the system, other than usual here.
-  """
+  """Creates a program: four clients of six images, two of them in a round."""
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabeledImages(linear_reference.create_images(30), labels)
   images = mapped_images.MappedImages([data])
@@ -143,13 +131,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
 def create_memories(
   program: training.TrainingProgram, folder: str, *, num_kept: int
 ) -> client_states.ClientMemories | None:
-  """Creates what keeps the memories of clients, if they have any.
-
-  Args:
-    program: A program of here.
-    folder: Where its files go.
-    num_kept: How many of the last rounds must be possible to go back to.
-  """
+  """Creates what keeps the memories of clients, if they have any."""
   if program.process.initialize_memory is None:
     return None
   return client_states.ClientMemories(

@@ -188,9 +188,7 @@ class MalformedCheckpointsTest(parameterized.TestCase):
   @parameterized.parameters(
     ({'b': np.zeros([2], int)}, "Expected nothing as 'a', found int64.2."),
     ({'a': np.zeros([2], int), 'b': 0}, "int64.. as 'b', found nothing"),
-    ({'a': np.zeros([3], int)}, r"int64.3. as 'a', found int64.2."),
     ({'a': np.zeros([2])}, r"float64.2. as 'a', found int64.2."),
-    ([0, 0], "as '0', found nothing"),
   )
   def test_state_of_another_version_of_the_program(self, structure, message):
     with self.assertRaisesRegex(

@@ -117,20 +117,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
         float(row['test/accuracy']), np.mean(recalls), places=6
       )
 
-  def test_columns_of_a_table_without_them_come_last(self):
-    self.train(self._folder, 1)
-    before = self.read_metrics(self._folder)
-    measure = measurement.Measurement(['auc'], 'abc', np.arange(30) % 3)
-    program = dataclasses.replace(
-      _create_program(2, measure), model_choice=None
-    )
-    self.train(self._folder, 2, program=program)
-    after = self.read_metrics(self._folder)
-    self.assertEqual(list(after[0]), [*training_test_case.COLUMNS, 'test/auc'])
-    self.assertEqual([row.pop('test/auc') for row in after[:2]], ['', ''])
-    self.assertEqual(after[:2], before)
-    self.assertGreater(float(after[2]['test/auc']), 0)
-
   def test_without_flags_all_is_as_it_was(self):
     other = self.create_tempdir().full_path
     plain = self.train(self._folder, 2)
@@ -147,7 +133,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
 
   def test_best_model_is_that_of_its_round(self):
     values = [0.25, 0.75, 0.5, 0.5]
-    states = {}
     final = self.train(
       self._folder, 3, program=_create_program(3, _script(values))
     )
@@ -247,18 +232,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
       durable_files.OutputError, f'{path} is damaged: .* names it as the best'
     ):
       self.train(self._folder, 1, program=program)
-
-  def test_files_must_be_given_if_there_is_a_choice(self):
-    with self.assertRaisesRegex(ValueError, '^`best_models` must be given'):
-      asyncio.run(
-        training.train(
-          _create_program(1, _script([])),
-          state_manager=None,
-          metrics_manager=None,
-          on_start=lambda _: None,
-          on_round=lambda *_: None,
-        )
-      )
 
 
 if __name__ == '__main__':

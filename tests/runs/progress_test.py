@@ -12,11 +12,6 @@ from tests.runs import some_metrics
 from tff_semifl.runs import progress
 
 
-class _Terminal(io.StringIO):
-  def isatty(self):
-    return True
-
-
 class ProgressTest(absltest.TestCase):
   def _start(self, stream, first_round, *rounds):
     with contextlib.redirect_stderr(stream):
@@ -83,31 +78,6 @@ class ProgressTest(absltest.TestCase):
     self.assertEqual(
       self._start(io.StringIO(), 11),
       'run: was complete after round 10; nothing to train\n',
-    )
-
-  def test_one_line_that_changes_in_a_terminal(self):
-    text = self._show(
-      _Terminal(),
-      (0, some_metrics.create(0.25, 0, 3)),
-      (1, some_metrics.create(0.5, 0.125, 5)),
-    )
-    # It ends when all does.
-    self.assertEqual(text.count('\n'), 1)
-    shown = [line.rstrip() for line in text.split('\r')[1:]]
-    self.assertStartsWith(shown[0], 'run: compiling and running round 0 |')
-    for line, expected in zip(
-      shown[1:],
-      (
-        'run: round 0/10, accuracy 25.0%, labeled 0.0%, 00:30 left |',
-        'run: round 1/10, accuracy 50.0%, labeled 12.5%, 00:45 left |',
-      ),
-      strict=False,
-    ):
-      self.assertStartsWith(line, expected)
-    # The bar is as long as what has been done: two of eleven rounds.
-    bar = shown[2].split('|')[1]
-    self.assertAlmostEqual(
-      len(bar.replace(' ', '')), 2 / 11 * len(bar), delta=1
     )
 
 

@@ -11,7 +11,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
@@ -42,9 +41,7 @@ class SavedExperimentTest(parameterized.TestCase):
     self.assertEqual(hparams.data, 'some images')
     self.assertContainsSubset({'git_commit', 'tensorflow'}, hparams.versions)
 
-  @parameterized.parameters(
-    '', '[]', '{"flags": {}}', '{"flags": 3, "data": 0}'
-  )
+  @parameterized.parameters('', '{"flags": 3, "data": 0}')
   def test_file_that_no_experiment_wrote(self, text):
     self._path.mkdir()
     (self._path / 'hparams.json').write_text(text)
@@ -91,15 +88,6 @@ class SavedExperimentTest(parameterized.TestCase):
     self._open()
     with self.assertRaisesRegex(
       saved_experiment.SavedExperimentError, '^has no checkpoint yet'
-    ):
-      saved_experiment.read_trained_model(self._path)
-
-  def test_with_damaged_checkpoints_alone(self):
-    self._save(1)
-    for file in self._path.rglob('*.npz'):
-      file.write_bytes(b'')
-    with self.assertRaisesRegex(
-      durable_files.OutputError, 'no checkpoint in .* is intact'
     ):
       saved_experiment.read_trained_model(self._path)
 

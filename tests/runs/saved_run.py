@@ -11,23 +11,14 @@ from tff_semifl.runs import checkpoints
 
 
 class SavedRun(NamedTuple):
-  """The results of a run that do not depend on how fast it was.
-
-  Attributes:
-    rows: Those of the metrics, without the seconds.
-    arrays: The bytes of all numbers of the newest checkpoint, by their names.
-  """
+  """The results of a run that do not depend on how fast it was."""
 
   rows: list[dict[str, str]]
   arrays: dict[str, bytes]
 
 
 def read(folder: pathlib.Path) -> SavedRun:
-  """Reads the folder of an experiment.
-
-  Args:
-    folder: `<output_dir>/<experiment_name>`.
-  """
+  """Reads the folder of an experiment."""
   with (folder / 'metrics.csv').open() as file:
     rows = list(csv.DictReader(file))
   for row in rows:

@@ -9,13 +9,7 @@ from tff_semifl.runs import round_metrics
 def create(
   accuracy: float, label_ratio: float, seconds: float
 ) -> round_metrics.RoundMetrics:
-  """Returns the metrics of a round; all others are 0.
-
-  Args:
-    accuracy: On the test images, the best so far, too.
-    label_ratio: The share of the clients' images that are trained on.
-    seconds: The time that the round took.
-  """
+  """Returns the metrics of a round; all others are 0."""
   return round_metrics.RoundMetrics(
     test=round_metrics.EvaluationMetrics(accuracy, 0.0, accuracy),
     server=round_metrics.ServerMetrics(0.0, 0.0),

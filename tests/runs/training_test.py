@@ -3,7 +3,6 @@
 
 """Tests of the training program: memories, statistics, the final test."""
 
-import asyncio
 import dataclasses
 import pathlib
 
@@ -16,51 +15,10 @@ import tensorflow as tf
 from tests import linear_reference
 from tests.runs import linear_program
 from tests.runs import training_test_case
-from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_file
 from tff_semifl.runs import training
 
 
 class TrainingTest(training_test_case.TrainingTestCase):
-  def test_memories_that_nobody_keeps_or_has(self):
-    folder = self.create_tempdir().full_path
-    remembering = linear_program.create_program(1, keep_client_momentum=True)
-    plain = linear_program.create_program(1)
-    for program, memories in (
-      (remembering, None),
-      (
-        plain,
-        linear_program.create_memories(remembering, folder, num_kept=1),
-      ),
-    ):
-      with self.assertRaisesRegex(ValueError, '^`memories` must be given if'):
-        asyncio.run(
-          training.train(
-            program,
-            state_manager=checkpoints.Checkpoints(
-              pathlib.Path(folder, 'states'), num_kept=1
-            ),
-            metrics_manager=metrics_file.MetricsFile(
-              pathlib.Path(folder, 'metrics.csv')
-            ),
-            memories=memories,
-            on_start=lambda _: None,
-            on_round=lambda *_: None,
-          )
-        )
-
-  @pytest.mark.slow
-  def test_momentum_that_clients_keep_makes_a_difference(self):
-    results = [
-      self.train(
-        self.create_tempdir().full_path,
-        4,
-        program=linear_program.create_program(4, keep_client_momentum=keeps),
-      ).state.global_model_weights.trainable[0]
-      for keeps in (False, True)
-    ]
-    self.assertGreater(np.abs(results[0] - results[1]).max(), 1e-4)
-
   @pytest.mark.slow
   def test_statistics_are_computed_after_each_round(self):
     program = linear_program.create_program(1, has_federated_statistics=True)

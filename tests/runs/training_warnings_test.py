@@ -111,7 +111,6 @@ class TrainingWarningsTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('accurate', _round(0.97, 1.0)),
-    ('few', _round(0.4, 0.5)),
     ('of_few_test_images', _round(0.9, 1.0)),
     ('known', _round(0.5, 0.75, micro_threshold_accuracy=0.9)),
   )

@@ -19,16 +19,7 @@ from tff_semifl import runtime
 
 
 def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
-  """Returns the parts of a result by their paths.
-
-  Args:
-    value: What a computation has returned.
-    path: Where it is itself.
-
-  Returns:
-    Arrays and the like; for each container and each dataset also its type, so
-    that two results differ if only these do.
-  """
+  """Returns the parts of a result by their paths."""
   container = type(value)
   if isinstance(value, tf.data.Dataset):
     container = value.element_spec
@@ -52,12 +43,7 @@ def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
 
 
 class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
-  """A test that runs computations on both runtimes.
-
-  Attributes:
-    in_process: The context that is tested.
-    native: TFF's own; one worker serves all tests of the class.
-  """
+  """A test that runs computations on both runtimes."""
 
   @classmethod
   def setUpClass(cls):
@@ -99,16 +85,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
   def assert_agree(
     self, computation: tff.Computation, *args: Any, **tolerance: float
   ) -> Any:
-    """Calls a computation on both runtimes and asserts the same result.
-
-    Args:
-      computation: The computation.
-      *args: Its arguments.
-      **tolerance: Of `assert_same`.
-
-    Returns:
-      The result.
-    """
+    """Calls a computation on both runtimes and asserts the same result."""
     with self.use(self.in_process):
       ours = computation(*args)
     with self.use(self.native):
@@ -126,16 +103,6 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
     """Runs a process on both runtimes and asserts the same in each round.
 
     Each round starts from the state that the same runtime has returned.
-
-    Args:
-      process: What has `initialize`, and `next` whose result has a `state`.
-      rounds: The arguments after the state, for each round another tuple.
-      random_start: Whether `initialize` draws random numbers: both runtimes
-        then get the same state to start from.
-      **tolerance: Of `assert_same`.
-
-    Returns:
-      The state to start from, and the output of each round.
     """
     outputs = []
     for context in (self.in_process, self.native):

@@ -56,11 +56,7 @@ def _block(*args, **kwargs):
 
 class GraphsTest(absltest.TestCase):
   def test_the_same_code_has_one_digest(self):
-    first, second, other = (
-      _block('a'),
-      _block('b_1'),
-      _block('a', added=2.0),
-    )
+    first, second, other = (_block('a'), _block('b_1'), _block('a', added=2.0))
     self.assertNotEqual(
       *(
         each.proto.SerializeToString(deterministic=True)

@@ -49,20 +49,8 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     found = context.invoke(_increment_and_sum, list(range(num_clients)))
     self.assertEqual(
       found,
-      (
-        list(range(1, num_clients + 1)),
-        num_clients * (num_clients + 1) // 2,
-      ),
+      (list(range(1, num_clients + 1)), num_clients * (num_clients + 1) // 2),
     )
-
-  @parameterized.parameters(0, 3)
-  def test_default_number_of_clients(self, num_clients):
-    @tff.federated_computation
-    def count():
-      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
-
-    context = in_process.InProcessContext(default_num_clients=num_clients)
-    self.assertEqual(context.invoke(count, None), num_clients)
 
   def test_different_numbers_of_clients_are_refused(self):
     with self.assertRaisesRegex(ValueError, r'numbers of clients: \[2, 3\]'):
@@ -92,8 +80,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.addCleanup(context.close)
     with self.assertRaisesRegex(
-      errors.ComputationError,
-      "(?s)^In 'run': Client 1 .of 3.*two is too much",
+      errors.ComputationError, "(?s)^In 'run': Client 1 .of 3.*two is too much"
     ) as raised:
       context.invoke(run, [1, 2, 3])
     self.assertIsInstance(
@@ -200,22 +187,6 @@ class CachingTest(tf.test.TestCase):
       self.assertEqual(compile_mock.call_count, 1)
       self.assertGreater(num_imports, 0)
       self.assertEqual(import_mock.call_count, num_imports)
-
-  def test_two_computations_share_a_leaf(self):
-    context = in_process.InProcessContext()
-    with mock.patch.object(
-      tf.compat.v1, 'wrap_function', wraps=tf.compat.v1.wrap_function
-    ) as import_mock:
-      for placement in (tff.CLIENTS, tff.SERVER):
-        computation = tff.federated_computation(
-          lambda x: tff.federated_map(_increment, x),
-          tff.FederatedType(np.int32, placement, all_equal=True),
-        )
-        context.invoke(computation, 1)
-        # Kept alive, as is the leaf with it.
-        setattr(self, placement.name, computation)
-
-      self.assertEqual(import_mock.call_count, 1)
 
   def test_forgets_computations_that_no_longer_exist(self):
     context = in_process.InProcessContext()

@@ -30,10 +30,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     one, two, three = (tf.constant(n) for n in (1, 2, 3))
     self.assertEqual(leaf([one, [two, three]]), [[3, 1], 3])
 
-  def test_works_without_parameter_and_without_result(self):
-    self.assertEqual(_leaf(tff.tensorflow.computation(lambda: 5))(None), 5)
-    self.assertEqual(_leaf(tff.tensorflow.computation(lambda: ()))(None), [])
-
   def test_ignores_what_the_result_does_not_need(self):
     @tff.tensorflow.computation(np.int32, np.int32)
     def second(x, y):
@@ -43,16 +39,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     leaf = _leaf(second)
 
     self.assertEqual(leaf([tf.constant(1), tf.constant(2)]), 2)
-
-  def test_imports_once(self):
-    leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
-    with mock.patch.object(
-      tf.graph_util, 'import_graph_def', wraps=tf.graph_util.import_graph_def
-    ) as importer:
-      results = [leaf(tf.constant(n)) for n in range(3)]
-
-    self.assertEqual(results, [1, 2, 3])
-    importer.assert_called_once()
 
   def test_threads_share_one_import(self):
     leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
@@ -85,22 +71,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(found, [1, 2])
 
-  def test_functions_in_functions_keep_their_meaning(self):
-    @tf.function
-    def double(x):
-      return 2 * x
-
-    @tff.tensorflow.computation(np.int32)
-    def branch_in_loop(n):
-      # 0 -> 1 -> 2 -> 4 -> 8: doubles what is positive, else adds one.
-      return tf.while_loop(
-        lambda i, _: i < n,
-        lambda i, x: (i + 1, tf.cond(x > 0, lambda: double(x), lambda: x + 1)),
-        (0, 0),
-      )[1]
-
-    self.assertEqual(_leaf(branch_in_loop)(tf.constant(4)), 8)
-
   def test_gradient_through_a_function(self):
     @tff.tensorflow.computation(np.float32)
     def slope(x):
@@ -115,36 +85,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertAllClose(_leaf(slope)(tf.constant(2.0)), 12.0)  # 3 * 2^2
 
-  def test_datasets_pass_as_variants(self):
-    @tff.tensorflow.computation(tff.SequenceType(np.int32))
-    def increment_and_sum(dataset):
-      dataset = dataset.map(lambda x: x + 1)
-      return dataset, dataset.reduce(0, lambda x, y: x + y)
-
-    variant = tf.data.experimental.to_variant(
-      tf.data.Dataset.from_tensor_slices([1, 2])
-    )
-    dataset, total = _leaf(increment_and_sum)(variant)
-
-    self.assertEqual(total, 5)  # (1 + 1) + (2 + 1)
-    self.assertEqual(dataset.dtype, tf.variant)
-
-  def test_variables_are_fresh_at_each_call(self):
-    @tff.tensorflow.computation(np.int32)
-    def accumulate(x):
-      variable = tf.Variable(10)
-
-      @tf.function
-      def add():
-        variable.assign_add(x)
-        return variable.read_value()
-
-      return add()
-
-    leaf = _leaf(accumulate)
-
-    self.assertEqual([int(leaf(tf.constant(1))) for _ in range(3)], [11] * 3)
-
   def test_variables_may_depend_on_each_other(self):
     @tff.tensorflow.computation
     def chain():
@@ -154,31 +94,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       return first.read_value(), second.read_value()
 
     self.assertEqual(_leaf(chain)(None), [3, 6])
-
-  def test_static_tables_are_initialized(self):
-    @tff.tensorflow.computation(tff.TensorType(np.str_, [None]))
-    def look_up(keys):
-      table = tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(['a', 'b'], [1, 2]), -1
-      )
-      return table.lookup(keys)
-
-    leaf = _leaf(look_up)
-
-    for _ in range(2):
-      self.assertAllEqual(leaf(tf.constant(['b', 'x'])), [2, -1])
-
-  def test_mutable_tables_are_fresh_at_each_call(self):
-    @tff.tensorflow.computation(np.int32)
-    def insert(key):
-      table = tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, -1)
-      with tf.control_dependencies([table.insert(key, 1)]):
-        return table.size()
-
-    leaf = _leaf(insert)
-
-    # A table that outlived the call would grow.
-    self.assertEqual([int(leaf(tf.constant(n))) for n in range(3)], [1] * 3)
 
   @parameterized.parameters(None, 'shared')
   def test_queues_are_fresh_at_each_call(self, shared_name):
@@ -205,16 +120,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     )
 
     self.assertLen({float(leaf(None)) for _ in range(5)}, 5)
-
-  def test_stateless_random_numbers_are_those_of_eager_tensorflow(self):
-    def draw(seed):
-      return tf.random.stateless_uniform([3], seed)
-
-    leaf = _leaf(
-      tff.tensorflow.computation(draw, tff.TensorType(np.int32, [2]))
-    )
-
-    self.assertAllEqual(leaf(tf.constant([1, 2])), draw([1, 2]))
 
   def test_python_code_runs_in_this_process(self):
     calls = []

@@ -12,10 +12,7 @@ import tensorflow_federated as tff
 
 _NUM_FEATURES = 3
 
-INPUT_SPEC = (
-  tf.TensorSpec([None, _NUM_FEATURES]),
-  tf.TensorSpec([None, 1]),
-)
+INPUT_SPEC = (tf.TensorSpec([None, _NUM_FEATURES]), tf.TensorSpec([None, 1]))
 
 
 def create_functional_model() -> tff.learning.models.FunctionalModel:
@@ -58,15 +55,7 @@ def create_model() -> tff.learning.models.VariableModel:
 def create_client_datasets(
   sizes: Sequence[int], seed: int
 ) -> list[tf.data.Dataset]:
-  """Creates the data of clients that see different inputs and another truth.
-
-  Args:
-    sizes: The number of examples of each client.
-    seed: Other seeds give other data.
-
-  Returns:
-    For each client batches of two examples.
-  """
+  """Creates the data of clients that see different inputs and another truth."""
   rng = np.random.default_rng(seed)
   datasets = []
   for client, size in enumerate(sizes):

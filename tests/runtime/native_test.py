@@ -115,13 +115,12 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
       ):
         worker_lib.Worker()
 
-  @parameterized.parameters(('pass', 0), ('raise ValueError', 1))
   @pytest.mark.slow
-  def test_ends_with_the_interpreter(self, then, status):
-    script, pid = self._start_script(then)
+  def test_ends_with_the_interpreter(self):
+    script, pid = self._start_script('raise ValueError')
     # Returns when all who hold the pipe have left.
     script.communicate(timeout=30)
-    self.assertEqual(script.returncode, status)
+    self.assertEqual(script.returncode, 1)
     self.assertFalse(_exists(pid))
 
   @pytest.mark.slow
@@ -138,11 +137,6 @@ class NativeContextTest(tf.test.TestCase):
     super().setUp()
     self._worker = worker_lib.Worker()
     self.addCleanup(self._worker.close)
-
-  def test_number_of_clients_may_change(self):
-    context = native.NativeContext(self._worker)
-    for num_clients in (2, 0, 1, 5, 3, 4, 2):
-      self.assertEqual(context.invoke(_sum, [1] * num_clients), num_clients)
 
   def test_what_no_clients_have_is_an_empty_list(self):
     context = native.NativeContext(self._worker)

@@ -33,10 +33,7 @@ _METHODS = (
   'ObjectManagerService/FreeObjects',
   'CoreWorkerService/GetCoreWorkerStats',
 )
-_MACHINE = {
-  'object_store_memory': 10**8,
-  'include_dashboard': False,
-}
+_MACHINE = {'object_store_memory': 10**8, 'include_dashboard': False}
 
 
 @contextlib.contextmanager
@@ -62,11 +59,7 @@ def local_cluster(num_cpus: int) -> Iterator[None]:
 
 
 class Machines:
-  """A cluster whose machines come and go.
-
-  Attributes:
-    address: The cluster's.
-  """
+  """A cluster whose machines come and go."""
 
   def __init__(self):
     """Starts a machine that directs others and has no CPU for clients."""
@@ -89,10 +82,7 @@ class Machines:
     """Adds machines with a CPU each."""
     added = [
       self._cluster.add_node(
-        wait=False,
-        num_cpus=1,
-        node_ip_address=self.new_address(),
-        **_MACHINE,
+        wait=False, num_cpus=1, node_ip_address=self.new_address(), **_MACHINE
       )
       for _ in range(number)
     ]
@@ -181,11 +171,7 @@ def ask_the_dead(actor: ray.actor.ActorHandle) -> ray.ObjectRef:
 
 
 def actors(parent: int | None = None) -> list[psutil.Process]:
-  """Returns the processes that clients work in.
-
-  Args:
-    parent: The process that they descend from; by default this one.
-  """
+  """Returns the processes that clients work in."""
   found = []
   for process in _children(parent):
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
@@ -202,15 +188,7 @@ def _children(pid: int | None) -> list[psutil.Process]:
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
-  """Waits until a function returns true.
-
-  Args:
-    condition: The function.
-    seconds: How long to wait at most.
-
-  Raises:
-    AssertionError: It took longer.
-  """
+  """Waits until a function returns true."""
   deadline = time.monotonic() + seconds
   while not condition():
     if time.monotonic() > deadline:

@@ -9,13 +9,11 @@ import time
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests.core import linear_problem
 from tests.runtime import agreement
-from tests.runtime import linear_regression
 from tests.runtime import ray_machines
 from tff_semifl import runtime
 
@@ -69,14 +67,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
     return found
 
   def test_rounds_have_the_same_numbers(self):
-    self._check_rounds('semifl')
-
-  @pytest.mark.slow
-  def test_parallel_rounds_have_the_same_numbers(self):
-    self._check_rounds('parallel_semifl')
-
-  def _check_rounds(self, name):
-    process = linear_problem.build(name)
+    process = linear_problem.build('semifl')
     # None, fewer than actors, as many, more.
     cohorts = ([], [1], [0, 1], [2, 0, 1])
     with self.use(self.in_process):
@@ -86,18 +77,6 @@ class TwoActorsTest(agreement.AgreementTestCase):
     for ours, theirs in zip(found, expected, strict=True):
       self.assertEqual(ours.dtype, theirs.dtype)
       np.testing.assert_array_equal(ours, theirs)
-
-  @pytest.mark.slow
-  def test_algorithm_of_tff(self):
-    process = tff.learning.algorithms.build_weighted_fed_avg(
-      linear_regression.create_model,
-      client_optimizer_fn=tff.learning.optimizers.build_sgdm(0.1),
-      model_aggregator=tff.learning.robust_aggregator(),
-    )
-    state = process.initialize()
-    for sizes in ((4, 2, 3), (1,)):
-      datasets = linear_regression.create_client_datasets(sizes, seed=1)
-      state = self._assert_equal(process.next, state, datasets).state
 
   @parameterized.parameters(0, 1, 2, 5)
   def test_everything_has_its_place(self, num_clients):
@@ -131,19 +110,6 @@ class TwoActorsTest(agreement.AgreementTestCase):
       found['multiples'], [10 * n * sum(numbers) for n in numbers]
     )
     self.assertLen(found['fives'], num_clients)
-
-  def test_function_that_knows_more_than_its_argument(self):
-    @tff.federated_computation(np.int32, _AT_CLIENTS)
-    def work(factor, numbers):
-      five = tff.tensorflow.computation(lambda: 5)()
-
-      @tff.federated_computation(np.int32)
-      def multiply(number):
-        return _multiply(_multiply(number, factor), five)
-
-      return tff.federated_map(multiply, numbers)
-
-    self.assertEqual(self._assert_equal(work, 2, [1, 3]), [10, 30])
 
   def test_datasets_come_and_go(self):
     sequence = tff.SequenceType(np.int32)
@@ -182,16 +148,6 @@ class TwoActorsTest(agreement.AgreementTestCase):
 
     found = [list(each) for each in self._assert_equal(work, [1, 2])]
     self.assertEqual(found, [[10, 0], [20, 0]])
-
-  def test_number_of_clients_that_no_argument_tells(self):
-    @tff.federated_computation
-    def count():
-      return tff.federated_sum(
-        tff.federated_eval(tff.tensorflow.computation(lambda: 1), tff.CLIENTS)
-      )
-
-    with self.use(self.ray):
-      self.assertEqual(count(), 0)
 
   def test_clients_work_in_other_processes(self):
     pid = tff.tensorflow.computation(
@@ -272,28 +228,6 @@ class TwoActorsTest(agreement.AgreementTestCase):
       ):
         work([1, 1, 1, -1, 1])
       self.assertEqual(work([1, 2]), 3)
-
-  def test_wrong_arguments_are_refused_as_in_process(self):
-    @tff.federated_computation(_AT_CLIENTS, _AT_CLIENTS)
-    def work(a, b):
-      return tff.federated_sum(a), tff.federated_sum(b)
-
-    with self.use(self.ray):
-      with self.assertRaisesRegex(ValueError, r'Conflicting.*\[1, 2\]'):
-        work([1], [1, 2])
-      with self.assertRaisesRegex(TypeError, 'list with one value per client'):
-        work(1, [1])
-
-  def test_secure_aggregation_is_refused_as_in_process(self):
-    @tff.federated_computation(_AT_CLIENTS)
-    def work(numbers):
-      return tff.federated_secure_sum(numbers, 5)
-
-    with self.use(self.ray):
-      with self.assertRaisesRegex(
-        NotImplementedError, 'federated_secure_sum.*no secure aggregation'
-      ):
-        work([1])
 
   def test_what_cannot_be_sent_is_refused(self):
     to_int = tff.FunctionType(np.int32, np.int32)

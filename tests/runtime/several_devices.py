@@ -71,8 +71,7 @@ def main() -> None:
   # A result of a context has no device any more: look inside.
   pool = client_pool.ClientPool(devices=names[1:])
   evaluate = interpreter.build_evaluate(
-    compiler.compile_to_block(work_at_clients),
-    leaves.LeafCache(),
+    compiler.compile_to_block(work_at_clients), leaves.LeafCache()
   )
   scope = interpreter.Scope(cohorts.Cohort(len(datasets), pool), {})
   found = evaluate(scope)(

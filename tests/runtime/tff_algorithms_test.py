@@ -3,9 +3,6 @@
 
 """TFF's own learning algorithms give the same on both runtimes."""
 
-import collections
-import types
-
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -46,46 +43,9 @@ def _create_reconstruction_model():
   )
 
 
-@tf.function
-def _evaluate(model, dataset):
-  loss, num_batches = dataset.batch(2).reduce(
-    (0.0, 0.0),
-    lambda sums, batch: (
-      sums[0] + model.forward_pass(batch, training=False).loss,
-      sums[1] + 1.0,
-    ),
-  )
-  return collections.OrderedDict(loss=loss, num_batches=num_batches)
-
-
-def _build_fine_tuning():
-  """Returns a strategy that trains the model on a client's own data."""
-
-  @tf.function
-  def fine_tune(model, train_data, test_data, context=None):
-    del context
-    for batch in train_data.batch(2):
-      with tf.GradientTape() as tape:
-        loss = model.forward_pass(batch).loss
-      gradients = tape.gradient(loss, model.trainable_variables)
-      for weight, gradient in zip(
-        model.trainable_variables, gradients, strict=True
-      ):
-        weight.assign_sub(0.02 * gradient)
-    return _evaluate(model, test_data)
-
-  return fine_tune
-
-
 @pytest.mark.slow
 class TffAlgorithmsTest(agreement.AgreementTestCase):
   @parameterized.named_parameters(
-    (
-      'weighted_fed_avg',
-      lambda: _algorithms.build_weighted_fed_avg(
-        _functional_model(), _SGD, _optimizers.build_adam(0.1)
-      ),
-    ),
     (
       'weighted_fed_avg_that_iterates',
       lambda: _algorithms.build_weighted_fed_avg(
@@ -115,20 +75,10 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
       ),
     ),
     (
-      'unweighted_fed_prox',
-      lambda: _algorithms.build_unweighted_fed_prox(
-        _model_fn, 0.5, _SGD, _optimizers.build_adagrad(0.1)
-      ),
-    ),
-    (
       'fed_sgd',
       lambda: _algorithms.build_fed_sgd(
         _functional_model(), _optimizers.build_adamw(0.1)
       ),
-    ),
-    (
-      'fed_sgd_with_variables',
-      lambda: _algorithms.build_fed_sgd(_model_fn, _SGD),
     ),
     (
       'weighted_mime_lite',
@@ -137,27 +87,11 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
       ),
     ),
     (
-      'unweighted_mime_lite',
-      lambda: _algorithms.build_unweighted_mime_lite(
-        _model_fn, _optimizers.build_sgdm(0.02, momentum=0.9)
-      ),
-    ),
-    (
       'mime_lite_with_schedule',
       lambda: _algorithms.build_mime_lite_with_optimizer_schedule(
         _functional_model(),
         lambda round_number: 0.05 / tf.cast(round_number + 1, tf.float32),
         _SGD,
-      ),
-    ),
-    (
-      'scheduled_optimizer',
-      lambda: _algorithms.build_unweighted_fed_avg(
-        _functional_model(),
-        _optimizers.schedule_learning_rate(
-          _SGD, lambda step: 0.02 / tf.cast(step + 1, tf.float32)
-        ),
-        _optimizers.build_adam(0.1),
       ),
     ),
     (
@@ -184,32 +118,6 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
     self.assertAllEqual(weights[-1], weights[-2])
     for before, after in zip(weights[:-2], weights[1:-1], strict=True):
       self.assertAllInRange(np.abs(after - before), 1e-4, 5.0)
-
-  def test_metrics_that_are_summed_securely(self):
-    def build(metrics_aggregator):
-      return _algorithms.build_weighted_fed_avg(
-        _model_fn, _SGD, metrics_aggregator=metrics_aggregator
-      )
-
-    process = build(tff.learning.metrics.secure_sum_then_finalize)
-    replace = tff.backends.test.replace_secure_intrinsics_with_bodies
-    rounds = _create_rounds()[:2]
-    _, first, _ = self.assert_agree_in_rounds(
-      types.SimpleNamespace(
-        initialize=process.initialize, next=replace(process.next)
-      ),
-      rounds,
-      # Sums are of integers, each rounded up or down by the last digit.
-      rtol=1e-3,
-    )
-    plain = build(tff.learning.metrics.sum_then_finalize)
-    with self.use(self.in_process):
-      expected = plain.next(plain.initialize(), *rounds[0]).metrics
-    self.assertAllClose(
-      first['metrics']['client_work']['train']['mean_squared_error'],
-      expected['client_work']['train']['mean_squared_error'],
-      rtol=1e-3,
-    )
 
   def test_reconstruction(self):
     process = _algorithms.build_fed_recon(
@@ -258,31 +166,6 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
     # What was summed up over all rounds outlasts one without a client.
     metrics = last.metrics['client_work']['eval']['total_rounds_metrics']
     self.assertGreater(metrics['mean_squared_error'], 0.1)
-
-  def test_personalization(self):
-    datasets = [
-      dataset.unbatch()
-      for dataset in linear_regression.create_client_datasets([3, 2, 4], 0)
-    ]
-    evaluate = _algorithms.build_personalization_eval_computation(
-      _model_fn,
-      collections.OrderedDict(fine_tuning=_build_fine_tuning),
-      _evaluate,
-    )
-    weights = _functional_model().initial_weights
-    metrics = self.assert_agree(
-      evaluate,
-      tff.learning.models.ModelWeights(*weights),
-      [
-        collections.OrderedDict(train_data=dataset, test_data=dataset)
-        for dataset in datasets
-      ],
-    )
-    # 3, 2 and 4 examples in batches of 2.
-    self.assertAllEqual(metrics['fine_tuning']['num_batches'], [2, 1, 2])
-    self.assertAllLess(
-      metrics['fine_tuning']['loss'] / metrics['baseline_metrics']['loss'], 0.95
-    )
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@
 
 import asyncio
 import csv
-import datetime
 import pathlib
 
 import pytest
@@ -16,7 +15,6 @@ from tests.runtime import linear_regression
 from tff_semifl import runtime
 
 _SIZES = (3, 2, 5)
-_TEST_SEED = 100
 
 
 class _Iterator(tff.program.FederatedDataSourceIterator):
@@ -141,44 +139,6 @@ class TffProgramsTest(tf.test.TestCase):
     # Each round was run once.
     with (self._root / 'metrics.csv').open() as file:
       self.assertLen(list(csv.DictReader(file)), 3)
-
-  @pytest.mark.slow
-  def test_evaluations_run_beside_the_training(self):
-    evaluation = tff.learning.algorithms.build_fed_eval(
-      linear_regression.create_functional_model()
-    )
-    expected = {}
-    for round_number in (2, 3):
-      state = evaluation.set_model_weights(
-        evaluation.initialize(),
-        self._process.get_model_weights(self._states[round_number]),
-      )
-      metrics = evaluation.next(state, _select(_TEST_SEED)).metrics
-      expected[round_number] = metrics['client_work']['eval'][
-        'total_rounds_metrics'
-      ]
-    metrics = tff.program.MemoryReleaseManager()
-
-    self._run_program(
-      3,
-      tff.learning.programs.EvaluationManager(
-        data_source=_Source(_TEST_SEED - 1),
-        aggregated_metrics_manager=metrics,
-        create_state_manager_fn=lambda name: (
-          tff.program.FileProgramStateManager(self._root / name)
-        ),
-        create_process_fn=lambda name: (evaluation, None),
-        cohort_size=len(_SIZES),
-        # Each time one round of evaluation.
-        duration=datetime.timedelta(0),
-      ),
-    )
-
-    found = metrics.values()
-    self.assertSameElements(found, [2, 3])
-    for round_number, values in found.items():
-      self.assertAllClose(values['model_metrics'], expected[round_number])
-    self.assertNotAllClose(expected[2], expected[3])
 
 
 if __name__ == '__main__':

@@ -58,7 +58,6 @@ class IdentityTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (1, 2),
-    ('a', 'b'),
     ((1, 2), [1, 2]),
     ({'a': 1}, {'a': 2}),
     (np.arange(3), np.arange(1, 4)),

@@ -16,41 +16,22 @@ from tff_semifl import settings
 class PartTest(parameterized.TestCase):
   """One part by itself."""
 
-  def test_defaults_are_those_of_the_fields(self):
-    oven = example_parts.Oven()
-    self.assertEqual((oven.degrees, oven.minutes), (250.0, None))
-
   def test_whole_number_becomes_a_float(self):
     degrees = example_parts.Oven(degrees=300).degrees
     self.assertIs(type(degrees), float)
     self.assertEqual(degrees, 300.0)
 
-  def test_list_becomes_a_tuple(self):
-    part = example_parts.Vegetables(vegetables=['leek'])
-    self.assertEqual(part.vegetables, ('leek',))
-
   @parameterized.parameters(
     ({'degrees': 99.0}, 'degrees=99.0: must be from 100 to 500'),
     ({'degrees': math.nan}, 'degrees=nan: must be a finite number'),
-    ({'degrees': math.inf}, 'degrees=inf: must be a finite number'),
     ({'degrees': 'hot'}, 'degrees=hot: must be of type float'),
     ({'degrees': True}, 'degrees=True: must be of type float'),
     ({'degrees': None}, '^degrees: .* None'),
-    ({'minutes': 0}, 'minutes=0: must be at least 1'),
     ({'minutes': 1.5}, 'minutes=1.5: must be of type int'),
   )
   def test_wrong_value_is_refused(self, values, message):
     with self.assertRaisesRegex(settings.SettingError, message):
       example_parts.Oven(**values)
-
-  def test_error_says_name_value_and_problem(self):
-    with self.assertRaises(settings.SettingError) as caught:
-      example_parts.Cheese(grams=-1.0)
-    error = caught.exception
-    self.assertEqual(
-      (error.name, error.value, error.problem),
-      ('grams', -1.0, 'must be above 0'),
-    )
 
 
 class Plain(example_parts.Oven):
@@ -153,19 +134,13 @@ class TreeTest(parameterized.TestCase):
       {'vegetables': ('leek',)},
       'vegetables=leek: it is only for topping=vegetables; leave it out',
     ),
-    (
-      {'topping': 'vegetables', 'kind': 'feta'},
-      'kind=feta: it is only for topping=cheese; leave it out',
-    ),
     ({'topping': 'chese'}, r'topping=chese: did you mean cheese\?'),
-    ({'kind': 'fetta'}, r'kind=fetta: did you mean feta\?'),
     ({'topping': 'fish'}, 'topping=fish: must be one of cheese, vegetables'),
     (
       {'topping': 'pineapple'},
       'topping=pineapple: it is for cakes; must be one of cheese, vegetables',
     ),
     ({'topping': ['cheese']}, 'topping=cheese: must be one of cheese'),
-    ({'kind': 'gouda'}, 'kind=gouda: must be one of mozzarella, feta'),
     (
       {'folded': True, 'degrees': 450},
       'folded=True: would be raw inside; bake it at 400',

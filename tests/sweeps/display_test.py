@@ -98,16 +98,6 @@ class DisplayTest(absltest.TestCase):
         )
         self.assertIn('ending a; interrupt again', text)
 
-  def test_metrics_that_cannot_be_read_for_a_moment(self):
-    def run(shown, first, second):
-      shown.start(second)
-      (second.folder / 'metrics.csv').write_text('nonsense')
-      shown.poll([second])
-      (second.folder / 'metrics.csv').write_text(_METRICS)
-      shown.end(second, 0)
-
-    self.assertIn(_REACHED, self._show(run, stream=_Terminal()))
-
 
 if __name__ == '__main__':
   absltest.main()

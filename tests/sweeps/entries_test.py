@@ -9,7 +9,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl.experiments import presets
-from tff_semifl.experiments import system_registry
 from tff_semifl.sweeps import entries
 
 
@@ -51,12 +50,6 @@ class FlagfilesTest(parameterized.TestCase):
       ],
     )
 
-  def test_all_systems_can_train_a_flagfile(self):
-    path = self._write('a.flags')
-    for name in system_registry.SYSTEMS:
-      (one,) = entries.read_flagfiles([f'{name}:{path}'])
-      self.assertEqual(one.system_name, name)
-
   def test_presets_are_found_by_patterns(self):
     found = entries.find_presets(['semifl/svhn_*'])
     self.assertGreater(len(found), 3)
@@ -80,10 +73,7 @@ class FlagfilesTest(parameterized.TestCase):
     self.assertIsNone(found.paper)
 
   @parameterized.parameters(
-    '# Paper: 93%: no digits after the point',
     '# Paper: 93.1% (0.1)',
-    '# Paper: 93.1 (0.1): no sign',
-    '# Paper:93.1% (0.1): no space',
     '# Paper: about 93.1% (0.1): a word',
   )
   def test_a_paper_that_is_not_understood_is_an_error(self, first_line):
@@ -96,13 +86,10 @@ class FlagfilesTest(parameterized.TestCase):
       ([one], 'one.flags names no system; write semifl:/.*one.flags'),
       (['train:a'], 'system=train: must be one of .*semifl,'),
       ([f'semifl:{one}x'], 'cannot read .*one.flagsx: No such file'),
-      ([f'semifl:{self.folder}'], 'cannot read .*: Is a directory'),
-      ([''], 'names no system'),
       (
         [f'semifl:{one}', f'semifl:{other}'],
         'one.*other.* both be semifl_one;',
       ),
-      ([f'semifl:{one}', f'semifl:{one}'], 'both be semifl_one;'),
     ):
       with (
         self.subTest(message),

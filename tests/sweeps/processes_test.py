@@ -208,15 +208,6 @@ time.sleep(1)
     for name in 'ab':
       self.assertEndsWith(self._log(name), 'asked\nin order\n')
 
-  def test_log_that_cannot_be_written(self):
-    job = processes.Job(
-      name='job',
-      command=(sys.executable, '-c', ''),
-      log_path=self.folder / 'no' / 'log',
-    )
-    with self.assertRaises(FileNotFoundError):
-      self._run([job])
-
   def _start(self, seconds):
     """Starts a program that runs two of three jobs; waits until they are on."""
     process = subprocess.Popen(

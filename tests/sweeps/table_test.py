@@ -101,17 +101,6 @@ class TableTest(absltest.TestCase):
     self.assertEqual(third['complete'], '0')
     self.assertEqual(third['accuracy_mean'] + third['minutes_mean'], '')
 
-  def test_one_run_says_nothing_of_a_deviation(self):
-    rows = [
-      table.Row(_CELL, [results.Results(9, 0.5, 0.625, 0.25)]),
-      table.Row(_OTHER, [results.Results(9, 0.75, 0.75, 0.25)]),
-    ]
-    first, second = csv.DictReader(io.StringIO(table.to_csv(rows)))
-    self.assertEqual(first['accuracy_mean'], '0.5')
-    self.assertEqual(first['accuracy_deviation'], '')
-    self.assertEqual(second['difference_mean'], '0.25')
-    self.assertEqual(second['difference_standard_error'], '')
-
   def test_test_images_of_another_task_are_not_compared(self):
     one = [results.Results(9, 0.5, 0.625, 0.25)]
     rows = [

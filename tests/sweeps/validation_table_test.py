@@ -3,8 +3,6 @@
 
 """Tests of the table of a sweep that validates, and of what it chooses."""
 
-import csv
-import io
 import math
 
 from absl.testing import absltest
@@ -55,18 +53,6 @@ class ValidationTableTest(absltest.TestCase):
       ],
     )
     self.assertIn('nothing was tested', caption)
-
-  def test_csv(self):
-    rows = _rows([0.2, 0.4], [0.25], [])
-    first, _, third = csv.DictReader(io.StringIO(validation_table.to_csv(rows)))
-    self.assertEqual(first['name'], 'semifl_my_learning_rate0.1')
-    self.assertEqual(
-      (first['setting'], first['value']), ('learning_rate', '0.1')
-    )
-    self.assertAlmostEqual(float(first['validation_loss_mean']), 0.3)
-    self.assertEqual(first['complete'], '2')
-    self.assertEqual(third['validation_loss_mean'], '')
-    self.assertFalse([column for column in first if 'test' in column])
 
   def test_least_mean_loss_is_chosen(self):
     # All have the same accuracy; the least loss of a run is that of another.
@@ -119,10 +105,6 @@ class ValidationTableTest(absltest.TestCase):
       '^semifl_my: .*learning_rate=0.1, 0.1000 less than that of 0.3;',
     )
     self.assertRegex(chosen[1], '^flfl_my: .*learning_rate=0.3, ')
-
-  def test_nothing_is_chosen_where_nothing_is_varied(self):
-    row = validation_table.Row(_ENTRY, [results.Validation(0.1, 1.0, 1.0)])
-    self.assertEmpty(_choose([row]))
 
 
 if __name__ == '__main__':

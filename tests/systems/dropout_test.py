@@ -54,7 +54,9 @@ class _Watched:
       return np.float32(0)
 
     def watch(logits, seed):
-      return logits + tf.numpy_function(note, [seed], tf.float32)
+      noted = tf.numpy_function(note, [seed], tf.float32)
+      # Of no known shape otherwise.
+      return logits + tf.ensure_shape(noted, [])
 
     self._note = note
     self.classifier = linear._replace(
@@ -98,7 +100,6 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(
     # Server and clients, of whose steps SemiFL's have two passes.
     ('semifl', 3 * _SERVER_PASSES + 2 * 2 * _CLIENT_PASSES, 0),
-    ('flexmatch_semifl', 3 * _SERVER_PASSES + 2 * 2 * _CLIENT_PASSES, 0),
     (
       'batch_label_semifl',
       3 * _SERVER_PASSES + 2 * _CLIENT_PASSES,
@@ -112,7 +113,6 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     # Four steps of three clients and two replicas of the server. Labels come
     # from the pass that is trained by (equation 4).
     ('consistency_averaging', 2 * 4 * (3 + 2), 0),
-    ('self_training_averaging', 2 * 4 * (3 + 2), 0),
   )
   @pytest.mark.slow
   def test_each_pass_draws_anew(self, system_name, num_passes, num_labelings):
@@ -127,11 +127,6 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     counts = collections.Counter(watched.seeds)
     self.assertNotEmpty(counts)
     self.assertEqual(set(counts.values()), {1})
-
-  @pytest.mark.slow
-  def test_runs_agree(self):
-    first, second = (self._train('semifl').seeds for _ in range(2))
-    self.assertEqual(sorted(first), sorted(second))
 
   def test_all_systems_are_tested(self):
     """But those that train models of their own, without dropout."""

@@ -53,12 +53,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(
     ('with_bugs', True, {_SIGMA}, {_PHI}),
-    (
-      'fixed',
-      False,
-      {_SIGMA, _KERNEL, _BIAS},
-      {_PHI, _KERNEL, _BIAS},
-    ),
+    ('fixed', False, {_SIGMA, _KERNEL, _BIAS}, {_PHI, _KERNEL, _BIAS}),
   )
   def test_rounds_equal_numpy_d40_d41(
     self, reproduce_bugs, server_trains, clients_train

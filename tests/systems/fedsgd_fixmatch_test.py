@@ -8,7 +8,6 @@ import functools
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
@@ -41,10 +40,9 @@ def _select(images, size, turn, purpose, *keys):
   """The batch of a turn: each image once an epoch."""
   num_batches = -(-len(images) // size)
   epoch, batch = divmod(turn, num_batches)
-  order = tf.random.experimental.stateless_shuffle(
-    tf.range(len(images)),
-    random_seeds.stateless_seed(linear_problem.SEED, purpose, *keys, epoch),
-  ).numpy()
+  order = linear_reference.order(
+    len(images), linear_problem.SEED, purpose, *keys, epoch
+  )
   return order[batch * size : (batch + 1) * size]
 
 

@@ -57,20 +57,6 @@ def _builder(
 # By name: how to build it, and how often clients of 6 and 4 images label them.
 _SYSTEMS = {
   'semifl': (_builder('semifl'), [6, 4]),
-  # In each of two epochs.
-  'batch_label_semifl': (_builder('batch_label_semifl'), [12, 8]),
-  'batch_label_semifl_with_momentum': (
-    _builder('batch_label_semifl', keep_client_momentum=True),
-    [12, 8],
-  ),
-  'fedavg_fixmatch': (_builder('fedavg_fixmatch'), [12, 8]),
-  'fedmatch_as_in_semifl': (
-    _builder(
-      'fedmatch_as_in_semifl',
-      create_classifier=decomposed_reference.create_classifier,
-    ),
-    [12, 8],
-  ),
   # Batches of three; in this turn the second of an epoch.
   'fedsgd_fixmatch': (_builder('fedsgd_fixmatch'), [3, 1]),
   # Three steps of two images.
@@ -93,16 +79,6 @@ _SYSTEMS = {
     [6, 4],
   ),
 }
-# Their clients are those of others, in other rounds.
-_SLOW = (
-  'batch_label_semifl_with_momentum',
-  'fedavg_fixmatch',
-  'self_training_averaging',
-)
-_NAMED_SYSTEMS = [
-  (name, *system) for name, system in _SYSTEMS.items() if name not in _SLOW
-]
-_NAMED_SLOW_SYSTEMS = [(name, *_SYSTEMS[name]) for name in _SLOW]
 
 
 def _next(process, problem, round_num):
@@ -175,16 +151,13 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     super().setUp()
     self.problem = linear_problem.LinearProblem()
 
-  @parameterized.named_parameters(_NAMED_SYSTEMS)
+  @parameterized.named_parameters(
+    (name, *system)
+    for name, system in _SYSTEMS.items()
+    # Its client is that of another, in other rounds.
+    if name != 'self_training_averaging'
+  )
   def test_round_is_the_same_and_says_what_was_labeled(self, build, num_labels):
-    self._check_round(build, num_labels)
-
-  @parameterized.named_parameters(_NAMED_SLOW_SYSTEMS)
-  @pytest.mark.slow
-  def test_round_of_others(self, build, num_labels):
-    self._check_round(build, num_labels)
-
-  def _check_round(self, build, num_labels):
     plain = _next(build(returns_labels=False), self.problem, 1)
     found = _next(build(returns_labels=True), self.problem, 1)
     for part in ('state', 'metrics', 'memories'):
@@ -202,47 +175,9 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
     self.assertGreater(share.max(), 0)
 
-  def test_clients_that_label_once(self):
-    build, _ = _SYSTEMS['semifl']
-    process = build(returns_labels=True)
-    weights = process.initialize().global_model_weights
-    for given, (client_id, images) in zip(
-      _next(process, self.problem, 1).given_labels,
-      [self.problem.clients[client_id] for client_id in _COHORT],
-      strict=True,
-    ):
-      seed = random_seeds.stateless_seed(
-        linear_problem.SEED,
-        random_seeds.Purpose.PSEUDO_LABEL_VIEW,
-        1,
-        client_id,
-      )
-      probabilities = linear_reference.softmax(
-        linear_reference.logits(
-          weights.trainable, linear_reference.shifted(images, seed).numpy()
-        )
-      )
-      given_labels_reference.assert_given(
-        given,
-        [
-          given_labels_reference.LabeledBatch(
-            np.arange(len(images)),
-            probabilities.argmax(axis=-1),
-            probabilities.max(axis=-1) >= _THRESHOLD,
-          )
-        ],
-      )
-
   def test_steps_of_the_benchmark(self):
     """A label is by the model of its step, in NumPy."""
-    self._check_steps('consistency_averaging')
-
-  @pytest.mark.slow
-  def test_steps_of_self_training(self):
-    self._check_steps('self_training_averaging')
-
-  def _check_steps(self, name):
-    build, _ = _SYSTEMS[name]
+    build, _ = _SYSTEMS['consistency_averaging']
     process = build(returns_labels=True)
     weights = process.initialize().global_model_weights.trainable
     for given, (client_id, images) in zip(
@@ -255,7 +190,6 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         [np.zeros_like(array) for array in weights],
         images,
         threshold=_THRESHOLD,
-        is_self_training=name == 'self_training_averaging',
         weak=linear_reference.shifted,
         strong=linear_reference.inverted,
         seed=zhang2020_reference.SEED,
@@ -276,12 +210,13 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       [self.problem.clients[client_id] for client_id in _COHORT],
       strict=True,
     ):
-      batch = tf.random.experimental.stateless_shuffle(
-        tf.range(len(images)),
-        random_seeds.stateless_seed(
-          linear_problem.SEED, random_seeds.Purpose.FIX_ORDER, client_id, 0
-        ),
-      ).numpy()[3 * _TURN : 3 * _TURN + 3]
+      batch = linear_reference.order(
+        len(images),
+        linear_problem.SEED,
+        random_seeds.Purpose.FIX_ORDER,
+        client_id,
+        0,
+      )[3 * _TURN : 3 * _TURN + 3]
       views = linear_reference.shifted(
         tf.constant(images[batch]),
         random_seeds.stateless_seed(

@@ -22,12 +22,7 @@ class SlottedProcess:
   def __init__(
     self, process: federated_process.FederatedProcess, num_slots: int
   ):
-    """Initializes the process.
-
-    Args:
-      process: From `compose_group_averaging_process`.
-      num_slots: Its number of clients per round.
-    """
+    """Initializes the process."""
     self._process = process
     self._memories = slots.SlotMemories(process.initialize_memory, num_slots)
 

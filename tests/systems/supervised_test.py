@@ -3,12 +3,10 @@
 
 """Tests of the baselines that have all labels: clients with them, one place."""
 
-import collections
 import functools
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
@@ -18,46 +16,6 @@ from tff_semifl.randomness import random_seeds
 _NO_IMAGES = linear_reference.labeled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)
 )
-
-
-def _true_labels(client_id):
-  """Two classes of three, other ones for each client."""
-  return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
-
-
-def _client_data(problem, cohort):
-  return [
-    tf.data.Dataset.from_tensors(
-      collections.OrderedDict(
-        client_id=np.int32(client_id),
-        image=problem.clients[client_id][1],
-        label=_true_labels(client_id).astype(np.int32),
-      )
-    )
-    for client_id in cohort
-  ]
-
-
-def _train_client(weights, images, labels, client_id, round_num):
-  """Two epochs in batches of three, in the client's own order."""
-  sgd = linear_reference.NumpySGD(
-    weights, linear_problem.learning_rate(round_num)
-  )
-  for epoch in range(2):
-    order = tf.random.experimental.stateless_shuffle(
-      tf.range(len(images)),
-      random_seeds.stateless_seed(
-        linear_problem.SEED,
-        random_seeds.Purpose.FIX_ORDER,
-        round_num,
-        client_id,
-        epoch,
-      ),
-    ).numpy()
-    for start in range(0, len(images), 3):
-      batch = order[start : start + 3]
-      sgd.step((1.0, images[batch], labels[batch]))
-  return sgd.weights
 
 
 @functools.cache
@@ -75,14 +33,16 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
       linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     )
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
-      output = process.next(state, _NO_IMAGES, _client_data(problem, cohort))
+      output = process.next(
+        state, _NO_IMAGES, problem.labeled_client_data(cohort)
+      )
       state = output.state
       federation.average(
         [
-          _train_client(
+          problem.train_on_labels(
             federation.sgd.weights,
             problem.clients[client_id][1],
-            _true_labels(client_id),
+            linear_problem.true_labels(client_id),
             client_id,
             round_num,
           )
@@ -100,11 +60,13 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
     """Their columns only decay, by 5e-4 a step and its momentum."""
     problem = linear_problem.LinearProblem()
     moved = {}
-    for mask in (False, True):
-      process = _build(mask_absent_classes=mask)
+    for mask, process in (
+      (False, _build()),
+      (True, _build(mask_absent_classes=True)),
+    ):
       state = process.initialize()._replace(round_num=1)
       # Client 0 has the classes 0 and 1.
-      output = process.next(state, _NO_IMAGES, _client_data(problem, [0]))
+      output = process.next(state, _NO_IMAGES, problem.labeled_client_data([0]))
       before = state.global_model_weights.trainable[0]
       after = output.state.global_model_weights.trainable[0]
       moved[mask] = np.abs(after - before).max(axis=0)
@@ -135,12 +97,9 @@ class CentralizedTest(simulation_test_case.SimulationTestCase):
       )
       state = output.state
       sgd.learning_rate = 0.3 * (1 + np.cos(np.pi * (epoch - 1) / 4)) / 2
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(5),
-        random_seeds.stateless_seed(
-          linear_problem.SEED, random_seeds.Purpose.SERVER_ORDER, epoch - 1, 0
-        ),
-      ).numpy()
+      order = linear_reference.order(
+        5, linear_problem.SEED, random_seeds.Purpose.SERVER_ORDER, epoch - 1, 0
+      )
       for batch in (order[:2], order[2:4], order[4:]):
         sgd.step((1.0, problem.images[batch], problem.labels[batch]))
       for found, expected in zip(

@@ -10,7 +10,6 @@ from typing import Any
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -18,20 +17,15 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.data import pipelines
-from tff_semifl.data import sources
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 
 # What a client reports in place of what it trained, by its number.
-_NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)
+_NOT_A_NUMBER, _LONG = 11, 12
 _LIES = {
   _NOT_A_NUMBER: lambda array: array * np.nan,
-  _INFINITE: lambda array: array - np.inf,
   # Its weights are shorter than 1, and 10 is the most.
   _LONG: lambda array: array + 100.0,
-  _ENDLESS: lambda array: array + 1e30,
-  _SHORT: lambda array: array + 1.0,
 }
 _SETTINGS = {
   **linear_problem.SETTINGS,
@@ -41,8 +35,8 @@ _SETTINGS = {
 
 
 @functools.cache
-def _build(system_name='semifl'):
-  return small_systems.build(system_name, _SETTINGS, seed=linear_problem.SEED)
+def _build():
+  return small_systems.build('semifl', _SETTINGS, seed=linear_problem.SEED)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -148,10 +142,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
   @parameterized.named_parameters(
-    ('not_a_number', _NOT_A_NUMBER),
-    ('infinite', _INFINITE),
-    ('long', _LONG),
-    ('endless', _ENDLESS),
+    ('not_a_number', _NOT_A_NUMBER), ('long', _LONG)
   )
   def test_mean_is_that_of_those_that_do_not_lie(self, liar):
     process = _build_with_liars()
@@ -167,18 +158,6 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
         )
     # The others had something to say.
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
-
-  @pytest.mark.slow
-  def test_liar_that_is_not_found_out_moves_the_mean(self):
-    clients = self._client_data(_SHORT)
-    found = self._run_round(_build_with_liars(), clients)
-    self.assertEqual(found.metrics['client']['num_rejected'], 0.0)
-    honest = self._run_round(_build(), clients)
-    difference = (
-      found.state.global_model_weights.trainable[0]
-      - honest.state.global_model_weights.trainable[0]
-    )
-    self.assertGreater(np.abs(difference).max(), 0.1)
 
   def test_report_that_is_not_a_number_is_rejected(self):
     process = _build_with(fix_mix.FixMix(selection=_MeanConfidence()))
@@ -209,26 +188,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     expected = self._run_round(process, [])
     self._assert_same_state(found.state, expected.state)
 
-  def test_clients_that_drop_out_are_as_if_never_chosen(self):
-    images = np.concatenate([images for _, images in self.problem.clients])
-    ends = np.cumsum([len(images) for _, images in self.problem.clients])
-    population = pipelines.ClientPopulation(
-      sources.ImagePool(images, np.zeros(len(images), np.int32)),
-      np.split(np.arange(ends[-1]), ends[:-1]),
-      clients_per_round=3,
-      seed=0,
-      dropout_probability=0.5,
-    )
-    round_num = next(n for n in range(1, 99) if len(population.cohort(n)) == 2)
-    process = _build()
-    found = self._run_round(process, population.datasets(round_num))
-    expected = self._run_round(
-      process, self.problem.client_data(population.cohort(round_num))
-    )
-    self._assert_same_state(found, expected)
-
-  @parameterized.parameters('semifl', 'batch_label_semifl')
-  def test_whatever_images_clients_have_results_are_finite(self, system_name):
+  def test_whatever_images_clients_have_results_are_finite(self):
     noise = linear_reference.create_images(7)
     clients = {
       'none': noise[:0],
@@ -245,7 +205,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     }
     # No chunk at all, not even an empty one.
     datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
-    process = _build(system_name)
+    process = _build()
     alone = self._run_round(process, [])
     for cohort in (
       *([dataset] for dataset in datasets.values()),

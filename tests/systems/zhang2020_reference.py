@@ -44,13 +44,7 @@ def build(
   changes: Mapping[str, Any] = types.MappingProxyType({}),
   **ingredients: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds a system with `SETTINGS`, and two views unlike each other.
-
-  Args:
-    system_name: One of the registry.
-    changes: Other settings, by name.
-    **ingredients: See `small_systems.create_ingredients`.
-  """
+  """Builds a system with `SETTINGS`, and two views unlike each other."""
   views = {
     'weak_augmentation': linear_reference.shifted,
     'strong_augmentation': linear_reference.inverted,
@@ -71,15 +65,7 @@ def learning_rates(round_num):
 
 
 class Reference:
-  """The state of a whole process, in NumPy.
-
-  Attributes:
-    group_size: Slots of a group.
-    average: The weights that all receive.
-    groups: The weights of each group.
-    slot_momenta: The momentum of each slot.
-    server_momenta: That of the server in each group.
-  """
+  """The state of a whole process, in NumPy."""
 
   def __init__(self, num_groups, num_slots, group_size):
     initial = linear_reference.create_classifier().initial_weights.trainable

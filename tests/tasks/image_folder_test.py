@@ -124,24 +124,18 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       task.data_description[-16:],
     )
 
-  def test_pixel_statistics_are_those_of_the_server(self):
-    task = self._create()
-    self.assertAllClose(task.pixel_mean, [0.4] * 3)
-    self.assertAllClose(task.pixel_standard_deviation, [0.2] * 3)
-
   def test_shades_of_gray(self):
     task = self._create(num_channels=1)
     self.assertEqual(task.image_shape, (16, 16, 1))
     self.assertAllClose(task.pixel_mean, [0.4])
+    self.assertAllClose(task.pixel_standard_deviation, [0.2])
 
   @parameterized.parameters(
     # Four blocks in each group; groups leave 8 pixels of the shorter side, or
     # a few more. With five groups there are two blocks in each.
     ((8, 8), 10),
-    ((16, 16), 19),
     ((32, 32), 28),
     ((40, 96), 28),
-    ((96, 96), 37),
     ((128, 128), 26),
   )
   @pytest.mark.slow
@@ -183,7 +177,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       views, task.weak_augmentation(tf.constant(images), _SEEDS[0])
     )
 
-  @parameterized.parameters(32, 64, 96)
+  @parameterized.parameters(32, 96)
   @pytest.mark.slow
   def test_no_strong_view_of_a_photo_is_blank(self, size):
     images = photos.load_photos(64, size)
@@ -285,11 +279,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       logged.output[0],
     )
     self.assertIn('testing, 1 resized to 16x16, SHA', task.data_description)
-
-  def test_nothing_is_said_of_images_of_one_size(self):
-    with self.assertNoLogs('absl', 'WARNING'):
-      task = self._create()
-    self.assertNotIn('resized', task.data_description)
 
   def test_description_tells_data_apart(self):
     first = self._create().data_description

@@ -23,11 +23,7 @@ _KERNEL = np.array([[1.0, -2.0]])
 
 @functools.cache
 def create_classifier(offset: float = 0.0) -> functional.ImageClassifier:
-  """Creates the model, for images of `linear_reference.IMAGE_SHAPE`.
-
-  Args:
-    offset: Added to each pixel.
-  """
+  """Creates the model, for images of `linear_reference.IMAGE_SHAPE`."""
   return functional.from_keras(
     tf.keras.Sequential(
       [

@@ -111,9 +111,7 @@ class GuidanceTest(tf.test.TestCase):
 
     # It makes all images certain to be of class 1.
     (_, bias), num_found = self._train(
-      tf.constant([0.0, 100.0, 0.0]),
-      label=label,
-      select=_at_least(0.99),
+      tf.constant([0.0, 100.0, 0.0]), label=label, select=_at_least(0.99)
     )
     self.assertEqual(num_found, 7)
     self.assertAllEqual(tf.sign(bias), [-1.0, 1.0, -1.0])
@@ -130,8 +128,7 @@ class GuidanceTest(tf.test.TestCase):
     plain, _ = self._train(())
     # A softmax does not depend on a number that is added to all classes.
     same, _ = self._train(
-      tf.constant(0.5),
-      offset=lambda guidance, _: guidance * tf.ones(3),
+      tf.constant(0.5), offset=lambda guidance, _: guidance * tf.ones(3)
     )
     self.assertAllClose(same, plain, rtol=1e-4, atol=1e-6)
     # A class that the offset makes certain leaves nothing to learn.

@@ -106,13 +106,7 @@ def build(
   form: turn_form.TurnForm,
   strong_augmentation: augmentation.Augmentation | None = None,
 ) -> client_work_process.ClientWorkProcess:
-  """Builds the work of clients.
-
-  Args:
-    system_name: One of `registry.SYSTEMS`.
-    form: The form of their turns.
-    strong_augmentation: By default crops.
-  """
+  """Builds the work of clients."""
   classifier = _create_classifier()
   ingredients = small_systems.create_ingredients(
     classifier=classifier,
@@ -146,18 +140,8 @@ def build(
 
 
 @functools.cache
-def take(
-  system_name: str,
-  form: turn_form.TurnForm,
-  *sizes: int,
-) -> Any:
-  """Returns what clients make of their images in round 3.
-
-  Args:
-    system_name: One of `registry.SYSTEMS`.
-    form: The form of their turns.
-    *sizes: Numbers of images, one for each client.
-  """
+def take(system_name: str, form: turn_form.TurnForm, *sizes: int) -> Any:
+  """Returns what clients make of their images in round 3."""
   process = build(system_name, form)
   client = _create_system(system_name).client
   classifier = _create_classifier()
@@ -203,12 +187,7 @@ def take(
 
 
 def assert_equal(found: Any, expected: Any) -> None:
-  """Checks that two outputs of `take` are equal, but for rounding.
-
-  Args:
-    found: One of them.
-    expected: The other.
-  """
+  """Checks that two outputs of `take` are equal, but for rounding."""
   tf.nest.assert_same_structure(found, expected)
   for a, b in zip(
     tf.nest.flatten(found), tf.nest.flatten(expected), strict=True

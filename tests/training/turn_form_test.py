@@ -113,14 +113,7 @@ class ProgramTest(absltest.TestCase):
 
 
 def _find_operations(form):
-  """Counts the operations of a turn of SemiFL, by where they are.
-
-  Args:
-    form: The form of the turn.
-
-  Returns:
-    A counter of those that are not compiled, and one for each program.
-  """
+  """Counts the operations of a turn of SemiFL, by where they are."""
   process = small_turns.build('semifl', form)
   graph_defs = []
 

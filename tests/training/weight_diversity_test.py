@@ -39,17 +39,6 @@ class MeasureTest(parameterized.TestCase):
       _measure([kernel] * num_clients), [1 / num_clients, 1], rtol=1e-6
     )
 
-  def test_orthogonal_updates_of_any_lengths(self):
-    # Squares 9 + 16 + 1, and the square of the sum (3, 4, 1) is the same.
-    kernels = [[[3.0, 0, 0]], [[0, 4.0, 0]], [[0, 0, 1.0]]]
-    np.testing.assert_allclose(_measure(kernels), [1, 3], rtol=1e-6)
-
-  def test_written_out(self):
-    # Squares 1 + 4 and 0 + 9; the sum is (1, -1), whose square is 2.
-    np.testing.assert_allclose(
-      _measure([[[1.0, 2.0]], [[0.0, -3.0]]]), [14 / 2, 14], rtol=1e-6
-    )
-
   def test_relative_is_mean_of_squares_by_square_of_mean(self):
     """D51: as the authors' script has it."""
     kernels = np.random.default_rng(0).normal(size=(5, 4, 3))

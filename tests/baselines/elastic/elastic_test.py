@@ -3,13 +3,10 @@
 
 """Tests of EASGD and OverlapSGD: types, and whole rounds in NumPy."""
 
-import collections
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests import linear_reference
 from tests import local_steps_reference
@@ -23,23 +20,6 @@ _COHORTS = ([0, 1, 2], [2, 0], [1, 2, 0])
 _NO_IMAGES = linear_reference.labeled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)
 )
-
-
-def _labels(client_id):
-  return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
-
-
-def _client_data(problem, cohort):
-  return [
-    tf.data.Dataset.from_tensors(
-      collections.OrderedDict(
-        client_id=np.int32(client_id),
-        image=problem.clients[client_id][1],
-        label=_labels(client_id).astype(np.int32),
-      )
-    )
-    for client_id in cohort
-  ]
 
 
 def _move_easgd(anchor, trained, velocity):
@@ -97,7 +77,7 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
       output = process.next(
         state,
         _NO_IMAGES,
-        _client_data(problem, cohort),
+        problem.labeled_client_data(cohort),
         [memories[client_id] for client_id in cohort],
       )
       state = output.state
@@ -107,7 +87,7 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
           own[client_id],
           momenta[client_id],
           problem.clients[client_id][1],
-          labels=_labels(client_id),
+          labels=linear_problem.true_labels(client_id),
           node=client_id,
           seed=zhang2020_reference.SEED,
           round_num=round_num,
@@ -146,7 +126,7 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
     state = process.initialize()._replace(round_num=1)
     memory = process.initialize_memory()
     memory = memory._replace(trainable=tuple(w + 1 for w in memory.trainable))
-    [data] = _client_data(problem, [0])
+    [data] = problem.labeled_client_data([0])
     nothing = data.map(
       lambda chunk: {
         **chunk,

@@ -101,9 +101,7 @@ class FedMatchPolicyTest(parameterized.TestCase, tf.test.TestCase):
     views = _operations()[name].apply(tf.cast(images, tf.float32), ())
     self.assertAllEqual(views, pillow.apply(_WITHOUT_INDEX[name], images))
 
-  @parameterized.product(
-    name=[*_ONE_WAY, *_TWO_WAYS], size=[(32, 32), (40, 25)]
-  )
+  @parameterized.product(name=[*_ONE_WAY, *_TWO_WAYS], size=[(40, 25)])
   def test_operation_at_each_index(self, name, size):
     indices = list(range(5))
     if name in _TWO_WAYS:
@@ -135,11 +133,10 @@ class FedMatchPolicyTest(parameterized.TestCase, tf.test.TestCase):
     signed = _operations()['color'].draw(num_draws, _SEED).numpy()
     self.assertEqual(set(signed.tolist()), set(range(-4, 5)))
 
-  @parameterized.parameters(1, 3)
   @pytest.mark.slow
-  def test_views_are_a_function_of_the_seed(self, channels):
+  def test_views_are_a_function_of_the_seed(self):
     augment = fedmatch_policy.build_fedmatch_rand_augment()
-    images = pillow.create_images()[..., :channels]
+    images = pillow.create_images()[..., :1]
     views, again, others = (
       augment(tf.constant(images), tf.constant([3, key])) for key in (0, 0, 1)
     )

@@ -45,24 +45,6 @@ class LossesTest(parameterized.TestCase, tf.test.TestCase):
     self.helpers = generator.normal(size=(2, 5, 3)).astype(np.float32)
     self.counted = np.array([True, False, True, True, False])
 
-  def test_consistency_is_the_mean_divergence_from_helpers(self):
-    p = linear_reference.softmax(self.logits)[self.counted]
-    q = linear_reference.softmax(self.helpers)[:, self.counted]
-    self.assertAllClose(
-      fedmatch_losses.consistency_loss(self.logits, self.helpers, self.counted),
-      # Of two helpers and three images.
-      np.sum(q * np.log(q / p)) / 6,
-    )
-
-  def test_helpers_are_constants(self):
-    helpers = tf.constant(self.helpers)
-    with tf.GradientTape() as tape:
-      tape.watch(helpers)
-      loss = fedmatch_losses.consistency_loss(
-        tf.constant(self.logits), helpers, self.counted
-      )
-    self.assertIsNone(tape.gradient(loss, helpers))
-
   @parameterized.named_parameters(
     ('no_helper', slice(0), slice(None)), ('no_image', slice(None), None)
   )
@@ -76,18 +58,6 @@ class LossesTest(parameterized.TestCase, tf.test.TestCase):
       )
     self.assertAllEqual(loss, 0.0)
     self.assertAllEqual(tape.gradient(loss, logits), np.zeros([5, 3]))
-
-  def test_agreement_is_the_mean_cross_entropy_of_what_counts(self):
-    labels = np.array([0, 1, 2, 1, 0])
-    p = linear_reference.softmax(self.logits)
-    self.assertAllClose(
-      fedmatch_losses.agreement_loss(self.logits, labels, self.counted),
-      -np.log([p[0, 0], p[2, 2], p[3, 1]]).mean(),
-    )
-    self.assertAllEqual(
-      fedmatch_losses.agreement_loss(self.logits, labels, np.zeros(5, bool)),
-      0.0,
-    )
 
   def test_votes(self):
     def for_classes(classes):
@@ -178,19 +148,17 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
       sums.loss, expected.loss * expected.num_confident, rtol=1e-4
     )
 
-  @parameterized.parameters(0, 1, 2)
-  def test_client_with_helpers_equals_numpy(self, num_helpers):
+  def test_client_with_helpers_equals_numpy(self):
     generator = np.random.default_rng(1)
-    helpers = generator.normal(size=(num_helpers, 2, 2, 1, 4))
+    helpers = generator.normal(size=(2, 2, 2, 1, 4))
     # Batches of four, four and one image; not all are confident.
     images = linear_reference.create_images(9, seed=2)
     found, expected = self._train_client(images, helpers, 0.5)
     self._assert_equal(found, expected)
     self.assertBetween(expected.num_confident, 1, 8)
     self.assertAllEqual(found.num_labeled, 9)
-    if num_helpers == 2:
-      self.assertGreater(expected.num_outvoted, 0)
-    self.assertEqual(expected.consistency > 0, num_helpers > 0)
+    self.assertGreater(expected.num_outvoted, 0)
+    self.assertGreater(expected.consistency, 0)
 
   def test_client_that_is_sure_of_nothing_regularizes_only(self):
     images = linear_reference.create_images(9, seed=2)
@@ -208,39 +176,6 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(found.weight, 0.0)
     self.assertAllEqual(found.training.trainable[1], self.weights.trainable[1])
-
-  def test_server_equals_numpy(self):
-    optimizer = self._restrict(fedmatch_reference.SIGMA)
-    train = fedmatch_training.build_server_training(
-      self.classifier,
-      optimizer=optimizer,
-      num_epochs=1,
-      batch_size=2,
-      loss_weight=10.0,
-    )
-    images = linear_reference.create_images(5, seed=4)
-    labels = np.array([0, 1, 2, 2, 0], np.int32)
-    found = tf.function(train)(
-      self.weights,
-      _to_tensors(_CONTEXT),
-      collections.OrderedDict(
-        image=tf.constant(images), label=tf.constant(labels)
-      ),
-      training_loop.initial_optimizer_state(
-        optimizer, self.classifier.initial_weights.trainable
-      ),
-    )
-    expected = fedmatch_reference.train_server(
-      self.classifier.initial_weights.trainable,
-      images,
-      labels,
-      learning_rate=_LEARNING_RATE,
-      batch_size=2,
-      loss_weight=10.0,
-    )
-    for a, b in zip(found.trainable, expected, strict=True):
-      self.assertAllClose(a, b, rtol=1e-4, atol=1e-5)
-    self.assertNotAllClose(found.trainable[0], self.weights.trainable[0])
 
 
 if __name__ == '__main__':

@@ -25,13 +25,7 @@ def _draw(num_batches, clients_per_step):
 
 
 class EpochCohortsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ([3, 3, 3, 3, 3], 2),
-    ([4, 1, 0, 2, 7], 3),
-    ([2, 2], 5),
-    ([1], 1),
-    ([2] * 30, 10),
-  )
+  @parameterized.parameters(([4, 1, 0, 2, 7], 3), ([2, 2], 5), ([2] * 30, 10))
   def test_every_client_has_its_turns_and_cohorts_are_as_large_as_can_be(
     self, num_batches, clients_per_step
   ):

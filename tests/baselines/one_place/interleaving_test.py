@@ -22,7 +22,7 @@ class InterleaveTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(found[1], [10, 11, 2, 3, 14, 15, 16])
     self.assertAllEqual(found[2], [20, 21, 22, 23, 4, 5, 6])
 
-  @parameterized.product(number=(2, 3, 5), rows=(1, 4, 9))
+  @parameterized.product(number=(2, 5), rows=(1, 9))
   def test_twice_is_what_it_was(self, number, rows):
     blocks = [
       tf.constant(block)

@@ -177,7 +177,7 @@ class SettingsTest(parameterized.TestCase):
     ({'steps_per_round': 1000}, 'steps_per_round=1000: must divide total_st'),
     (
       {'total_steps': 2**20, 'batch_size': 2**10},
-      'total_steps=1048576: of 7168 unlabeled images are 7516192768 images',
+      'total_steps=1048576: of 7168 unlabeled',
     ),
   )
   def test_steps_that_cannot_be(self, changes, message):

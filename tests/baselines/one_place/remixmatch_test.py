@@ -11,7 +11,6 @@ from tests import linear_reference
 from tests import mixed_reference
 from tests import pooled_reference
 from tests import small_systems
-from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.models import functional
 
 _TEMPERATURE = 0.7
@@ -102,33 +101,6 @@ class ReMixMatchTest(absltest.TestCase):
         tf.keras.layers.Conv2D(3, 2),
         tf.keras.layers.Flatten(),
       )
-
-  def test_step_of_a_model_without_features(self):
-    classifier = functional.from_keras(
-      tf.keras.Sequential(
-        [
-          tf.keras.Input(linear_reference.IMAGE_SHAPE),
-          tf.keras.layers.Conv2D(3, 2),
-          tf.keras.layers.Flatten(),
-        ]
-      )
-    )
-    step = pooled_step.PooledStep(
-      classifier,
-      pooled_step.Batch(*[tf.zeros([1, *linear_reference.IMAGE_SHAPE])] * 3),
-      student=classifier.initial_weights,
-      teacher=classifier.initial_weights,
-      head=(),
-      weak_augmentation=lambda images, seed: images,
-      strong_augmentation=lambda images, seed: images,
-      class_shares=tf.ones([3]),
-      unlabeled_ratio=1,
-      seed=tf.constant(0),
-      num=tf.constant(0),
-      total_steps=1,
-    )
-    with self.assertRaisesRegex(ValueError, 'last layer .* is not dense'):
-      step.features(tf.zeros([1, *linear_reference.IMAGE_SHAPE]))
 
   def test_images_that_are_not_square(self):
     with self.assertRaisesRegex(ValueError, 'found 2 by 3 pixels'):

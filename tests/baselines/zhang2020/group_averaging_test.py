@@ -16,11 +16,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
   @parameterized.parameters(
     # The paper's: 5+5, 10+10, 10+10+10, 10+10+10+10+7.
     (10, 2, 5),
-    (20, 2, 10),
-    (30, 3, 10),
     (47, 5, 10),
-    (10, 1, 10),
-    (3, 3, 1),
     # The server alone.
     (0, 1, 1),
   )

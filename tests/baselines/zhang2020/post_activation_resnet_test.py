@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from tests.models import residual_reference
 from tff_semifl.baselines.zhang2020 import post_activation_resnet
-from tff_semifl.models import functional
 from tff_semifl.models import residual
 
 _MEAN = (0.4914, 0.4822, 0.4465)
@@ -84,20 +83,6 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
       residual_reference.count(model.trainable_weights), expected
     )
 
-  @pytest.mark.slow
-  def test_sizes_of_the_blocks_outputs(self):
-    blocks = residual_reference.in_order_of_creation(
-      _create_model(), tf.keras.layers.Add
-    )
-    self.assertEqual(
-      [block.output_shape[1:] for block in blocks],
-      [
-        (size, size, filters)
-        for size, filters in ((32, 64), (16, 128), (8, 256), (4, 512))
-        for _ in range(2)
-      ],
-    )
-
   @parameterized.parameters(
     (
       residual.create_group_norm,
@@ -143,12 +128,6 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
       residual_reference.get_kernels(model)[0],
       residual_reference.get_kernels(other)[0],
     )
-
-  @pytest.mark.slow
-  def test_is_a_function_of_its_weights(self):
-    classifier = functional.from_keras(_create_model(8))
-    self.assertIsNone(classifier.batch_moments)
-    self.assertEmpty(classifier.initial_weights.non_trainable)
 
 
 if __name__ == '__main__':

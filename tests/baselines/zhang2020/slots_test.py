@@ -10,7 +10,6 @@ import pathlib
 
 from absl.testing import absltest
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -52,9 +51,7 @@ def _create_program(total_rounds, *, is_by_reference=False):
   referring = linear_program.create_program(total_rounds, is_by_reference=True)
   return by_reference.take_indices(
     dataclasses.replace(
-      referring,
-      process=process,
-      evaluation=program.evaluation,
+      referring, process=process, evaluation=program.evaluation
     ),
     referring.mapped_images,
   )
@@ -117,18 +114,6 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
     # Two clients, three steps of two images each, have 12 labels.
     self.assertAlmostEqual(
       rows[2].client.pseudo_accuracy * 12 % 1, 0, delta=1e-4
-    )
-
-  @pytest.mark.slow
-  def test_by_reference_is_the_same_to_the_last_bit(self):
-    self._assert_same(
-      *(
-        self._train(
-          self.create_tempdir().full_path,
-          _create_program(2, is_by_reference=is_by_reference),
-        )
-        for is_by_reference in (False, True)
-      )
     )
 
 

@@ -12,7 +12,6 @@ import pytest
 import tensorflow as tf
 
 from tests import linear_reference
-from tests import local_steps_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tests.systems import slotted_process
@@ -147,11 +146,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       seen.update(c.num_counted for c in clients)
     # Some were sure of some and not of others.
     self.assertTrue(
-      seen
-      - {
-        0,
-        zhang2020_reference.NUM_STEPS * zhang2020_reference.BATCH_SIZE,
-      }
+      seen - {0, zhang2020_reference.NUM_STEPS * zhang2020_reference.BATCH_SIZE}
     )
 
   def _assert_metrics(self, metrics, servers, clients, round_num):
@@ -217,43 +212,6 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
     # Nobody labels anything.
     self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
-
-  @pytest.mark.slow
-  def test_one_group_is_the_mean_of_server_and_clients(self):
-    """Equation 5, written out for one client: the mean of the two models."""
-    process = slotted_process.SlottedProcess(
-      _build(num_groups=1, clients_per_round=1), 1
-    )
-    state = process.initialize()._replace(round_num=1)
-    alone, both = (
-      process.next(
-        state, self.problem.server_data, self.problem.client_data(cohort)
-      ).state
-      for cohort in ([], [1])
-    )
-    client = local_steps_reference.train_node(
-      state.global_model_weights.trainable,
-      [np.zeros([4, 3]), np.zeros(3)],
-      self.problem.clients[1][1],
-      node=1,
-      seed=zhang2020_reference.SEED,
-      round_num=1,
-      num_steps=zhang2020_reference.NUM_STEPS,
-      batch_size=zhang2020_reference.BATCH_SIZE,
-      learning_rates=zhang2020_reference.learning_rates(1),
-      threshold=zhang2020_reference.THRESHOLD,
-      weak=linear_reference.shifted,
-      strong=linear_reference.inverted,
-    )
-    zhang2020_reference.assert_close(
-      both.global_model_weights.trainable,
-      [
-        (s + c) / 2
-        for s, c in zip(
-          alone.global_model_weights.trainable, client.weights, strict=True
-        )
-      ],
-    )
 
   @pytest.mark.slow
   def test_rejected_client_and_one_without_images_are_in_no_mean(self):
