@@ -286,8 +286,8 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     self._checkpoint(2).rename(self._checkpoint(3))
     with self.assertRaisesRegex(
       durable_files.OutputError,
-      f'^no checkpoint in .* is intact .{self._checkpoint(3)} has a name that'
-      f' is not its own: .* round 2 and belongs in {self._checkpoint(2)}',
+      f'^no checkpoint in .* is intact .{self._checkpoint(3)} has the name'
+      f' of another round: .* round 2 and belongs in {self._checkpoint(2)}',
     ):
       _train(self.path)
     self._checkpoint(3).rename(self._checkpoint(2))
