@@ -118,7 +118,6 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
 def _batches_of_task(
   model: exported_model.ExportedModel, chosen: task_registry.ChosenTask
 ) -> _Batches:
-  """The test images of a task."""
   task = chosen.task.create()
   with settings.blame('task', settings.name_of(chosen, 'task')):
     if task.class_names != model.class_names:
@@ -137,7 +136,6 @@ def _batches_of_task(
 def _batches_of_features(
   model: exported_model.ExportedModel, path: str
 ) -> _Batches:
-  """The test vectors of a file."""
   with exported_model_flags.blame_images(
     feature_files.FeatureFileError, ValueError
   ):

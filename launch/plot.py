@@ -129,7 +129,6 @@ def main() -> None:
 def _choose_panels(
   experiments: learning_curves.Experiments,
 ) -> Sequence[curve_panels.Panel]:
-  """The panels of --output_file."""
   if _METRICS.value is None:
     return curve_panels.LEARNING_CURVES
   columns = {

@@ -124,7 +124,6 @@ def _fill_in_batches(
   data: experiment_settings.Data,
   task: image_task.ImageTask,
 ) -> system_lib.System:
-  """The system with the server's batch settings filled in."""
   num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
   is_small = (
     system.labels is not system_lib.Labels.ALL_AT_SERVER

@@ -84,8 +84,6 @@ class Model(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Normalized(Model):
-  """Base of the models with normalization layers."""
-
   normalization: str = settings.setting(
     'static_batch',
     "SemiFL's static batch normalization, or group normalization, which needs"
@@ -286,7 +284,6 @@ def _create(
   seed: int,
   **of_model: Any,
 ) -> tf.keras.Model:
-  """Creates a model for the images and classes of a task."""
   return create(
     task.image_shape,
     task.num_classes,

@@ -88,7 +88,6 @@ def _train(
   folder: outputs.ExperimentFolder,
   quiet: bool,
 ) -> training.ProgramState:
-  """Trains, with the watchers and managers of the settings."""
   program = experiment.training_program
   with (
     _watchers(experiment, folder, quiet) as watchers,
@@ -150,7 +149,6 @@ def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
 def _create_managers(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> list[release_managers.NamedManager]:
-  """The release managers of metrics."""
   return release_managers.create(
     experiment.run.release_managers,
     folder.path,
@@ -167,7 +165,6 @@ def _watchers(
   folder: outputs.ExperimentFolder,
   quiet: bool,
 ) -> Iterator[list[progress.Watcher]]:
-  """Yields the watchers that the settings choose."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
   name = folder.path.name

@@ -232,14 +232,12 @@ class _TFLiteModel(ExportedModel):
 
 
 def _normalize(names: Iterable[str]) -> tuple[str, ...]:
-  """Class names as NFC text."""
   return tuple(map(names_lib.normalize, names))
 
 
 def _read_privacy(
   read: Callable[[], bytes], path: pathlib.Path
 ) -> privacy_statement.PrivacyStatement | None:
-  """A model's privacy statement, None if it has none."""
   try:
     return privacy_statement.from_json(read().decode())
   # A ZIP file raises KeyError for a missing file, a folder FileNotFoundError.

@@ -118,7 +118,6 @@ def _serve_images(
   classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
   background: image_files.Color,
 ) -> dict[str, Callable]:
-  """The signatures that take images and encoded files."""
   height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
@@ -159,8 +158,6 @@ def _serve_features(
   shape: tuple[int],
   classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
 ) -> dict[str, Callable]:
-  """The signature that takes feature vectors."""
-
   @tf.function(
     input_signature=[tf.TensorSpec([None, *shape], tf.float32, 'features')],
     autograph=False,

@@ -72,7 +72,6 @@ def load(
 
 
 def _guess(name: str) -> str:
-  """Suggests the backbone that is probably meant."""
   known = {
     each.lower(): each
     for each in (efficientnet_lite.NAME, *keras_networks.application_names())

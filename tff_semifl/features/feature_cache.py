@@ -82,7 +82,6 @@ def _fill(
   images: sources.Images,
   say: progress_lines.Say,
 ) -> None:
-  """Computes the missing rows."""
   start = entry.count()
   if start:
     say(f'features: resumed after {start:,} of {len(images):,} images')

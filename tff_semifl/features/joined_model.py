@@ -53,8 +53,6 @@ def join(
 
 
 class _Prepare(tf.keras.layers.Layer):
-  """A backbone's preparation as a layer."""
-
   def __init__(self, backbone: backbone_lib.Backbone, **kwargs):
     super().__init__(trainable=False, **kwargs)
     self._preparation = backbone.preparation

@@ -130,7 +130,6 @@ def load_keras_cv(
 
 
 def _find_preset_class(name: str) -> Any:
-  """The KerasCV class that has a preset, or None."""
   models = quiet_keras_cv.load().models
   for found in vars(models).values():
     if (

@@ -226,7 +226,6 @@ def _versions() -> dict[str, str | None]:
 
 
 def _processor() -> str:
-  """The processor's name, as the operating system reports it."""
   try:
     lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
   except OSError:

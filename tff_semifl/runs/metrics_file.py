@@ -133,7 +133,6 @@ class MetricsFile(tff.program.ReleaseManager):
 
 
 def _free_name(path: pathlib.Path) -> pathlib.Path:
-  """An unused path for a damaged file."""
   for number in itertools.count(1):
     name = path.with_name(f'{path.name}.damaged{number}')
     if not (name.exists() or name.is_symlink()):

@@ -74,14 +74,6 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
   """Logs the metrics of each evaluated round to a run of MLflow."""
 
   def __init__(self, mlflow: Any, client: Any, run_id: str, last_round: int):
-    """Initializes the manager.
-
-    Args:
-      mlflow: The module.
-      client: Its client.
-      run_id: Identifier of the run.
-      last_round: The round after which the run is complete.
-    """
     self._mlflow = mlflow
     self._client = client
     self._run_id = run_id
@@ -130,7 +122,6 @@ def _import_mlflow() -> Any:
 def _create_run(
   mlflow: Any, client: Any, name: str, settings: Mapping[str, Any]
 ) -> str:
-  """The identifier of a new run with these settings."""
   experiment_name = os.environ.get(
     'MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT
   )

@@ -227,7 +227,6 @@ async def train(
 
 
 def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
-  """The first evaluated round after this one."""
   interval = program.rounds_per_evaluation
   return min((round_num // interval + 1) * interval, program.total_rounds)
 
@@ -327,7 +326,6 @@ def _run_rounds(
 def _run_final_test(
   program: TrainingProgram, state: Any
 ) -> Mapping[str, float]:
-  """Tests the model with the statistics of the authors' final test."""
   if program.final_test is None:
     return collections.OrderedDict()
   tested = _compute_statistics(program.final_test, state)
@@ -340,7 +338,6 @@ def _run_final_test(
 
 
 def _compute_statistics(statistics: StatisticsPass, state: Any) -> Any:
-  """A state whose weights have new batch normalization statistics."""
   return state._replace(
     global_model_weights=statistics.computation(
       state.global_model_weights, statistics.data

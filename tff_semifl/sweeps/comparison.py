@@ -90,7 +90,6 @@ def _show(result: Result) -> str:
 
 
 def _show_difference(before: Result, after: Result) -> str:
-  """A difference in points and in images, with its interval."""
   low, high = intervals.of_difference(before.is_right, after.is_right)
   difference = after.accuracy - before.accuracy
   num_images = len(after.is_right)

@@ -84,13 +84,10 @@ class RayCluster:
 
 
 def _machines() -> list[Mapping[str, float]]:
-  """The resources of each machine."""
   return [each['Resources'] for each in ray.nodes() if each['Alive']]
 
 
 class _RemoteProcess:
-  """A program on a machine of the cluster."""
-
   def __init__(self, job: processes.Job, needs: Mapping[str, float]):
     self._job = job
     self._needs = needs

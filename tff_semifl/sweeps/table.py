@@ -199,7 +199,6 @@ def _mean_minutes(row: Row[results_lib.Results]) -> float | None:
 def _mean_and_deviation(
   values: Sequence[float],
 ) -> tuple[float | None, float | None]:
-  """The mean and deviation, None where there are too few values."""
   if not values:
     return None, None
   # The sample deviation: the seeds are a sample of all seeds.
