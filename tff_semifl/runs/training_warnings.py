@@ -143,7 +143,7 @@ class TrainingWarnings:
     if math.isnan(metrics.client.micro_threshold_accuracy):
       yield (
         'This estimate assumes that the accuracy on'
-        f' {self._num_test_images} test images holds for clients, too.'
+        f' {self._num_test_images} evaluated images holds for clients, too.'
       )
     if self._threshold is not None:
       yield (
