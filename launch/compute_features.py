@@ -37,7 +37,6 @@ from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
 from tff_semifl.features import feature_cache
 from tff_semifl.features import image_inputs
-from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
 _BACKBONE = flags.DEFINE_string(
@@ -119,7 +118,6 @@ def main() -> None:
         backbone,
         images,
         pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
-        _say_nothing if program.is_quiet() else progress_lines.to_stderr,
       )
     for name, array in {'features': features, **others}.items():
       arrays[beginning + name] = array
@@ -173,10 +171,6 @@ def _read_input(
     else:
       found = image_inputs.read_file(pathlib.Path(_IMAGES_FILE.value))
   return {'': found}
-
-
-def _say_nothing(line: str) -> None:
-  del line
 
 
 def _shape(sizes: tuple[int, ...]) -> str:
