@@ -168,7 +168,7 @@ class TffProgramsTest(tf.test.TestCase):
           tff.program.FileProgramStateManager(self._root / name)
         ),
         create_process_fn=lambda name: (evaluation, None),
-        cohort_size=len(_SIZES),
+        clients_per_round=len(_SIZES),
         # Each time one round of evaluation.
         duration=datetime.timedelta(0),
       ),
