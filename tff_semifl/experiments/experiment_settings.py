@@ -51,7 +51,7 @@ class ChosenModel(settings.Settings):
   """The model, and the precision and compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS | keras_applications.MODELS,
+    models.MODELS | keras_applications.MODELS | frozen_models.MODELS,
     'wide_resnet',
     "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
     ' default for features; resnet, the ResNet-9 or -18 of its'

@@ -25,6 +25,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
+from tff_semifl.features import efficientnet_lite
 from tff_semifl.features import feature_cache
 from tff_semifl.features import joined_model
 from tff_semifl.files import durable_files
@@ -161,6 +162,13 @@ class Frozen(models.Linear):
       if data.unlabeled is None
       else compute("clients'", data.unlabeled),
     )
+
+
+MODELS = {
+  f'{PREFIX}{efficientnet_lite.NAME}': Frozen(
+    reference=f'{PREFIX}{efficientnet_lite.NAME}'
+  )
+}
 
 
 def load(reference: str) -> Frozen:
