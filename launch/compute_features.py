@@ -1,7 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Computes the features of images with a pretrained backbone.
+r"""Computes the features of images with a pretrained backbone, into a file.
+
+To train on them, --model=frozen:NAME of launch.train needs no file. This is for
+features that are to be looked at, changed or used elsewhere:
 
   python -m launch.compute_features --photo_dir=photos \
     --output_file=photos.npz
