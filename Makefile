@@ -19,11 +19,22 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 .PHONY: help
 help: ## Say what can be made.
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: venv ## Train on a small task, from start to exported model.
 	.venv/bin/python -m launch.demo --preset=semifl/digits_50_iid $(FLAGS)
+
+# Of your own photos: FLAGS='--task=image_folder --image_dir=photos'.
+.PHONY: demo-features
+DEMO_FEATURES = demo_features_$(if $(FLAGS),own,digits)
+demo-features: venv ## Train a layer on features of a pretrained network, and draw it.
+	.venv/bin/python -m launch.train client_priors \
+	  --model=frozen:efficientnet_lite0 --experiment_name=$(DEMO_FEATURES) \
+	  $(or $(FLAGS),--backbone_size=64 --num_labeled=20 --num_clients=20 \
+	  --partition=classes --classes_per_client=2)
+	.venv/bin/python -m launch.plot --experiments=results/$(DEMO_FEATURES) \
+	  --output_file=results/$(DEMO_FEATURES).png
 
 .PHONY: test
 # Thousands of graphs are scattered over memory, which is reached faster in large

@@ -1,100 +1,278 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracy of client priors on features, beside labels alone.
+r"""Accuracy of client priors, beside labels alone and all labels.
 
-A linear model on the pixels of digits, for 20 clients:
+The pixels of digits, for 20 clients:
 
   python -m benchmarks.client_priors_table --seeds=0,1,2 \
     --table_file=results/client_priors.csv
 
-A row of the file is one run; existing rows are not run again.
+Features of a file, for 100 clients, and more examples of the last five classes
+than of the first five at clients:
+
+  python -m benchmarks.client_priors_table --features_file=cifar10.npz \
+    --num_clients=100 --labels=40 --skew=5 --table_file=results/cifar10.csv
+
+A row of the table is one run of the TFF process. Runs in the table are not
+repeated. All runs share one process, which is traced once.
 """
 
+from collections.abc import Iterator
 import csv
+import itertools
 import pathlib
 import tempfile
+from typing import Any
 
 from absl import app
 from absl import flags
 import numpy as np
+from sklearn import datasets
 
+from tasks import features
 import tff_semifl as sfl
+from tff_semifl.augment import weak
+from tff_semifl.core import federated_process
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.experiments import command
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import own_data
+from tff_semifl.methods.client_priors import client_priors
+from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.models import functional
+from tff_semifl.models import linear
+from tff_semifl.systems import system
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds, of partition too.')
 _LABELS = flags.DEFINE_list('labels', ['10', '20', '50'], 'Numbers of labels.')
 _TABLE_FILE = flags.DEFINE_string(
-  'table_file', None, 'CSV file that rows are added to.', required=True
+  'table_file', None, 'CSV file that rows are added to.'
 )
-_NUM_CLIENTS = 20
+_FEATURES_FILE = flags.DEFINE_string(
+  'features_file', None, 'Features to use in place of the pixels of digits.'
+)
+_NUM_CLIENTS = flags.DEFINE_integer('num_clients', 20, 'Number of clients.')
+_PARTITION = flags.DEFINE_list(
+  'partition', ['classes2', 'dirichlet0.1', 'dirichlet0.5', 'iid'], 'Which.'
+)
+_SKEW = flags.DEFINE_integer(
+  'skew', 1, 'Clients keep one in so many examples of the first five classes.'
+)
+_SEMIFL = flags.DEFINE_bool(
+  'semifl', False, 'Whether to train SemiFL, too, with as many rounds.'
+)
+_ROUNDS = server_steps.PASSES
 _PARTITIONS = {
   'classes2': {'partition': 'classes', 'classes_per_client': 2},
   'dirichlet0.1': {'partition': 'dirichlet', 'dirichlet_concentration': 0.1},
   'dirichlet0.5': {'partition': 'dirichlet', 'dirichlet_concentration': 0.5},
   'iid': {'partition': 'iid'},
 }
-_COLUMNS = ('labels', 'partition', 'seed', 'labels_alone', 'client_priors')
+_KEY = ('skew', 'labels', 'partition', 'seed')
+_Process = federated_process.FederatedProcess
+_RESULTS = ('labels_alone', 'client_priors', 'semifl', 'all_labels')
 
 
-def _run(num_labeled: int, partition: str, seed: int) -> tuple[float, float]:
-  """The test accuracy after round 0 and after the last round."""
+def create_digits() -> image_task.Task:
+  """Pixels of digits as feature vectors, split as the task `digits` does."""
+  found = datasets.load_digits()
+  is_test = np.arange(len(found.target)) % 5 == 0
+  task = sfl.own_data(
+    (found.data[~is_test], found.target[~is_test]),
+    (found.data[is_test], found.target[is_test]),
+    num_labeled=10,
+  )
+  return own_data.create_part(task)
+
+
+def load(
+  task: image_task.Task, changes: dict[str, Any]
+) -> federated_data.FederatedData:
+  """Shares out a task's examples as an experiment with these settings does."""
+  chosen = command.create(
+    'client_priors', image_task.ChosenTask(task=task), changes
+  ).experiment
+  created = experiment_lib.create_task(chosen.data)
+  return experiment_lib.load_data(chosen.data.fill_in(created), created)
+
+
+def build(image_shape: tuple[int], num_classes: int) -> _Process:
+  """Builds the process for features of a size."""
+  model = linear.create_linear(
+    image_shape,
+    num_classes,
+    mean=[0.0] * image_shape[0],
+    standard_deviation=[1.0] * image_shape[0],
+  )
+  return client_priors.ClientPriors().build(
+    system.Ingredients(
+      classifier=functional.from_keras(model),
+      weak_augmentation=weak.keep,
+      strong_augmentation=weak.keep,
+    )
+  )
+
+
+def thin_out(data: federated_data.FederatedData, skew: int) -> list[np.ndarray]:
+  """Keeps one in `skew` examples of the first half of the classes."""
+  labels = data.unlabeled.true_labels
+  is_kept = labels > labels.max() // 2
+  for label in range(labels.max() // 2 + 1):
+    is_kept[np.flatnonzero(labels == label)[::skew]] = True
+  return [share[is_kept[share]] for share in data.shares]
+
+
+def measure(
+  process: _Process,
+  data: federated_data.FederatedData,
+  shares: list[np.ndarray],
+) -> Iterator[float]:
+  """Yields the test accuracy after round 0 and after the last."""
+  clients = pipelines.ClientPopulation(
+    data.unlabeled, shares, clients_per_round=len(shares), seed=0
+  )
+  server = pipelines.labeled_dataset(data.labeled)
+  state = process.next(process.initialize(), server, []).state
+  yield _test(state, data.test)
+  state = process.prepare(state, server, clients.all_datasets())
+  for round_num in range(1, _ROUNDS + 1):
+    state = process.next(state, server, clients.datasets(round_num)).state
+  yield _test(state, data.test)
+
+
+def measure_all_labels(
+  process: _Process,
+  data: federated_data.FederatedData,
+) -> float:
+  """The test accuracy of a regression of all labels in one place."""
+  pool = sources.LabeledImages(*data.unlabeled)
+  everything = sources.LabeledImages(
+    *map(np.concatenate, zip(data.labeled, pool, strict=True))
+  )
+  server = pipelines.labeled_dataset(everything)
+  state = process.next(process.initialize(), server, []).state
+  return _test(state, data.test)
+
+
+def _test(state: Any, test: sources.LabeledImages) -> float:
+  kernel, bias = state.global_model_weights.trainable
+  predicted = np.argmax(test.images @ kernel + bias, axis=1)
+  return float(np.mean(predicted == test.labels))
+
+
+def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:
+  """The last test accuracy of SemiFL of the linear layer, with noise."""
   with tempfile.TemporaryDirectory() as folder:
     experiment = sfl.create_experiment(
-      'client_priors',
-      sfl.TASKS['digits'],
-      num_labeled=num_labeled,
-      num_clients=_NUM_CLIENTS,
-      seed=seed,
+      'semifl',
+      task,
       output_dir=folder,
       tensorboard=False,
-      # Round 0 and the last.
       rounds_per_evaluation=1000,
-      **_PARTITIONS[partition],
+      clients_per_round=changes['num_clients'],
+      total_rounds=_ROUNDS,
+      learning_rate=0.1,
+      confidence_threshold=0.9,
+      server_epochs=2,
+      server_batch_size=10,
+      client_epochs=1,
+      client_batch_size=16,
+      **changes,
     )
     opened = sfl.open_folder(experiment)
-    with sfl.simulation_context():
-      sfl.run(experiment, opened, quiet=True)
-    with opened.metrics_path.open() as file:
-      rows = list(csv.DictReader(file))
-  accuracies = [float(row['test/accuracy']) for row in rows]
-  return accuracies[0], accuracies[-1]
+    return float(sfl.run(experiment, opened, quiet=True).accuracy)
+
+
+def run_cells(task: image_task.Task) -> Iterator[list[str]]:
+  """Yields the rows of the chosen cells, as they are run."""
+  process = all_labels = None
+  for seed, labels, partition in itertools.product(
+    _SEEDS.value, _LABELS.value, _PARTITION.value
+  ):
+    key = (str(_SKEW.value), labels, partition, seed)
+    if key in {tuple(row[: len(_KEY)]) for row in read_rows()}:
+      continue
+    changes = {
+      'num_clients': _NUM_CLIENTS.value,
+      'num_labeled': int(labels),
+      'seed': int(seed),
+      **_PARTITIONS[partition],
+    }
+    data = load(task, changes)
+    if process is None:
+      num_classes = data.labeled.labels.max() + 1
+      process = build(data.labeled.images.shape[1:], num_classes)
+      # The same of all seeds: the server's labels and the others.
+      all_labels = measure_all_labels(process, data)
+    shares = thin_out(data, _SKEW.value)
+    alone, ours = measure(process, data, shares)
+    semifl = ''
+    if _SEMIFL.value:
+      semifl = f'{train_semifl(task, changes):.4f}'
+    yield [*key, f'{alone:.4f}', f'{ours:.4f}', semifl, f'{all_labels:.4f}']
+
+
+def read_rows() -> list[list[str]]:
+  """The rows of the table, without its header."""
+  path = pathlib.Path(_TABLE_FILE.value)
+  if not path.exists():
+    return []
+  with path.open() as file:
+    return list(csv.reader(file))[1:]
+
+
+def summarize(rows: list[list[str]]) -> Iterator[str]:
+  """Yields a Markdown table of means, standard errors and worst seeds."""
+  yield (
+    '| skew | labels | clients | seeds | labels alone | client priors | gain |'
+    ' worst gain | SemiFL | all labels |'
+  )
+  yield '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |'
+  for cell in dict.fromkeys(tuple(row[:3]) for row in rows):
+    found = [row for row in rows if tuple(row[:3]) == cell]
+    alone, ours, all_labels = (
+      100 * np.array([float(row[column]) for row in found])
+      for column in (4, 5, 7)
+    )
+    semifl = 100 * np.array([float(row[6]) for row in found if row[6]])
+    gain = ours - alone
+    yield (
+      f'| {" | ".join(cell)} | {len(found)} | {_show(alone)} | {_show(ours)} |'
+      f' {_show(gain, "+")} | {gain.min():+.1f} | {_show(semifl)} |'
+      f' {all_labels.mean():.1f} |'
+    )
+
+
+def _show(values: np.ndarray, sign: str = '') -> str:
+  """Mean and standard error."""
+  if len(values) < 2:
+    return ', '.join(f'{value:{sign}.1f}' for value in values)
+  error = values.std(ddof=1) / len(values) ** 0.5
+  return f'{values.mean():{sign}.1f} ± {error:.1f}'
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the file lacks, and prints means."""
+  """Runs what the table does not have, and prints means of what it has."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)
-  done = []
-  if path.exists():
-    with path.open() as file:
-      done = [tuple(row.values()) for row in csv.DictReader(file)]
-  else:
-    path.write_text(','.join(_COLUMNS) + '\n')
-  for seed in _SEEDS.value:
-    for labels in _LABELS.value:
-      for partition in _PARTITIONS:
-        if (labels, partition, seed) in {row[:3] for row in done}:
-          continue
-        alone, ours = _run(int(labels), partition, int(seed))
-        row = (labels, partition, seed, f'{alone:.4f}', f'{ours:.4f}')
-        with path.open('a') as file:
-          file.write(','.join(row) + '\n')
-        done.append(row)
-        print(*row, flush=True)
-  for labels in _LABELS.value:
-    for partition in _PARTITIONS:
-      found = np.array(
-        [row[3:] for row in done if row[:2] == (labels, partition)], float
-      )
-      error = found.std(axis=0, ddof=1) / len(found) ** 0.5
-      print(
-        f'{labels} labels, {partition}, {len(found)} seeds: labels alone'
-        f' {found[:, 0].mean():.1%} ± {error[0]:.1%}, client priors'
-        f' {found[:, 1].mean():.1%} ± {error[1]:.1%}, least gain'
-        f' {(found[:, 1] - found[:, 0]).min():+.1%}'
-      )
+  task = create_digits()
+  if _FEATURES_FILE.value:
+    task = features.Features(features_file=_FEATURES_FILE.value)
+  if not path.exists():
+    path.write_text(','.join((*_KEY, *_RESULTS)) + '\n')
+  with sfl.simulation_context():
+    for row in run_cells(task):
+      with path.open('a') as file:
+        file.write(','.join(row) + '\n')
+      print(*row, flush=True)
+  print('\n'.join(summarize(read_rows())))
 
 
 if __name__ == '__main__':
+  flags.mark_flag_as_required(_TABLE_FILE.name)
   app.run(main)

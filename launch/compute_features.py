@@ -1,7 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Computes the features of images with a pretrained backbone.
+r"""Computes the features of images with a pretrained backbone, into a file.
+
+To train on them, --model=frozen:NAME of launch.train needs no file. This is for
+features that are to be looked at, changed or used elsewhere:
 
   python -m launch.compute_features --photo_dir=photos \
     --output_file=photos.npz
@@ -37,7 +40,6 @@ from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
 from tff_semifl.features import feature_cache
 from tff_semifl.features import image_inputs
-from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
 _BACKBONE = flags.DEFINE_string(
@@ -119,7 +121,6 @@ def main() -> None:
         backbone,
         images,
         pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
-        _say_nothing if program.is_quiet() else progress_lines.to_stderr,
       )
     for name, array in {'features': features, **others}.items():
       arrays[beginning + name] = array
@@ -173,10 +174,6 @@ def _read_input(
     else:
       found = image_inputs.read_file(pathlib.Path(_IMAGES_FILE.value))
   return {'': found}
-
-
-def _say_nothing(line: str) -> None:
-  del line
 
 
 def _shape(sizes: tuple[int, ...]) -> str:

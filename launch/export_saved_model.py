@@ -22,6 +22,7 @@ from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import program
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import model_card
@@ -120,7 +121,9 @@ def main() -> None:
     privacy = client_privacy.describe(hparams.flags, trained.last_round)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
   _check_is_replaceable(export_path)
-  task = experiment.data.task.create()
+  task = experiment_lib.create_task(
+    experiment.data, experiment.model.model.create_task
+  )
   with program.blame(_EXPERIMENT, ValueError):
     if task.data_description != hparams.data:
       raise ValueError(
@@ -140,6 +143,8 @@ def main() -> None:
       temperature = export_formats.fit_temperature(
         model, export_formats.load_validation_images(experiment.data, task)
       )
+  model = experiment.model.model.to_export(model, task)
+  if temperature is not None:
     model = temperature_lib.apply(model, temperature)
   least_confidence = least_confidence_flag.check(task.class_names) or 0.0
   calibration_images = None
@@ -147,9 +152,9 @@ def main() -> None:
     with program.blame(_FORMAT, ValueError):
       tflite.check_is_for_integers(model)
     calibration_images = export_formats.load_calibration_images(
-      experiment.data, task
+      experiment.data, task.outside
     )
-  test, why_not_tested = _load_test_images(task)
+  test, why_not_tested = _load_test_images(task.outside)
   with (
     program.blame(
       _EXPORT_DIR,

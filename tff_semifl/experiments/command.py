@@ -118,7 +118,7 @@ class Command(settings.Settings):
     Raises:
       settings.SettingError: If the folder cannot be used.
     """
-    task = experiment_lib.create_task(self.experiment.data)
+    task = self._create_task()
     experiment = filled_settings.fill_in(self.experiment, task)
     run = self.run.fill_in(experiment)
     with blame_output(run):
@@ -140,12 +140,17 @@ class Command(settings.Settings):
     """
     return self._limited_runtime.context(federation)
 
+  def _create_task(self) -> image_task.ImageTask:
+    return experiment_lib.create_task(
+      self.experiment.data, self.experiment.model.model.create_task
+    )
+
   @functools.cached_property
   def _limited_runtime(self) -> runtimes.Runtime:
     """The runtime, with its thread limits applied."""
     return self.runtime.runtime.limit_threads(
       lambda: filled_settings.count_batch_pixels(
-        self.experiment, experiment_lib.create_task(self.experiment.data)
+        self.experiment, self._create_task()
       )
     )
 

@@ -3,7 +3,7 @@
 
 """An experiment: its settings, and what is built from them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import dataclasses
 import functools
 from typing import Any
@@ -80,7 +80,7 @@ def create_experiment(
     durable_files.OutputError: If the folder has an unusable private key.
   """
   identity = settings.identify()
-  task = create_task(settings.data)
+  task = create_task(settings.data, settings.model.model.create_task)
   create_model = functools.cache(functools.partial(settings.create_model, task))
   settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
@@ -182,9 +182,21 @@ def _warn_once(line: str) -> None:
   logging.warning('%s', line)
 
 
-def create_task(data: experiment_settings.Data) -> image_task.ImageTask:
-  """Creates the task with the views that were chosen."""
-  task = data.weak_views.apply(data.task.create())
+def _create(part: image_task.Task) -> image_task.ImageTask:
+  return part.create()
+
+
+def create_task(
+  data: experiment_settings.Data,
+  create: Callable[[image_task.Task], image_task.ImageTask] = _create,
+) -> image_task.ImageTask:
+  """Creates the task with the views that were chosen.
+
+  Args:
+    data: The settings.
+    create: Creates the task of its settings: a model's `create_task`.
+  """
+  task = data.weak_views.apply(create(data.task))
   return task if data.strong_views is None else data.strong_views.apply(task)
 
 

@@ -83,6 +83,7 @@ def take_folder(
       *run_settings.UNIMPORTANT,
       *settings.selection.may_change,
       *part.told_by_data,
+      *settings.model.model.may_change,
       *given,
     },
     task.data_description,

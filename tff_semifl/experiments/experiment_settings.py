@@ -12,6 +12,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.experiments import equal_images
+from tff_semifl.experiments import frozen_models
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
@@ -39,12 +40,19 @@ class Seed(settings.Settings):
   )
 
 
+def _load_model(reference: str) -> models.Model:
+  """Returns a model that is not chosen by a name alone."""
+  if reference.startswith(frozen_models.PREFIX):
+    return frozen_models.load(reference)
+  return function_models.load_outside_model(reference)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenModel(settings.Settings):
   """The model, and the precision and compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS | keras_applications.MODELS,
+    models.MODELS | keras_applications.MODELS | frozen_models.MODELS,
     'wide_resnet',
     "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
     ' default for features; resnet, the ResNet-9 or -18 of its'
@@ -54,8 +62,11 @@ class ChosenModel(settings.Settings):
     " fixmatch_wide_resnet, FixMatch's;"
     " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
     ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
+    ' frozen:NAME, a linear layer on the features that a pretrained network'
+    ' computes once, efficientnet_lite0 say, a network of Keras Applications'
+    ' such as MobileNetV2, a preset of KerasCV, or a file .keras;'
     ' or a function (task, seed) -> Keras model from pixels to logits.',
-    load=function_models.load_outside_model,
+    load=_load_model,
   )
   train_in_bfloat16: bool = settings.setting(
     False,
@@ -117,7 +128,9 @@ class Data(settings.Settings):
       self,
       {
         'num_labeled': task.num_labeled,
-        'strong_augmentation': self.task.strong_augmentation,
+        'strong_augmentation': None
+        if task.images
+        else self.task.strong_augmentation,
       },
     )
     if settings.as_dict(filled).get('num_labeled', 0) is None:
@@ -129,7 +142,7 @@ class Data(settings.Settings):
         ' without',
       )
     chosen_task = dataclasses.replace(
-      filled.chosen_task, task=self.task.fill_in(task)
+      filled.chosen_task, task=self.task.fill_in(task.outside)
     )
     return dataclasses.replace(filled, chosen_task=chosen_task)
 
@@ -300,13 +313,20 @@ def create(
   if model is not None:
     usual.pop('model', None)
   changed = settings.change_present(experiment, {**usual, **changes})
+  if of_model := changed.model.model.usual:
+    changed = settings.change_present(
+      experiment, {**usual, **of_model, **changes}
+    )
   # These are recorded where the task decides on them.
   given = _GIVEN if chosen_task.task.gives_shares else ()
   owner = settings.qualified_name(type(chosen_task.task))
   settings.check_names(changed, dict.fromkeys(given, owner))
   if not lenient:
     settings.change(changed, changes)
-  system = settings.fill_in(changed.system, _usual_of(changed))
+  usual = dict(_usual_of(changed))
+  if changed.system.all_clients_take_part:
+    usual.pop('clients_per_round', None)
+  system = settings.fill_in(changed.system, usual)
   return dataclasses.replace(changed, system=system)
 
 

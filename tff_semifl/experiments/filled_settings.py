@@ -47,7 +47,7 @@ def fill_in(
   )
   data = experiment.data.fill_in(task)
   system = experiment.system
-  if system.clients_per_round is None:
+  if system.clients_per_round is None and not system.all_clients_take_part:
     system = settings.change(
       system, {'clients_per_round': _count_clients_per_round(data.task, task)}
     )
@@ -153,7 +153,8 @@ def _check_model(
 ) -> None:
   name = settings.name_of(experiment.model, 'model')
   system = experiment.system
-  if system.models and name not in system.models:
+  trained = experiment.model.model.trained or name
+  if system.models and trained not in system.models:
     raise settings.SettingError(
       'model',
       name,

@@ -71,6 +71,8 @@ class ImageTask:
     num_labeled: Default number of labeled images at the server; None if the
       setting is required.
     background: The color behind what is transparent in files of images.
+    images: The task whose images these features were computed of, where they
+      were.
     data_description: A line on the data, where they may change under the same
       name; no two data have the same. None for most tasks.
   """
@@ -92,10 +94,18 @@ class ImageTask:
   load_test: Callable[..., sources.LabeledImages] | None = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
+  images: 'ImageTask | None' = dataclasses.field(
+    default=None, metadata=settings.TOLD_ELSEWHERE
+  )
   # It is recorded beside the settings.
   data_description: str | None = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
+
+  @property
+  def outside(self) -> 'ImageTask':
+    """The task that users of the exported model have: of images if possible."""
+    return self.images or self
 
   @property
   def num_classes(self) -> int:

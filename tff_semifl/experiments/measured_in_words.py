@@ -4,13 +4,47 @@
 """Describes the metrics of the exported model, with intervals."""
 
 from collections.abc import Iterator
+import functools
 
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import kept_model
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import measurement
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.models import functional
+from tff_semifl.runs import metrics_table
+from tff_semifl.runs import outputs
+from tff_semifl.systems import system
+
+
+def describe_by_system(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  kept: kept_model.KeptModel,
+) -> Iterator[str]:
+  """Returns the lines that the system has on what was trained.
+
+  Args:
+    experiment: The experiment.
+    folder: Its folder.
+    kept: The model that is exported.
+  """
+  metrics = metrics_table.read_metrics(folder.metrics_path)
+  labeled = experiment.data.labeled
+  mapped = experiment.training_program.mapped_images
+  if mapped is not None:
+    labeled = labeled._replace(images=mapped.read(labeled.images).numpy())
+  return experiment.settings.system.describe_result(
+    system.Trained(
+      experiment.classifier,
+      kept.weights,
+      kept.round_num,
+      labeled,
+      functools.partial(evaluated_images.find_right, experiment),
+      {name: values[-1] for name, values in metrics.items()},
+    )
+  )
 
 
 def describe(

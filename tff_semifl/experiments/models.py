@@ -4,7 +4,7 @@
 """The models that can be trained, as parts with settings."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import dataclasses
 from typing import Any, ClassVar
 
@@ -41,12 +41,45 @@ class Model(settings.Settings, abc.ABC):
     has_static_batch_norm: Whether the model has static batch normalization;
       None if only the model itself shows it.
     takes: The kinds of examples that the model is made for.
+    trained: The name of the model that is trained, where it is a part of this
+      one; None if all of it is.
+    may_change: Names of its settings that may change when a run is resumed.
   """
 
   has_static_batch_norm: ClassVar[bool | None] = False
   takes: ClassVar[tuple[example_kinds.ExampleKind, ...]] = (
     example_kinds.IMAGES,
   )
+  trained: ClassVar[str | None] = None
+  may_change: ClassVar[tuple[str, ...]] = ()
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    """Values of settings by name that suit the model, where none is chosen."""
+    return {}
+
+  def create_task(self, part: image_task.Task) -> image_task.ImageTask:
+    """Creates a task in the form in which the model is trained on it.
+
+    Args:
+      part: The settings of the task.
+
+    Raises:
+      settings.SettingError: If that is not possible.
+    """
+    return part.create()
+
+  def to_export(
+    self, model: tf.keras.Model, task: image_task.ImageTask
+  ) -> tf.keras.Model:
+    """The model to export, of the trained one.
+
+    Args:
+      model: The trained model.
+      task: The task that it was trained on, from `create_task`.
+    """
+    del task  # Most are what was trained.
+    return model
 
   def check_takes(self, task: image_task.ImageTask) -> None:
     """Checks that the model is made for a task's kind of examples.

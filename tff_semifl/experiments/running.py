@@ -70,7 +70,9 @@ def run(
       durable_files.replacing_folder(folder.export_path) as path,
     ):
       saved_model.export_saved_model(
-        experiment.model,
+        experiment.settings.model.model.to_export(
+          experiment.model, experiment.task
+        ),
         experiment.task.class_names,
         path,
         client_privacy.read(folder.path, final.round_num),

@@ -7,14 +7,17 @@ from collections.abc import Callable
 import sys
 import time
 
+from absl import flags
 import tqdm
 
 Say = Callable[[str], None]
 
 
 def to_stderr(line: str) -> None:
-  """Prints a line on standard error, at once."""
-  print(line, file=sys.stderr, flush=True)
+  """Prints a line on standard error, unless absl's --verbosity is below 0."""
+  verbosity = flags.FLAGS['verbosity']
+  if not (verbosity.present and verbosity.value < 0):
+    print(line, file=sys.stderr, flush=True)
 
 
 class ProgressLines:

@@ -202,11 +202,15 @@ def _choose(
 
 
 def _name_of(kept: fields.Choice, part: fields.Settings) -> str:
+  own = getattr(part, 'reference', references.qualified_name(type(part)))
   for name, option in kept.options.items():
-    if type(option) is type(part):
+    # Those that are loaded by a name may be of an option's class.
+    if type(option) is type(part) and own in (
+      name,
+      getattr(option, 'reference', own),
+    ):
       return name
-  own = references.qualified_name(type(part))
-  return getattr(part, 'reference', own)
+  return own
 
 
 def _names_of(kept: fields.Choice) -> values_lib.Values:

@@ -4,16 +4,19 @@
 """A system: the settings of a way to train, and the TFF process they build."""
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import enum
 import types
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
+from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import memories
@@ -74,6 +77,27 @@ class Ingredients:
   computes_statistics: bool = True
   returns_given_labels: bool = False
   turn_form: turn_form_lib.TurnForm = turn_form_lib.DYNAMIC
+
+
+class Trained(NamedTuple):
+  """A trained model, and what a system may say of it.
+
+  Attributes:
+    classifier: The model.
+    weights: Its weights, those that are exported.
+    round_num: Their round.
+    labeled: The server's examples.
+    find_right: Weights -> bool [images], which images to evaluate on they are
+      right on.
+    metrics: The metrics of the last round, by column of the table.
+  """
+
+  classifier: functional.ImageClassifier
+  weights: functional.ModelWeights
+  round_num: int
+  labeled: sources.LabeledImages
+  find_right: Callable[[functional.ModelWeights], np.ndarray]
+  metrics: Mapping[str, float]
 
 
 class Steps(NamedTuple):
@@ -141,6 +165,15 @@ class System(settings.Settings, abc.ABC):
       settings.SettingError: If a setting needs more clients.
     """
     del num_clients
+
+  def describe_result(self, trained: Trained) -> Iterator[str]:
+    """Yields lines on what was trained; most systems have none.
+
+    Args:
+      trained: What was trained.
+    """
+    del trained
+    return iter(())
 
   def create_memories(
     self,

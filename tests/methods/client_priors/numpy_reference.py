@@ -229,7 +229,8 @@ def server_mixture(state, sums, x, targets):
   a, n = means(sums), state['images']
   state['s'], state['p'] = (
     strength(a['e'], state['server_m']),
-    a['p'] / a['p'].sum(),
+    (n * a['p'] / a['p'].sum() + len(a['p']) * state['server_m'])
+    / (n + len(a['p'])),
   )
   counts = n * a['p'] + targets.sum(0)
   mu = (n * a['px'] + targets.T @ x) / counts[:, None]  # [C], [C, d]

@@ -168,7 +168,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   @pytest.mark.slow
   def test_half_of_the_clients_in_each_round(self):
-    classifier, process = _build(cohort_size=2)
+    classifier, process = _build(clients_per_round=2)
     halves = [[0, 1], [2, 3]] * server_steps.PASSES
     output = self._run(process, [[], *halves])
     self.assertEqual(output.state.estimate.passes, server_steps.PASSES)

@@ -3,15 +3,20 @@
 
 """Client priors on features: a linear classifier by empirical Bayes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
 import math
 import types
 
+import tensorflow as tf
+
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.core import federated_process
+from tff_semifl.methods.client_priors import labels_alone
+from tff_semifl.methods.client_priors import linear_head
 from tff_semifl.methods.client_priors import process
+from tff_semifl.methods.client_priors import result_in_words
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.systems import system
 
@@ -32,10 +37,10 @@ class ClientPriors(system.System):
   models = ('linear',)
   usual = types.MappingProxyType({'model': 'linear'})
 
-  cohort_size: int | None = settings.setting(
+  clients_per_round: int | None = settings.setting(
     None,
-    'Clients of a round. By default all; with fewer there have to be more'
-    ' rounds.',
+    'Clients of a round, which are all by default. With fewer, all take part'
+    ' one cohort after the other before a step, and more rounds are needed.',
     settings.AT_LEAST_1,
   )
   client_dropout_probability: float = settings.setting(
@@ -64,9 +69,9 @@ class ClientPriors(system.System):
         known size.
     """
     is_private = self.averaging.private_mean is not None
-    if is_private and self.cohort_size is None:
+    if is_private and self.clients_per_round is None:
       raise settings.SettingError(
-        'cohort_size',
+        'clients_per_round',
         None,
         'differential privacy divides by the number of clients of a round; give'
         ' it',
@@ -74,36 +79,41 @@ class ClientPriors(system.System):
     return process.build(
       ingredients.classifier,
       self.averaging.aggregator.build(
-        self.cohort_size, ingredients.privacy_key
+        self.clients_per_round, ingredients.privacy_key
       ),
       returns_given_labels=ingredients.returns_given_labels,
       clients_give_components=not is_private,
-      cohort_size=self.cohort_size,
+      clients_per_round=self.clients_per_round,
     )
 
   def check_num_clients(self, num_clients: int) -> None:
     """Checks that rounds are enough for all clients to take part."""
-    if self.cohort_size is None:
+    if self.clients_per_round is None:
       return
-    if self.cohort_size > num_clients:
+    if self.clients_per_round > num_clients:
       raise settings.SettingError(
-        'cohort_size', self.cohort_size, f'there are {num_clients} clients'
+        'clients_per_round',
+        self.clients_per_round,
+        f'there are {num_clients} clients',
       )
     if (
-      self.averaging.private_mean is not None and self.cohort_size < num_clients
+      self.averaging.private_mean is not None
+      and self.clients_per_round < num_clients
     ):
       raise settings.SettingError(
-        'cohort_size',
-        self.cohort_size,
+        'clients_per_round',
+        self.clients_per_round,
         f'with differential privacy all {num_clients} clients take part',
       )
-    needed = server_steps.PASSES * math.ceil(num_clients / self.cohort_size)
+    needed = server_steps.PASSES * math.ceil(
+      num_clients / self.clients_per_round
+    )
     if self.total_rounds < needed:
       raise settings.SettingError(
         'total_rounds',
         self.total_rounds,
-        f'with {self.cohort_size} of {num_clients} clients a round, choose'
-        f' {needed}',
+        f'with {self.clients_per_round} of {num_clients} clients a round,'
+        f' choose {needed}',
       )
 
   def count_steps(
@@ -113,20 +123,31 @@ class ClientPriors(system.System):
     del num_labeled, client_sizes
     return system.Steps(1, 0)
 
+  def describe_result(self, trained: system.Trained) -> Iterator[str]:
+    """Yields the table of labels alone and with clients, and how they differ.
+
+    Args:
+      trained: What was trained.
+    """
+    labeled = trained.labeled
+    head = linear_head.LinearHead(trained.classifier)
+    alone = labels_alone.fit(
+      head,
+      head.flatten(tf.constant(labeled.images)),
+      tf.one_hot(labeled.labels, head.num_classes, dtype=tf.float64),
+    )
+    return result_in_words.describe(
+      trained.find_right(alone),
+      trained.find_right(trained.weights),
+      trained.round_num,
+      evidence=trained.metrics.get('client/own/evidence', math.nan),
+      strength=trained.metrics.get('client/own/strength', math.nan),
+    )
+
   @property
   def all_clients_take_part(self) -> bool:
-    """True unless a smaller cohort is chosen."""
-    return self.cohort_size is None
-
-  @property
-  def clients_per_round(self) -> int:
-    """Clients of a round; 0 if all take part."""
-    return self.cohort_size or 0
-
-  @property
-  def has_clients(self) -> bool:
-    """True: there are."""
-    return True
+    """True unless the clients of a round are counted."""
+    return self.clients_per_round is None
 
   @property
   def aggregation(self) -> aggregator_settings.ChosenAggregator:

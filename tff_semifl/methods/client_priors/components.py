@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl.methods.client_priors import logistic_regression
+
 # At most so many, and at most one for ten examples: more have too little of
 # them to be estimated.
 MOST_COMPONENTS = 100
@@ -57,6 +59,12 @@ def measure(x: tf.Tensor) -> Moments:
 def count_components(num_features: int) -> int:
   """The number of components, those not used included."""
   return min(MOST_COMPONENTS, num_features)
+
+
+def project(x: tf.Tensor, components: Components) -> tf.Tensor:
+  """The components of examples, float64 [examples, components]."""
+  padded = logistic_regression.with_ones(tf.cast(x, tf.float64))
+  return (padded @ components.projection)[:, :-1]
 
 
 def find(moments: Moments) -> Components:

@@ -7,6 +7,7 @@ import math
 
 import tensorflow as tf
 
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
 
@@ -15,6 +16,7 @@ class LinearHead:
 
   Attributes:
     num_features: Features of an example.
+    num_classes: Number of classes.
   """
 
   def __init__(self, classifier: functional.ImageClassifier):
@@ -28,8 +30,8 @@ class LinearHead:
     """
     shape = classifier.image_shape
     self.num_features = math.prod(shape)
-    num_classes = classifier.num_classes
-    expected = [(self.num_features, num_classes), (num_classes,)]
+    self.num_classes = classifier.num_classes
+    expected = [(self.num_features, self.num_classes), (self.num_classes,)]
     found = [each.shape for each in classifier.initial_weights.trainable]
     if found != expected or classifier.features is None:
       raise ValueError(
@@ -49,6 +51,18 @@ class LinearHead:
   def flatten(self, examples: tf.Tensor) -> tf.Tensor:
     """Raw features, float32 [examples, features], of a batch of examples."""
     return tf.reshape(tf.cast(examples, tf.float32), [-1, self.num_features])
+
+  def read(self, dataset: tf.data.Dataset) -> tf.Tensor:
+    """Raw features of a client's data."""
+    return self.flatten(pipelines.concatenate_chunks(dataset)['image'])
+
+  def read_labels(
+    self, dataset: tf.data.Dataset
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Raw features and one-hot classes, float64, of the server's data."""
+    labeled = pipelines.concatenate_chunks(dataset)
+    targets = tf.one_hot(labeled['label'], self.num_classes, dtype=tf.float64)
+    return self.flatten(labeled['image']), targets
 
   def to_weights(self, raw: tf.Tensor) -> functional.ModelWeights:
     """The weights of the model with the logits of a classifier of raw features.

@@ -9,8 +9,6 @@ send means over their examples, and the server updates its estimate.
 """
 
 import collections
-from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -21,32 +19,14 @@ from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.methods.client_priors import client_sums
 from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
-from tff_semifl.methods.client_priors import logistic_regression
+from tff_semifl.methods.client_priors import measurements
+from tff_semifl.methods.client_priors import preparation
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.methods.client_priors import state as state_lib
 from tff_semifl.models import functional
 from tff_semifl.training import given_labels as given_labels_lib
-from tff_semifl.training import weight_diversity
-
-
-class State(NamedTuple):
-  """The state of the process.
-
-  Attributes:
-    global_model_weights: The classifier so far.
-    aggregator: State of the aggregator.
-    round_num: int32, the round that `next` will run.
-    num_clients: float32, all clients.
-    components: `components.Components`, once clients' examples were added up.
-    estimate: `server_steps.Estimate`.
-  """
-
-  global_model_weights: Any
-  aggregator: Any
-  round_num: Any
-  num_clients: Any
-  components: Any
-  estimate: Any
 
 
 def build(
@@ -55,7 +35,7 @@ def build(
   *,
   returns_given_labels: bool = False,
   clients_give_components: bool = True,
-  cohort_size: int | None = None,
+  clients_per_round: int | None = None,
 ) -> federated_process.FederatedProcess:
   """Builds the process.
 
@@ -68,69 +48,36 @@ def build(
     clients_give_components: Whether principal components are those of clients'
       examples, of which each client then sends the sums of x and x x^T once. If
       not, they are those of the server's examples.
-    cohort_size: Clients of a round. All clients take part, one cohort after the
-      other, before the server takes a step. None for all of them at once.
+    clients_per_round: Clients of a round. All clients take part, one cohort
+      after the other, before the server takes a step. None for all of them at
+      once.
 
   Returns:
     A process with the types and metrics of other systems, whose `prepare` finds
     the components.
   """
   head = linear_head.LinearHead(classifier)
-  num_classes = classifier.num_classes
-  size = components_lib.count_components(head.num_features)
   server_type = pipelines.labeled_type(classifier.image_shape)
   client_type = pipelines.client_type(classifier.image_shape)
-
-  def read(dataset: tf.data.Dataset) -> tf.Tensor:
-    return head.flatten(pipelines.concatenate_chunks(dataset)['image'])
-
-  def read_labels(
-    dataset: tf.data.Dataset,
-  ) -> tuple[tf.Tensor, tf.Tensor]:
-    labeled = pipelines.concatenate_chunks(dataset)
-    targets = tf.one_hot(labeled['label'], num_classes, dtype=tf.float64)
-    return head.flatten(labeled['image']), targets
-
-  def project(x: tf.Tensor, components: components_lib.Components) -> tf.Tensor:
-    padded = logistic_regression.with_ones(tf.cast(x, tf.float64))
-    return (padded @ components.projection)[:, :-1]
 
   def to_weights(
     weights: tf.Tensor, components: components_lib.Components
   ) -> functional.ModelWeights:
     return head.to_weights(components.projection @ weights)
 
-  @tff.tensorflow.computation
-  def initial_values():
-    nothing = components_lib.Components(
-      tf.zeros([head.num_features + 1, size + 1], tf.float64),
-      tf.zeros([size], tf.float64),
-      tf.zeros([], tf.float64),
-    )
-    return (
-      tf.nest.map_structure(tf.constant, classifier.initial_weights),
-      tf.constant(0),
-      tf.constant(0.0),
-      nothing,
-      server_steps.start(size, num_classes),
-    )
-
+  initial_values = state_lib.build_initial_values(classifier, head)
   types = initial_values.type_signature.result
   components_type, estimate_type = types[3], types[4]
 
-  def fit_labels_alone(dataset: tf.data.Dataset) -> functional.ModelWeights:
-    x, targets = read_labels(dataset)
-    found = components_lib.find(components_lib.measure(x))
-    weights, _ = logistic_regression.fit(project(x, found), targets)
-    return to_weights(weights, found)
-
   @tff.tensorflow.computation(estimate_type, components_type, server_type)
   def begin(estimate, components, dataset):
-    x, targets = read_labels(dataset)
+    x, targets = head.read_labels(dataset)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
       lambda: estimate,
-      lambda: server_steps.begin(estimate, project(x, components), targets),
+      lambda: server_steps.begin(
+        estimate, components_lib.project(x, components), targets
+      ),
     )
     teacher, alpha, point = server_steps.tell(begun)
     projection = components.projection
@@ -148,7 +95,7 @@ def build(
 
   @tff.tensorflow.computation(client_type, received_type)
   def work(dataset, received):
-    means, measured, labels = client_sums.compute(read(dataset), received)
+    means, measured, labels = client_sums.compute(head.read(dataset), received)
     given = given_labels_lib.NOT_KEPT
     if returns_given_labels:
       given = given_labels_lib.GivenLabels(
@@ -181,11 +128,11 @@ def build(
     num_present,
     dataset,
   ):
-    x, targets = read_labels(dataset)
+    x, targets = head.read_labels(dataset)
     rounds_per_pass = 1
-    if cohort_size is not None:
+    if clients_per_round is not None:
       rounds_per_pass = tf.maximum(
-        tf.cast(tf.math.ceil(num_clients / cohort_size), tf.int32), 1
+        tf.cast(tf.math.ceil(num_clients / clients_per_round), tf.int32), 1
       )
     ends_pass = tf.equal(
       tf.math.floormod(next_round_num - 1, rounds_per_pass), 0
@@ -201,7 +148,7 @@ def build(
 
     def take_step():
       learned = server_steps.learn(
-        added, components, project(x, components), targets
+        added, components, components_lib.project(x, components), targets
       )
       return to_weights(server_steps.classifier(learned), components), learned
 
@@ -213,7 +160,7 @@ def build(
     return (
       new_weights,
       new_estimate,
-      _summarize(measured, num_present, new_estimate),
+      measurements.summarize(measured, num_present, new_estimate),
     )
 
   @tff.federated_computation
@@ -222,7 +169,7 @@ def build(
       initial_values, tff.SERVER
     )
     return tff.federated_zip(
-      State(
+      state_lib.State(
         weights,
         aggregation.initialize(),
         round_num,
@@ -238,36 +185,24 @@ def build(
     return (
       tf.cond(
         tf.equal(round_num, 0),
-        lambda: fit_labels_alone(dataset),
+        lambda: labels_alone.fit(head, *head.read_labels(dataset)),
         lambda: weights,
       ),
       round_num + 1,
     )
 
-  @tff.tensorflow.computation(client_type)
-  def measure(dataset: tf.data.Dataset):
-    x = read(dataset)
-    if clients_give_components:
-      return components_lib.measure(x)
-    return tf.cast(tf.shape(x)[0], tf.float32)
-
-  @tff.tensorflow.computation(server_type, measure.type_signature.result)
-  def find_components(dataset, measured):
-    if clients_give_components:
-      return components_lib.find(measured)
-    x, _ = read_labels(dataset)
-    found = components_lib.find(components_lib.measure(x))
-    return found._replace(count=tf.cast(measured, tf.float64))
+  find_components = preparation.build(
+    head, server_type, client_type, clients_give_components
+  )
 
   def prepare(state, server_data, client_data):
-    measured = tff.federated_sum(tff.federated_map(measure, client_data))
     return tff.federated_zip(
-      State(
+      state_lib.State(
         state.global_model_weights,
         state.aggregator,
         state.round_num,
         tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
-        tff.federated_map(find_components, (server_data, measured)),
+        find_components(server_data, client_data),
         state.estimate,
       )
     )
@@ -303,7 +238,7 @@ def build(
     )
     return federated_process.RoundOutput(
       state=tff.federated_zip(
-        State(
+        state_lib.State(
           weights,
           aggregated.state,
           round_num,
@@ -330,28 +265,3 @@ def build(
     client_data_type=tff.FederatedType(client_type, tff.CLIENTS),
     prepare=prepare,
   )
-
-
-def _summarize(
-  measured: client_sums.Measurements,
-  num_clients: tf.Tensor,
-  estimate: server_steps.Estimate,
-) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
-  """Returns the metrics of clients and server, and the learning rate."""
-  nothing = tf.constant(float('nan'))
-  client = collections.OrderedDict(
-    loss=measured.loss / measured.count,
-    accuracy=measured.num_agreed / measured.count,
-    label_ratio=measured.count / measured.count,
-    num_participating=num_clients - measured.num_rejected,
-    num_rejected=measured.num_rejected,
-    **weight_diversity.measure(
-      weight_diversity.update_sums((), None), num_clients
-    ),
-    # How much likelier own class shares make an example, and how clients
-    # differ: small strength, different clients.
-    evidence=measured.evidence / measured.count,
-    strength=tf.cast(estimate.strength, tf.float32),
-  )
-  server = collections.OrderedDict(loss=nothing, accuracy=nothing)
-  return client, server, nothing

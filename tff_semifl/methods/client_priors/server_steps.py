@@ -199,10 +199,16 @@ def learn(
     begins_head = is_head_trained(learned) & ~is_head_trained(estimate)
     begins_teacher = is_head_teacher(learned) & ~is_head_teacher(estimate)
     found = estimate.averages.posteriors
+    # One example of each class more: none is absent, and a few clients'
+    # examples do not count for more than they tell.
+    num_classes = tf.cast(tf.size(found), tf.float64)
+    count = components.count
+    shares = (
+      count * found / tf.reduce_sum(found)
+      + num_classes * estimate.server_shares
+    ) / (count + num_classes)
     return learned._replace(
-      shares=tf.where(
-        begins_head, found / tf.reduce_sum(found), learned.shares
-      ),
+      shares=tf.where(begins_head, shares, learned.shares),
       point=tf.where(begins_teacher, learned.head, learned.point),
     )
 

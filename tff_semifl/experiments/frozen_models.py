@@ -1,0 +1,189 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A linear layer on the features of a pretrained network that stays as it is.
+
+The network sees each image once, before training; what is trained and sent are
+the weights of the layer. The exported model is both, from pixels to logits.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+import pathlib
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import example_kinds
+from tff_semifl.data import own_features
+from tff_semifl.data import sources
+from tff_semifl.experiments import feature_task
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import models
+from tff_semifl.features import backbone as backbone_lib
+from tff_semifl.features import backbones
+from tff_semifl.features import efficientnet_lite
+from tff_semifl.features import feature_cache
+from tff_semifl.features import joined_model
+from tff_semifl.files import durable_files
+
+PREFIX = 'frozen:'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Frozen(models.Linear):
+  """A linear layer on the features of a pretrained network.
+
+  Attributes:
+    reference: `PREFIX` and the name of the network, see `backbones.load`.
+  """
+
+  trained = 'linear'
+  may_change = ('feature_cache', 'backbone_weights')
+
+  reference: str
+  backbone_size: int | None = settings.setting(
+    None,
+    'Height and width of the images that the network takes, in pixels; others'
+    ' are resized. By default 224, or that of the file .keras. Smaller is'
+    ' faster: time grows with the number of pixels.',
+    settings.at_least(32),
+  )
+  backbone_weights: str | None = settings.setting(
+    None,
+    'Weights of a network of Keras Applications: imagenet, the default, which'
+    ' is downloaded once, or an HDF5 file.',
+  )
+  backbone_input_range: str | None = settings.setting(
+    None,
+    'The range of pixels that a file .keras or a preset of KerasCV takes; by'
+    ' default 0_to_255.',
+  )
+  feature_cache: str | None = settings.setting(
+    None,
+    'Folder where features are kept, by images, weights and preparation. By'
+    ' default $XDG_CACHE_HOME/tff_semifl/features or'
+    ' ~/.cache/tff_semifl/features.',
+  )
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    """Images of files are read in the size that the network takes."""
+    height, width = self._load().image_size
+    return {'image_size': f'{height}x{width}'}
+
+  def create_task(self, part: image_task.Task) -> image_task.ImageTask:
+    """Creates the task of the features of a task's images.
+
+    Features that the cache has are not computed again.
+
+    Raises:
+      settings.SettingError: If there is no such network, or the features of
+        these images cannot be computed or kept.
+    """
+    backbone = self._load()
+    with settings.blame('model', self.reference):
+      if part.sites:
+        raise ValueError(
+          'computes the features of all images here, but those of sites stay'
+          ' there; choose another model'
+        )
+      images = part.create()
+      kind = example_kinds.kind_of(images.image_shape)
+      if kind is not example_kinds.IMAGES:
+        raise ValueError(
+          f'takes images, but the task has {kind.name}; choose linear'
+        )
+    data = image_task.load(part, images)
+    with (
+      settings.blame('model', self.reference),
+      settings.blame(
+        'feature_cache', self.feature_cache, durable_files.OutputError
+      ),
+    ):
+      task = feature_task.create_task(
+        self._compute(backbone, data), images.class_names
+      )
+    return dataclasses.replace(
+      task,
+      num_labeled=images.num_labeled,
+      background=images.background,
+      images=images,
+      data_description=(
+        f'features by {backbone.name}, SHA-256 {backbone.digest[:16]}, of'
+        f' {images.data_description or part.reference}'
+      ),
+    )
+
+  def to_export(
+    self, model: tf.keras.Model, task: image_task.ImageTask
+  ) -> tf.keras.Model:
+    """Joins the network and the trained layer, from pixels to logits."""
+    kernel, bias = (each.astype(np.float64) for each in model.get_weights())
+    deviation = np.array(task.pixel_standard_deviation)
+    kernel /= deviation[:, np.newaxis]
+    bias -= np.array(task.pixel_mean) @ kernel
+    return joined_model.join(
+      self._load(), kernel, bias, task.images.image_shape
+    )
+
+  def _load(self) -> backbone_lib.Backbone:
+    with settings.blame('model', self.reference):
+      return _load(
+        self.reference.removeprefix(PREFIX),
+        self.backbone_size,
+        self.backbone_weights,
+        self.backbone_input_range,
+      )
+
+  def _compute(
+    self, backbone: backbone_lib.Backbone, data: image_task.TaskData
+  ) -> image_task.TaskData:
+    """Returns the data with features in the place of images."""
+    folder = feature_cache.default_folder()
+    if self.feature_cache is not None:
+      folder = pathlib.Path(self.feature_cache)
+
+    def compute(name: str, images: sources.Images) -> np.ndarray:
+      if not len(images):
+        return np.empty([0, backbone.feature_dimension], np.float32)
+      found = feature_cache.compute(backbone, images, folder)
+      return own_features.convert(f'features of {name} images', found)
+
+    train = compute('labeled', data.train.images)
+    own_features.check_vary('features of labeled images', train)
+    return data._replace(
+      train=data.train._replace(images=train),
+      test=data.test._replace(images=compute('test', data.test.images)),
+      unlabeled=None
+      if data.unlabeled is None
+      else compute("clients'", data.unlabeled),
+    )
+
+
+MODELS = {
+  f'{PREFIX}{efficientnet_lite.NAME}': Frozen(
+    reference=f'{PREFIX}{efficientnet_lite.NAME}'
+  )
+}
+
+
+def load(reference: str) -> Frozen:
+  """The model of a reference, 'frozen:NAME'."""
+  return Frozen(reference=reference)
+
+
+# Creating one takes seconds, and a program asks for it several times.
+@functools.cache
+def _load(
+  name: str, size: int | None, weights: str | None, input_range: str | None
+) -> backbone_lib.Backbone:
+  return backbones.load(
+    name,
+    image_size=size and (size, size),
+    weights=weights,
+    input_range=input_range,
+  )
