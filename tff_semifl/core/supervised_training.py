@@ -15,6 +15,7 @@ from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
+from tff_semifl.training import class_balance
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
@@ -26,6 +27,8 @@ def build_supervised_training(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int,
+  logit_adjustment: float = 0.0,
+  is_balanced: bool = False,
 ) -> server_work.SupervisedTrainingFn:
   """Builds training by the cross-entropy of labels, of the server.
 
@@ -38,6 +41,10 @@ def build_supervised_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step.
+    logit_adjustment: Factor on the logarithms of the class shares that are
+      added to logits in the loss; 0 adds nothing.
+    is_balanced: Whether the images of an epoch are drawn with replacement,
+      each class with the same probability, and not each image once.
 
   Returns:
     A `SupervisedTrainingFn`.
@@ -54,14 +61,23 @@ def build_supervised_training(
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
       del now  # Labels are true.
-      in_order = rows_lib.AllRows((data['image'], data['label'])).shuffle(
-        node.seed(purpose.SERVER_ORDER, epoch)
-      )
+      in_order = rows_lib.AllRows((data['image'], data['label']))
+      seed = node.seed(purpose.SERVER_ORDER, epoch)
+      if is_balanced:
+        in_order = class_balance.draw_balanced(in_order, data['label'], seed)
+      else:
+        in_order = in_order.shuffle(seed)
       images, labels = in_order.examples
       views = weak_augmentation(
         images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
       )
       return training_loop.Selection(in_order.replace((views, labels)))
+
+    offset = None
+    if logit_adjustment:
+      offset = logit_adjustment * class_balance.log_shares(
+        data['label'], classifier.num_classes
+      )
 
     def loss(trainable, batch, epoch, batch_num, state):
       del state  # There is none.
@@ -72,7 +88,7 @@ def build_supervised_training(
         images,
         node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
       )
-      return batch_losses.cross_entropy(logits, labels)
+      return batch_losses.cross_entropy(logits, labels, offset=offset)
 
     return training_loop.train(
       weights.trainable,
