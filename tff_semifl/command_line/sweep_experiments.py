@@ -21,6 +21,7 @@ from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import validation
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import experiments as experiments_lib
 
@@ -32,7 +33,7 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
-  'num_validation',
+  *validation.SETTINGS,
   'flagfile',
   'preset',
 )
@@ -93,17 +94,17 @@ def check_varied(name: str) -> None:
     raise ValueError('this is no setting of which a sweep compares values')
 
 
-def without_flag(arguments: Sequence[str], name: str) -> list[str]:
-  """Returns the flags that are passed on without one of them.
+def without_validation(arguments: Sequence[str]) -> list[str]:
+  """Returns the flags that are passed on without those of a validation split.
 
   Args:
-    arguments: The flags.
-    name: The flag, which takes a value: after '=' or as the next argument.
+    arguments: The flags. Each flag of a split takes a value: after '=' or as
+      the next argument.
   """
   kept = []
   is_value = False
   for argument in arguments:
-    is_it = _name_flag(argument) == name
+    is_it = _name_flag(argument) in validation.SETTINGS
     if not is_it and not is_value:
       kept.append(argument)
     is_value = is_it and '=' not in argument
@@ -198,7 +199,7 @@ def _check_source(entry: entries.Entry) -> None:
       raise ValueError(
         f'--{name} is not for a flagfile of a sweep; leave it out'
       )
-    if name == 'num_validation':
+    if name in validation.SETTINGS:
       raise ValueError(
         f'--{name} is not for a flagfile of a sweep; give it to the sweep'
       )

@@ -14,6 +14,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
+from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
@@ -245,7 +246,7 @@ def _training(
   for parameter in ('classes_per_client', 'dirichlet_concentration', 'skew'):
     if values.get(parameter) is not None:
       partition = f'{partition} ({parameter} {values[parameter]})'
-  evaluated = 'test' if values.get('num_validation') is None else 'validation'
+  evaluated = 'validation' if validation.is_chosen(values) else 'test'
   rounds = f'{trained.round_num} of {values.get("total_rounds")}'
   if trained.choice is not None and trained.choice.is_best:
     rounds += f', {trained.choice.describe()}'
@@ -254,6 +255,7 @@ def _training(
     'task': values.get('task'),
     'labeled images': values.get('num_labeled'),
     'of these not trained on': values.get('num_validation'),
+    'of these, the part not trained on': values.get('validation_fold'),
     'clients': values.get('num_clients'),
     'clients in a round': values.get('clients_per_round'),
     'partition among clients': partition,
