@@ -29,14 +29,15 @@ CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'
 # Settings that systems with clients have, one or another.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
-_LIMITS_OF_ALL = """\
-- It knows these classes and no other. Whatever it is shown gets probabilities \
-of them, often a high one: noise, too. A least confidence leaves some of that \
-without a name, and not all.
-- It has not been tested on images from elsewhere: other cameras, places, \
-people or years than those of the task.
-- What its weights tell of the images that it was trained on has not been \
-tested."""
+_LIMITS_OF_ALL = (
+  '- It knows these classes and no other. Whatever it is shown gets'
+  ' probabilities of them, often a high one: noise, too. A least confidence'
+  ' leaves some of that without a name, and not all.',
+  '- It has not been tested on images from elsewhere: other cameras, places,'
+  ' people or years than those of the task.',
+  '- What its weights tell of the images that it was trained on has not been'
+  ' tested.',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -118,7 +119,10 @@ def write(
     *_training(hparams, trained),
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
-    *_limits(class_names, hparams, trained, files[0].scores),
+    '## What it must not be taken for',
+    '',
+    *describe_limits(class_names, hparams, trained, files[0].scores),
+    '',
     *_record(hparams),
   ]
   (folder / CARD).write_text('\n'.join(lines))
@@ -320,14 +324,20 @@ def _accuracy(
   yield ''
 
 
-def _limits(
+def describe_limits(
   class_names: Sequence[str],
   hparams: hparams_file.Hparams,
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
-  yield '## What it must not be taken for'
-  yield ''
+  """Yields lines in Markdown, a list, on what a model must not be taken for.
+
+  Args:
+    class_names: A name for each class.
+    hparams: What the experiment was run with.
+    trained: How far it is.
+    scores: On the test images, None if it was not tested.
+  """
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:
@@ -351,8 +361,7 @@ def _limits(
     )
   else:
     yield from scores_in_words.describe_limits(class_names, scores)
-  yield _LIMITS_OF_ALL
-  yield ''
+  yield from _LIMITS_OF_ALL
 
 
 def _record(hparams: hparams_file.Hparams) -> Iterator[str]:
