@@ -16,6 +16,7 @@ is a result within minutes; --help has these defaults:
 """
 
 from collections.abc import Mapping
+import pathlib
 from typing import Any
 
 from tff_semifl import settings
@@ -25,6 +26,7 @@ from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.reports import report
 from tff_semifl.runs import results
 from tff_semifl.sweeps import comparison
 
@@ -49,6 +51,14 @@ def main(command: command_lib.Command) -> None:
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
+  path = pathlib.Path(command.run.output_dir) / 'report.html'
+  # All runs without clients come first: differences are from these.
+  folders = [
+    run.folder.path for column in zip(*pairs, strict=True) for run in column
+  ]
+  with command_lib.blame_output(command.run):
+    report.write(path, folders)
+  print(f'Report, to be opened in a browser: {path}')
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:

@@ -65,9 +65,7 @@ def train(run: Run) -> kept_model.KeptModel:
   Raises:
     settings.SettingError: As `command.run` does.
   """
-  final = command_lib.run(
-    run.experiment, run.folder, quiet=program.is_quiet()
-  )
+  final = command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
   with command_lib.blame_output(run.experiment.run):
     return kept_model.load(run.experiment, run.folder, final)
 

@@ -120,4 +120,6 @@ class Validation(settings.Settings):
     """Returns its piece of the name of an experiment, or nothing."""
     if self.validation_fold is not None:
       return f'fold{self.validation_fold.replace("/", "of")}'
-    return '' if self.num_validation is None else f'validation{self.num_validation}'
+    return (
+      '' if self.num_validation is None else f'validation{self.num_validation}'
+    )

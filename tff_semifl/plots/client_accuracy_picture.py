@@ -44,9 +44,7 @@ def create_figure(
     textcoords='offset points',
     horizontalalignment='right',
   )
-  axes.axhline(
-    spread.worst_tenth, color=line_color, linewidth=1, linestyle=':'
-  )
+  axes.axhline(spread.worst_tenth, color=line_color, linewidth=1, linestyle=':')
   axes.annotate(
     f'worst tenth {spread.worst_tenth:.1%}',
     (1, spread.worst_tenth),

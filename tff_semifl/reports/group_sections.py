@@ -105,7 +105,10 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
   )
   yield page.heading('Learning curves')
   yield run_sections.curves(
-    {group.name: [run.metrics for run in group.runs.values()] for group in groups}
+    {
+      group.name: [run.metrics for run in group.runs.values()]
+      for group in groups
+    }
   )
   if len(groups) > 1:
     yield page.heading('Differences')
@@ -154,9 +157,7 @@ def find_problems(groups: Sequence[Group]) -> list[str]:
 
 
 def _means(groups: Sequence[Group]) -> str:
-  names = [
-    name for name in _SHOWN if any(group.has(name) for group in groups)
-  ]
+  names = [name for name in _SHOWN if any(group.has(name) for group in groups)]
   return page.table(
     ['runs of', 'number', *(name.replace('_', ' ') for name in names)],
     [
@@ -173,13 +174,11 @@ def _means(groups: Sequence[Group]) -> str:
 def _mean(name: str, group: Group) -> str:
   values = [each[name] for each in group.values.values()]
   mean = repetitions.show(name, statistics.fmean(values))
-  if len(values) == 1 or not mean:
+  if len(values) == 1 or any(map(math.isnan, values)):
     return mean
   deviation = statistics.stdev(values)
   scale = 100 if name in _POINTS else 1
-  low, high = (
-    repetitions.show(name, end) for end in intervals.of_mean(values)
-  )
+  low, high = (repetitions.show(name, end) for end in intervals.of_mean(values))
   return f'{mean} ± {scale * deviation:.2g}; {low} to {high}'
 
 
@@ -187,8 +186,8 @@ def _differences(groups: Sequence[Group]) -> Iterator[str]:
   """Yields the differences of all groups from the first, seed by seed."""
   first, *others = groups
   yield page.paragraph(
-    f'Each minus {first.name}, in points of accuracies, over the seeds that both'
-    " have. Intervals are Student's t of the paired differences."
+    f'Each minus {first.name}, in points of accuracies, over the seeds that'
+    " both have. Intervals are Student's t of the paired differences."
   )
   names = [name for name in _SHOWN if all(group.has(name) for group in groups)]
   rows = []
@@ -224,7 +223,9 @@ def _differences(groups: Sequence[Group]) -> Iterator[str]:
       [
         name,
         ' '.join(str(each) for each in key if each is not None),
-        *(_paired(metric, before, after) for metric in ('accuracy', 'macro_f1')),
+        *(
+          _paired(metric, before, after) for metric in ('accuracy', 'macro_f1')
+        ),
       ]
       for name, key, before, after in pairs[:_MAX_PAIRS]
     ],

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The metrics of a run, and their differences between two runs, for a report."""
+"""The metrics of a run in a report, and differences between two runs."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,8 +27,6 @@ _TITLES = {
 }
 # Of more logits, five hundred samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
-# What is compared between runs.
-COMPARED = ('accuracy', 'balanced_accuracy', 'macro_f1', 'auc', 'nll', 'ece')
 
 
 class Measured(NamedTuple):
@@ -136,8 +134,6 @@ def _interval(run: run_record.RunRecord, name: str) -> str:
     return str(intervals.of_accuracy(num_right, len(labels)))
   if logits.size > _MAX_BOOTSTRAPPED:
     return 'too many images for a bootstrap'
-  ends = bootstrap.interval(
-    metric_lib.METRICS[name].compute, labels, logits
-  )
+  ends = bootstrap.interval(metric_lib.METRICS[name].compute, labels, logits)
   low, high = (repetitions.show(name, end) for end in ends)
   return f'{low} to {high}' if low else ''

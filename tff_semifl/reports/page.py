@@ -10,6 +10,7 @@ are wider scroll by themselves.
 
 import base64
 from collections.abc import Iterable, Sequence
+import contextlib
 import html
 import io
 
@@ -20,6 +21,8 @@ from PIL import Image
 
 # Figures have this color where the text color of the page is meant.
 _TEXT_COLOR = '#010203'
+# The first curve's is too dark on a dark page.
+_CURVE = '#0072b2'
 _FIGURE_STYLE = {
   **dict.fromkeys(
     (
@@ -48,10 +51,11 @@ _MAX_SIDE = 160
 _STYLE = """\
 :root { color-scheme: light dark; --back: #ffffff; --text: #1b1f24;
   --quiet: #59636e; --line: #d1d9e0; --card: #f6f8fa; --link: #0b5cad;
-  --warn: #fff8e1; --warn-line: #bf8700; }
+  --warn: #fff8e1; --warn-line: #bf8700; --curve: #0072b2; }
 @media (prefers-color-scheme: dark) {
   :root { --back: #0f1419; --text: #e6e9ec; --quiet: #9aa5b1; --line: #323b45;
-    --card: #171d24; --link: #79b8ff; --warn: #2b2412; --warn-line: #d4a72c; }
+    --card: #171d24; --link: #79b8ff; --warn: #2b2412; --warn-line: #d4a72c;
+    --curve: #56b4e9; }
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 62rem; background: var(--back);
@@ -70,11 +74,13 @@ p, ul { margin: .5rem 0; } ul { padding-left: 1.25rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .75rem .25rem 0; text-align: left;
   vertical-align: top; border-bottom: 1px solid var(--line);
-  overflow-wrap: normal; }
+  white-space: nowrap; }
 th { color: var(--quiet); font-weight: 600; }
-td.wide { overflow-wrap: anywhere; min-width: 10rem; }
-.figures { display: flex; flex-wrap: wrap; gap: 1rem; }
-figure { margin: 0; } .figures figure { flex: 1 1 17rem; max-width: 30rem; }
+td:first-child, td.wide { white-space: normal; min-width: 4rem; }
+td.wide { min-width: 12rem; }
+.figures { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); }
+figure { margin: 0; }
 svg { width: 100%; height: auto; display: block; }
 .large svg { min-width: 26rem; max-width: 42rem; }
 .gallery { display: grid; gap: .75rem;
@@ -162,31 +168,29 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(create: 'figure.Figure | None', label: str) -> str:
-  """Returns a figure as SVG in the page; nothing for None.
+def draw(picture: figure.Figure, label: str) -> str:
+  """Returns a figure as SVG in the page.
 
   Args:
-    create: A figure that was created within `figure_style`.
+    picture: A figure that was created within `figure_style`.
     label: What it shows, for who cannot see it.
   """
-  if create is None:
-    return ''
   file = io.StringIO()
   with figure_style():
-    create.savefig(file, format='svg', metadata={'Date': None})
+    picture.savefig(file, format='svg', metadata={'Date': None})
   # What comes before is of a file of its own.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
-  svg = svg.replace(_TEXT_COLOR, 'currentColor')
+  svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')
   return f'<figure role="img" aria-label="{text(label)}">\n{svg}</figure>\n'
 
 
-def figure_style() -> 'matplotlib.RcParams':
+def figure_style() -> contextlib.AbstractContextManager[None]:
   """Returns a context in which figures are drawn in colors of the page."""
   return matplotlib.rc_context(_FIGURE_STYLE)
 
 
-def picture(image: np.ndarray, caption: str) -> str:
+def show_image(image: np.ndarray, caption: str) -> str:
   """Returns an image with a caption.
 
   Args:

@@ -88,8 +88,11 @@ def curves(experiments: learning_curves.Experiments) -> str:
         picture = learning_curves.create_figure(experiments, [panel], '')
       except metrics_table.MetricsError:
         continue
-      # A panel alone has more room than beside others.
-      picture.set_size_inches(3.6, picture.get_figheight() + 0.3)
+    # A panel alone has more room than beside others.
+    picture.set_size_inches(3.6, picture.get_figheight() + 0.3)
+    if sum(map(len, experiments.values())) == 1:
+      # There is one curve.
+      picture.legends[0].remove()
     drawn.append(page.draw(picture, f'{panel.title} by round'))
   return page.box('figures', ''.join(drawn))
 
@@ -161,24 +164,22 @@ def _classes(run: run_record.RunRecord) -> Iterator[str]:
     yield page.details(f'all {len(rows)} classes', page.table(headings, rows))
   else:
     yield page.table(headings, rows)
-  with page.figure_style():
-    confusion = None
-    if len(run.class_names) <= _MAX_CONFUSION:
+  if len(run.class_names) <= _MAX_CONFUSION:
+    with page.figure_style():
       confusion = confusion_picture.create_figure(
         scores.confusion, run.class_names, 'Confusion matrix'
       )
-    reliability = reliability_picture.create_figure(
-      scores.bins, 'Reliability diagram'
+    yield page.box(
+      'scroll large', page.draw(confusion, 'Confusion matrix of the classes')
     )
-  yield page.box(
-    'scroll large', page.draw(confusion, 'Confusion matrix of the classes')
-  )
   yield page.heading('Calibration')
   described = scores_in_words.describe_calibration(scores)
   yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
-  yield page.box(
-    'figures', page.draw(reliability, 'Accuracy by confidence')
-  )
+  with page.figure_style():
+    reliability = reliability_picture.create_figure(
+      scores.bins, 'Reliability diagram'
+    )
+  yield page.box('figures', page.draw(reliability, 'Accuracy by confidence'))
 
 
 def _class_rows(
@@ -207,7 +208,11 @@ def _examples(run: run_record.RunRecord) -> Iterator[str]:
     return
   for title, what, examples in (
     ('Wrong images', 'Wrong, and most confident', evaluated.wrong),
-    ('Unsure images', 'The two likeliest classes are closest', evaluated.unsure),
+    (
+      'Unsure images',
+      'The two likeliest classes are closest',
+      evaluated.unsure,
+    ),
   ):
     yield page.heading(title)
     if not examples:
@@ -217,15 +222,13 @@ def _examples(run: run_record.RunRecord) -> Iterator[str]:
     yield page.box(
       'gallery',
       ''.join(
-        page.picture(each.image, _caption(run.class_names, each))
+        page.show_image(each.image, _caption(run.class_names, each))
         for each in examples
       ),
     )
 
 
-def _caption(
-  class_names: Sequence[str], example: run_record.Example
-) -> str:
+def _caption(class_names: Sequence[str], example: run_record.Example) -> str:
   label, predicted = class_names[example.label], class_names[example.predicted]
   found = f'{predicted} ({example.confidence:.0%})'
   if example.label == example.predicted:

@@ -119,12 +119,16 @@ def _show_all(run: Repetition) -> list[str]:
 
 
 def _show_deviation(name: str, values: Sequence[float]) -> str:
+  if any(map(math.isnan, values)):
+    return ''
   deviation = statistics.stdev(values)
-  if name in _SHARES and not math.isnan(deviation):
+  if name in _SHARES:
     return f'{100 * deviation:.1f} points'
   return show(name, deviation)
 
 
 def _show_interval(name: str, values: Sequence[float]) -> str:
+  if any(map(math.isnan, values)):
+    return ''
   low, high = (show(name, end) for end in intervals.of_mean(values))
-  return f'{low} to {high}' if low else ''
+  return f'{low} to {high}'
