@@ -40,6 +40,7 @@ from tff_semifl.command_line import repeated_runs
 from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
+from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
@@ -165,6 +166,10 @@ def _train(command: command_lib.Command) -> None:
   if experiment.run.client_accuracy:
     with command_lib.blame_output(experiment.run):
       print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+  if experiment.run.client_classes:
+    with command_lib.blame_output(experiment.run):
+      counts = client_classes.read(folder.path)
+    print(client_classes.describe(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

@@ -120,6 +120,33 @@ class TrainSemiFLTest(absltest.TestCase):
       np.sum(outputs['probabilities'], axis=1), np.ones(3), rtol=1e-5
     )
 
+  def test_report_of_it(self):
+    _, experiment = _run_whole()
+    path = pathlib.Path(self.folder, 'report.html')
+    completed = forked_programs.run(
+      'launch.report', str(experiment), f'--output_file={path}'
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertEqual(completed.stdout, f'report: {path}\n')
+    content = path.read_text()
+    best = min(_read_rows(experiment), key=lambda row: float(row['test/loss']))
+    for said in (
+      # Computed anew, by the exported model.
+      f'test accuracy: {float(best["test/accuracy"]):.1%} of 360 images',
+      'The test images chose its round, by test/loss',
+      'data:image/png;base64,',
+      '--keep_best=test/loss',
+      '--task=tests.small_digits:SmallDigits',
+    ):
+      self.assertIn(said, content)
+    self.assertLess(len(content), 1_000_000)
+    # What is no default, and nothing else, is in the command.
+    self.assertNotIn('--momentum=', content)
+    refused = forked_programs.run('launch.report', self.folder)
+    self.assertEqual(refused.returncode, 1)
+    self.assertRegex(refused.stderr, '^.*: is no folder of an experiment')
+    self.assertLen(refused.stderr.splitlines(), 1)
+
   def test_killed_run_resumes_to_the_same_numbers(self):
     with tempfile.TemporaryFile() as log:
       process = self._start(log)

@@ -104,6 +104,7 @@ def _create(name='mine_seed0', *, labels, predicted, **changes):
     evaluated=run_record.Evaluated(found, 'same', [example], [example]),
     why_not_evaluated=None,
     clients=[client_accuracy.ClientAccuracy(3, 1, 4)],
+    client_classes={'cat': np.array([2.4, 5.0])},
     privacy=None,
     warnings=('mine: a warning',),
   )
@@ -145,6 +146,7 @@ class ReportTest(absltest.TestCase):
       ],
       rows,
     )
+    self.assertIn(['cat', '7', '2', '5'], rows)
     for said in (
       '9 test images are few',
       '7 of 9 test images are labeled images, too',
@@ -217,16 +219,14 @@ class ReportTest(absltest.TestCase):
     mean, half = 56.25, 12.706 * 6.25
     [row] = [row for row in rows if row[:2] == ['slow', '2'] and '±' in row[2]]
     self.assertEqual(
-      row[2], f'56.2% ± 8.8; {mean - half:.1f}% to {mean + half:.1f}%'
+      row[2], f'56.2% ± 8.8\n{mean - half:.1f}% to {mean + half:.1f}%'
     )
     # 6/8 - 4/8 and 8/8 - 5/8: 25 and 37.5 points.
     mean, half = 31.25, 12.706 * 6.25
     [row] = [
       row for row in rows if row[:2] == ['fast', '2'] and '±' not in row[2]
     ]
-    self.assertEqual(
-      row[2], f'+31.2 ({mean - half:+.1f} to {mean + half:+.1f})'
-    )
+    self.assertEqual(row[2], f'+31.2\n{mean - half:+.1f} to {mean + half:+.1f}')
     # Over images: two of eight are gained.
     low, high = intervals.of_difference(np.arange(8) < 4, np.arange(8) < 6)
     [row] = [row for row in rows if row[:2] == ['fast', '0']]

@@ -34,6 +34,8 @@ _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 class _Process(federated_process.FederatedProcess):
   """Least squares; each client has a momentum that it keeps."""
 
+  prepare = None
+
   def __init__(self):
     pass  # There are no computations.
 

@@ -177,9 +177,11 @@ def _mean(name: str, group: Group) -> str:
   if len(values) == 1 or any(map(math.isnan, values)):
     return mean
   deviation = statistics.stdev(values)
-  scale = 100 if name in _POINTS else 1
+  spread = f'{deviation:.2g}'
+  if name in _POINTS:
+    spread = f'{100 * deviation:.1f}'
   low, high = (repetitions.show(name, end) for end in intervals.of_mean(values))
-  return f'{mean} ± {scale * deviation:.2g}; {low} to {high}'
+  return f'{mean} ± {spread}\n{low} to {high}'
 
 
 def _differences(groups: Sequence[Group]) -> Iterator[str]:
@@ -239,7 +241,7 @@ def _paired_mean(name: str, differences: Sequence[float]) -> str:
   if len(differences) == 1:
     return shown
   low, high = (_signed(name, end) for end in intervals.of_mean(differences))
-  return f'{shown} ({low} to {high})'
+  return f'{shown}\n{low} to {high}'
 
 
 def _paired(

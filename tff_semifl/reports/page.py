@@ -46,6 +46,8 @@ _FIGURE_STYLE = {
   # Equal runs make equal pages.
   'svg.hashsalt': 'tff_semifl',
 }
+# Characters of a cell that is not broken into lines.
+_MAX_WHOLE = 40
 # Larger images of examples are scaled down to it.
 _MAX_SIDE = 160
 _STYLE = """\
@@ -74,9 +76,9 @@ p, ul { margin: .5rem 0; } ul { padding-left: 1.25rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .75rem .25rem 0; text-align: left;
   vertical-align: top; border-bottom: 1px solid var(--line);
-  white-space: nowrap; }
+  white-space: pre; }
 th { color: var(--quiet); font-weight: 600; }
-td:first-child, td.wide { white-space: normal; min-width: 4rem; }
+td:first-child, td.wide { white-space: normal; min-width: 6.5rem; }
 td.wide { min-width: 12rem; }
 .figures { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(17rem, 100%), 1fr)); }
@@ -216,5 +218,7 @@ def _class(kind: str) -> str:
 
 def _cell(content: object) -> str:
   shown = str(content)
-  # A long name may break anywhere; numbers stay whole.
-  return f'<td{_class("wide" if len(shown) > 40 else "")}>{text(shown)}</td>'
+  # A long text may break anywhere; numbers stay whole.
+  longest = max(map(len, shown.splitlines()), default=0)
+  kind = 'wide' if longest > _MAX_WHOLE else ''
+  return f'<td{_class(kind)}>{text(shown)}</td>'

@@ -8,7 +8,7 @@ both are on this machine; nothing is downloaded, and nothing in the folder
 changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import hashlib
 import pathlib
 import re
@@ -21,6 +21,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.data import image_hashes
 from tff_semifl.data import sources
 from tff_semifl.experiments import accuracy_of_clients
+from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import export_formats
@@ -87,6 +88,8 @@ class RunRecord(NamedTuple):
     evaluated: Its predictions; None if there are none.
     why_not_evaluated: The reason.
     clients: The accuracy of each client; none where nobody measured it.
+    client_classes: Estimated images of each class at each client, by the name
+      of the class; none where nobody estimated them.
     privacy: What is promised to clients; None if nothing was asked for.
     warnings: Warnings of the run, each once.
   """
@@ -100,6 +103,7 @@ class RunRecord(NamedTuple):
   evaluated: Evaluated | None
   why_not_evaluated: str | None
   clients: Sequence[client_accuracy.ClientAccuracy]
+  client_classes: Mapping[str, np.ndarray]
   privacy: privacy_statement.PrivacyStatement | None
   warnings: Sequence[str]
 
@@ -150,6 +154,7 @@ def read(folder: pathlib.Path) -> RunRecord:
   ) as error:
     why_not = str(error)
   has_clients = (folder / accuracy_of_clients.TABLE).exists()
+  has_classes = (folder / client_classes.TABLE).exists()
   return RunRecord(
     name=folder.name,
     hparams=hparams,
@@ -160,6 +165,7 @@ def read(folder: pathlib.Path) -> RunRecord:
     evaluated=evaluated,
     why_not_evaluated=why_not,
     clients=accuracy_of_clients.read_clients(folder) if has_clients else (),
+    client_classes=client_classes.read(folder) if has_classes else {},
     privacy=client_privacy.describe(hparams.flags, trained.last_round),
     warnings=_read_warnings(folder / 'log.txt'),
   )

@@ -237,6 +237,15 @@ def _caption(class_names: Sequence[str], example: run_record.Example) -> str:
 
 
 def _clients(run: run_record.RunRecord) -> Iterator[str]:
+  if run.client_classes:
+    yield page.paragraph('Images at all clients, estimated by client priors:')
+    yield page.table(
+      ['class', 'images', 'of a client, at least', 'at most'],
+      (
+        (name, *(f'{number:.0f}' for number in (sum(c), min(c), max(c))))
+        for name, c in run.client_classes.items()
+      ),
+    )
   if not run.clients:
     yield page.paragraph(
       'The accuracy of each client was not measured; --client_accuracy does it'
