@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
     saved_experiment.SavedExperimentError,
     metrics_table.MetricsError,
   ) as error:
-    raise program.FlagError(f'{" ".join(arguments)}: {error}') from error
+    raise program.FlagError(str(error)) from error
   print(f'report: {path}')
 
 

@@ -123,6 +123,12 @@ def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
     runs, [metric for metric in metrics if not metric.by_class]
   ):
     print(line)
+  keep_best = command.experiment.selection.keep_best
+  if keep_best is not None:
+    print(
+      f'each part chose the round of its model, by {keep_best}: what is said of'
+      ' it is too good'
+    )
   print(
     'The same command without --cross_validation trains on all labels, and'
     ' tests that model.\n'

@@ -15,6 +15,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.export import scores
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.reports import group_sections
+from tff_semifl.reports import groups as groups_lib
 from tff_semifl.reports import measured
 from tff_semifl.reports import report
 from tff_semifl.reports import run_record
@@ -190,7 +191,7 @@ class ReportTest(absltest.TestCase):
     self.assertIn(['accuracy', '50.0%', '', 'higher'], rows)
     # Together with one that was examined.
     other = _create('other', labels=[0, 1], predicted=[0, 1])
-    groups = group_sections.find_groups([run, other])
+    groups = groups_lib.find([run, other])
     self.assertIn(
       'mine_seed0: not examined, the images are gone.',
       group_sections.find_problems(groups),
@@ -209,7 +210,7 @@ class ReportTest(absltest.TestCase):
       for name, rate, numbers in (('slow', 0.1, (4, 5)), ('fast', 0.3, (6, 8)))
       for seed, number in enumerate(numbers)
     ]
-    first, second = group_sections.find_groups(runs)
+    first, second = groups_lib.find(runs)
     self.assertEqual((first.name, second.name), ('slow', 'fast'))
     self.assertEqual(list(first.runs), [(0, None), (1, None)])
     parser = _Parser()

@@ -3,16 +3,13 @@
 
 """Sections of a report on several runs: seeds, sweeps, comparisons."""
 
-from collections.abc import Iterator, Mapping, Sequence
-import json
+from collections.abc import Iterator, Sequence
 import math
-import re
 import statistics
-from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.experiments import run_settings
+from tff_semifl.reports import groups as groups_lib
 from tff_semifl.reports import measured
 from tff_semifl.reports import page
 from tff_semifl.reports import run_record
@@ -20,72 +17,13 @@ from tff_semifl.reports import run_sections
 from tff_semifl.runs import intervals
 from tff_semifl.sweeps import repetitions
 
-# Settings in which runs of a group differ.
-_REPEATED = ('seed', 'validation_fold')
-_IN_NAMES = re.compile(r'_?(seed\d+|fold\d+of\d+)')
 _SHOWN = ('accuracy', 'balanced_accuracy', 'macro_f1', 'nll', 'ece')
 _POINTS = ('accuracy', 'balanced_accuracy')
 # As many paired differences are shown; more make no reader wiser.
 _MAX_PAIRS = 60
 
 
-class Group(NamedTuple):
-  """Runs of the same settings but for the seed, or the fold.
-
-  Attributes:
-    name: What to call it, unlike others.
-    runs: The runs, by seed and fold.
-    values: The metrics of each, by name.
-  """
-
-  name: str
-  runs: Mapping[tuple[object, ...], run_record.RunRecord]
-  values: Mapping[tuple[object, ...], Mapping[str, float]]
-
-  def has(self, metric: str) -> bool:
-    """Whether a metric of all runs is known."""
-    return all(metric in each for each in self.values.values())
-
-
-def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
-  """Returns the groups of runs, in the order of the first run of each.
-
-  A run that has the settings and the seed of an earlier one, and differs in
-  what nobody recorded, is a group of its own.
-
-  Args:
-    runs: The runs.
-  """
-  by_settings: dict[str, list[dict]] = {}
-  for run in runs:
-    flags = run.hparams.flags
-    rest = {
-      name: value
-      for name, value in flags.items()
-      if name not in _REPEATED and name not in run_settings.UNIMPORTANT
-    }
-    key = json.dumps([run.hparams.system, rest], sort_keys=True)
-    repeated = tuple(flags.get(name) for name in _REPEATED)
-    same = by_settings.setdefault(key, [{}])
-    for each in same:
-      if repeated not in each:
-        each[repeated] = run
-        break
-    else:
-      same.append({repeated: run})
-  groups, taken = [], set()
-  for members in (each for same in by_settings.values() for each in same):
-    first = next(iter(members.values())).name
-    name = _IN_NAMES.sub('', first).strip('_') or first
-    if name in taken:
-      name = first
-    taken.add(name)
-    values = {key: measured.compute(run) for key, run in members.items()}
-    groups.append(Group(name, members, values))
-  return groups
-
-
-def create(groups: Sequence[Group]) -> Iterator[str]:
+def create(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
   """Yields all sections, HTML.
 
   Args:
@@ -117,7 +55,7 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
   yield _runs(groups)
 
 
-def find_problems(groups: Sequence[Group]) -> list[str]:
+def find_problems(groups: Sequence[groups_lib.Group]) -> list[str]:
   """Returns lines on what a comparison does not say."""
   runs = [run for group in groups for run in group.runs.values()]
   lines = []
@@ -156,7 +94,7 @@ def find_problems(groups: Sequence[Group]) -> list[str]:
   return [*lines, *dict.fromkeys(notes)]
 
 
-def _means(groups: Sequence[Group]) -> str:
+def _means(groups: Sequence[groups_lib.Group]) -> str:
   names = [name for name in _SHOWN if any(group.has(name) for group in groups)]
   return page.table(
     ['runs of', 'number', *(name.replace('_', ' ') for name in names)],
@@ -171,7 +109,7 @@ def _means(groups: Sequence[Group]) -> str:
   )
 
 
-def _mean(name: str, group: Group) -> str:
+def _mean(name: str, group: groups_lib.Group) -> str:
   values = [each[name] for each in group.values.values()]
   mean = repetitions.show(name, statistics.fmean(values))
   if len(values) == 1 or any(map(math.isnan, values)):
@@ -184,7 +122,7 @@ def _mean(name: str, group: Group) -> str:
   return f'{mean} ± {spread}\n{low} to {high}'
 
 
-def _differences(groups: Sequence[Group]) -> Iterator[str]:
+def _differences(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
   """Yields the differences of all groups from the first, seed by seed."""
   first, *others = groups
   yield page.paragraph(
@@ -261,7 +199,7 @@ def _signed(name: str, difference: float) -> str:
   return f'{difference:+.3f}'
 
 
-def _runs(groups: Sequence[Group]) -> str:
+def _runs(groups: Sequence[groups_lib.Group]) -> str:
   rows = []
   for group in groups:
     for key, run in group.runs.items():

@@ -3,7 +3,8 @@
 
 """A report on one or more runs: one file of HTML that needs no network."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+import contextlib
 import pathlib
 
 import tqdm
@@ -11,6 +12,7 @@ import tqdm
 import tff_semifl
 from tff_semifl.files import durable_files
 from tff_semifl.reports import group_sections
+from tff_semifl.reports import groups as groups_lib
 from tff_semifl.reports import page
 from tff_semifl.reports import run_record
 from tff_semifl.reports import run_sections
@@ -39,12 +41,15 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
       path.parent for path in folder.glob(f'*/{hparams_file.NAME}')
     )
     if not inside:
-      # Says what the folder of an experiment is.
-      saved_experiment.read_hparams(folder)
+      with _naming(folder):
+        # Says what the folder of an experiment is.
+        saved_experiment.read_hparams(folder)
     found.extend(inside)
-  resolved = [folder.resolve() for folder in found]
-  if len(set(resolved)) < len(resolved):
-    raise saved_experiment.SavedExperimentError('is there twice')
+  taken = set()
+  for folder in found:
+    if folder.resolve() in taken:
+      raise saved_experiment.SavedExperimentError(f'{folder}: is there twice')
+    taken.add(folder.resolve())
   return found
 
 
@@ -56,8 +61,7 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
     folders: Folders of experiments, at least one, from `find_runs`.
 
   Raises:
-    saved_experiment.SavedExperimentError: If one has no round yet; its notes
-      name the folder, as they do of the following ones.
+    saved_experiment.SavedExperimentError: If one has no round yet.
     metrics_table.MetricsError: If its table of metrics cannot be read.
     durable_files.OutputError: If a file is damaged, or `path` cannot be
       written.
@@ -66,7 +70,8 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
   for folder in tqdm.tqdm(
     folders, 'examining runs', disable=None if len(folders) > 1 else True
   ):
-    runs.append(run_record.read(folder))
+    with _naming(folder):
+      runs.append(run_record.read(folder))
   content = create(runs)
   with durable_files.naming(path):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +95,7 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
     title = runs[0].name
     body = [page.heading(title, 1), *run_sections.create(runs[0])]
     return page.page(title, [*body, footer])
-  groups = group_sections.find_groups(runs)
+  groups = groups_lib.find(runs)
   title = f'{len(runs)} runs'
   body = [
     page.heading(title, 1),
@@ -109,3 +114,12 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
       )
     )
   return page.page(title, [*body, footer])
+
+
+@contextlib.contextmanager
+def _naming(folder: pathlib.Path) -> Iterator[None]:
+  """Adds the folder to errors about what it holds."""
+  try:
+    yield
+  except saved_experiment.SavedExperimentError as error:
+    raise saved_experiment.SavedExperimentError(f'{folder}: {error}') from error

@@ -3,24 +3,20 @@
 
 """Sections of a report on one run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import shlex
 import textwrap
-
-import numpy as np
 
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
-from tff_semifl.experiments import scores_in_words
 from tff_semifl.experiments import task_registry
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.plots import client_accuracy_picture
-from tff_semifl.plots import confusion_picture
 from tff_semifl.plots import curve_panels
 from tff_semifl.plots import learning_curves
-from tff_semifl.plots import reliability_picture
+from tff_semifl.reports import class_sections
 from tff_semifl.reports import measured
 from tff_semifl.reports import page
 from tff_semifl.reports import run_record
@@ -31,10 +27,6 @@ _LOSSES = (
   curve_panels.Panel('test/loss', 'Test loss', '', 1.0),
   curve_panels.Panel('validation/loss', 'Validation loss', '', 1.0),
 )
-# Rows of classes that are shown at once; the others are there on demand.
-_SHOWN_CLASSES = 25
-# A matrix of more would be too fine for a page.
-_MAX_CONFUSION = 100
 
 
 def create(run: run_record.RunRecord) -> Iterator[str]:
@@ -49,8 +41,8 @@ def create(run: run_record.RunRecord) -> Iterator[str]:
   yield page.heading('Learning curves')
   yield curves({run.hparams.system or run.name: [run.metrics]})
   if run.evaluated is not None:
-    yield from _classes(run)
-    yield from _examples(run)
+    yield from class_sections.create_classes(run)
+    yield from class_sections.create_examples(run)
   yield page.heading('Clients')
   yield from _clients(run)
   yield page.heading('Privacy')
@@ -136,104 +128,6 @@ def _metrics(run: run_record.RunRecord) -> str:
     ' bootstrap of others.',
     'quiet',
   )
-
-
-def _classes(run: run_record.RunRecord) -> Iterator[str]:
-  scores = run.evaluated.scores
-  yield page.heading('Classes')
-  rows = list(_class_rows(run.class_names, scores.confusion))
-  headings = [
-    'class',
-    'images',
-    'recall (95% interval)',
-    'precision (95% interval)',
-    'F1',
-    'most often taken for',
-  ]
-  if len(rows) > _SHOWN_CLASSES:
-    # Those that are recognized worst come first.
-    order = sorted(
-      range(len(rows)),
-      key=lambda i: (
-        not scores.class_sizes[i],
-        scores.confusion[i, i] / max(scores.class_sizes[i], 1),
-      ),
-    )
-    yield page.paragraph(f'The {_SHOWN_CLASSES} with the lowest recall:')
-    yield page.table(headings, [rows[i] for i in order[:_SHOWN_CLASSES]])
-    yield page.details(f'all {len(rows)} classes', page.table(headings, rows))
-  else:
-    yield page.table(headings, rows)
-  if len(run.class_names) <= _MAX_CONFUSION:
-    with page.figure_style():
-      confusion = confusion_picture.create_figure(
-        scores.confusion, run.class_names, 'Confusion matrix'
-      )
-    yield page.box(
-      'scroll large', page.draw(confusion, 'Confusion matrix of the classes')
-    )
-  yield page.heading('Calibration')
-  described = scores_in_words.describe_calibration(scores)
-  yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
-  with page.figure_style():
-    reliability = reliability_picture.create_figure(
-      scores.bins, 'Reliability diagram'
-    )
-  yield page.box('figures', page.draw(reliability, 'Accuracy by confidence'))
-
-
-def _class_rows(
-  class_names: Sequence[str], confusion: np.ndarray
-) -> Iterator[tuple[str, ...]]:
-  sizes, taken = confusion.sum(axis=1), confusion.sum(axis=0)
-  for label, name in enumerate(class_names):
-    right = int(confusion[label, label])
-    mistakes = confusion[label].copy()
-    mistakes[label] = 0
-    worst = int(mistakes.argmax())
-    total = sizes[label] + taken[label]
-    yield (
-      name,
-      str(sizes[label]),
-      intervals.show(right, int(sizes[label])),
-      intervals.show(right, int(taken[label])),
-      f'{2 * right / total:.2f}' if sizes[label] else '',
-      f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else '',
-    )
-
-
-def _examples(run: run_record.RunRecord) -> Iterator[str]:
-  evaluated = run.evaluated
-  if not evaluated.unsure:
-    return
-  for title, what, examples in (
-    ('Wrong images', 'Wrong, and most confident', evaluated.wrong),
-    (
-      'Unsure images',
-      'The two likeliest classes are closest',
-      evaluated.unsure,
-    ),
-  ):
-    yield page.heading(title)
-    if not examples:
-      yield page.paragraph('There are none.')
-      continue
-    yield page.paragraph(f'{what}:', 'quiet')
-    yield page.box(
-      'gallery',
-      ''.join(
-        page.show_image(each.image, _caption(run.class_names, each))
-        for each in examples
-      ),
-    )
-
-
-def _caption(class_names: Sequence[str], example: run_record.Example) -> str:
-  label, predicted = class_names[example.label], class_names[example.predicted]
-  found = f'{predicted} ({example.confidence:.0%})'
-  if example.label == example.predicted:
-    return f'{found}, right'
-  return f'{label}, taken for {found}'
 
 
 def _clients(run: run_record.RunRecord) -> Iterator[str]:
