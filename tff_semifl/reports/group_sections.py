@@ -17,7 +17,13 @@ from tff_semifl.reports import run_sections
 from tff_semifl.runs import intervals
 from tff_semifl.sweeps import repetitions
 
-_SHOWN = ('accuracy', 'balanced_accuracy', 'macro_f1', 'nll', 'ece')
+_SHOWN = {
+  'accuracy': 'accuracy',
+  'balanced_accuracy': 'balanced accuracy',
+  'macro_f1': 'macro-F1',
+  'nll': 'NLL',
+  'ece': 'ECE',
+}
 _POINTS = ('accuracy', 'balanced_accuracy')
 # As many paired differences are shown; more make no reader wiser.
 _MAX_PAIRS = 60
@@ -33,7 +39,7 @@ def create(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
     'note',
     page.heading('What may mislead', 3) + page.items(find_problems(groups)),
   )
-  yield page.heading('Mean over seeds')
+  yield page.heading('Means')
   yield _means(groups)
   yield page.paragraph(
     'Mean ± standard deviation over runs, and 95% interval of the mean'
@@ -97,7 +103,7 @@ def find_problems(groups: Sequence[groups_lib.Group]) -> list[str]:
 def _means(groups: Sequence[groups_lib.Group]) -> str:
   names = [name for name in _SHOWN if any(group.has(name) for group in groups)]
   return page.table(
-    ['runs of', 'number', *(name.replace('_', ' ') for name in names)],
+    ['runs of', 'number', *(_SHOWN[name] for name in names)],
     [
       [
         group.name,
@@ -142,7 +148,7 @@ def _differences(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
     ]
     rows.append([group.name, str(len(common)), *cells])
   yield page.table(
-    ['runs of', 'pairs', *(name.replace('_', ' ') for name in names)], rows
+    ['runs of', 'pairs', *(_SHOWN[name] for name in names)], rows
   )
   pairs = [
     (group.name, key, first.runs[key], group.runs[key])
@@ -217,7 +223,7 @@ def _runs(groups: Sequence[groups_lib.Group]) -> str:
           accuracy,
           *(
             repetitions.show(name, values.get(name, math.nan))
-            for name in _SHOWN[1:]
+            for name in list(_SHOWN)[1:]
           ),
           f'{float(np.nansum(run.metrics["seconds"])) / 60:.1f}'
           if 'seconds' in run.metrics
@@ -229,7 +235,7 @@ def _runs(groups: Sequence[groups_lib.Group]) -> str:
       'run',
       'round',
       'accuracy (95% interval)',
-      *(name.replace('_', ' ') for name in _SHOWN[1:]),
+      *list(_SHOWN.values())[1:],
       'minutes',
     ],
     rows,
