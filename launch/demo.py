@@ -16,18 +16,17 @@ is a result within minutes; --help has these defaults:
 """
 
 from collections.abc import Mapping
+import pathlib
 from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.command_line import commands
-from tff_semifl.command_line import interrupts
-from tff_semifl.command_line import program
+from tff_semifl.command_line import repeated_runs
 from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import kept_model
-from tff_semifl.runs import outputs
+from tff_semifl.reports import report
 from tff_semifl.runs import results
 from tff_semifl.sweeps import comparison
 
@@ -38,22 +37,28 @@ def main(command: command_lib.Command) -> None:
   with settings.blame('clients_per_round', 0):
     if command.experiment.system.clients_per_round == 0:
       raise ValueError('must be positive, to compare with training without any')
-  with settings.blame('experiment_name', command.run.experiment_name):
-    if command.run.experiment_name is not None:
-      raise ValueError('each seed has two experiments; leave the flag out')
+  repeated_runs.check_has_no_name(command, 'each seed has two experiments')
   # All folders are opened before the first run begins.
   pairs = [_create_pair(command, seed) for seed in seeds]
   with command.context(command_lib.find_federation(*pairs[0][1])):
     rows = [
-      (seed, _run(*labels_alone), _run(*with_clients))
+      (seed, _train(labels_alone), _train(with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(comparison.to_markdown(rows))
-  sizes = evaluated_images.count_by_class(pairs[0][1][0])
+  sizes = evaluated_images.count_by_class(pairs[0][1].experiment)
   print(f'\n{comparison.describe(sizes, len(seeds))}')
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
+  path = pathlib.Path(command.run.output_dir) / 'report.html'
+  # All runs without clients come first: differences are from these.
+  folders = [
+    run.folder.path for column in zip(*pairs, strict=True) for run in column
+  ]
+  with command_lib.blame_output(command.run):
+    report.write(path, folders)
+  print(f'Report, to be opened in a browser: {path}')
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
@@ -72,29 +77,23 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   return settings.change_present(command, {**quick, **changes})
 
 
-_Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
-
-
-def _create_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
+def _create_pair(
+  command: command_lib.Command, seed: int
+) -> tuple[repeated_runs.Run, repeated_runs.Run]:
   """Builds SemiFL, and the same process with no client in any round."""
-  command = settings.change(command, {'seed': seed})
-  with interrupts.without_search():
-    experiment = command.create_experiment()
-  labels_alone = experiment_lib.without_clients(experiment)
+  with_clients = repeated_runs.open_run(command, {'seed': seed})
+  labels_alone = experiment_lib.without_clients(with_clients.experiment)
   return (
-    (labels_alone, command.open_folder(labels_alone)),
-    (experiment, command.open_folder(experiment)),
+    repeated_runs.Run(labels_alone, command.open_folder(labels_alone)),
+    with_clients,
   )
 
 
-def _run(
-  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> comparison.Result:
-  final = command_lib.run(experiment, folder, quiet=program.is_quiet())
+def _train(run: repeated_runs.Run) -> comparison.Result:
+  kept = repeated_runs.train(run)
   # Read from the table, which includes rounds before an interruption.
-  minutes = results.read_results(folder.metrics_path).minutes
-  kept = kept_model.load(experiment, folder, final)
-  is_right = evaluated_images.find_right(experiment, kept.weights)
+  minutes = results.read_results(run.folder.metrics_path).minutes
+  is_right = evaluated_images.find_right(run.experiment, kept.weights)
   return comparison.Result(kept.accuracy, minutes, is_right)
 
 

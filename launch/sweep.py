@@ -135,7 +135,7 @@ def main(passed_on: Sequence[str]) -> None:
       for line in validation_table.describe_choices(
         _rows(sweep),
         command_text.spell_commands('python -m launch.train'),
-        sweep_experiments.without_flag(passed_on, 'num_validation'),
+        sweep_experiments.without_validation(passed_on),
         [one.entry.label for one in failed],
       ):
         print(line)

@@ -18,31 +18,51 @@ on standard output at the end. With --verbosity=-1, standard error has only
 warnings and errors; with --verbosity=-2, only errors. TensorBoard shows more:
 
   tensorboard --logdir=results
+
+With --seeds=0,1,2 there is a run for each seed, and at the end a table of the
+accuracy and of --metrics with mean, deviation and interval. With
+--cross_validation=5 there is a run for each fifth of the server's labels, which
+it validates on and does not train on; at the end each labeled image has been
+predicted by a model that was not trained on it.
 """
 
+from collections.abc import Sequence
 import json
 
 from absl import flags
 from absl import logging
 
+from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import interrupts
 from tff_semifl.command_line import program
+from tff_semifl.command_line import repeated_runs
+from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
+from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import kept_model
 from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
+from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.runs import intervals
 from tff_semifl.runs import results
+from tff_semifl.sweeps import repetitions
 
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
   False,
   'Build everything, print as JSON what would be run, and train nothing.',
+)
+_CROSS_VALIDATION = flags.DEFINE_integer(
+  'cross_validation',
+  None,
+  "Parts that the server's labels are divided into: there is a run for each,"
+  ' which validates on it and trains on the others.',
+  lower_bound=2,
 )
 
 
@@ -52,6 +72,83 @@ def main(command: command_lib.Command) -> None:
   Args:
     command: The settings.
   """
+  seeds = seeds_lib.parse(command.experiment.seed)
+  if _CROSS_VALIDATION.value is not None:
+    _cross_validate(command, seeds)
+  elif len(seeds) > 1:
+    _repeat(command, seeds)
+  else:
+    _train(settings.change(command, {'seed': seeds[0]}))
+
+
+def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
+  """Trains with each of several seeds."""
+  _check_can_repeat(command, 'each seed has an experiment')
+  runs = repeated_runs.train_all(
+    command, {str(seed): {'seed': seed} for seed in seeds}
+  )
+  print(repetitions.seeds_to_markdown(runs))
+  print(
+    f'\nThese are {_evaluated(command)} images. Intervals are those of the mean'
+    " over seeds (Student's t).\n"
+    f'metrics, checkpoints, SavedModels: {command.run.output_dir}/'
+  )
+
+
+def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
+  """Trains without each part of the labels, and predicts it."""
+  num_folds = _CROSS_VALIDATION.value
+  with program.blame(_CROSS_VALIDATION, ValueError):
+    if len(seeds) > 1:
+      raise ValueError('give one seed')
+    if command.experiment.validates:
+      raise ValueError(
+        'validates on each part of the labels once; leave --num_validation and'
+        ' --validation_fold out'
+      )
+    if 'validation_fold' not in settings.as_dict(command.experiment):
+      raise ValueError('this system has no labels to validate on')
+  _check_can_repeat(command, 'each part of the labels has an experiment')
+  runs = repeated_runs.train_all(
+    command,
+    {
+      fold: {'seed': seeds[0], 'validation_fold': fold}
+      for fold in (f'{number + 1}/{num_folds}' for number in range(num_folds))
+    },
+  )
+  print(f'{repetitions.folds_to_markdown(runs)}\n')
+  names = dict.fromkeys(['macro_f1', *command.run.metrics])
+  metrics = [metric_lib.load(name) for name in names if name != 'accuracy']
+  for line in repetitions.describe_out_of_fold(
+    runs, [metric for metric in metrics if not metric.by_class]
+  ):
+    print(line)
+  keep_best = command.experiment.selection.keep_best
+  if keep_best is not None:
+    print(
+      f'each part chose the round of its model, by {keep_best}: what is said of'
+      ' it is too good'
+    )
+  print(
+    'The same command without --cross_validation trains on all labels, and'
+    ' tests that model.\n'
+    f'metrics, checkpoints, SavedModels: {command.run.output_dir}/'
+  )
+
+
+def _check_can_repeat(command: command_lib.Command, why: str) -> None:
+  repeated_runs.check_has_no_name(command, why)
+  with program.blame(_DRY_RUN, ValueError):
+    if _DRY_RUN.value:
+      raise ValueError(f'{why}; give one --seed, and no --cross_validation')
+
+
+def _evaluated(command: command_lib.Command) -> str:
+  return 'validation' if command.experiment.validates else 'test'
+
+
+def _train(command: command_lib.Command) -> None:
+  """Trains once, or with --dry_run prints what would be run."""
   with interrupts.without_search():
     experiment = command.create_experiment()
   if _DRY_RUN.value:
@@ -62,7 +159,7 @@ def main(command: command_lib.Command) -> None:
   folder = command.open_folder(experiment)
   with command.context(command_lib.find_federation(experiment, folder)):
     final = command_lib.run(experiment, folder, quiet=program.is_quiet())
-  kind = 'validation' if experiment.settings.validates else 'test'
+  kind = _evaluated(command)
   sizes = evaluated_images.count_by_class(experiment)
   with command_lib.blame_output(experiment.run):
     kept = kept_model.load(experiment, folder, final)
@@ -77,6 +174,10 @@ def main(command: command_lib.Command) -> None:
   if experiment.run.client_accuracy:
     with command_lib.blame_output(experiment.run):
       print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+  if experiment.run.client_classes:
+    with command_lib.blame_output(experiment.run):
+      counts = client_classes.read(folder.path)
+    print(client_classes.describe(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

@@ -62,9 +62,14 @@ class ExperimentsTest(absltest.TestCase):
     self.assertFalse((self.folder / 'results').exists())
 
   def test_flag_is_left_out_however_it_is_written(self):
-    for flag in (['--a=1'], ['-a=1'], ['--a', '1'], ['-a', '-1']):
+    for flag in (
+      ['--num_validation=1'],
+      ['-num_validation=1'],
+      ['--num_validation', '1'],
+      ['-validation_fold', '1/2'],
+    ):
       self.assertEqual(
-        sweep_experiments.without_flag(['--b', '-2', *flag, '--c=3'], 'a'),
+        sweep_experiments.without_validation(['--b', '-2', *flag, '--c=3']),
         ['--b', '-2', '--c=3'],
       )
 

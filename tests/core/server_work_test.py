@@ -7,6 +7,7 @@ import functools
 
 from absl.testing import absltest
 import numpy as np
+from scipy import special
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -16,13 +17,17 @@ from tff_semifl.core import round_context
 from tff_semifl.core import server_work
 from tff_semifl.core import supervised_training
 from tff_semifl.randomness import random_seeds
+from tff_semifl.training import class_balance
 from tff_semifl.training import optimizers
+from tff_semifl.training import rows
 
 _LEARNING_RATE = 0.25
 
 
 @functools.cache
-def _build(num_epochs=2, batch_size=2, weak=linear_reference.unchanged):
+def _build(
+  num_epochs=2, batch_size=2, weak=linear_reference.unchanged, **balance
+):
   classifier = linear_reference.create_classifier()
   optimizer = optimizers.build_nesterov_sgd()
   return server_work.build_server_work(
@@ -33,6 +38,7 @@ def _build(num_epochs=2, batch_size=2, weak=linear_reference.unchanged):
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
+      **balance,
     ),
     optimizer=optimizer,
   )
@@ -167,6 +173,41 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       output.measurements['accuracy'],
       np.mean(predictions == self.labels),
       places=6,
+    )
+
+  def _loss_of_all(self, **balance):
+    """Returns the loss of an epoch in one batch, of weights that stay."""
+    process = _build(num_epochs=1, batch_size=5, **balance)
+    context = round_context.RoundContext(7, 1, 0.0)
+    return process.next(
+      process.initialize(), self.weights, context, self.dataset
+    ).measurements['loss']
+
+  def _losses(self, offset=0.0):
+    """Returns the cross-entropy of each image, in NumPy."""
+    logits = linear_reference.logits(self.weights.trainable, self.images)
+    return -special.log_softmax(logits + offset, axis=1)[
+      np.arange(5), self.labels
+    ]
+
+  def test_logit_adjustment_adds_logarithms_of_class_shares(self):
+    offset = 0.5 * np.log([2 / 5, 2 / 5, 1 / 5])
+    self.assertAlmostEqual(
+      self._loss_of_all(logit_adjustment=0.5),
+      self._losses(offset).mean(),
+      places=5,
+    )
+
+  def test_balanced_epochs_are_drawn(self):
+    drawn = class_balance.draw_balanced(
+      rows.AllRows((tf.range(5),)),
+      tf.constant(self.labels, tf.int32),
+      random_seeds.stateless_seed(7, random_seeds.Purpose.SERVER_ORDER, 1, 0),
+    ).examples[0]
+    self.assertAlmostEqual(
+      self._loss_of_all(is_balanced=True),
+      self._losses()[drawn].mean(),
+      places=5,
     )
 
   def test_views_differ_between_rounds_and_epochs_and_repeat(self):

@@ -3,6 +3,7 @@
 
 """Tests of the demonstration: that SemiFL learns, and what is said of it."""
 
+import pathlib
 import re
 
 from absl.testing import absltest
@@ -38,6 +39,10 @@ class DemoTest(absltest.TestCase):
     )
     # docs/results/digits_50_iid has a difference of 7.5 points for this seed.
     self.assertGreater(float(difference), 4)
+    report = first.stdout.splitlines()[-1].partition(': ')[2]
+    self.assertEqual(report, f'{self.folder}/report.html')
+    content = pathlib.Path(report).read_text()
+    self.assertIn('2 runs', content)
     # The second run finds both complete.
     second = self._run()
     self.assertEqual(second.stdout, first.stdout)

@@ -21,6 +21,7 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
+from tff_semifl.runs import saved_experiment
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _FLAGS = (
@@ -30,6 +31,7 @@ _FLAGS = (
   '--server_epochs=1',
   '--confidence_threshold=0.2',
   '--total_rounds=2',
+  '--keep_best=test/loss',
   '--experiment_name=small',
 )
 _SMALL = ('launch.train', 'semifl', *small_digits.FLAGS, *_FLAGS)
@@ -99,8 +101,10 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEqual(completed.returncode, 0, completed.stderr)
     rows = _read_rows(experiment)
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
+    best = min(rows, key=lambda row: float(row['test/loss']))
     self.assertIn(
-      f'test accuracy after round 2: {float(rows[-1]["test/accuracy"]):.1%}',
+      f'test accuracy after round {best["round"]}:'
+      f' {float(best["test/accuracy"]):.1%}',
       completed.stdout,
     )
     self.assertIn('round 2/2', completed.stderr)
@@ -115,6 +119,33 @@ class TrainSemiFLTest(absltest.TestCase):
     np.testing.assert_allclose(
       np.sum(outputs['probabilities'], axis=1), np.ones(3), rtol=1e-5
     )
+
+  def test_report_of_it(self):
+    _, experiment = _run_whole()
+    path = pathlib.Path(self.folder, 'report.html')
+    completed = forked_programs.run(
+      'launch.report', str(experiment), f'--output_file={path}'
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertEqual(completed.stdout, f'report: {path}\n')
+    content = path.read_text()
+    best = min(_read_rows(experiment), key=lambda row: float(row['test/loss']))
+    for said in (
+      # Computed anew, by the exported model.
+      f'test accuracy: {float(best["test/accuracy"]):.1%} of 360 images',
+      'The test images chose its round, by test/loss',
+      'data:image/png;base64,',
+      '--keep_best=test/loss',
+      '--task=tests.small_digits:SmallDigits',
+    ):
+      self.assertIn(said, content)
+    self.assertLess(len(content), 1_000_000)
+    # What is no default, and nothing else, is in the command.
+    self.assertNotIn('--momentum=', content)
+    refused = forked_programs.run('launch.report', self.folder)
+    self.assertEqual(refused.returncode, 1)
+    self.assertRegex(refused.stderr, '^.*: is no folder of an experiment')
+    self.assertLen(refused.stderr.splitlines(), 1)
 
   def test_killed_run_resumes_to_the_same_numbers(self):
     with tempfile.TemporaryFile() as log:
@@ -134,6 +165,13 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEqual(
       [row | {'seconds': None} for row in self._rows()],
       [row | {'seconds': None} for row in _read_rows(whole)],
+    )
+    found, expected = map(
+      saved_experiment.read_trained_model, (self.experiment, whole)
+    )
+    self.assertEqual(found.choice, expected.choice)
+    tf.nest.map_structure(
+      np.testing.assert_array_equal, found.weights, expected.weights
     )
 
   @pytest.mark.slow

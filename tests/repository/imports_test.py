@@ -37,6 +37,7 @@ _ROOMS = (
   'experiments',
   'tasks',
   'sweeps',
+  'reports',
   'command_line',
   'launch',
   'benchmarks',

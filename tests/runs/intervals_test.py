@@ -23,6 +23,13 @@ class IntervalsTest(absltest.TestCase):
       found = intervals.of_accuracy(num_right, num_images)
       np.testing.assert_allclose(found, (low, high), atol=5e-5)
 
+  def test_mean_is_students(self):
+    # The 97.5% quantile of t with two degrees of freedom is 4.3027.
+    half = 4.3027 / math.sqrt(3)
+    np.testing.assert_allclose(
+      intervals.of_mean([1.0, 2.0, 3.0]), (2 - half, 2 + half), atol=1e-4
+    )
+
   def test_difference_is_that_of_agresti_and_min(self):
     # 3 images are gained, 1 is lost, of 10; with halves added 3.5, 1.5, of 12:
     # the mean is 2/12, the variance of an image 5/12 - (2/12)^2 = 0.388889.

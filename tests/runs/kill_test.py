@@ -17,6 +17,9 @@ import tensorflow as tf
 
 from tests.runs import killable_program
 from tests.runs import saved_run
+from tff_semifl.runs import best_models
+from tff_semifl.runs import checkpoints
+from tff_semifl.runs import outputs
 
 _KILLS = 24
 _TOTAL_ROUNDS = 40
@@ -114,7 +117,16 @@ class KillTest(absltest.TestCase):
       [path.name for path in (killed / 'checkpoints').iterdir()],
       [path.name for path in (whole / 'checkpoints').iterdir()],
     )
+    self.assertEqual(self._read_best(killed), self._read_best(whole))
     self._assert_tensorboard_shows(killed / 'logdir', expected.rows)
+
+  def _read_best(self, folder):
+    """Returns the bytes of the best model that the newest checkpoint names."""
+    arrays, _ = checkpoints.read_latest(folder / 'checkpoints')
+    best = best_models.read(
+      folder / outputs.BEST_MODELS_NAME, int(arrays['best/round_num'])
+    )
+    return {name: each.tobytes() for name, each in best.items()}
 
   def _assert_tensorboard_shows(self, logdir, rows):
     """Asserts that each round is a point of each curve, and nothing else is."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from tff_semifl.core import federated_process
 from tff_semifl.core import round_process
+from tff_semifl.runs import model_choice
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
 
@@ -32,6 +33,8 @@ _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 
 class _Process(federated_process.FederatedProcess):
   """Least squares; each client has a momentum that it keeps."""
+
+  prepare = None
 
   def __init__(self):
     pass  # There are no computations.
@@ -92,9 +95,13 @@ def _create_program(total_rounds):
   return training.TrainingProgram(
     process=_Process(),
     evaluation=lambda weights, _: {
-      **_METRICS,
+      # It rises and falls, so that the best round is now and then another.
+      'accuracy': np.float32(np.abs(np.sin(np.sum(weights)))),
       'loss': np.float32(np.sum(weights**2)),
     },
+    model_choice=model_choice.ModelChoice(
+      column='test/accuracy', higher_is_better=True, stop_after=None
+    ),
     server_dataset=server_data,
     clients=types.SimpleNamespace(
       cohort=cohort,
@@ -131,6 +138,7 @@ def train(
       memories=experiment.client_memories(
         program.process.initialize_memory, outputs.NUM_CHECKPOINTS
       ),
+      best_models=experiment.best_models(),
       on_start=on_start,
       on_round=log.show_round,
     )

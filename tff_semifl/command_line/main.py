@@ -26,6 +26,7 @@ PROGRAMS = (
   'sweep',
   'export_saved_model',
   'evaluate',
+  'report',
   'predict',
   'compute_features',
   'plot',

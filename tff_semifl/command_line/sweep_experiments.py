@@ -21,6 +21,7 @@ from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import validation
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import experiments as experiments_lib
 
@@ -31,7 +32,7 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
-  'num_validation',
+  *validation.SETTINGS,
   'flagfile',
   'preset',
 )
@@ -81,12 +82,12 @@ def check_varied(name: str) -> None:
     raise ValueError('a sweep cannot vary this setting')
 
 
-def without_flag(arguments: Sequence[str], name: str) -> list[str]:
-  """Removes a flag and its value, after '=' or as the next argument."""
+def without_validation(arguments: Sequence[str]) -> list[str]:
+  """Removes the flags of a validation split, and their values."""
   kept = []
   is_value = False
   for argument in arguments:
-    is_it = _name_flag(argument) == name
+    is_it = _name_flag(argument) in validation.SETTINGS
     if not is_it and not is_value:
       kept.append(argument)
     is_value = is_it and '=' not in argument
@@ -177,7 +178,7 @@ def _check_source(entry: entries.Entry) -> None:
       raise ValueError(
         f'--{name} is not for a flagfile of a sweep; leave it out'
       )
-    if name == 'num_validation':
+    if name in validation.SETTINGS:
       raise ValueError(
         f'--{name} is not for a flagfile of a sweep; give it to the sweep'
       )

@@ -15,6 +15,7 @@ from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
+from tff_semifl.training import class_balance
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
@@ -26,12 +27,25 @@ def build_supervised_training(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int,
+  logit_adjustment: float = 0.0,
+  is_balanced: bool = False,
 ) -> server_work.SupervisedTrainingFn:
   """Builds the server's training by cross-entropy.
 
   Each epoch has a new order and new augmentation, and keeps its last batch even
   if smaller. `num_epochs=0` leaves the weights as they are. `num_epochs` is E
   in SemiFL's paper; see `training_loop.train` for fractions.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Augments the images that are trained on.
+    optimizer: Takes a step a batch, with the round's learning rate.
+    num_epochs: Epochs in each round.
+    batch_size: Images in a step.
+    logit_adjustment: Factor of the logarithms of the class shares that are
+      added to logits in the loss (Menon et al., ICLR 2021); 0 adds nothing.
+    is_balanced: Whether images are drawn with replacement, each class with the
+      same probability, instead of each image once an epoch.
   """
 
   def train(
@@ -45,14 +59,23 @@ def build_supervised_training(
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
       del now  # Labels are true.
-      in_order = rows_lib.AllRows((data['image'], data['label'])).shuffle(
-        node.seed(purpose.SERVER_ORDER, epoch)
-      )
+      in_order = rows_lib.AllRows((data['image'], data['label']))
+      seed = node.seed(purpose.SERVER_ORDER, epoch)
+      if is_balanced:
+        in_order = class_balance.draw_balanced(in_order, data['label'], seed)
+      else:
+        in_order = in_order.shuffle(seed)
       images, labels = in_order.examples
       views = weak_augmentation(
         images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
       )
       return training_loop.Selection(in_order.replace((views, labels)))
+
+    offset = None
+    if logit_adjustment:
+      offset = logit_adjustment * class_balance.log_shares(
+        data['label'], classifier.num_classes
+      )
 
     def loss(trainable, batch, epoch, batch_num, state):
       del state  # There is none.
@@ -63,7 +86,7 @@ def build_supervised_training(
         images,
         node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
       )
-      return batch_losses.cross_entropy(logits, labels)
+      return batch_losses.cross_entropy(logits, labels, offset=offset)
 
     return training_loop.train(
       weights.trainable,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A validation split of the labeled images."""
+"""Validation splits of the labeled images, and folds of cross-validation."""
 
 import numpy as np
 
@@ -49,3 +49,49 @@ def draw(
     [generator.permutation(len(candidates)), np.concatenate(turns)]
   )
   return np.sort(candidates[order[:num_validation]])
+
+
+def draw_fold(
+  labels: np.ndarray,
+  labeled: np.ndarray,
+  fold: int,
+  num_folds: int,
+  seed: int,
+) -> np.ndarray:
+  """Draws one of several disjoint parts of the labeled images.
+
+  Their numbers of images differ by one at most, and so do those of each class.
+
+  Args:
+    labels: int [num_images], the classes.
+    labeled: int64, indices of the labeled images, in any order, which makes no
+      difference.
+    fold: Which part, from 0.
+    num_folds: How many parts there are, at least 2.
+    seed: The run's seed.
+
+  Returns:
+    int64, indices of the images, in the data's order.
+
+  Raises:
+    ValueError: If there are more parts than images, or if a class has one image
+      only, which cannot be both trained and validated on.
+  """
+  if num_folds > len(labeled):
+    raise ValueError(
+      f'the server has {len(labeled)} labeled images, too few for {num_folds}'
+      ' parts'
+    )
+  classes, sizes = np.unique(labels[labeled], return_counts=True)
+  if sizes.min() < 2:
+    raise ValueError(
+      f'class number {classes[sizes.argmin()]} has one labeled image, and each'
+      ' class needs two: one to train on, and one to validate on'
+    )
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.VALIDATION_SPLIT, num_folds
+  )
+  shuffled = generator.permutation(np.sort(labeled))
+  # Dealt out class by class, without a break between classes.
+  dealt = shuffled[np.argsort(labels[shuffled], kind='stable')]
+  return np.sort(dealt[fold::num_folds])

@@ -21,7 +21,7 @@ from tff_semifl.metrics import client_accuracy
 from tff_semifl.models import functional
 from tff_semifl.runs import intervals
 
-_TABLE = 'client_accuracy.csv'
+TABLE = 'client_accuracy.csv'
 _PICTURE = 'client_accuracy.png'
 
 
@@ -51,7 +51,7 @@ def write(
     pool.true_labels, predicted, experiment.data.shares, sources.UNKNOWN_LABEL
   )
   spread = client_accuracy.summarize(clients)
-  path = folder / _TABLE
+  path = folder / TABLE
   table = io.StringIO()
   writer = csv.writer(table, lineterminator='\n')
   writer.writerow(['client', 'images', 'right', 'accuracy', 'low', 'high'])
@@ -83,17 +83,29 @@ def read(folder: pathlib.Path) -> client_accuracy.Spread:
   Raises:
     durable_files.OutputError: If it cannot be read.
   """
-  path = folder / _TABLE
+  return client_accuracy.summarize(read_clients(folder))
+
+
+def read_clients(
+  folder: pathlib.Path,
+) -> list[client_accuracy.ClientAccuracy]:
+  """Returns the accuracies of a folder's table.
+
+  Args:
+    folder: The folder of an experiment for which `write` has written it.
+
+  Raises:
+    durable_files.OutputError: If it cannot be read.
+  """
+  path = folder / TABLE
   try:
     with path.open() as file:
-      return client_accuracy.summarize(
-        [
-          client_accuracy.ClientAccuracy(
-            int(row['client']), int(row['right']), int(row['images'])
-          )
-          for row in csv.DictReader(file)
-        ]
-      )
+      return [
+        client_accuracy.ClientAccuracy(
+          int(row['client']), int(row['right']), int(row['images'])
+        )
+        for row in csv.DictReader(file)
+      ]
   except (OSError, ValueError, KeyError) as error:
     raise durable_files.OutputError(
       f'{path} cannot be read ({error}); the same command writes it anew'

@@ -14,6 +14,11 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.privacy import privacy_statement
 
+# Classes whose labels are counted one by one.
+_MAX_COUNTS = 20
+# From so many times as many labels on, it is said what may be done.
+_IMBALANCED = 5
+
 
 def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
   """Lines on what the results will be worth.
@@ -42,11 +47,25 @@ def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
   least, most = int(sizes.argmin()), int(sizes.argmax())
   if sizes[least] == sizes[most]:
     return None
-  return (
-    f'the server has {sizes.sum()} labels, from {sizes[least]} of class'
-    f' {names[least]} to {sizes[most]} of class {names[most]};'
+  shown = ', '.join(
+    f'{size} of {name}' for name, size in zip(names, sizes, strict=True)
+  )
+  if len(names) > _MAX_COUNTS:
+    shown = (
+      f'from {sizes[least]} of {names[least]} to {sizes[most]} of {names[most]}'
+    )
+  line = (
+    f'the server has {sizes.sum()} labels, {shown};'
     ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
   )
+  balance = settings.as_dict(experiment.settings.system)
+  if (
+    sizes[most] >= _IMBALANCED * max(sizes[least], 1)
+    and balance.get('server_logit_adjustment') == 0
+    and not balance['server_balanced_sampling']
+  ):
+    line += ', and --server_logit_adjustment=1 may help them'
+  return line
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:

@@ -105,10 +105,11 @@ def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
   """
   given = {}
   if experiment.settings.data.task.gives_shares:
-    values = settings_lib.as_dict(experiment.settings)
+    num_labeled = len(experiment.data.labeled.labels)
+    if experiment.settings.validates:
+      num_labeled += len(experiment.data.test.labels)
     given = {
-      'num_labeled': len(experiment.data.labeled.labels)
-      + (values['num_validation'] or 0),
+      'num_labeled': num_labeled,
       'num_clients': len(experiment.data.shares),
     }
   return {**given, **record(experiment.settings, experiment.run)}

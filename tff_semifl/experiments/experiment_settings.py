@@ -21,6 +21,7 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
+from tff_semifl.experiments import validation
 from tff_semifl.experiments import weak_views as weak_views_lib
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
@@ -110,7 +111,7 @@ class Data(settings.Settings):
   @property
   def validates(self) -> bool:
     """True if models are evaluated on a validation split, and not tested."""
-    return settings.as_dict(self).get('num_validation') is not None
+    return validation.is_chosen(settings.as_dict(self))
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
     """Fills in what the task decides where nothing is chosen.

@@ -14,6 +14,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
+from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
@@ -28,14 +29,15 @@ CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'
 # Each system with clients has some of these settings.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
-_LIMITS_OF_ALL = """\
-- It knows these classes and no other. Whatever it is shown gets probabilities \
-of them, often a high one: noise, too. A least confidence leaves some of that \
-without a name, and not all.
-- It has not been tested on images from elsewhere: other cameras, places, \
-people or years than those of the task.
-- What its weights tell of the images that it was trained on has not been \
-tested."""
+_LIMITS_OF_ALL = (
+  '- It knows these classes and no other. Whatever it is shown gets'
+  ' probabilities of them, often a high one: noise, too. A least confidence'
+  ' leaves some of that without a name, and not all.',
+  '- It has not been tested on images from elsewhere: other cameras, places,'
+  ' people or years than those of the task.',
+  '- What its weights tell of the images that it was trained on has not been'
+  ' tested.',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -118,7 +120,10 @@ def write(
     *_training(hparams, trained),
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
-    *_limits(class_names, hparams, trained, files[0].scores),
+    '## What it must not be taken for',
+    '',
+    *describe_limits(class_names, hparams, trained, files[0].scores),
+    '',
     *_record(hparams),
   ]
   (folder / CARD).write_text('\n'.join(lines))
@@ -246,7 +251,7 @@ def _training(
   for parameter in ('classes_per_client', 'dirichlet_concentration', 'skew'):
     if values.get(parameter) is not None:
       partition = f'{partition} ({parameter} {values[parameter]})'
-  evaluated = 'test' if values.get('num_validation') is None else 'validation'
+  evaluated = 'validation' if validation.is_chosen(values) else 'test'
   rounds = f'{trained.round_num} of {values.get("total_rounds")}'
   if trained.choice is not None and trained.choice.is_best:
     rounds += f', {trained.choice.describe()}'
@@ -255,6 +260,7 @@ def _training(
     'task': values.get('task'),
     'labeled images': values.get('num_labeled'),
     'of these not trained on': values.get('num_validation'),
+    'of these, the part not trained on': values.get('validation_fold'),
     'clients': values.get('num_clients'),
     'clients in a round': values.get('clients_per_round'),
     'partition among clients': partition,
@@ -319,14 +325,20 @@ def _accuracy(
   yield ''
 
 
-def _limits(
+def describe_limits(
   class_names: Sequence[str],
   hparams: hparams_file.Hparams,
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
-  yield '## What it must not be taken for'
-  yield ''
+  """Yields lines in Markdown, a list, on what a model must not be taken for.
+
+  Args:
+    class_names: A name for each class.
+    hparams: What the experiment was run with.
+    trained: How far it is.
+    scores: On the test images, None if it was not tested.
+  """
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:
@@ -350,8 +362,7 @@ def _limits(
     )
   else:
     yield from scores_in_words.describe_limits(class_names, scores)
-  yield _LIMITS_OF_ALL
-  yield ''
+  yield from _LIMITS_OF_ALL
 
 
 def _record(hparams: hparams_file.Hparams) -> Iterator[str]:

@@ -4,6 +4,7 @@
 """Restores the settings of an experiment from its `hparams.json`."""
 
 from collections.abc import Mapping
+import json
 from typing import Any
 
 from tff_semifl import settings
@@ -73,3 +74,53 @@ def restore(
           f'is an experiment {difference}'
         )
   return experiment
+
+
+def find_changes(
+  hparams: hparams_file.Hparams,
+  chosen_task: image_task.ChosenTask,
+  experiment: experiment_settings.ExperimentSettings,
+) -> dict[str, Any]:
+  """Returns the settings of an experiment that differ from the defaults.
+
+  Args:
+    hparams: What it wrote down.
+    chosen_task: A choice of tasks.
+    experiment: From `restore`.
+
+  Returns:
+    Values by name, in the order of the settings.
+  """
+  system = system_registry.load(hparams.system)
+
+  def create(values: Mapping[str, Any]) -> dict[str, Any]:
+    # As they are read from JSON.
+    return json.loads(
+      json.dumps(
+        settings.as_dict(
+          experiment_settings.create(
+            hparams.system, system, chosen_task, values, lenient=True
+          )
+        )
+      )
+    )
+
+  settings_of_it = list(settings.describe(experiment))
+  choices = {
+    each.name: hparams.flags[each.name]
+    for each in settings_of_it
+    if each.is_choice and hparams.flags.get(each.name) is not None
+  }
+  # What is chosen decides which settings there are, and on their defaults.
+  defaults_of_choices = create({'task': choices['task']})
+  defaults = create(choices)
+  return {
+    each.name: value
+    for each in settings_of_it
+    if (value := hparams.flags.get(each.name)) is not None
+    and (
+      each.name == 'task'
+      or value
+      != (defaults_of_choices if each.is_choice else defaults).get(each.name)
+    )
+  }

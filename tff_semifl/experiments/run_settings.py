@@ -55,6 +55,12 @@ class RunSettings(settings.Settings):
     ' labels that nobody trains on: the table client_accuracy.csv, a figure'
     ' beside it, and a line on the spread and the worst tenth.',
   )
+  client_classes: bool = settings.setting(
+    False,
+    'Whether to estimate, with the exported model and client priors, how many'
+    ' images of each class each client has: the table client_classes.csv, and'
+    ' a line on all clients. For client_prior_semifl.',
+  )
   tensorboard: bool = settings.setting(
     True,
     'Whether to write settings and metrics for TensorBoard too, in the'
@@ -96,9 +102,25 @@ class RunSettings(settings.Settings):
         "clients' momentum is kept for each round; leave this out, or"
         ' keep_client_momentum',
       )
+    if self.client_classes:
+      self._check_has_priors(experiment)
     return dataclasses.replace(
       self, experiment_name=self.experiment_name or experiment.default_name
     )
+
+  def _check_has_priors(
+    self, experiment: experiment_settings.ExperimentSettings
+  ) -> None:
+    """Checks that clients estimate priors, of images that are here."""
+    reason = None
+    if 'prior_iterations' not in settings.as_dict(experiment.system):
+      reason = 'needs clients that estimate class priors: client_prior_semifl'
+    elif experiment.data.task.sites:
+      reason = 'sites keep their images; nobody can count them here'
+    elif experiment.private_mean is not None:
+      reason = 'differential privacy does not cover what this would tell'
+    if reason is not None:
+      raise settings.SettingError('client_classes', True, reason)
 
   @property
   def path(self) -> pathlib.Path:

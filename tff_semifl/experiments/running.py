@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
+from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
@@ -80,6 +81,8 @@ def run(
       )
   if experiment.run.client_accuracy:
     accuracy_of_clients.write(folder.path, experiment, kept.weights)
+  if experiment.run.client_classes:
+    client_classes.write(folder.path, experiment, kept.weights)
   # Whoever has the model and the key has the model without noise.
   folder.remove_privacy_key()
   return final

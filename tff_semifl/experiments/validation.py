@@ -8,7 +8,10 @@ Instead, some of the server's labeled images can be held out and evaluated on;
 the test images are then not used.
 """
 
+from collections.abc import Mapping
 import dataclasses
+import re
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +19,24 @@ from tff_semifl import settings
 from tff_semifl.data import validation_split
 from tff_semifl.experiments import image_task
 
+# Names of the settings, one of which is given where there is a split.
+SETTINGS = ('num_validation', 'validation_fold')
+_FOLD = re.compile(r'([1-9]\d*)/([1-9]\d*)')
+
+
+def is_chosen(values: Mapping[str, Any]) -> bool:
+  """Whether settings, by name, have a validation split."""
+  return any(values.get(name) is not None for name in SETTINGS)
+
+
+def _is_fold(value: str) -> bool:
+  found = _FOLD.fullmatch(value)
+  return found is not None and int(found[1]) <= int(found[2]) >= 2
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Validation(settings.Settings):
-  """The number of the server's labeled images that models are evaluated on."""
+  """Which of the server's labeled images models are evaluated on."""
 
   num_validation: int | None = settings.setting(
     None,
@@ -29,6 +46,22 @@ class Validation(settings.Settings):
     ' and seed. Nobody trains on them.',
     settings.AT_LEAST_1,
   )
+  validation_fold: str | None = settings.setting(
+    None,
+    "The same with one of several equal parts of the server's labeled images,"
+    ' as evenly of each class as the labels allow: 2/5 is the second of five.'
+    ' --cross_validation of launch.train takes each of them once.',
+    settings.Values('FOLD/FOLDS, such as 2/5', _is_fold),
+  )
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.num_validation is not None and self.validation_fold is not None:
+      raise settings.SettingError(
+        'validation_fold',
+        self.validation_fold,
+        'says which images to validate on; leave num_validation out',
+      )
 
   def hold_out(
     self, data: image_task.TaskData, labeled: np.ndarray, seed: int
@@ -47,12 +80,19 @@ class Validation(settings.Settings):
     Raises:
       settings.SettingError: If there are too few labeled images.
     """
-    if self.num_validation is None:
+    if self.num_validation is not None:
+      with settings.blame('num_validation', self.num_validation):
+        held_out = validation_split.draw(
+          data.train.labels, labeled, self.num_validation, seed
+        )
+    elif self.validation_fold is not None:
+      fold, num_folds = map(int, self.validation_fold.split('/'))
+      with settings.blame('validation_fold', self.validation_fold):
+        held_out = validation_split.draw_fold(
+          data.train.labels, labeled, fold - 1, num_folds, seed
+        )
+    else:
       return labeled, data
-    with settings.blame('num_validation', self.num_validation):
-      held_out = validation_split.draw(
-        data.train.labels, labeled, self.num_validation, seed
-      )
     return (
       labeled[~np.isin(labeled, held_out)],
       data._replace(test=data.train.select(held_out)),
@@ -66,7 +106,7 @@ class Validation(settings.Settings):
     Raises:
       settings.SettingError: If there are too few images.
     """
-    if self.num_validation is None:
+    if self.num_validation is None and self.validation_fold is None:
       return data
     everything = np.arange(len(data.train.labels))
     labeled, changed = self.hold_out(data, everything, seed)
@@ -74,6 +114,8 @@ class Validation(settings.Settings):
 
   def __str__(self) -> str:
     """Returns its piece of the name of an experiment, or nothing."""
-    if self.num_validation is None:
-      return ''
-    return f'validation{self.num_validation}'
+    if self.validation_fold is not None:
+      return f'fold{self.validation_fold.replace("/", "of")}'
+    return (
+      '' if self.num_validation is None else f'validation{self.num_validation}'
+    )

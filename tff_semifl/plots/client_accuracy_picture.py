@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 
+import matplotlib
 from matplotlib import figure
 from matplotlib import ticker
 
@@ -25,13 +26,14 @@ def create_figure(
   most = max(each.num_images for each in ordered)
   picture = figure.Figure(_SIZE, layout='constrained')
   axes = picture.add_subplot()
+  line_color = matplotlib.rcParams['axes.edgecolor']
   axes.scatter(
     range(1, len(ordered) + 1),
     [each.accuracy for each in ordered],
     [4 + 60 * each.num_images / most for each in ordered],
     alpha=0.7,
   )
-  axes.axhline(spread.mean, color='black', linewidth=1)
+  axes.axhline(spread.mean, color=line_color, linewidth=1)
   axes.annotate(
     f'mean {spread.mean:.1%}',
     (1, spread.mean),
@@ -40,7 +42,7 @@ def create_figure(
     textcoords='offset points',
     horizontalalignment='right',
   )
-  axes.axhline(spread.worst_tenth, color='black', linewidth=1, linestyle=':')
+  axes.axhline(spread.worst_tenth, color=line_color, linewidth=1, linestyle=':')
   axes.annotate(
     f'worst tenth {spread.worst_tenth:.1%}',
     (1, spread.worst_tenth),

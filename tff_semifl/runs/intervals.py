@@ -68,6 +68,19 @@ def standard_error(values: Sequence[float]) -> float:
   return statistics.stdev(values) / math.sqrt(len(values))
 
 
+def of_mean(values: Sequence[float]) -> Interval:
+  """Returns Student's interval (1908) of the mean of a normal distribution.
+
+  Args:
+    values: A sample, two at least.
+  """
+  mean = statistics.fmean(values)
+  half = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1)) * standard_error(
+    values
+  )
+  return Interval(mean - half, mean + half)
+
+
 def show(num_right: int, num_images: int) -> str:
   """An accuracy with its interval, or 'unknown' without images."""
   if not num_images:

@@ -159,6 +159,8 @@ def build_server_work(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=turn.filled_batch_size,
+      logit_adjustment=turn.class_balance.server_logit_adjustment,
+      is_balanced=turn.class_balance.server_balanced_sampling,
     )
 
   training_fn = build_training(turn.server_epochs)

@@ -230,8 +230,29 @@ class ServerEpochs(ServerBatches):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassBalance(settings.Settings):
+  """The server's training on labels of which some classes have few."""
+
+  server_logit_adjustment: float = settings.setting(
+    0.0,
+    "Factor on the logarithms of the class shares of the server's labels that"
+    ' are added to logits in its loss, so that classes with few labels are'
+    ' predicted as often as others (Menon et al., ICLR 2021, whose factor is'
+    ' 1); 0 adds nothing. A class without labels counts as one with one.',
+    settings.AT_LEAST_0,
+  )
+  server_balanced_sampling: bool = settings.setting(
+    False,
+    "Whether the images of the server's epochs are drawn with replacement, each"
+    ' class with the same probability, and not each image once.',
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerTurn(ServerEpochs):
   """The server's training in a round, with momentum and pretraining."""
+
+  class_balance: ClassBalance = ClassBalance()
 
   keep_server_momentum: bool = settings.setting(
     True,

@@ -33,6 +33,9 @@ class LabelsAlone(system.System):
     0.1, 'Learning rate of the first epoch.', settings.ABOVE_0
   )
   server: training_settings.ServerBatches = training_settings.ServerBatches()
+  class_balance: training_settings.ClassBalance = (
+    training_settings.ClassBalance()
+  )
   optimizer: training_settings.ClippedNesterov = (
     training_settings.ClippedNesterov()
   )
@@ -49,7 +52,9 @@ class LabelsAlone(system.System):
           ingredients,
           optimizer,
           training_settings.ServerTurn(
-            server_epochs=1.0, server_batch_size=self.server.server_batch_size
+            server_epochs=1.0,
+            server_batch_size=self.server.server_batch_size,
+            class_balance=self.class_balance,
           ),
         ),
         # The schedule counts rounds from 1.

@@ -1,0 +1,77 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Makes a report on experiments: one file of HTML that needs no network.
+
+  python -m launch.report results/mine
+  python -m launch.report results/labels_alone_seed* results/semifl_seed*
+  python -m launch.report results/my_sweep --output_file=sweep.html
+
+Arguments are folders of experiments, or folders that hold many, such as that of
+a sweep. On one run there are learning curves, metrics with intervals, recall
+and precision of each class, confusions, calibration, the accuracy of clients,
+images that are wrong or unsure, what may mislead, privacy, settings and the
+command. On several there are also means over seeds, and paired differences from
+the first ones.
+
+The exported model is run on the images that the run was evaluated on. Where
+these are not on this machine, the report says so and has the rest. By default
+the file is report.html in the folder of the experiment, or of several ones
+beside the first.
+"""
+
+from collections.abc import Sequence
+import pathlib
+
+from absl import flags
+
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import program
+from tff_semifl.reports import report
+from tff_semifl.runs import metrics_table
+from tff_semifl.runs import saved_experiment
+
+NAME = 'report.html'
+
+flags.adopt_module_key_flags(output_flag)
+
+
+def main(arguments: Sequence[str]) -> None:
+  """Writes the report.
+
+  Args:
+    arguments: The folders.
+  """
+  if not arguments:
+    raise program.FlagError(
+      'name the folders of experiments: python -m launch.report results/mine'
+    )
+  try:
+    folders = report.find_runs([pathlib.Path(each) for each in arguments])
+    first = folders[0]
+    default = (first if len(folders) == 1 else first.parent) / NAME
+    path = output_flag.one(str(default))
+    with output_flag.writing(path):
+      report.write(path, folders)
+  except (
+    saved_experiment.SavedExperimentError,
+    metrics_table.MetricsError,
+  ) as error:
+    raise program.FlagError(str(error)) from error
+  print(f'report: {path}')
+
+
+def parse(argv: Sequence[str]) -> list[str]:
+  """Parses flags, and returns the other arguments."""
+  _, *arguments = program.parse_flags(argv)
+  return arguments
+
+
+if __name__ == '__main__':
+  _ARGUMENTS = []
+
+  def _parse(argv: Sequence[str]) -> Sequence[str]:
+    _ARGUMENTS[:] = parse(argv)
+    return argv[:1]
+
+  program.run(lambda: main(_ARGUMENTS), parse=_parse)

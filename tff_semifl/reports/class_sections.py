@@ -1,0 +1,128 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sections of a report on the classes of a run, and on some of its images."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tff_semifl.experiments import scores_in_words
+from tff_semifl.plots import confusion_picture
+from tff_semifl.plots import reliability_picture
+from tff_semifl.reports import page
+from tff_semifl.reports import run_record
+from tff_semifl.runs import intervals
+
+# Rows of classes that are shown at once; the others are there on demand.
+_SHOWN_CLASSES = 25
+# A matrix of more would be too fine for a page.
+_MAX_CONFUSION = 100
+
+
+def create_classes(run: run_record.RunRecord) -> Iterator[str]:
+  """Yields recall, precision, confusions and calibration, HTML.
+
+  Args:
+    run: A run that was evaluated.
+  """
+  scores = run.evaluated.scores
+  yield page.heading('Classes')
+  rows = list(_class_rows(run.class_names, scores.confusion))
+  headings = [
+    'class',
+    'images',
+    'recall (95% interval)',
+    'precision (95% interval)',
+    'F1',
+    'most often taken for',
+  ]
+  if len(rows) > _SHOWN_CLASSES:
+    # Those that are recognized worst come first.
+    order = sorted(
+      range(len(rows)),
+      key=lambda i: (
+        not scores.class_sizes[i],
+        scores.confusion[i, i] / max(scores.class_sizes[i], 1),
+      ),
+    )
+    yield page.paragraph(f'The {_SHOWN_CLASSES} with the lowest recall:')
+    yield page.table(headings, [rows[i] for i in order[:_SHOWN_CLASSES]])
+    yield page.details(f'all {len(rows)} classes', page.table(headings, rows))
+  else:
+    yield page.table(headings, rows)
+  if len(run.class_names) <= _MAX_CONFUSION:
+    with page.figure_style():
+      confusion = confusion_picture.create_figure(
+        scores.confusion, run.class_names, 'Confusion matrix'
+      )
+    yield page.box(
+      'scroll large', page.draw(confusion, 'Confusion matrix of the classes')
+    )
+  yield page.heading('Calibration')
+  described = scores_in_words.describe_calibration(scores)
+  yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
+  with page.figure_style():
+    reliability = reliability_picture.create_figure(
+      scores.bins, 'Reliability diagram'
+    )
+  yield page.box('figures', page.draw(reliability, 'Accuracy by confidence'))
+
+
+def _class_rows(
+  class_names: Sequence[str], confusion: np.ndarray
+) -> Iterator[tuple[str, ...]]:
+  sizes, taken = confusion.sum(axis=1), confusion.sum(axis=0)
+  for label, name in enumerate(class_names):
+    right = int(confusion[label, label])
+    mistakes = confusion[label].copy()
+    mistakes[label] = 0
+    worst = int(mistakes.argmax())
+    total = sizes[label] + taken[label]
+    yield (
+      name,
+      str(sizes[label]),
+      intervals.show(right, int(sizes[label])),
+      intervals.show(right, int(taken[label])),
+      f'{2 * right / total:.2f}' if sizes[label] else '',
+      f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else '',
+    )
+
+
+def create_examples(run: run_record.RunRecord) -> Iterator[str]:
+  """Yields images that are wrong and that are unsure, HTML.
+
+  Args:
+    run: A run that was evaluated.
+  """
+  evaluated = run.evaluated
+  if not evaluated.unsure:
+    return
+  for title, what, examples in (
+    ('Wrong images', 'Wrong, and most confident', evaluated.wrong),
+    (
+      'Unsure images',
+      'The two likeliest classes are closest',
+      evaluated.unsure,
+    ),
+  ):
+    yield page.heading(title)
+    if not examples:
+      yield page.paragraph('There are none.')
+      continue
+    yield page.paragraph(f'{what}:', 'quiet')
+    yield page.box(
+      'gallery',
+      ''.join(
+        page.show_image(each.image, _caption(run.class_names, each))
+        for each in examples
+      ),
+    )
+
+
+def _caption(class_names: Sequence[str], example: run_record.Example) -> str:
+  label, predicted = class_names[example.label], class_names[example.predicted]
+  found = f'{predicted} ({example.confidence:.0%})'
+  if example.label == example.predicted:
+    return f'{found}, right'
+  return f'{label}, taken for {found}'

@@ -1,0 +1,217 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sections of a report on one run."""
+
+from collections.abc import Iterator
+import shlex
+import textwrap
+
+from tff_semifl.experiments import accuracy_of_clients
+from tff_semifl.experiments import model_card
+from tff_semifl.experiments import recorded
+from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import task_registry
+from tff_semifl.metrics import client_accuracy
+from tff_semifl.plots import client_accuracy_picture
+from tff_semifl.plots import curve_panels
+from tff_semifl.plots import learning_curves
+from tff_semifl.reports import class_sections
+from tff_semifl.reports import measured
+from tff_semifl.reports import page
+from tff_semifl.reports import run_record
+from tff_semifl.runs import intervals
+from tff_semifl.runs import metrics_table
+
+_LOSSES = (
+  curve_panels.Panel('test/loss', 'Test loss', '', 1.0),
+  curve_panels.Panel('validation/loss', 'Validation loss', '', 1.0),
+)
+
+
+def create(run: run_record.RunRecord) -> Iterator[str]:
+  """Yields all sections, HTML."""
+  yield _summary(run)
+  yield page.box(
+    'note',
+    page.heading('What may mislead', 3) + page.items(find_problems(run)),
+  )
+  yield page.heading('Metrics')
+  yield _metrics(run)
+  yield page.heading('Learning curves')
+  yield curves({run.hparams.system or run.name: [run.metrics]})
+  if run.evaluated is not None:
+    yield from class_sections.create_classes(run)
+    yield from class_sections.create_examples(run)
+  yield page.heading('Clients')
+  yield from _clients(run)
+  yield page.heading('Privacy')
+  yield from _privacy(run)
+  yield page.heading('Settings')
+  yield from _settings(run)
+
+
+def find_problems(run: run_record.RunRecord) -> list[str]:
+  """Returns lines on what a run's numbers do not say, the gravest first."""
+  scores = None if run.evaluated is None else run.evaluated.scores
+  lines = [
+    # They are of a list in Markdown.
+    line.removeprefix('- ').replace(r'\|', '|')
+    for line in model_card.describe_limits(
+      run.class_names, run.hparams, run.trained, scores
+    )
+  ]
+  few = []
+  if scores is not None and scores.num_images < measured.FEW_IMAGES:
+    few = [
+      f'{scores.num_images} {run.kind} images are few: one is'
+      f' {100 / scores.num_images:.2g} points, and differences within the'
+      ' intervals mean nothing.'
+    ]
+  return [*few, *run.hparams.notes, *run.warnings, *lines]
+
+
+def curves(experiments: learning_curves.Experiments) -> str:
+  """Returns a figure for each panel that has something to show, HTML."""
+  drawn = []
+  for panel in (*curve_panels.LEARNING_CURVES, *_LOSSES):
+    with page.figure_style():
+      try:
+        picture = learning_curves.create_figure(experiments, [panel], '')
+      except metrics_table.MetricsError:
+        continue
+    # A panel alone has more room than beside others.
+    picture.set_size_inches(3.6, picture.get_figheight() + 0.3)
+    if sum(map(len, experiments.values())) == 1:
+      # There is one curve.
+      picture.legends[0].remove()
+    drawn.append(page.draw(picture, f'{panel.title} by round'))
+  return page.box('figures', ''.join(drawn))
+
+
+def _summary(run: run_record.RunRecord) -> str:
+  flags, trained = run.hparams.flags, run.trained
+  chosen = trained.choice.describe() if trained.choice else 'the last'
+  accuracy = f'{trained.accuracy:.1%}'
+  if run.evaluated is not None:
+    scores = run.evaluated.scores
+    accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
+  facts = [
+    ('system', run.hparams.system),
+    ('task', flags.get('task')),
+    ('labeled images', flags.get('num_labeled')),
+    ('clients', flags.get('num_clients')),
+    ('seed', flags.get('seed')),
+    ('model of round', f'{trained.round_num}, {chosen}'),
+  ]
+  text = page.paragraph(f'{run.kind} accuracy: {accuracy}', 'lead')
+  if run.evaluated is None:
+    text += page.paragraph(
+      'Predictions could not be examined here, so that this report has no'
+      f' classes, calibration and images: {run.why_not_evaluated}.',
+      'quiet',
+    )
+  return text + page.table(
+    ['', ''], [fact for fact in facts if fact[1] is not None]
+  )
+
+
+def _metrics(run: run_record.RunRecord) -> str:
+  rows = [
+    (metric.title, metric.shown, metric.interval, metric.better)
+    for metric in measured.measure(run)
+  ]
+  return page.table(
+    ['metric', 'value', '95% interval', 'better'], rows
+  ) + page.paragraph(
+    'Intervals are about other images, not other seeds: Wilson of accuracies,'
+    ' bootstrap of others.',
+    'quiet',
+  )
+
+
+def _clients(run: run_record.RunRecord) -> Iterator[str]:
+  if run.client_classes:
+    yield page.paragraph('Images at all clients, estimated by client priors:')
+    yield page.table(
+      ['class', 'images', 'of a client, at least', 'at most'],
+      (
+        (name, *(f'{number:.0f}' for number in (sum(c), min(c), max(c))))
+        for name, c in run.client_classes.items()
+      ),
+    )
+  if not run.clients:
+    yield page.paragraph(
+      'The accuracy of each client was not measured; --client_accuracy does it'
+      ' where images of clients have labels that only measure.'
+    )
+    return
+  described = accuracy_of_clients.describe(
+    client_accuracy.summarize(run.clients)
+  )
+  yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
+  with page.figure_style():
+    picture = client_accuracy_picture.create_figure(
+      run.clients, 'Accuracy of clients'
+    )
+  yield page.box('large', page.draw(picture, 'Accuracy of each client'))
+
+
+def _privacy(run: run_record.RunRecord) -> Iterator[str]:
+  privacy = run.privacy
+  if privacy is None:
+    yield page.paragraph(
+      'Not trained with differential privacy. Images stay with clients; what'
+      ' their updates and the weights tell of them is not bounded.'
+    )
+    return
+  weak = 'Weak. ' if privacy.is_weak else ''
+  yield page.paragraph(f'{weak}{privacy.headline}.')
+  if privacy.meaning:
+    yield page.paragraph(f'{privacy.meaning}.')
+  if privacy.details:
+    yield page.table(['term', ''], privacy.details)
+
+
+def _settings(run: run_record.RunRecord) -> Iterator[str]:
+  if run.settings is not None:
+    yield f'<pre>{page.text(spell_command(run))}</pre>\n'
+  flags = [
+    (f'--{name}', _spell(value))
+    for name, value in sorted(run.hparams.flags.items())
+    if value is not None and name not in run_settings.UNIMPORTANT
+  ]
+  yield page.details('all settings', page.table(['setting', 'value'], flags))
+  yield page.details(
+    'versions',
+    page.table(['what', 'version'], sorted(run.hparams.versions.items())),
+  )
+
+
+def spell_command(run: run_record.RunRecord) -> str:
+  """Returns a command that trains the same, with what is no default.
+
+  Args:
+    run: A run whose settings are known.
+  """
+  changes = recorded.find_changes(
+    run.hparams, task_registry.ChosenTask(), run.settings
+  )
+  words = [
+    'python -m launch.train',
+    run.hparams.system,
+    *(shlex.quote(f'--{k}={_spell(v)}') for k, v in changes.items()),
+  ]
+  return textwrap.fill(
+    ' '.join(words),
+    76,
+    subsequent_indent='  ',
+    break_long_words=False,
+    break_on_hyphens=False,
+  ).replace('\n', ' \\\n')
+
+
+def _spell(value: object) -> str:
+  if isinstance(value, list | tuple):
+    return ','.join(map(str, value))
+  return str(value)

@@ -1,0 +1,134 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables of runs that differ in their seed, or in the fold they validate on.
+
+References:
+  Student. The probable error of a mean. Biometrika, 1908.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+import math
+import statistics
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.experiments import markdown
+from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.runs import intervals
+
+_SHARES = ('accuracy', 'balanced_accuracy')
+
+
+class Repetition(NamedTuple):
+  """A run, by the model that it keeps.
+
+  Attributes:
+    name: Its seed, or its fold.
+    round_num: The round of the model.
+    labels: int [images], of the images that it was evaluated on.
+    logits: float [images, classes], of the model.
+    values: Metrics by name, NaN where the images do not tell it.
+  """
+
+  name: str
+  round_num: int
+  labels: np.ndarray
+  logits: np.ndarray
+  values: Mapping[str, float]
+
+
+def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
+  """Returns the metrics of each seed, with mean, deviation and interval.
+
+  Args:
+    runs: A run for each seed, with the same metrics.
+  """
+  rows = [[run.name, str(run.round_num), *_show_all(run)] for run in runs]
+  names = list(runs[0].values)
+  if len(runs) > 1:
+    by_metric = {name: [run.values[name] for run in runs] for name in names}
+    for title, describe in (
+      ('mean', lambda name, values: show(name, statistics.fmean(values))),
+      ('standard deviation', _show_deviation),
+      ('95% interval', _show_interval),
+    ):
+      rows.append(
+        [title, '', *(describe(name, by_metric[name]) for name in names)]
+      )
+  return markdown.table(['seed', 'round', *names], rows)
+
+
+def folds_to_markdown(runs: Sequence[Repetition]) -> str:
+  """Returns the metrics of each fold.
+
+  Args:
+    runs: A run for each fold, with the same metrics.
+  """
+  return markdown.table(
+    ['fold', 'images', 'round', *runs[0].values],
+    (
+      [run.name, str(len(run.labels)), str(run.round_num), *_show_all(run)]
+      for run in runs
+    ),
+  )
+
+
+def describe_out_of_fold(
+  runs: Sequence[Repetition], metrics: Sequence[metric_lib.Metric]
+) -> Iterator[str]:
+  """Yields lines on the predictions of all images, each by another's model.
+
+  Args:
+    runs: A run for each fold; the images of a fold are in no other.
+    metrics: What to compute, beside the accuracy.
+  """
+  labels = np.concatenate([run.labels for run in runs])
+  logits = np.concatenate([run.logits for run in runs])
+  num_right = int(np.sum(logits.argmax(axis=1) == labels))
+  yield (
+    f'out-of-fold accuracy: {intervals.show(num_right, len(labels))} of'
+    f' {len(labels)} labeled images'
+  )
+  for metric in metrics:
+    value = metric.compute(labels, logits)
+    line = f'out-of-fold {metric.name}: {value:.4g}'
+    # A user's metric may take long.
+    if metric_lib.is_own(metric.name):
+      low, high = bootstrap.interval(metric.compute, labels, logits)
+      line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
+    yield line
+
+
+def show(name: str, value: float) -> str:
+  """Returns a metric as text: shares in percent.
+
+  Args:
+    name: The metric.
+    value: Its value; NaN is shown as nothing.
+  """
+  if math.isnan(value):
+    return ''
+  return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
+
+
+def _show_all(run: Repetition) -> list[str]:
+  return [show(name, value) for name, value in run.values.items()]
+
+
+def _show_deviation(name: str, values: Sequence[float]) -> str:
+  if any(map(math.isnan, values)):
+    return ''
+  deviation = statistics.stdev(values)
+  if name in _SHARES:
+    return f'{100 * deviation:.1f} points'
+  return show(name, deviation)
+
+
+def _show_interval(name: str, values: Sequence[float]) -> str:
+  if any(map(math.isnan, values)):
+    return ''
+  low, high = (show(name, end) for end in intervals.of_mean(values))
+  return f'{low} to {high}'
