@@ -53,7 +53,7 @@ def describe(
   )
   if evidence < LEAST_EVIDENCE or strength >= _ALIKE:
     yield (
-      'clients are alike: who has an example tells little of its class, and'
-      ' unlabeled clients add little here. More labels would help, or'
-      ' fine-tuning a network with augmentation (--model=mobilenet_v2)'
+      'clients are alike: which client has an example tells nothing of its'
+      ' class. Unlabeled examples help less than where clients differ, and more'
+      ' labels help most'
     )
