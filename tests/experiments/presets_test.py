@@ -35,6 +35,7 @@ _CELLS = (*semifl_cells.CELLS, *zhang2020_cells.CELLS, *flfl_cells.CELLS)
 _NOT_OF_CELLS = {
   'aggregator',
   'client_accuracy',
+  'client_classes',
   'client_dropout_probability',
   'draw_data',
   'drop_test_duplicates',
@@ -47,6 +48,8 @@ _NOT_OF_CELLS = {
   'rounds_per_evaluation',
   'runtime',
   'seed',
+  'server_balanced_sampling',
+  'server_logit_adjustment',
   'stop_after',
   'tensorboard',
   'log_format',

@@ -121,7 +121,11 @@ class FlagsTest(parameterized.TestCase):
       self.assertRegex(text, r'^[A-Z\d-].*\.$', name)
 
   @parameterized.parameters(
-    (['launch.train', 'fedmatch'], 'fedmatch', {'dry_run', 'preset'}),
+    (
+      ['launch.train', 'fedmatch'],
+      'fedmatch',
+      {'cross_validation', 'dry_run', 'preset', 'seeds'},
+    ),
     (['launch.demo'], 'semifl', {'seeds', 'preset'}),
   )
   def test_help_of_a_program_has_its_flags(self, command, system_name, others):
