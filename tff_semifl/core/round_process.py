@@ -6,7 +6,7 @@
 They correspond to the components of
 `tff.learning.templates.compose_learning_process`, for training with labels at
 the server and none at the clients. `alternating`, `parallel` and
-`fedsgd_fixmatch` each compose a round of them in one function. The server's
+`gradient_rounds` each compose a round of them in one function. The server's
 data are an argument of a round; `learning_process.bind_server_data` turns such
 a process into a `tff.learning.templates.LearningProcess`.
 """

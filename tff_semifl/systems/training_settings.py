@@ -229,19 +229,25 @@ class ServerEpochs(ServerBatches):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerTurn(ServerEpochs):
+class PretrainedBatches(ServerBatches):
+  """The batches of a server that trains alone in round 0."""
+
+  server_pretraining_epochs: float | None = settings.setting(
+    None,
+    'Epochs of the server in round 0, before clients train. By default as many'
+    " as in other rounds; the authors' code of (FL)^2 has 50 and more (FL4).",
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerTurn(ServerEpochs, PretrainedBatches):
   """The turn of the server, with momentum."""
 
   keep_server_momentum: bool = settings.setting(
     True,
     "Whether the server's momentum goes on from round to round, as in the last"
     " code of the authors; in that of the paper's time it starts at zero (D5).",
-  )
-  server_pretraining_epochs: float | None = settings.setting(
-    None,
-    'Epochs of the server in round 0, before clients train. By default as many'
-    " as in other rounds; the authors' code of (FL)^2 has 50 and more (FL4).",
-    settings.AT_LEAST_0,
   )
 
 
