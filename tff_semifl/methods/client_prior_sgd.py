@@ -32,7 +32,6 @@ from tff_semifl.core import round_context
 from tff_semifl.core import supervised_training
 from tff_semifl.data import folding
 from tff_semifl.methods import client_prior
-from tff_semifl.methods import label_selection
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.methods.client_priors import running_estimate
 from tff_semifl.models import functional
@@ -44,7 +43,6 @@ from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
 from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import pseudo_labels
-from tff_semifl.training import rows
 
 
 def build_training(
@@ -113,18 +111,13 @@ def build_training(
     views = strong_augmentation(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
-    kept, given = label_selection.select(
-      pseudo_labels.is_confident(labels, confidence_threshold),
-      labels,
-      rows.AllRows(views),
-      batch,
-    )
-    kept_views, kept_labels, _ = kept.examples
+    is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
+    given = given_labels_lib.made_at_once(batch, labels.labels, is_kept)
     turn = gradients.report(
       classifier,
       weights,
-      kept_views,
-      kept_labels,
+      tf.boolean_mask(views, is_kept),
+      tf.boolean_mask(labels.labels, is_kept),
       num_images=size,
       node=node,
       optimizer_state=optimizer_state,
