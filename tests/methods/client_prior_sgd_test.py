@@ -60,7 +60,8 @@ def _select(num_images, size, turn, purpose, *keys):
 class _Priors:
   """What the server knows of clients' classes, in NumPy."""
 
-  def __init__(self):
+  def __init__(self, decay):
+    self._decay = decay
     self.strength, self.bias = 3.0, np.zeros(3)
     self._posteriors = self._log_shares = None
 
@@ -76,22 +77,27 @@ class _Priors:
     posteriors = np.concatenate([each for each, _ in labeled]).mean(axis=0)
     log_shares = np.mean([each for _, each in labeled], axis=0)
     if self._posteriors is not None:
-      posteriors = 0.9 * self._posteriors + 0.1 * posteriors
-      log_shares = 0.9 * self._log_shares + 0.1 * log_shares
+      old, new = self._decay, 1 - self._decay
+      posteriors = old * self._posteriors + new * posteriors
+      log_shares = old * self._log_shares + new * log_shares
     self._posteriors, self._log_shares = posteriors, log_shares
-    self.strength = numpy_reference.strength(log_shares, _SHARES)
-    self.bias = 0.99 * self.bias + 0.05 * np.log(_SHARES / posteriors)
+    self.strength = numpy_reference.strength(log_shares, posteriors)
+    speed = 1 - self._decay
+    self.bias = (1 - 0.1 * speed) * self.bias
+    self.bias += 0.5 * speed * np.log(_SHARES / posteriors)
 
 
 class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters(6, 1)
-  def test_rounds_equal_numpy(self, labeled_images):
+  @parameterized.parameters((6, 0.0), (1, 0.9))
+  def test_rounds_equal_numpy(self, labeled_images, decay):
     """With class shares of all images of a client, and of its batch alone."""
     problem = linear_problem.LinearProblem()
-    process = _build(client_labeled_images=labeled_images)
+    process = _build(
+      client_labeled_images=labeled_images, client_share_decay=decay
+    )
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    priors = _Priors()
+    priors = _Priors(decay)
     purpose = random_seeds.Purpose
     num_turns = collections.Counter()
     num_labeled = num_confident = 0

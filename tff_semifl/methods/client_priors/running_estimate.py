@@ -14,11 +14,9 @@ import tensorflow as tf
 
 from tff_semifl.methods.client_priors import class_shares
 
-# Weight of the past in the averages over rounds of what clients report.
-_MEMORY = 0.9
-# bias <- _LEAK bias + _STEP log(wanted / found share of each class). In ten
-# rounds, the memory of the averages, that is 0.9 and 0.5.
-_LEAK, _STEP = 0.99, 0.05
+# bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class), if
+# averages have no past; both are smaller as averages change more slowly.
+_LEAK, _STEP = 0.1, 0.5
 # So little is no share to divide by.
 _LEAST_SHARE = 1e-6
 
@@ -83,9 +81,12 @@ def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
     estimate: The estimate.
     shares: float32 [classes], above 0, m, those of the server's labels.
   """
+  # About what clients have together, so that a model that gives one class to
+  # all of them is not taken for clients that differ.
+  found = tf.maximum(estimate.posteriors, _LEAST_SHARE)
   strength = tf.where(
     estimate.pull > 0,
-    class_shares.strength(estimate.log_shares, shares),
+    class_shares.strength(estimate.log_shares, found / tf.reduce_sum(found)),
     tf.cast(tf.size(shares), tf.float32),
   )
   return Message(
@@ -94,14 +95,16 @@ def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
   )
 
 
-def learn(estimate: Estimate, sums: Sums) -> Estimate:
+def learn(estimate: Estimate, sums: Sums, decay: float) -> Estimate:
   """The estimate after a round.
 
   Args:
     estimate: The estimate before it.
     sums: The sums of its clients, added up. Without any the estimate stays.
+    decay: Share of the averages that stays, in [0, 1).
   """
-  old_weight = tf.where(estimate.pull > 0, _MEMORY, 0.0)
+  old_weight = tf.where(estimate.pull > 0, decay, 0.0)
+  leak, step = (1 - decay) * _LEAK, (1 - decay) * _STEP
 
   def average(old: tf.Tensor, total: tf.Tensor, count: tf.Tensor):
     return old_weight * old + (1 - old_weight) * total / count
@@ -111,9 +114,9 @@ def learn(estimate: Estimate, sums: Sums) -> Estimate:
     return Estimate(
       posteriors,
       average(estimate.log_shares, sums.log_shares, sums.num_clients),
-      _LEAK * estimate.pull + _STEP,
-      _LEAK * estimate.push
-      + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+      (1 - leak) * estimate.pull + step,
+      (1 - leak) * estimate.push
+      + step * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
     )
 
   return tf.cond(sums.num_clients > 0, update, lambda: estimate)
