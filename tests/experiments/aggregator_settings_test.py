@@ -83,6 +83,7 @@ class AggregatorSettingsTest(parameterized.TestCase):
     ('fedmatch', 'FedMatch weighs its updates, which is not private'),
     # Its clients go on from their last turn.
     ('fedsgd_fixmatch', 'the images .* how often it took part'),
+    ('client_prior_sgd', 'the images .* how often it took part'),
   )
   def test_system_that_has_no_noise(self, system, why):
     for values in ({'aggregator': 'differential_privacy'}, _PRIVATE):

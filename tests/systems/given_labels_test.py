@@ -59,6 +59,7 @@ _SYSTEMS = {
   'semifl': (_builder('semifl'), [6, 4]),
   # Batches of three; in this turn the second of an epoch.
   'fedsgd_fixmatch': (_builder('fedsgd_fixmatch'), [3, 1]),
+  'client_prior_sgd': (_builder('client_prior_sgd'), [3, 1]),
   # Three steps of two images.
   'consistency_averaging': (
     _builder('consistency_averaging', zhang2020_reference.build),

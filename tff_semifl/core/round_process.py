@@ -5,7 +5,7 @@
 
 They correspond to those of `tff.learning.templates.compose_learning_process`,
 with labels at the server and none at the clients. `alternating`, `parallel` and
-`fedsgd_fixmatch` compose a round of them. The server's data are an argument of
+`gradient_rounds` compose a round of them. The server's data are an argument of
 a round; `learning_process.bind_server_data` turns such a process into a
 `tff.learning.templates.LearningProcess`.
 """

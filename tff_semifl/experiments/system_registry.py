@@ -21,6 +21,7 @@ from tff_semifl.baselines.one_place import remixmatch
 from tff_semifl.baselines.one_place import uda
 from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.methods import client_prior_semifl
+from tff_semifl.methods import client_prior_sgd
 from tff_semifl.methods import composed
 from tff_semifl.methods import data_sharing
 from tff_semifl.methods import fix_mix
@@ -62,6 +63,7 @@ SYSTEMS = {
   'client_prior_semifl': averaging.Alternating(
     client=client_prior_semifl.ClientPriorFixMix()
   ),
+  'client_prior_sgd': client_prior_sgd.ClientPriorSGD(),
   'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
   # A linear classifier on features or pixels.
   'client_priors': client_priors.ClientPriors(),

@@ -230,6 +230,18 @@ class ServerEpochs(ServerBatches):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainedBatches(ServerBatches):
+  """The batches of a server that trains alone in round 0."""
+
+  server_pretraining_epochs: float | None = settings.setting(
+    None,
+    'Epochs of the server in round 0, before clients train. By default those of'
+    " other rounds; the code of (FL)^2's authors has 50 and more.",
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassBalance(settings.Settings):
   """The server's training on labels of which some classes have few."""
 
@@ -249,7 +261,7 @@ class ClassBalance(settings.Settings):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerTurn(ServerEpochs):
+class ServerTurn(ServerEpochs, PretrainedBatches):
   """The server's training in a round, with momentum and pretraining."""
 
   class_balance: ClassBalance = ClassBalance()
@@ -258,12 +270,6 @@ class ServerTurn(ServerEpochs):
     True,
     "Whether the server's momentum is kept from round to round, as in the last"
     " code of SemiFL's authors; in that of the paper's time it starts at zero.",
-  )
-  server_pretraining_epochs: float | None = settings.setting(
-    None,
-    'Epochs of the server in round 0, before clients train. By default those of'
-    " other rounds; the code of (FL)^2's authors has 50 and more.",
-    settings.AT_LEAST_0,
   )
 
 

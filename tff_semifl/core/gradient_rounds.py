@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2."""
+"""A round that is one step of the global model: federated SGD."""
 
 from typing import Any
 
@@ -21,8 +21,8 @@ def compose_gradient_process(
 
   Args:
     parts: The components of the process. The clients' updates are gradients,
-      and the server work is that of `gradient_work.build_gradient_server_work`.
-      The finalizer is not used.
+      and the server work is that of `gradients.build_server_work`. The
+      finalizer is not used.
   """
   update_type = parts.weights_type.trainable
   choose = parts.build_choice(

@@ -1,0 +1,205 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gradients instead of updates: what a client sends, and the server's step.
+
+A round is one step of one model (`gradient_rounds`): clients report the
+gradient of a batch, the server adds its own and takes the step.
+"""
+
+import collections
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.augment import augmentation
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import batch_losses
+from tff_semifl.training import client_report
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+
+
+def report(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  views: tf.Tensor,
+  labels: tf.Tensor,
+  *,
+  num_images: tf.Tensor,
+  node: round_context.Node,
+  optimizer_state: Any,
+  given_labels: given_labels_lib.KeptLabels,
+) -> client_report.LocalTraining:
+  """Returns the turn of a client whose update is the gradient of a batch.
+
+  The loss is the cross-entropy of all views, divided by the number of images
+  that they were selected from.
+
+  Args:
+    classifier: The model.
+    weights: The weights that the client received.
+    views: uint8 [views, height, width, channels]. There may be none.
+    labels: int32 [views], their labels.
+    num_images: int32 scalar, the images of the batch.
+    node: The client.
+    optimizer_state: Returned as it came.
+    given_labels: The pseudo-labels that the client gave, if they are kept.
+  """
+  num_views = tf.cast(tf.shape(views)[0], tf.float32)
+  total_images = tf.cast(num_images, tf.float32)
+
+  def compute_gradient():
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      logits = batch_losses.train_logits(
+        classifier,
+        weights,
+        views,
+        node.seed(random_seeds.Purpose.DROPOUT_MASK),
+      )
+      output = batch_losses.cross_entropy(logits, labels)
+      total = num_views * output.loss
+      loss = total / total_images
+    gradient = tape.gradient(loss, weights.trainable)
+    return tuple(gradient), total, output.num_correct
+
+  gradient, loss_sum, num_correct = tf.cond(
+    num_views > 0,
+    compute_gradient,
+    lambda: (
+      tuple(tf.zeros_like(array) for array in weights.trainable),
+      0.0,
+      0.0,
+    ),
+  )
+  training = training_loop.TrainingResult(
+    tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
+    optimizer_state,
+    training_loop.TrainingSums(
+      loss=loss_sum,
+      num_correct=num_correct,
+      num_examples=num_views,
+      num_visited=total_images,
+    ),
+    given_labels,
+  )
+  return client_report.labeled_in_steps(training, num_images)
+
+
+def build_server_work(
+  classifier: functional.ImageClassifier,
+  *,
+  augmentation_fn: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  batch_size: int,
+  pretraining_fn: server_work.SupervisedTrainingFn | None = None,
+) -> server_work.ServerWorkProcess:
+  """Builds the server's turn: a step by its gradient plus that of clients.
+
+  Args:
+    classifier: The model.
+    augmentation_fn: Makes the views of the server's images.
+    optimizer: Takes the step, with the round's learning rate.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
+    pretraining_fn: What the server does in round 0, before clients take part;
+      by default a step as in other rounds. It starts from, and leaves, the
+      optimizer's state.
+
+  Returns:
+    A `ServerWorkProcess` whose state is a pair, the optimizer's state and the
+    gradient of the clients; the composer of the round puts the latter there.
+  """
+  weights_type = classifier.weights_type
+  data_type = pipelines.labeled_type(classifier.image_shape)
+
+  @tff.tensorflow.computation
+  def initialize():
+    trainable = classifier.initial_weights.trainable
+    return (
+      training_loop.initial_optimizer_state(optimizer, trainable),
+      tuple(tf.zeros_like(array) for array in trainable),
+    )
+
+  state_type = initialize.type_signature.result
+
+  def take_step(optimizer_state, clients_gradient, weights, context, data):
+    node = round_context.Node(context)
+    indices = draws.select_batch(
+      tf.shape(data['label'])[0],
+      batch_size,
+      context.round_num,  # The server has a turn in each round.
+      random_seeds.stateless_seed(
+        context.seed, random_seeds.Purpose.SERVER_ORDER
+      ),
+    )
+    views = augmentation_fn(
+      tf.gather(data['image'], indices),
+      node.seed(random_seeds.Purpose.SERVER_AUGMENTATION),
+    )
+    gradient, output = batch_losses.cross_entropy_gradient(
+      classifier,
+      weights,
+      views,
+      tf.gather(data['label'], indices),
+      node.seed(random_seeds.Purpose.DROPOUT_MASK),
+    )
+    optimizer_state, trainable = optimizer.next(
+      optimizer_state,
+      weights.trainable,
+      [a + b for a, b in zip(gradient, clients_gradient, strict=True)],
+    )
+    return (
+      optimizer_state,
+      tuple(trainable),
+      output.loss,
+      output.num_correct / tf.cast(tf.shape(indices)[0], tf.float32),
+    )
+
+  @tff.tensorflow.computation(
+    state_type, weights_type, round_context.ROUND_CONTEXT_TYPE, data_type
+  )
+  def train(
+    state: Any,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    dataset: tf.data.Dataset,
+  ):
+    optimizer_state, clients_gradient = state
+    data = pipelines.concatenate_chunks(dataset)
+    before = optimizer.set_hparams(
+      optimizer_state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+    )
+
+    def step():
+      return take_step(before, clients_gradient, weights, context, data)
+
+    def pretrain():
+      result = pretraining_fn(weights, context, data, before)
+      return (
+        result.optimizer_state,
+        result.trainable,
+        result.sums.loss / result.sums.num_examples,
+        result.sums.num_correct / result.sums.num_examples,
+      )
+
+    if pretraining_fn is None:
+      optimizer_state, trainable, loss, accuracy = step()
+    else:
+      optimizer_state, trainable, loss, accuracy = tf.cond(
+        context.round_num > 0, step, pretrain
+      )
+    return (
+      (optimizer_state, clients_gradient),
+      weights._replace(trainable=trainable),
+      collections.OrderedDict(loss=loss, accuracy=accuracy),
+    )
+
+  return server_work.place_server_work(initialize, train)

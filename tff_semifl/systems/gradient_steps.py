@@ -1,0 +1,91 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems in which a round is one step, on the mean of clients' gradients."""
+
+from collections.abc import Sequence
+import dataclasses
+
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.core import client_work
+from tff_semifl.core import federated_process
+from tff_semifl.core import gradient_rounds
+from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import server_work as server_work_lib
+from tff_semifl.data import pipelines
+from tff_semifl.systems import round_parts
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+
+_WITHOUT_PRIVACY = aggregator_settings.choose_without_privacy(
+  'the images that a client of federated SGD trains on depend on how often it'
+  ' took part before, which is secret, and epsilon is not computed for that'
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Aggregation(aggregator_settings.Aggregation):
+  """The aggregation of gradients, which is not private."""
+
+  aggregator: aggregator_settings.Aggregator = _WITHOUT_PRIVACY
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GradientSteps(system.System):
+  """Base of systems whose clients send the gradient of one batch."""
+
+  measures_pseudo_labels = True
+  clients_know_turns = True
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts()
+  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
+  client: training_settings.ClientBatches = training_settings.ClientBatches()
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+  averaging: Aggregation = Aggregation()
+
+  def compose(
+    self,
+    ingredients: system.Ingredients,
+    training_fn: client_work.LocalTrainingFn,
+    server_work: server_work_lib.ServerWorkProcess,
+    guidance: guidance_lib.Guidance | None = None,
+  ) -> federated_process.FederatedProcess:
+    """Composes the process.
+
+    Args:
+      ingredients: The model and what else is given.
+      training_fn: The turn of a client, of `gradients.report`.
+      server_work: That of the server, from `gradients.build_server_work`.
+      guidance: What the server tells clients beside weights.
+    """
+    return gradient_rounds.compose_gradient_process(
+      round_parts.build_round_parts(
+        ingredients,
+        training_fn,
+        server_work,
+        learning_rate_fn=self.rounds.create_learning_rate_fn(),
+        client_optimizer=self.optimizer.build(),
+        aggregator=self.averaging.aggregator.build(
+          self.cohorts.clients_per_round, ingredients.privacy_key
+        ),
+        rejection=self.averaging,
+        client_data_type=pipelines.client_with_turn_type(
+          ingredients.classifier.image_shape
+        ),
+        guidance=guidance,
+      )
+    )
+
+  @property
+  def aggregation(self) -> aggregator_settings.Aggregation:
+    """The aggregation of gradients."""
+    return self.averaging
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))
