@@ -35,7 +35,7 @@ def measure(
   images = np.random.default_rng(0).integers(
     256, size=(num_images, *task.image_shape), dtype=np.uint8
   )
-  seconds = measurement.time_in_turns(
+  seconds = measurement.time_alternately(
     {
       name: _client(task, build(), images, num_epochs)
       for name, build in strong_views.BUILDERS.items()

@@ -18,16 +18,16 @@ def measure(
   Pseudo-labels and augmentation are included.
   """
   size = (size or federation_lib.Size())._replace(num_clients=1)
-  turns = {
+  updates = {
     'float32': federation_lib.Federation(size),
     'bfloat16': federation_lib.Federation(size, train_in_bfloat16=True),
   }
-  seconds = measurement.time_in_turns(
-    {name: _build_turn(federation) for name, federation in turns.items()},
+  seconds = measurement.time_alternately(
+    {name: _build_update(federation) for name, federation in updates.items()},
     num_repetitions,
   )
-  batch_size = turns['float32'].system.client_turn.client_batch_size
-  num_steps = turns['float32'].num_client_steps
+  batch_size = updates['float32'].system.local_training.client_batch_size
+  num_steps = updates['float32'].num_client_steps
   return measurement.Measurement(
     name='client_step',
     description=(
@@ -43,11 +43,11 @@ def measure(
   )
 
 
-def _build_turn(federation: federation_lib.Federation) -> Callable[[], None]:
-  client_turns = plain_round.build_client_turns(federation)
+def _build_update(federation: federation_lib.Federation) -> Callable[[], None]:
+  client_updates = plain_round.build_client_updates(federation)
   weights, *_ = plain_round.initial_state(federation)
 
   def run() -> None:
-    client_turns(weights)[0][0].numpy()
+    client_updates(weights)[0][0].numpy()
 
   return run

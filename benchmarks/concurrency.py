@@ -42,7 +42,7 @@ def measure(
   with runtime.simulation_context('in_process'):
     state = federation.initial_state()
     arguments = [state, federation.server_data(), federation.client_data()]
-    seconds = measurement.time_in_turns(
+    seconds = measurement.time_alternately(
       {name: round_with(options) for name, options in kinds.items()},
       num_repetitions,
     )

@@ -19,7 +19,7 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
 from tff_semifl.systems import system as system_lib
-from tff_semifl.training import turn_form
+from tff_semifl.training import loop_form
 
 
 class Size(NamedTuple):
@@ -88,7 +88,7 @@ class Federation:
       classifier=self.classifier,
       weak_augmentation=self.task.weak_augmentation,
       strong_augmentation=self.task.strong_augmentation,
-      turn_form=turn_form.COMPILED if jit_compile else turn_form.DYNAMIC,
+      loop_form=loop_form.COMPILED if jit_compile else loop_form.DYNAMIC,
     )
     self.server_images = _noise(0, size.num_labeled)
     self.server_labels = np.arange(size.num_labeled, dtype=np.int32) % 10
@@ -99,7 +99,7 @@ class Federation:
   @property
   def num_client_steps(self) -> int:
     """The steps of a client update on all of its images."""
-    batch_size = self.system.client_turn.client_batch_size
+    batch_size = self.system.local_training.client_batch_size
     return -(-self.size.images_per_client // batch_size) * self.size.num_epochs
 
   @functools.cached_property

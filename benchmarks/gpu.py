@@ -18,7 +18,7 @@ from absl import flags
 import tensorflow as tf
 
 from benchmarks import device_rounds
-from benchmarks import device_turns
+from benchmarks import device_updates
 from benchmarks import federation
 from benchmarks import measurement
 from benchmarks import report
@@ -90,10 +90,10 @@ def main() -> None:
 
   def measure() -> Iterator[measurement.Measurement]:
     nonlocal are_equal
-    numbers = device_turns.compare(device, size)
-    are_equal = device_turns.are_equal(numbers)
+    numbers = device_updates.compare(device, size)
+    are_equal = device_updates.are_equal(numbers)
     yield numbers
-    yield from device_turns.measure(device, size, report.REPETITIONS.value)
+    yield from device_updates.measure(device, size, report.REPETITIONS.value)
     yield from device_rounds.measure(device, size, _SECONDS.value)
 
   report.write(path, measure())

@@ -75,7 +75,7 @@ def in_context(
   return run
 
 
-def time_in_turns(
+def time_alternately(
   alternatives: Mapping[str, Callable[[], None]],
   num_repetitions: int,
   clock: Callable[[], float] = time.perf_counter,

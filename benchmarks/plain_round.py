@@ -16,7 +16,7 @@ from tff_semifl.models import functional
 from tff_semifl.training import training_loop
 
 
-def build_client_turns(
+def build_client_updates(
   federation: federation_lib.Federation,
 ) -> Callable[[functional.ModelWeights], list[list[tf.Tensor]]]:
   """Builds all client updates as plain TensorFlow functions.
@@ -27,12 +27,12 @@ def build_client_turns(
   system = federation.system
   optimizer = system.optimizer.build()
   train_client = system.client.build(
-    federation.ingredients, optimizer, system.client_turn
+    federation.ingredients, optimizer, system.local_training
   )
   context = _first_round(federation)
 
   @tf.function
-  def client_turn(weights, client_id, images):
+  def client_update(weights, client_id, images):
     state = optimizer.set_hparams(
       training_loop.initial_optimizer_state(optimizer, weights.trainable),
       {'learning_rate': context.learning_rate},
@@ -44,13 +44,13 @@ def build_client_turns(
       for old, new in zip(weights.trainable, training.trainable, strict=True)
     ]
 
-  def client_turns(weights):
+  def client_updates(weights):
     return [
-      client_turn(weights, tf.constant(client), tf.constant(images))
+      client_update(weights, tf.constant(client), tf.constant(images))
       for client, images in enumerate(federation.client_images)
     ]
 
-  return client_turns
+  return client_updates
 
 
 def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
@@ -69,10 +69,10 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
     batch_size=system.server.server_batch_size,
   )
   context = _first_round(federation)
-  client_turns = build_client_turns(federation)
+  client_updates = build_client_updates(federation)
 
   @tf.function
-  def server_turn(weights, velocity, server_state, updates, images, labels):
+  def server_update(weights, velocity, server_state, updates, images, labels):
     mean = [
       tf.add_n(parts) / len(updates) for parts in zip(*updates, strict=True)
     ]
@@ -102,11 +102,11 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
 
   def plain_round(state):
     weights, velocity, server_state = state
-    return server_turn(
+    return server_update(
       weights,
       velocity,
       server_state,
-      client_turns(weights),
+      client_updates(weights),
       tf.constant(federation.server_images),
       tf.constant(federation.server_labels),
     )

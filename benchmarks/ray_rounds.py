@@ -27,7 +27,7 @@ def measure(
           state, federation.server_data(), federation.client_data()
         )
 
-      seconds = measurement.time_in_turns(
+      seconds = measurement.time_alternately(
         {
           name: measurement.in_context(context, run_round)
           for name, context in alternatives.items()

@@ -33,7 +33,7 @@ def measure(
         state, federation.server_data(), federation.client_data()
       )
 
-    seconds = measurement.time_in_turns(
+    seconds = measurement.time_alternately(
       {'plain TensorFlow': run_plain, 'in process': run_process},
       num_repetitions,
     )

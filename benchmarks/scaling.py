@@ -45,7 +45,7 @@ def measure_rounds(
     ),
   }
   with runtime.simulation_context():
-    seconds = measurement.time_in_turns(
+    seconds = measurement.time_alternately(
       {name: _build_round(each) for name, each in sizes.items()},
       num_repetitions,
     )
@@ -86,7 +86,7 @@ def measure_population(
     name='population',
     description='The data of ten clients of a round, by clients in all',
     unit='s',
-    values=measurement.time_in_turns(alternatives, num_repetitions),
+    values=measurement.time_alternately(alternatives, num_repetitions),
     compared_with=next(iter(alternatives)),
     target='as fast, and no more memory than indices',
   )

@@ -23,13 +23,15 @@ class EMATeacher(sfl.LabelEachBatch):
 
   teacher_decay: float = sfl.setting(0.9, 'Share of the teacher that stays.')
 
-  def init_state(self, turn: sfl.Turn) -> Any:
+  def init_state(self, client: sfl.ClientContext) -> Any:
     """The initial teacher: the received model."""
-    return turn.received
+    return client.received
 
-  def label(self, turn: sfl.Turn, state: Any) -> tuple[Any, tf.Tensor]:
+  def label(
+    self, client: sfl.ClientContext, state: Any
+  ) -> tuple[Any, tf.Tensor]:
     """Labels a batch with the teacher."""
-    return super().label(turn.by(state), state)
+    return super().label(client.by(state), state)
 
   def after_step(self, state: Any, weights: Any) -> Any:
     """Moves the teacher towards the model."""

@@ -33,24 +33,28 @@ class SoftFixMix(sfl.FixMix):
     0.2, 'Distance below the mean at which a weight is 61%.'
   )
 
-  def select(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
+  def select(
+    self, client: sfl.ClientContext, labels: sfl.PseudoLabels
+  ) -> tf.Tensor:
     """The weight of each image, float32 [images] in 0..1."""
     below = tf.maximum(
-      turn.guidance['mean_confidence'] - labels.confidences, 0.0
+      client.guidance['mean_confidence'] - labels.confidences, 0.0
     )
     return tf.exp(-((below / self.softness) ** 2) / 2)
 
-  def logit_offset(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
+  def logit_offset(
+    self, client: sfl.ClientContext, labels: sfl.PseudoLabels
+  ) -> tf.Tensor:
     """The offset of logits in the losses, float32 [classes]."""
     del labels
-    return tf.math.log(turn.guidance['prior'] + 1e-6)
+    return tf.math.log(client.guidance['prior'] + 1e-6)
 
-  def report(self, turn: sfl.Turn, state: Any) -> Any:
+  def report(self, client: sfl.ClientContext, state: Any) -> Any:
     """Sums over a client's images, which are added over clients."""
     del state
     return {
-      'confidence': tf.reduce_sum(turn.labels.confidences),
-      'classes': tf.reduce_sum(turn.labels.probabilities, axis=0),
+      'confidence': tf.reduce_sum(client.labels.confidences),
+      'classes': tf.reduce_sum(client.labels.probabilities, axis=0),
     }
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:

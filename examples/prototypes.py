@@ -42,21 +42,23 @@ class PrototypeFixMix(sfl.FixMix):
       'counts': tf.where(is_new, sums['counts'], kept['counts']),
     }
 
-  def select(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
+  def select(
+    self, client: sfl.ClientContext, labels: sfl.PseudoLabels
+  ) -> tf.Tensor:
     """Selects confident images whose label is that of the nearest prototype."""
-    counts = turn.guidance['counts'][:, tf.newaxis]
-    means = turn.guidance['sums'] / tf.maximum(counts, 1.0)
-    distances = tf.norm(turn.features()[:, tf.newaxis] - means, axis=-1)
+    counts = client.guidance['counts'][:, tf.newaxis]
+    means = client.guidance['sums'] / tf.maximum(counts, 1.0)
+    distances = tf.norm(client.features()[:, tf.newaxis] - means, axis=-1)
     nearest = tf.argmin(distances, axis=-1, output_type=tf.int32)
     agrees = tf.equal(nearest, labels.labels) | ~tf.reduce_all(counts > 0)
-    return super().select(turn, labels) & agrees
+    return super().select(client, labels) & agrees
 
-  def report(self, turn: sfl.Turn, state: Any) -> Any:
+  def report(self, client: sfl.ClientContext, state: Any) -> Any:
     """The sum of features, and the number of images, of each class."""
     del state
-    classes = tf.one_hot(turn.labels.labels, turn.num_classes)
+    classes = tf.one_hot(client.labels.labels, client.num_classes)
     return {
-      'sums': tf.matmul(classes, turn.features(), transpose_a=True),
+      'sums': tf.matmul(classes, client.features(), transpose_a=True),
       'counts': tf.reduce_sum(classes, axis=0),
     }
 

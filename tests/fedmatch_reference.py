@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch's turns in NumPy, for the model of `decomposed_reference` (D.6).
+"""FedMatch's updates in NumPy, for the model of `decomposed_reference` (D.6).
 
 Weights are sigma, phi, kernel and bias; nobody trains the last two. Only the
 random numbers are TensorFlow's.
@@ -20,8 +20,8 @@ from tff_semifl.randomness import random_seeds
 SIGMA, PHI = 0, 1
 
 
-class ClientTurn(NamedTuple):
-  """The results of a client's turn."""
+class ClientUpdate(NamedTuple):
+  """The results of a client's update."""
 
   phi: np.ndarray
   loss: float
@@ -79,7 +79,7 @@ def train_client(
   threshold: float,
   loss_weights,
   strong=linear_reference.unchanged,
-) -> ClientTurn:
+) -> ClientUpdate:
   """Trains phi for an epoch, in order."""
   weights = [np.asarray(array, np.float64) for array in weights]
   strong_images = strong(
@@ -134,7 +134,7 @@ def train_client(
       num_outvoted += np.sum(p.argmax(axis=1) != labels)
     losses += [loss] * len(images[batch])
     weights[PHI] = phi - learning_rate * gradient
-  return ClientTurn(
+  return ClientUpdate(
     weights[PHI],
     np.mean(losses) if losses else 0.0,
     num_confident,

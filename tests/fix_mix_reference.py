@@ -25,7 +25,7 @@ class ClientRound(NamedTuple):
     num_correct: Strong views of them that got their pseudo-label.
     num_examples: Number of those examples.
     num_confident: Size of the fix data set.
-    accumulator: Of the optimizer, for the client's next turn.
+    accumulator: Of the optimizer, for the client's next update.
     labels: The pseudo-labels of all images.
   """
 

@@ -25,9 +25,9 @@ from tff_semifl.baselines.one_place.pooled_step import PooledStep as PooledStep
 from tff_semifl.baselines.one_place.pooled_step import (
   PooledStepOutput as PooledStepOutput,
 )
-from tff_semifl.core.client_turn import Server as Server
-from tff_semifl.core.client_turn import Step as Step
-from tff_semifl.core.client_turn import Turn as Turn
+from tff_semifl.core.hook_arguments import ClientContext as ClientContext
+from tff_semifl.core.hook_arguments import Server as Server
+from tff_semifl.core.hook_arguments import Step as Step
 from tff_semifl.data.partition import partition_iid as partition_iid
 from tff_semifl.data.partition import split_labels as split_labels
 from tff_semifl.data.skewed_partition import (

@@ -18,14 +18,14 @@ import numpy as np
 import pytest
 
 from benchmarks import device_rounds
-from benchmarks import device_turns
+from benchmarks import device_updates
 from benchmarks import federation as federation_lib
 from benchmarks import gpu
 from benchmarks import measurement
 from tasks import cifar10
 from tests import small_digits
-from tests.training import small_turns
-from tff_semifl.training import turn_form
+from tests.training import small_updates
+from tff_semifl.training import loop_form
 
 _FLAGS = {
   'model_depth': 10,
@@ -56,11 +56,15 @@ class DeviceCheckTest(absltest.TestCase):
   def test_the_program(self):
     # What XLA compiles would be most of the time, and has tests of its own. The
     # rest is built but once.
-    forms = {'dynamic': turn_form.DYNAMIC, 'XLA': small_turns.PADDED}
+    forms = {'dynamic': loop_form.DYNAMIC, 'XLA': small_updates.PADDED}
     for module, name, replacement in (
-      (device_turns, 'FORMS', forms),
+      (device_updates, 'FORMS', forms),
       (device_rounds, '_KINDS', {'by default': False}),
-      (device_turns, 'build_turn', functools.cache(device_turns.build_turn)),
+      (
+        device_updates,
+        'build_update',
+        functools.cache(device_updates.build_update),
+      ),
       (
         federation_lib,
         'Federation',
@@ -84,7 +88,7 @@ class DeviceCheckTest(absltest.TestCase):
       list(measured),
       [
         'numbers',
-        'first_turn',
+        'first_update',
         'step',
         'round, by default',
         'rounds_per_hour',
@@ -94,19 +98,19 @@ class DeviceCheckTest(absltest.TestCase):
       self.assertIn(each.table(), output.getvalue())
     errors = measured['numbers'].values
     self.assertEqual(list(errors), [*forms, 'tolerance'])
-    # The same turn on the same device, and another of the same arithmetic.
+    # The same update on the same device, and another of the same arithmetic.
     self.assertEqual(errors['dynamic'], [0])
     self.assertBetween(errors['XLA'][0], 1e-9, errors['tolerance'][0])
-    # Three steps take less than the turn that traces and compiles them.
-    for name, [first] in measured['first_turn'].values.items():
+    # Three steps take less than the update that traces and compiles them.
+    for name, [first] in measured['first_update'].values.items():
       [milliseconds] = measured['step'].values[name]
       self.assertBetween(3 * milliseconds, 1, 1000 * first)
 
   def test_other_numbers(self):
     def build(federation, form):
       del federation
-      # A turn whose update is what it receives, but for an error of a percent.
-      factor = 1.01 if form is turn_form.COMPILED else 1
+      # Its update is what it receives, but for an error of a percent.
+      factor = 1.01 if form is loop_form.COMPILED else 1
       return lambda weights: types.SimpleNamespace(
         result=[
           types.SimpleNamespace(
@@ -116,23 +120,23 @@ class DeviceCheckTest(absltest.TestCase):
       )
 
     size = federation_lib.Size(model_depth=10, model_width=1)
-    with mock.patch.object(device_turns, 'build_turn', build):
-      compared = device_turns.compare('/device:CPU:0', size)
+    with mock.patch.object(device_updates, 'build_update', build):
+      compared = device_updates.compare('/device:CPU:0', size)
     errors = {name: error for name, [error] in compared.values.items()}
     self.assertEqual(errors['dynamic'], 0)
     self.assertAlmostEqual(errors['XLA'], 0.01, places=6)
     # Weights were changed by a millionth, so the updates were.
     np.testing.assert_allclose(errors['tolerance'], 5 * 2.0**-20, rtol=0.1)
-    self.assertFalse(device_turns.are_equal(compared))
+    self.assertFalse(device_updates.are_equal(compared))
     compared.values['XLA'][:] = [errors['tolerance']]
-    self.assertTrue(device_turns.are_equal(compared))
+    self.assertTrue(device_updates.are_equal(compared))
     compared.values['XLA'][:] = [float('nan')]
-    self.assertFalse(device_turns.are_equal(compared))
+    self.assertFalse(device_updates.are_equal(compared))
 
     path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
     with (
-      mock.patch.object(device_turns, 'compare', return_value=compared),
-      mock.patch.object(device_turns, 'measure', return_value=[]),
+      mock.patch.object(device_updates, 'compare', return_value=compared),
+      mock.patch.object(device_updates, 'measure', return_value=[]),
       mock.patch.object(device_rounds, 'measure', return_value=[]),
       flagsaver.flagsaver(output_file=[str(path)]),
       self.assertRaises(SystemExit) as ended,

@@ -36,7 +36,7 @@ class MeasurementTest(absltest.TestCase):
 
       return run
 
-    seconds = measurement.time_in_turns(
+    seconds = measurement.time_alternately(
       {'a': call('a', 100, 1, 2), 'b': call('b', 200, 3, 4)},
       num_repetitions=2,
       clock=lambda: now,
@@ -87,7 +87,7 @@ class AugmentationTest(absltest.TestCase):
 
   def test_rate_is_views_by_seconds(self):
     with mock.patch.object(
-      measurement, 'time_in_turns', return_value={'a': [0.5, 2.0]}
+      measurement, 'time_alternately', return_value={'a': [0.5, 2.0]}
     ):
       measured = augmentation.measure(2, num_images=6, num_epochs=3)
     # 18 views in half a second, and in two.

@@ -28,8 +28,8 @@ _RATIO = 2.0
 _NUM_WEIGHTS = 15
 
 
-class _Turn(NamedTuple):
-  """The turn that a client claims to have taken."""
+class _Update(NamedTuple):
+  """The update that a client claims to have taken."""
 
   length: float = 1.0
   loss: float = 6.0
@@ -44,14 +44,14 @@ def _weights(length):
   )
 
 
-def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
-  """Builds client work in which client k takes the turn `turns[k]`."""
+def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
+  """Builds client work in which client k takes the update `updates[k]`."""
 
   def train(weights, context, data, optimizer_state, given_labels):
     del context  # Unused.
     lengths, losses, weight = (
       tf.gather(list(values), data['client_id'])
-      for values in zip(*turns, strict=True)
+      for values in zip(*updates, strict=True)
     )
     element = lengths / math.sqrt(_NUM_WEIGHTS)
     return client_report.LocalTraining(
@@ -104,34 +104,34 @@ def _next(process, num_clients, weights, *memories, first=0):
   )
 
 
-# Name, length of the weights, the client's turn, whether it counts.
+# Name, length of the weights, the client's update, whether it counts.
 _CASES = (
   # Twice the length of the weights, 4.
-  ('just_short_enough', 4.0, _Turn(length=7.99), True),
-  ('just_too_long', 4.0, _Turn(length=8.01), False),
+  ('just_short_enough', 4.0, _Update(length=7.99), True),
+  ('just_too_long', 4.0, _Update(length=8.01), False),
   # Twice 1, as the weights are shorter than that.
-  ('short_weights', 0.25, _Turn(length=1.99), True),
-  ('too_long_for_short_weights', 0.25, _Turn(length=2.01), False),
-  ('no_weights_at_all', 0.0, _Turn(length=1.99), True),
-  ('nothing', 4.0, _Turn(length=0.0), True),
-  ('not_a_number', 4.0, _Turn(length=math.nan), False),
-  ('infinite', 4.0, _Turn(length=math.inf), False),
+  ('short_weights', 0.25, _Update(length=1.99), True),
+  ('too_long_for_short_weights', 0.25, _Update(length=2.01), False),
+  ('no_weights_at_all', 0.0, _Update(length=1.99), True),
+  ('nothing', 4.0, _Update(length=0.0), True),
+  ('not_a_number', 4.0, _Update(length=math.nan), False),
+  ('infinite', 4.0, _Update(length=math.inf), False),
   # Its square overflows float32.
-  ('exploded', 4.0, _Turn(length=1e30), False),
-  ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
-  ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
-  ('weight_not_a_number', 4.0, _Turn(weight=math.nan), False),
-  ('weight_infinite', 4.0, _Turn(weight=math.inf), False),
-  ('weight_negative', 4.0, _Turn(weight=-1.0), False),
+  ('exploded', 4.0, _Update(length=1e30), False),
+  ('loss_not_a_number', 4.0, _Update(loss=math.nan), False),
+  ('loss_infinite', 4.0, _Update(loss=-math.inf), False),
+  ('weight_not_a_number', 4.0, _Update(weight=math.nan), False),
+  ('weight_infinite', 4.0, _Update(weight=math.inf), False),
+  ('weight_negative', 4.0, _Update(weight=-1.0), False),
   # The square of weights as long as these overflows too.
-  ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
-  ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
+  ('infinite_for_endless_weights', 1e25, _Update(length=math.inf), False),
+  ('finite_for_endless_weights', 1e25, _Update(length=0.0), True),
 )
 
 
 @functools.cache
 def _build_cases():
-  return _build([turn for _, _, turn, _ in _CASES])
+  return _build([update for _, _, update, _ in _CASES])
 
 
 class ClientWorkTest(simulation_test_case.SimulationTestCase):
@@ -139,7 +139,7 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
     (case[0], number, *case[1:]) for number, case in enumerate(_CASES)
   )
   def test_update_counts_or_is_rejected(
-    self, number, weights_length, turn, counts
+    self, number, weights_length, update, counts
   ):
     # A client for each case, in a process that is built once.
     process = _build_cases()
@@ -149,15 +149,15 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
     measured = output.measurements
     self.assertEqual(measured['num_participating'], float(counts))
     self.assertEqual(measured['num_rejected'], float(not counts))
-    expected = turn.length / math.sqrt(_NUM_WEIGHTS) if counts else 0.0
+    expected = update.length / math.sqrt(_NUM_WEIGHTS) if counts else 0.0
     for update in result.update:
       np.testing.assert_allclose(
         update, np.full_like(update, expected), rtol=1e-5, atol=1e-6
       )
 
   def test_weights_are_those_of_the_training(self):
-    turns = [_Turn(weight=0.25), _Turn(weight=3.0), _Turn(weight=0.0)]
-    output = _next(_build(turns), 3, _weights(4.0))
+    updates = [_Update(weight=0.25), _Update(weight=3.0), _Update(weight=0.0)]
+    output = _next(_build(updates), 3, _weights(4.0))
     self.assertEqual(
       [result.update_weight for result in output.result], [0.25, 3.0, 0.0]
     )
@@ -167,20 +167,20 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.parameters((1e9, 1.0), (math.inf, 0.0), (math.nan, 0.0))
   def test_endless_ratio_rejects_what_is_not_finite(self, length, weight):
-    process = _build([_Turn(length=length)], ratio=math.inf)
+    process = _build([_Update(length=length)], ratio=math.inf)
     [result] = _next(process, 1, _weights(4.0)).result
     self.assertEqual(result.update_weight, weight)
 
   def test_what_a_rejected_client_saw_is_in_no_sum(self):
-    turns = [
-      _Turn(loss=6.0),
-      _Turn(length=math.nan),
-      _Turn(length=100.0, loss=1000.0),
-      _Turn(loss=math.inf),
+    updates = [
+      _Update(loss=6.0),
+      _Update(length=math.nan),
+      _Update(length=100.0, loss=1000.0),
+      _Update(loss=math.inf),
       # It has no update to report, but is not rejected.
-      _Turn(length=0.0, loss=0.0, weight=0.0),
+      _Update(length=0.0, loss=0.0, weight=0.0),
     ]
-    output = _next(_build(turns), 5, _weights(4.0))
+    output = _next(_build(updates), 5, _weights(4.0))
     self.assertEqual(
       [result.update_weight for result in output.result], [1, 0, 0, 0, 0]
     )
@@ -203,10 +203,10 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_what_a_rejected_client_labeled_is_not_returned(self):
-    turns = [_Turn(), _Turn(loss=math.nan), _Turn(weight=0.0)]
+    updates = [_Update(), _Update(loss=math.nan), _Update(weight=0.0)]
     for keep_optimizer_state in (False, True):
       process = _build(
-        turns,
+        updates,
         keep_optimizer_state=keep_optimizer_state,
         return_given_labels=True,
       )
@@ -223,31 +223,31 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
     # All elements of a kernel are the same, in one update twice those of the
     # other: squares 1 and 4 by the square of 3. The third is too long, and the
     # last is not reported.
-    turns = [
-      _Turn(length=1.0),
-      _Turn(length=2.0),
-      _Turn(length=100.0),
-      _Turn(length=3.0, weight=0.0),
+    updates = [
+      _Update(length=1.0),
+      _Update(length=2.0),
+      _Update(length=100.0),
+      _Update(length=3.0, weight=0.0),
     ]
-    measured = _next(_build(turns), 4, _weights(4.0)).measurements
+    measured = _next(_build(updates), 4, _weights(4.0)).measurements
     self.assertAlmostEqual(measured['weight_diversity'], 5 / 9, places=6)
     self.assertAlmostEqual(
       measured['relative_weight_diversity'], 2 * 5 / 9, places=6
     )
-    process = _build(turns, measure_weight_diversity=False)
+    process = _build(updates, measure_weight_diversity=False)
     measured = _next(process, 4, _weights(4.0)).measurements
     self.assertTrue(np.isnan(measured['weight_diversity']))
     self.assertTrue(np.isnan(measured['relative_weight_diversity']))
     self.assertEqual(measured['num_participating'], 2)
 
   def test_rejected_client_keeps_the_state_that_it_came_with(self):
-    turns = [
-      _Turn(),
-      _Turn(length=math.nan),
-      _Turn(length=9),
-      _Turn(loss=-math.inf),
+    updates = [
+      _Update(),
+      _Update(length=math.nan),
+      _Update(length=9),
+      _Update(loss=-math.inf),
     ]
-    process = _build(turns, keep_optimizer_state=True)
+    process = _build(updates, keep_optimizer_state=True)
     state = process.initialize_memory()
     state['accumulator'] = [np.ones_like(a) for a in state['accumulator']]
     output = _next(process, 4, _weights(4.0), [state] * 4)

@@ -29,11 +29,11 @@ _GROWTH = 0.002
 class _FixMixByRisingThreshold(fix_mix.FixMix):
   """SemiFL's clients, which are told a threshold that rises."""
 
-  def select(self, turn, labels):
-    return labels.confidences >= turn.guidance
+  def select(self, update, labels):
+    return labels.confidences >= update.guidance
 
-  def report(self, turn, state):
-    return tf.cast(turn.num_trained_on, tf.float32)
+  def report(self, update, state):
+    return tf.cast(update.num_trained_on, tf.float32)
 
   def init_guidance(self, model):
     return {
@@ -87,7 +87,7 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
       state = process.next(
         state, problem.server_data, problem.client_data(cohort)
       ).state
-      turns = [
+      updates = [
         problem.train_client(
           fix_mix_reference.train_client,
           federation.sgd.weights,
@@ -98,10 +98,12 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
         )
         for client_id in cohort
       ]
-      federation.average([turn.weights for turn in turns if turn.num_confident])
+      federation.average(
+        [update.weights for update in updates if update.num_confident]
+      )
       problem.train_server(federation.sgd, round_num)
       weights = federation.sgd.weights
-      threshold += _GROWTH * sum(turn.num_confident for turn in turns)
+      threshold += _GROWTH * sum(update.num_confident for update in updates)
       teacher = [
         new if teacher is None else (old + new) / 2
         for old, new in zip(teacher or weights, weights, strict=True)

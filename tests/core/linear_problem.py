@@ -97,7 +97,7 @@ class LinearProblem:
   def train_server(
     self, sgd: linear_reference.NumpySGD, round_num: int
   ) -> None:
-    """Takes the server's turn: two epochs in batches of 2, 2 and 1."""
+    """Takes the server's update: two epochs in batches of 2, 2 and 1."""
     sgd.learning_rate = learning_rate(round_num)
     for epoch in range(2):
       order = linear_reference.order(
@@ -141,7 +141,7 @@ class LinearProblem:
   def train_client(
     self, reference, weights, client_id: int, round_num: int, **arguments
   ):
-    """Takes a client's turn: two epochs in batches of three.
+    """Takes a client's update: two epochs in batches of three.
 
     Args:
       reference: `train_client` of `batch_label_reference` or

@@ -71,9 +71,9 @@ class TypesTest(parameterized.TestCase):
     )
     for dataset in population.datasets(1):
       self._assert_is_of_type(dataset, pipelines.client_type(_IMAGE_SHAPE))
-    for dataset in _create_population(know_turns=True).datasets(1):
+    for dataset in _create_population(know_participation=True).datasets(1):
       self._assert_is_of_type(
-        dataset, pipelines.client_with_turn_type(_IMAGE_SHAPE)
+        dataset, pipelines.client_with_participation_type(_IMAGE_SHAPE)
       )
 
 
@@ -151,21 +151,25 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual(chunk['client_id'], client)
         self.assertAllEqual(chunk['image'], data.images[clients[client]])
 
-  def test_clients_know_their_turns(self):
-    population = _create_population(know_turns=True, dropout_probability=0.3)
+  def test_clients_know_their_earlier_rounds(self):
+    population = _create_population(
+      know_participation=True, dropout_probability=0.3
+    )
     changed = population.with_clients_per_round(9)
     for each in (population, changed):
-      num_turns = [0] * 10
+      num_updates = [0] * 10
       for round_num in range(12):
         chunks = [_get_element(data) for data in each.datasets(round_num)]
         self.assertEqual(
           [chunk['client_id'] for chunk in chunks], each.cohort(round_num)
         )
         for chunk in chunks:
-          # Those who drop out have no turn.
-          self.assertEqual(chunk['turn'], num_turns[chunk['client_id']])
-          num_turns[chunk['client_id']] += 1
-      self.assertGreater(len(set(num_turns)), 1)
+          # Those who drop out have no update.
+          self.assertEqual(
+            chunk['earlier_rounds'], num_updates[chunk['client_id']]
+          )
+          num_updates[chunk['client_id']] += 1
+      self.assertGreater(len(set(num_updates)), 1)
 
   def test_true_labels_are_in_the_order_of_images(self):
     data = _create_data(20)

@@ -41,9 +41,9 @@ class SiteImagesTest(tf.test.TestCase):
         read(self.images)
 
   def test_datasets_of_a_cohort(self):
-    for know_turns, fields in (
+    for know_participation, fields in (
       (False, ['client_id']),
-      (True, ['client_id', 'turn']),
+      (True, ['client_id', 'earlier_rounds']),
     ):
       clients = pipelines.ClientPopulation(
         sources.ImagePool(
@@ -52,7 +52,7 @@ class SiteImagesTest(tf.test.TestCase):
         np.split(np.arange(3), 3),
         clients_per_round=2,
         seed=0,
-        know_turns=know_turns,
+        know_participation=know_participation,
       )
       for round_num in (1, 2):
         cohort = clients.cohort(round_num)

@@ -14,7 +14,7 @@ from examples import ema_teacher
 from examples import fed_prox
 from examples import median
 from examples import prototypes
-from tests import client_turns
+from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
@@ -24,8 +24,8 @@ from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 from tff_semifl.methods import label_each_batch
 from tff_semifl.systems import averaging
+from tff_semifl.training import loop_form
 from tff_semifl.training import pseudo_labels
-from tff_semifl.training import turn_form
 
 _COHORTS = ([], [0, 2], [1, 2])
 
@@ -94,7 +94,7 @@ class EMATeacherTest(_Problem):
 
 class PrototypesTest(_Problem):
   def test_selects_what_is_near_the_prototype_of_its_label(self):
-    # Features are those of the turn: one image at each prototype, one between.
+    # Features: one image at each prototype, one between.
     features = np.float32([[0, 0], [4, 0], [0, 4], [3, 0]])
     labels = pseudo_labels.complete(tf.constant([0, 1, 2, 2]), 3)
     guidance = {
@@ -104,8 +104,8 @@ class PrototypesTest(_Problem):
     method = prototypes.PrototypeFixMix()
 
     def select(guidance):
-      turn = client_turns.of_labels(guidance=guidance, logits=features)
-      return method.select(turn, labels)
+      client = client_updates.of_labels(guidance=guidance, logits=features)
+      return method.select(client, labels)
 
     np.testing.assert_array_equal(select(guidance), [True, True, True, False])
     # Not before there is a prototype of each class.
@@ -116,7 +116,7 @@ class PrototypesTest(_Problem):
     features = np.float32([[1, 2], [3, 4], [5, 6]])
     labels = pseudo_labels.complete(tf.constant([2, 0, 2]), 3)
     sums = prototypes.PrototypeFixMix().report(
-      client_turns.of_labels(labels, logits=features), ()
+      client_updates.of_labels(labels, logits=features), ()
     )
     np.testing.assert_allclose(sums['sums'], [[3, 4], [0, 0], [6, 8]])
     np.testing.assert_array_equal(sums['counts'], [1, 0, 2])
@@ -187,8 +187,8 @@ class _StepMean(fix_mix.FixMix):
 class _BatchMean(label_each_batch.LabelEachBatch):
   """Selects by a mean over all rows."""
 
-  def label(self, turn, state):
-    labels, _ = super().label(turn, state)
+  def label(self, client, state):
+    labels, _ = super().label(client, state)
     return labels, labels.confidences / tf.reduce_mean(labels.confidences)
 
 
@@ -196,8 +196,8 @@ class _BatchMean(label_each_batch.LabelEachBatch):
 class _Counting(client_parts.Weighting):
   """Weighs by the number of images, of which none is padding."""
 
-  def weigh(self, turn):
-    return tf.cast(turn.num_trained_on, tf.float32)
+  def weigh(self, client):
+    return tf.cast(client.num_trained_on, tf.float32)
 
 
 class PaddingTest(parameterized.TestCase):
@@ -206,7 +206,7 @@ class PaddingTest(parameterized.TestCase):
       averaging.Alternating(client=client), linear_problem.SETTINGS
     )
     return system.build(
-      small_systems.create_ingredients(turn_form=turn_form.COMPILED)
+      small_systems.create_ingredients(loop_form=loop_form.COMPILED)
     )
 
   @parameterized.parameters(_PlainMean(), _BatchMean())

@@ -46,8 +46,8 @@ from tff_semifl.systems import averaging
 class Own(client_parts.Weighting):
   share: float = 0.5
 
-  def weigh(self, turn):
-    return self.share * turn.num_trained_on + 1
+  def weigh(self, update):
+    return self.share * update.num_trained_on + 1
 
 SYSTEM = averaging.Alternating(client=fix_mix.FixMix(weighting=Own()))
 """

@@ -84,7 +84,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     # Few clients all take part, and of many ten; 80 rounds of ten clients are
-    # as many turns of each as 800 rounds of 10 of 100.
+    # as many updates of each as 800 rounds of 10 of 100.
     ('semifl', 3, 3, 80),
     ('semifl', 12, 10, 80),
     # What a system has of its own stays; its paper has 5 of 100 clients.

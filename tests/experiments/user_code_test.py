@@ -23,7 +23,7 @@ import tff_semifl as sfl
 
 
 class Method(sfl.FixMix):
-  def select(self, turn, labels):
+  def select(self, update, labels):
     return helper(labels.confidences)
 
 

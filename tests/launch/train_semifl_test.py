@@ -181,7 +181,7 @@ class TrainSemiFLTest(absltest.TestCase):
       process = forked_programs.start(
         *_SMALL,
         f'--output_dir={self.folder}',
-        # A client's turn, which no interrupt ends, takes seconds.
+        # A client's update, which no interrupt ends, takes seconds.
         '--client_epochs=300',
         stdout=output,
         stderr=write_end,
@@ -193,7 +193,7 @@ class TrainSemiFLTest(absltest.TestCase):
       process.send_signal(signal.SIGINT)
       errors = lines.read()
     self.assertEqual(process.wait(), 130, errors)
-    # Of round 2 the second client's turn did not begin.
+    # Of round 2 the second client's update did not begin.
     self.assertLen(self._rows(), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)

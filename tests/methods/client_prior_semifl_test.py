@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import client_turns
+from tests import client_updates
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
@@ -102,14 +102,14 @@ class PartsTest(absltest.TestCase):
     state = guidance.initialize()
     self.assertCountEqual(state, ['method', 'selection', 'alignment'])
     told = guidance.tell(
-      state, client_turns.create_server(_Problem().server_data)
+      state, client_updates.create_server(_Problem().server_data)
     )
     own_guidance = told['method']
     np.testing.assert_allclose(own_guidance['server_prior'], [0.4, 0.4, 0.2])
     told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
     labels, selected = client.label(
-      client_turns.of_labels(
+      client_updates.of_labels(
         guidance=own_guidance, part_guidance=told, logits=logits
       ),
       (),
@@ -139,7 +139,7 @@ class PartsTest(absltest.TestCase):
     )
     labels = pseudo_labels.from_logits(tf.zeros([2, 3]))
     np.testing.assert_allclose(
-      client.logit_offset(client_turns.of_labels(), labels),
+      client.logit_offset(client_updates.of_labels(), labels),
       np.log(np.full(3, 1 / 3)),
       rtol=1e-6,
     )
@@ -177,19 +177,21 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
         state, problem.server_data, problem.client_data(cohort)
       )
       state = output.state
-      turns = [train(received, round_num, client_id) for client_id in cohort]
-      federation.average([turn.weights for turn in turns if turn.num_confident])
+      updates = [train(received, round_num, client_id) for client_id in cohort]
+      federation.average(
+        [client.weights for client in updates if client.num_confident]
+      )
       problem.train_server(federation.sgd, round_num)
       federation.assert_equal(state)
       # What is measured of labels is of those that were trained on.
-      for given, turn, client_id in zip(
-        output.given_labels, turns, cohort, strict=True
+      for given, client, client_id in zip(
+        output.given_labels, updates, cohort, strict=True
       ):
-        np.testing.assert_array_equal(given.label, turn.labels)
+        np.testing.assert_array_equal(given.label, client.labels)
         images = problem.clients[client_id][1]
         plain = linear_reference.logits(received, images).argmax(axis=1)
-        num_changed += np.count_nonzero(turn.labels != plain)
-        num_trained += turn.num_confident
+        num_changed += np.count_nonzero(client.labels != plain)
+        num_trained += client.num_confident
     self.assertGreater(num_trained, 0)
     return num_changed
 

@@ -34,12 +34,12 @@ def _build(**changes):
   )
 
 
-def _client_data(problem, cohort, num_turns):
+def _client_data(problem, cohort, num_updates):
   return [
     dataset.map(
       lambda chunk, client=client: collections.OrderedDict(
         client_id=chunk['client_id'],
-        turn=np.int32(num_turns[client]),
+        client=np.int32(num_updates[client]),
         image=chunk['image'],
       )
     )
@@ -47,9 +47,9 @@ def _client_data(problem, cohort, num_turns):
   ]
 
 
-def _select(num_images, size, turn, purpose, *keys):
-  """The batch of a turn: each image once an epoch."""
-  epoch, batch = divmod(turn, -(-num_images // size))
+def _select(num_images, size, client, purpose, *keys):
+  """The batch of a client: each image once an epoch."""
+  epoch, batch = divmod(client, -(-num_images // size))
   order = tf.random.experimental.stateless_shuffle(
     tf.range(num_images),
     random_seeds.stateless_seed(linear_problem.SEED, purpose, *keys, epoch),
@@ -99,11 +99,11 @@ class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     priors = _Priors(decay)
     purpose = random_seeds.Purpose
-    num_turns = collections.Counter()
+    num_updates = collections.Counter()
     num_labeled = num_confident = 0
     for round_num, cohort in enumerate(_COHORTS):
       output = process.next(
-        state, problem.server_data, _client_data(problem, cohort, num_turns)
+        state, problem.server_data, _client_data(problem, cohort, num_updates)
       )
       state = output.state
       if round_num == 0:
@@ -116,9 +116,9 @@ class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
       for client_id in cohort:
         images = problem.clients[client_id][1]
         batch = _select(
-          len(images), 3, num_turns[client_id], purpose.FIX_ORDER, client_id
+          len(images), 3, num_updates[client_id], purpose.FIX_ORDER, client_id
         )
-        num_turns[client_id] += 1
+        num_updates[client_id] += 1
         of_batch = slice(None)
         if labeled_images > 1:
           # All of them.

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests import client_turns
+from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
@@ -74,11 +74,11 @@ class SelectionTest(parameterized.TestCase):
 
   def test_softmatch_keeps_mean_and_unbiased_variance_of_a_cohort(self):
     part = softmatch.SoftMatch(softness_decay=0.25)
-    server = client_turns.create_server()
+    server = client_updates.create_server()
     state = part.init_guidance(server.model)
     clients = [[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], [[0.9, 0.1, 0.0]]]
     sums = [
-      part.report(client_turns.of_labels(_labels(probabilities)))
+      part.report(client_updates.of_labels(_labels(probabilities)))
       for probabilities in clients
     ]
     total = tf.nest.map_structure(lambda *each: sum(each), *sums)
@@ -96,7 +96,7 @@ class SelectionTest(parameterized.TestCase):
       part.guidance(state, nothing, server)['variance'], state['variance']
     )
     weights = part.select(
-      client_turns.of_labels(guidance=part.tell(state, server)),
+      client_updates.of_labels(guidance=part.tell(state, server)),
       _labels(clients[1]),
     )
     np.testing.assert_array_equal(weights, [1])
@@ -114,7 +114,7 @@ class AlignmentTest(parameterized.TestCase):
     # Divided by the shares: 0.6 / 0.8 and 0.4 / 0.2, so 3 / 11 and 8 / 11.
     part = cohort_alignment.DistributionAlignment(align_labels=align_labels)
     labels = part.label(
-      client_turns.of_labels(
+      client_updates.of_labels(
         guidance={'class_shares': tf.constant([0.8, 0.2])}
       ),
       tf.math.log(tf.constant([[0.6, 0.4]])),
@@ -136,7 +136,7 @@ class AdjustmentTest(absltest.TestCase):
     )
     probabilities = [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1]]
     offset = client.logit_offset(
-      client_turns.of_labels(), _labels(probabilities)
+      client_updates.of_labels(), _labels(probabilities)
     )
     shares = (np.sum(probabilities, axis=0) + 2 / 3) / (2 + 2)
     np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
@@ -174,7 +174,7 @@ class TeacherTest(absltest.TestCase):
     images = linear_reference.create_images(5)
     told = labeler.tell(
       teacher._replace(trainable=trainable),
-      client_turns.with_images(
+      client_updates.with_images(
         images, np.zeros(5), model=classifier, weights=teacher
       ),
     )

@@ -6,7 +6,7 @@
 from absl.testing import absltest
 import numpy as np
 
-from tests import client_turns
+from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
@@ -30,7 +30,7 @@ class SharedImagesTest(absltest.TestCase):
     client = data_sharing.TrainOnSharedLabels(shared_fraction=0.5)
     told = client.tell(
       (),
-      client_turns.with_images(
+      client_updates.with_images(
         images, np.arange(20), seed=seed, round_num=round_num
       ),
     )

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests import client_turns
+from tests import client_updates
 from tests import flfl_reference
 from tests import linear_reference
 from tests import simulation_test_case
@@ -48,14 +48,14 @@ class ThresholdsTest(absltest.TestCase):
       thresholds, 0.575 * np.array([1, 1 / 2.2, 0.8 / 2.2]), rtol=1e-12
     )
     selected = flfl.ClassAdaptiveThresholds().select(
-      client_turns.of_labels(), _labels(probabilities)
+      client_updates.of_labels(), _labels(probabilities)
     )
     # The third is below that of the first class, but not below its own.
     np.testing.assert_array_equal(selected, [True, True, True, False])
 
   def test_nothing_is_selected_of_no_image(self):
     selected = flfl.ClassAdaptiveThresholds().select(
-      client_turns.of_labels(), _labels(np.zeros([0, 3]))
+      client_updates.of_labels(), _labels(np.zeros([0, 3]))
     )
     self.assertEqual(selected.shape, [0])
 
@@ -69,7 +69,7 @@ class LearningStatusTest(parameterized.TestCase):
   )
   def test_weighs_by_what_is_left_to_learn(self, probabilities, expected):
     weight = flfl.LearningStatus().weigh(
-      client_turns.of_labels(_labels(probabilities))
+      client_updates.of_labels(_labels(probabilities))
     )
     self.assertAlmostEqual(float(weight), expected, places=6)
 
@@ -166,7 +166,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     )
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
-      turns = [
+      updates = [
         problem.train_client(
           flfl_reference.train_client,
           federation.sgd.weights,
@@ -177,15 +177,15 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
         )
         for client_id in cohort
       ]
-      if turns:
+      if updates:
         # Equation 15 of (FL)^2, with momentum.
-        shares = np.array([1 - confidence for _, confidence, _ in turns])
+        shares = np.array([1 - confidence for _, confidence, _ in updates])
         shares /= shares.sum()
         federation.step(
           federation.sgd.weights,
           [
             np.tensordot(shares, np.stack(arrays), 1)
-            for arrays in zip(*(w for w, _, _ in turns), strict=True)
+            for arrays in zip(*(w for w, _, _ in updates), strict=True)
           ],
         )
       problem.train_server(federation.sgd, round_num)
@@ -195,7 +195,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       state = output.state
       federation.assert_equal(state)
     num_images = sum(len(problem.clients[c][1]) for c in cohort)
-    num_selected = sum(number for _, _, number in turns)
+    num_selected = sum(number for _, _, number in updates)
     self.assertAlmostEqual(
       float(output.metrics['client']['label_ratio']),
       num_selected / num_images,

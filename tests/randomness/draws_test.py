@@ -29,12 +29,12 @@ def _create_population(num_images):
     clients_per_round=2,
     seed=3,
     dropout_probability=0.2,
-    know_turns=True,
+    know_participation=True,
   )
 
 
 def _visit(population, rounds):
-  """Returns (round, client, indices of its images) of all turns of rounds."""
+  """Returns (round, client, indices of its images) of all updates of rounds."""
   visits = []
   for round_num in rounds:
     for dataset in population.datasets(round_num):
@@ -42,7 +42,7 @@ def _visit(population, rounds):
       batch = draws.select_batch(
         len(chunk['image']),
         _BATCH_SIZE,
-        chunk['turn'],
+        chunk['earlier_rounds'],
         random_seeds.stateless_seed(
           0, random_seeds.Purpose.FIX_ORDER, chunk['client_id']
         ),

@@ -48,7 +48,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
 
   def _dataset(self, site='east', image_shape=_SHAPE):
     return sites.SiteDataset(
-      site, {'client_id': np.int32(7), 'turn': np.int32(2)}, image_shape
+      site, {'client_id': np.int32(7), 'update': np.int32(2)}, image_shape
     )
 
   def test_is_found_by_processes_of_its_machine(self):
@@ -63,9 +63,9 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
       self.site.read(dataset),
       tff.types.tensorflow_to_type(dataset.element_spec),
     )
-    self.assertAllEqual(list(chunk), ['client_id', 'turn', 'image'])
+    self.assertAllEqual(list(chunk), ['client_id', 'update', 'image'])
     self.assertAllEqual(chunk['image'], self.images)
-    self.assertEqual((chunk['client_id'], chunk['turn']), (7, 2))
+    self.assertEqual((chunk['client_id'], chunk['earlier_rounds']), (7, 2))
 
   def test_images_that_are_not_there(self):
     for dataset in (

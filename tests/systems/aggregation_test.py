@@ -192,16 +192,16 @@ class NotFilledInTest(parameterized.TestCase):
 class _Counting(client_parts.FixedThreshold):
   """Tells the server a number of images, and nobody that it does so."""
 
-  def report(self, turn):
-    return tf.reduce_sum(turn.labels.confidences)
+  def report(self, update):
+    return tf.reduce_sum(update.labels.confidences)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _CountingClient(fix_mix.FixMix):
   """Does so as a whole."""
 
-  def report(self, turn, state):
-    return {'sum': tf.reduce_sum(turn.labels.confidences)}
+  def report(self, update, state):
+    return {'sum': tf.reduce_sum(update.labels.confidences)}
 
 
 class ReportsBesideUpdatesTest(parameterized.TestCase):

@@ -136,10 +136,10 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     )
 
 
-def _chunk(names, client_id, images, turn):
+def _chunk(names, client_id, images, update):
   data = {
     'client_id': np.int32(client_id),
-    'turn': np.int32(turn),
+    'update': np.int32(update),
     'image': images,
     'label': np.arange(len(images), dtype=np.int32) % 3,
   }

@@ -115,9 +115,11 @@ def _train_epoch(problem, sgd, round_num):
   labeled = {client: [] for client in range(len(_CLIENT_SIZES))}
   for step, clients in enumerate(cohorts.clients.numpy()):
     parts, owners = [], []
-    for client, turn in zip(clients, cohorts.turns[step].numpy(), strict=True):
+    for client, update in zip(
+      clients, cohorts.updates[step].numpy(), strict=True
+    ):
       if client >= 0:
-        start = turn * _CLIENT_BATCH_SIZE
+        start = update * _CLIENT_BATCH_SIZE
         batch = np.arange(_CLIENT_SIZES[client])
         owners.append((client, batch[start : start + _CLIENT_BATCH_SIZE]))
         parts.append(

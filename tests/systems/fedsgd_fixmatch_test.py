@@ -23,12 +23,12 @@ def _build(system_name='fedsgd_fixmatch', threshold=_THRESHOLD):
   return linear_problem.build(system_name, {'confidence_threshold': threshold})
 
 
-def _client_data(problem, cohort, num_turns):
+def _client_data(problem, cohort, num_updates):
   return [
     dataset.map(
       lambda chunk, client=client: collections.OrderedDict(
         client_id=chunk['client_id'],
-        turn=np.int32(num_turns[client]),
+        update=np.int32(num_updates[client]),
         image=chunk['image'],
       )
     )
@@ -36,10 +36,10 @@ def _client_data(problem, cohort, num_turns):
   ]
 
 
-def _select(images, size, turn, purpose, *keys):
-  """The batch of a turn: each image once an epoch."""
+def _select(images, size, update, purpose, *keys):
+  """The batch of a update: each image once an epoch."""
   num_batches = -(-len(images) // size)
-  epoch, batch = divmod(turn, num_batches)
+  epoch, batch = divmod(update, num_batches)
   order = linear_reference.order(
     len(images), linear_problem.SEED, purpose, *keys, epoch
   )
@@ -53,7 +53,7 @@ class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(found.parameter[1], expected.parameter[1])
     self.assertEqual(
       str(found.parameter[2]),
-      '{<client_id=int32,turn=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
+      '{<client_id=int32,update=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
     )
     self.assertEqual(found.result.metrics, expected.result.metrics)
 
@@ -69,12 +69,12 @@ class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     purpose = random_seeds.Purpose
     num_confident = 0
-    num_turns = collections.Counter()
+    num_updates = collections.Counter()
     for round_num, cohort in enumerate(
       ([], [2, 0], [1, 2], [0, 1], [0], [0, 2], [1, 0])
     ):
       output = process.next(
-        state, problem.server_data, _client_data(problem, cohort, num_turns)
+        state, problem.server_data, _client_data(problem, cohort, num_updates)
       )
       state = output.state
       sgd.learning_rate = linear_problem.learning_rate(round_num)
@@ -84,9 +84,9 @@ class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
       for client_id in cohort:
         images = problem.clients[client_id][1]
         batch = _select(
-          images, 3, num_turns[client_id], purpose.FIX_ORDER, client_id
+          images, 3, num_updates[client_id], purpose.FIX_ORDER, client_id
         )
-        num_turns[client_id] += 1
+        num_updates[client_id] += 1
         probabilities = linear_reference.softmax(
           linear_reference.logits(sgd.weights, images[batch])
         )
@@ -110,7 +110,7 @@ class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
         output.metrics['client']['num_participating'], len(cohort)
       )
     self.assertGreater(num_confident, 0)
-    self.assertGreater(num_turns[0], 4)
+    self.assertGreater(num_updates[0], 4)
 
   def test_nobody_sure_is_a_step_of_the_server_alone(self):
     problem = linear_problem.LinearProblem()

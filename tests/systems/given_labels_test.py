@@ -57,7 +57,7 @@ def _builder(
 # By name: how to build it, and how often clients of 6 and 4 images label them.
 _SYSTEMS = {
   'semifl': (_builder('semifl'), [6, 4]),
-  # Batches of three; in this turn the second of an epoch.
+  # Batches of three; in this update the second of an epoch.
   'fedsgd_fixmatch': (_builder('fedsgd_fixmatch'), [3, 1]),
   'client_prior_sgd': (_builder('client_prior_sgd'), [3, 1]),
   # Three steps of two images.
@@ -94,12 +94,12 @@ def _next(process, problem, round_num):
       ]
     arguments.append(memories)
   client_data = problem.client_data(_COHORT)
-  if 'turn' in _names_of_client_data(process):
+  if 'update' in _names_of_client_data(process):
     client_data = [
       data.map(
         lambda chunk: collections.OrderedDict(
           client_id=chunk['client_id'],
-          turn=np.int32(_TURN),
+          update=np.int32(_TURN),
           image=chunk['image'],
         )
       )
@@ -137,7 +137,7 @@ class ComputationTest(parameterized.TestCase):
     # Clients have images without labels, as always.
     self.assertEqual(found.parameter, plain.parameter)
     self.assertContainsSubset(
-      _names_of_client_data(process), ['client_id', 'turn', 'image']
+      _names_of_client_data(process), ['client_id', 'update', 'image']
     )
     # What they labeled how stays with them, after all else.
     self.assertEqual(

@@ -43,8 +43,8 @@ def _build():
 class _Liars(fix_mix.FixMix):
   """SemiFL's clients, of which some report other weights than they trained."""
 
-  def build(self, ingredients, optimizer, turn):
-    train = super().build(ingredients, optimizer, turn)
+  def build(self, ingredients, optimizer, epochs):
+    train = super().build(ingredients, optimizer, epochs)
 
     def train_or_lie(weights, context, data, optimizer_state, given_labels):
       local = train(weights, context, data, optimizer_state, given_labels)
@@ -74,8 +74,8 @@ class _MeanConfidence(client_parts.FixedThreshold):
   def guidance(self, kept, sums, server):
     return kept + sums
 
-  def report(self, turn):
-    confidences = turn.labels.confidences
+  def report(self, update):
+    confidences = update.labels.confidences
     number = tf.cast(tf.size(confidences), tf.float32)
     return tf.reduce_sum(confidences) / number
 
@@ -86,15 +86,15 @@ class _Weights(client_parts.Weighting):
 
   weigh_fn: Any = None
 
-  def weigh(self, turn):
-    return self.weigh_fn(turn)
+  def weigh(self, update):
+    return self.weigh_fn(update)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Selected(client_parts.FixedThreshold):
   """Selects numbers of images."""
 
-  def select(self, turn, labels):
+  def select(self, update, labels):
     return labels.labels
 
 

@@ -28,21 +28,21 @@ class _Method(fix_mix.Fix):
 
   hooks: ClassVar[dict[str, Any]] = {}
 
-  def select(self, turn, labels):
+  def select(self, update, labels):
     hook = self.hooks.get(
       'select', lambda guidance, labels: labels.confidences > 0.01
     )
-    return hook(turn.guidance, labels)
+    return hook(update.guidance, labels)
 
-  def pseudo_label(self, turn, logits):
+  def pseudo_label(self, update, logits):
     hook = self.hooks.get('label')
     if hook is None:
-      return super().pseudo_label(turn, logits)
-    return hook(turn.guidance, logits)
+      return super().pseudo_label(update, logits)
+    return hook(update.guidance, logits)
 
-  def logit_offset(self, turn, labels):
+  def logit_offset(self, update, labels):
     hook = self.hooks.get('offset', lambda guidance, labels: None)
-    return hook(turn.guidance, labels)
+    return hook(update.guidance, labels)
 
 
 def _at_least(threshold):

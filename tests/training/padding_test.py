@@ -8,11 +8,11 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests.training import small_turns
+from tests.training import small_updates
 
 
 def tearDownModule():
-  small_turns.forget()
+  small_updates.forget()
 
 
 class PadTest(parameterized.TestCase):
@@ -22,7 +22,7 @@ class PadTest(parameterized.TestCase):
     images = np.tile(
       labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3]
     )
-    rows = small_turns.PADDED.run(
+    rows = small_updates.PADDED.run(
       lambda rows: rows, (tf.constant(images), tf.constant(labels))
     )
     self.assertEqual(rows.number, number)

@@ -20,8 +20,8 @@ from typing import Any, ClassVar, Literal
 
 import tensorflow as tf
 
-from tff_semifl.core import client_turn
 from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import hook_arguments
 from tff_semifl.models import functional
 
 
@@ -36,7 +36,7 @@ class Guiding:
     del model
     return ()
 
-  def tell(self, kept: Any, server: client_turn.Server) -> Any:
+  def tell(self, kept: Any, server: hook_arguments.Server) -> Any:
     """The message to clients, any structure of tensors; by default the state.
 
     `server` is the server before the round.
@@ -44,7 +44,9 @@ class Guiding:
     del server
     return kept
 
-  def guidance(self, kept: Any, sums: Any, server: client_turn.Server) -> Any:
+  def guidance(
+    self, kept: Any, sums: Any, server: hook_arguments.Server
+  ) -> Any:
     """The server's state after a round, a structure like `kept`.
 
     `sums` is the sum of `report` over the clients that are not rejected,
@@ -68,7 +70,7 @@ class ClientMethod(Guiding, abc.ABC):
   Attributes:
     relabel: When images are labeled: once a round by the received model, or at
       the beginning of each epoch or for each batch by the model in training.
-      With 'batch', `Turn.images` are the weakly augmented batch.
+      With 'batch', `ClientContext.images` are the weakly augmented batch.
     clients_have_labels: Whether clients know the true labels of their images.
     labels_are_true: Whether `label` returns true labels, so that pseudo-label
       quality is not measured.
@@ -78,16 +80,18 @@ class ClientMethod(Guiding, abc.ABC):
   clients_have_labels: ClassVar[bool] = False
   labels_are_true: ClassVar[bool] = False
 
-  def init_state(self, turn: client_turn.Turn) -> Any:
+  def init_state(self, client: hook_arguments.ClientContext) -> Any:
     """The client's own state before its first step, any structure of tensors.
 
     The state passes through all steps of the round.
     """
-    del turn
+    del client
     return ()
 
   @abc.abstractmethod
-  def label(self, turn: client_turn.Turn, state: Any) -> tuple[Any, tf.Tensor]:
+  def label(
+    self, client: hook_arguments.ClientContext, state: Any
+  ) -> tuple[Any, tf.Tensor]:
     """Labels images, and selects the images to train on.
 
     Returns:
@@ -97,7 +101,7 @@ class ClientMethod(Guiding, abc.ABC):
     """
 
   @abc.abstractmethod
-  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     """The loss of a batch, a float32 scalar."""
 
   def after_step(self, state: Any, weights: functional.ModelWeights) -> Any:
@@ -108,7 +112,7 @@ class ClientMethod(Guiding, abc.ABC):
     del weights
     return state
 
-  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of the client's update in the mean.
 
     Not called if images are labeled during training: a client with images has
@@ -118,18 +122,18 @@ class ClientMethod(Guiding, abc.ABC):
       A float32 scalar, at least 0. By default 1 for a client that trains on any
       image, else 0.
     """
-    return tf.cast(turn.num_trained_on > 0, tf.float32)
+    return tf.cast(client.num_trained_on > 0, tf.float32)
 
-  def report(self, turn: client_turn.Turn, state: Any) -> Any:
+  def report(self, client: hook_arguments.ClientContext, state: Any) -> Any:
     """Sums over the client's images, which `guidance` receives.
 
-    `turn` has labels if images are labeled once a round; `state` is the one
+    `client` has labels if images are labeled once a round; `state` is the one
     after the last step.
 
     Returns:
       Any structure of tensors, summed over clients; () for nothing.
     """
-    del turn, state
+    del client, state
     return ()
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:

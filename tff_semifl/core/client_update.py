@@ -18,9 +18,9 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import client_method
-from tff_semifl.core import client_turn
 from tff_semifl.core import client_work
 from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.models import features as features_lib
@@ -29,10 +29,10 @@ from tff_semifl.randomness import draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import client_report
 from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import loop_form
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
-from tff_semifl.training import turn_form
 
 # Inference has no batch statistics: the size changes only memory and speed.
 INFERENCE_BATCH_SIZE = 250
@@ -59,7 +59,7 @@ class Training:
   optimizer: tff.learning.optimizers.Optimizer
   num_epochs: float
   batch_size: int
-  form: turn_form.TurnForm = turn_form.DYNAMIC
+  form: loop_form.LoopForm = loop_form.DYNAMIC
 
   def build(
     self, method: client_method.ClientMethod
@@ -119,7 +119,7 @@ class _Views(NamedTuple):
   images: Images
   weak: tf.Tensor
   strong: tf.Tensor
-  mix: client_turn.Mix | tuple[()]
+  mix: hook_arguments.Mix | tuple[()]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,15 +144,17 @@ class Client:
   ) -> client_report.LocalTraining:
     """Labels the images, trains, and reports."""
     number = tf.shape(images.image)[0]
-    turn = self.turn(rows_lib.AllRows(images), self.received)
-    state = self.method.init_state(turn)
+    context = self.client_context(rows_lib.AllRows(images), self.received)
+    state = self.method.init_state(context)
     if self.method.labels_are_true:
       given_labels = given_labels_lib.NOT_KEPT
     if self.method.relabel == 'round':
-      labels, images, given = self.label(turn, rows_lib.AllRows(images), state)
+      labels, images, given = self.label(
+        context, rows_lib.AllRows(images), state
+      )
       given_labels = given_labels_lib.extend(given_labels, given)
-      turn = dataclasses.replace(
-        turn,
+      context = dataclasses.replace(
+        context,
         labels=labels,
         num_trained_on=tf.math.count_nonzero(
           images.is_selected, dtype=tf.int32
@@ -160,30 +162,32 @@ class Client:
       )
 
       result = self._run(
-        images, turn, optimizer_state, state, given_labels_lib.NOT_KEPT
+        images, context, optimizer_state, state, given_labels_lib.NOT_KEPT
       )._replace(given_labels=given_labels)
     else:
-      result = self._run(images, turn, optimizer_state, state, given_labels)
-    report = self._report(turn, result.state)
+      result = self._run(images, context, optimizer_state, state, given_labels)
+    report = self._report(context, result.state)
     if self.method.labels_are_true:
       return client_report.trained_on_true_labels(result, number)._replace(
         report=report
       )
-    if turn.labels is None:
+    if context.labels is None:
       return client_report.labeled_in_steps(result, number)._replace(
         report=report
       )
     return client_report.LocalTraining(
       result,
       num_labeled=number,
-      num_confident=turn.num_trained_on,
-      weight=self._weigh(turn),
-      measurements=client_report.measure_confidences(turn.labels.confidences),
+      num_confident=context.num_trained_on,
+      weight=self._weigh(context),
+      measurements=client_report.measure_confidences(
+        context.labels.confidences
+      ),
       report=report,
     )
 
-  def _weigh(self, turn: client_turn.Turn) -> tf.Tensor:
-    weight = tf.convert_to_tensor(self.method.weigh(turn))
+  def _weigh(self, context: hook_arguments.ClientContext) -> tf.Tensor:
+    weight = tf.convert_to_tensor(self.method.weigh(context))
     if weight.dtype != tf.float32 or weight.shape.rank != 0:
       raise self._wrong_result('weigh', 'a float32 scalar', weight)
     return weight
@@ -197,11 +201,11 @@ class Client:
       f' {found.dtype.name} {found.shape}'
     )
 
-  def _report(self, turn: client_turn.Turn, state: Any) -> Any:
+  def _report(self, context: hook_arguments.ClientContext, state: Any) -> Any:
     """The reports of the method and of its parts, without empty ones."""
-    own = self.method.report(turn, state)
+    own = self.method.report(context, state)
     reports = {
-      name: part.report(turn.of_part(name))
+      name: part.report(context.of_part(name))
       for name, part in self.method.parts.items()
     }
     reports = {k: each for k, each in reports.items() if tf.nest.flatten(each)}
@@ -211,13 +215,13 @@ class Client:
       {guidance_lib.OWN: own, **reports} if tf.nest.flatten(own) else reports
     )
 
-  def turn(
+  def client_context(
     self,
     rows: rows_lib.Rows,
     weights: functional.ModelWeights,
     *keys: tf.Tensor,
-  ) -> client_turn.Turn:
-    """The `Turn` that labels all images, each weakly augmented once.
+  ) -> hook_arguments.ClientContext:
+    """The `ClientContext` that labels all images, each weakly augmented once.
 
     `rows` are `Images`; `keys` distinguish several labelings in one round.
     """
@@ -243,7 +247,7 @@ class Client:
       self.node.context.guidance,
       [name for name, part in self.method.parts.items() if part.is_guiding],
     )
-    return client_turn.Turn(
+    return hook_arguments.ClientContext(
       images=rows.examples.image,
       guidance=own,
       part_guidance=of_parts,
@@ -255,13 +259,13 @@ class Client:
       true_labels=next(iter(rows.examples.true_label), None),
     )
 
-  def _turn_of_batch(
+  def _context_of_batch(
     self,
-    turn: client_turn.Turn,
+    context: hook_arguments.ClientContext,
     batch: rows_lib.Rows,
     weights: functional.ModelWeights,
-  ) -> client_turn.Turn:
-    """The `Turn` that labels a batch of `_Views`, weakly augmented.
+  ) -> hook_arguments.ClientContext:
+    """The `ClientContext` that labels a batch of `_Views`, weakly augmented.
 
     The model normalizes as in training, but without dropout.
     """
@@ -273,7 +277,7 @@ class Client:
       )
 
     return dataclasses.replace(
-      turn,
+      context,
       images=views.weak,
       weights=weights,
       logits_fn=infer(model.batch_logits),
@@ -284,18 +288,18 @@ class Client:
     )
 
   def label(
-    self, turn: client_turn.Turn, rows: rows_lib.Rows, state: Any
+    self, context: hook_arguments.ClientContext, rows: rows_lib.Rows, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, Images, given_labels_lib.GivenLabels]:
     """Labels images.
 
-    `rows` are the images of `turn`, as `Images`.
+    `rows` are the images of `context`, as `Images`.
 
     Returns:
       The labels; the images with label, weight and selection; and the labels in
       the form that a simulation compares with the truth.
     """
-    labels, selection = self.method.label(turn, state)
-    labels = pseudo_labels.complete(labels, turn.num_classes)
+    labels, selection = self.method.label(context, state)
+    labels = pseudo_labels.complete(labels, context.num_classes)
     selection = tf.convert_to_tensor(selection)
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
@@ -318,7 +322,7 @@ class Client:
   def _run(
     self,
     images: Images,
-    turn: client_turn.Turn,
+    context: hook_arguments.ClientContext,
     optimizer_state: Any,
     state: Any,
     given_labels: given_labels_lib.KeptLabels,
@@ -326,7 +330,7 @@ class Client:
     """Trains on `images` with the loop of the form."""
     return self.training.form.run(
       lambda rows: self.take_steps(
-        rows, turn, optimizer_state, state, given_labels
+        rows, context, optimizer_state, state, given_labels
       ),
       images,
     )
@@ -334,7 +338,7 @@ class Client:
   def take_steps(
     self,
     rows: rows_lib.Rows,
-    turn: client_turn.Turn,
+    context: hook_arguments.ClientContext,
     optimizer_state: Any,
     state: Any,
     given_labels: given_labels_lib.KeptLabels,
@@ -359,7 +363,7 @@ class Client:
         return training_loop.Selection(self._views(selected, rows, epoch))
       weights = self.received._replace(trainable=now.trainable)
       _, images, given = self.label(
-        self.turn(rows, weights, epoch), rows, now.state
+        self.client_context(rows, weights, epoch), rows, now.state
       )
       labeled = rows.replace(images)
       views = self._views(labeled.keep(images.is_selected), labeled, epoch)
@@ -371,7 +375,7 @@ class Client:
       weights = self.received._replace(trainable=now.trainable)
       views = batch.examples
       _, images, given = self.label(
-        self._turn_of_batch(turn, batch, weights),
+        self._context_of_batch(context, batch, weights),
         batch.replace(views.images),
         now.state,
       )
@@ -387,17 +391,17 @@ class Client:
     ) -> training_loop.BatchOutput:
       views = batch.examples
       labels = views.images.label
-      if turn.labels is not None:
+      if context.labels is not None:
         # The offset is one for all images, and not a row of each.
-        labels = labels._replace(offset=turn.labels.offset)
-      step = client_turn.Step(
+        labels = labels._replace(offset=context.labels.offset)
+      step = hook_arguments.Step(
         images=views.images.image,
         weak=views.weak,
         strong=views.strong,
         labels=labels,
         mix=views.mix or None,
         weights=self.received._replace(trainable=trainable),
-        turn=turn,
+        client=context,
         model=self.training.model,
         rows=batch,
         image_weights=views.images.weight,
@@ -455,7 +459,7 @@ class Client:
         seed(_Purpose.MIX_DRAW, self.method.mix_key(epoch)),
         num_real=rows.num_real,
       )
-      mix = client_turn.Mix(
+      mix = hook_arguments.Mix(
         drawn.image,
         training.weak_augmentation(drawn.image, seed(_Purpose.MIX_VIEW, epoch)),
         drawn.label,

@@ -121,7 +121,9 @@ def build_client_work(
       kernel_index=kernel_index,
     )
 
-  def take_turn(received: Any, dataset: tf.data.Dataset, optimizer_state: Any):
+  def update_client(
+    received: Any, dataset: tf.data.Dataset, optimizer_state: Any
+  ):
     data = pipelines.concatenate_chunks(dataset)
     result, sums = train_and_report(*received, data, optimizer_state)
     given_labels = given_labels_lib.drop_padding(result.given_labels)
@@ -132,17 +134,17 @@ def build_client_work(
     memory_type = initialize_memory.type_signature.result
     return client_work_process.build_client_work_process(
       tff.tensorflow.computation(
-        take_turn, [received_type, data_type, memory_type]
+        update_client, [received_type, data_type, memory_type]
       ),
       client_report.summarize,
       initialize_memory,
     )
 
   @tff.tensorflow.computation(received_type, data_type)
-  def take_turn_afresh(received: Any, dataset: tf.data.Dataset):
-    result, sums = take_turn(received, dataset, initialize_optimizer())
+  def update_client_afresh(received: Any, dataset: tf.data.Dataset):
+    result, sums = update_client(received, dataset, initialize_optimizer())
     return result._replace(memory=()), sums
 
   return client_work_process.build_client_work_process(
-    take_turn_afresh, client_report.summarize
+    update_client_afresh, client_report.summarize
   )

@@ -38,10 +38,10 @@ def report(
   optimizer_state: Any,
   given_labels: given_labels_lib.KeptLabels,
 ) -> client_report.LocalTraining:
-  """Returns the turn of a client whose update is the gradient of a batch.
+  """The client update that is the gradient of a batch.
 
-  The loss is the cross-entropy of all views, divided by the number of images
-  that they were selected from.
+  The loss is the sum of cross-entropies, divided by the number of images that
+  `views` were selected from.
 
   Args:
     classifier: The model.
@@ -102,11 +102,11 @@ def build_server_work(
   batch_size: int,
   pretraining_fn: server_work.SupervisedTrainingFn | None = None,
 ) -> server_work.ServerWorkProcess:
-  """Builds the server's turn: a step by its gradient plus that of clients.
+  """Builds the server update: a step by its gradient plus that of clients.
 
   Args:
     classifier: The model.
-    augmentation_fn: Makes the views of the server's images.
+    augmentation_fn: Augments the server's images.
     optimizer: Takes the step, with the round's learning rate.
     batch_size: Images in a batch; the last of an epoch may have fewer.
     pretraining_fn: What the server does in round 0, before clients take part;
@@ -135,7 +135,7 @@ def build_server_work(
     indices = draws.select_batch(
       tf.shape(data['label'])[0],
       batch_size,
-      context.round_num,  # The server has a turn in each round.
+      context.round_num,  # The server trains in each round.
       random_seeds.stateless_seed(
         context.seed, random_seeds.Purpose.SERVER_ORDER
       ),

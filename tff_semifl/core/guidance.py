@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
 
@@ -34,9 +34,9 @@ class Guidance:
   """
 
   model: functional.ImageClassifier
-  tell: Callable[[Any, client_turn.Server], Any]
+  tell: Callable[[Any, hook_arguments.Server], Any]
   initialize: Callable[[], Any] = lambda: ()
-  update: Callable[[Any, Any, client_turn.Server], Any] = (
+  update: Callable[[Any, Any, hook_arguments.Server], Any] = (
     lambda state, sums, server: state
   )
 
@@ -61,7 +61,7 @@ class Guidance:
       server_data: tf.data.Dataset,
       context: round_context.RoundContext,
     ):
-      server = client_turn.Server(
+      server = hook_arguments.Server(
         model=self.model,
         seed=context.seed,
         round_num=context.round_num,
@@ -94,7 +94,7 @@ class Guidance:
       reports = tf.nest.map_structure(
         lambda each: tf.where(counts, each, tf.zeros_like(each)), reports
       )
-      server = client_turn.Server(
+      server = hook_arguments.Server(
         model=self.model,
         seed=context.seed,
         round_num=context.round_num,

@@ -18,9 +18,9 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import folding
+from tff_semifl.data import participation
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
-from tff_semifl.data import turns
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
 
@@ -60,12 +60,12 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
   )
 
 
-def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
+def client_with_participation_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of a client's data with its number of earlier client updates."""
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
-      turn=np.int32,
+      earlier_rounds=np.int32,
       image=batch_type(image_shape),
     )
   )
@@ -110,7 +110,7 @@ class ClientPopulation:
     seed: int,
     dropout_probability: float = 0.0,
     have_labels: bool = False,
-    know_turns: bool = False,
+    know_participation: bool = False,
     in_passes: bool = False,
   ):
     """Initializes the population.
@@ -124,7 +124,7 @@ class ClientPopulation:
       dropout_probability: Probability in [0, 1) that a sampled client drops out
         of a round.
       have_labels: Whether clients may train on labels.
-      know_turns: Whether a client's data have the number of its earlier
+      know_participation: Whether a client's data have the number of its earlier
         updates.
       in_passes: Whether to sample all clients once before any of them again.
         The last cohort of a pass may be smaller.
@@ -149,9 +149,11 @@ class ClientPopulation:
     self._dropout_probability = dropout_probability
     self._have_labels = have_labels
     self._in_passes = in_passes
-    self._turns = None
-    if know_turns:
-      self._turns = turns.TurnCounter(self.cohort, len(partition))
+    self._participation = None
+    if know_participation:
+      self._participation = participation.ParticipationCounter(
+        self.cohort, len(partition)
+      )
 
   @property
   def num_clients(self) -> int:
@@ -179,7 +181,7 @@ class ClientPopulation:
       seed=self._seed,
       dropout_probability=self._dropout_probability,
       have_labels=self._have_labels,
-      know_turns=self._turns is not None,
+      know_participation=self._participation is not None,
       in_passes=self._in_passes,
     )
 
@@ -221,19 +223,21 @@ class ClientPopulation:
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
     """The cohort's datasets, of `client_type`.
 
-    With `have_labels` they are of `labeled_client_type`, with `know_turns` of
-    `client_with_turn_type`.
+    With `have_labels` they are of `labeled_client_type`, with
+    `know_participation` of `client_with_participation_type`.
     """
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
-    if self._turns is not None:
+    if self._participation is not None:
       # Fields must be in the order of the type.
       chunks = [
         collections.OrderedDict(
-          client_id=chunk['client_id'], turn=turn, image=chunk['image']
+          client_id=chunk['client_id'],
+          earlier_rounds=earlier_rounds,
+          image=chunk['image'],
         )
-        for chunk, turn in zip(
-          chunks, self._turns.before(round_num, cohort), strict=True
+        for chunk, earlier_rounds in zip(
+          chunks, self._participation.before(round_num, cohort), strict=True
         )
       ]
     if self._have_labels:

@@ -125,7 +125,7 @@ def create_experiment(
       seed=privacy_key.cohort_seed if privacy_key else settings.seed,
       dropout_probability=values.get('client_dropout_probability', 0.0),
       have_labels=system.clients_have_labels,
-      know_turns=system.clients_know_turns,
+      know_participation=system.clients_know_participation,
       in_passes=system.cohorts_are_passes,
     )
   model = create_model()

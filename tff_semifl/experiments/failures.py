@@ -54,12 +54,12 @@ def explaining(
 
 def _build_again(experiment: experiment_lib.Experiment) -> None:
   training_programs.create_training_program(
-    experiment.settings,
+    # Of compiled loops, errors name no operation.
+    settings.change(experiment.settings, {'jit_compile': False}),
     experiment.task,
     experiment.classifier,
     experiment.data,
     experiment.clients,
     experiment.privacy_key,
     rounds_per_evaluation=1,
-    static_turns=False,
   )

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.batch_norm import batch_norm_statistics
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.models import functional
 from tff_semifl.training import weight_averages
@@ -50,7 +50,7 @@ class AveragedTeacher(client_parts.Labeler):
     return tf.nest.map_structure(tf.constant, model.initial_weights)
 
   def tell(
-    self, kept: functional.ModelWeights, server: client_turn.Server
+    self, kept: functional.ModelWeights, server: hook_arguments.Server
   ) -> functional.ModelWeights:
     """The teacher, with statistics of the server's images."""
     model = server.model
@@ -64,7 +64,7 @@ class AveragedTeacher(client_parts.Labeler):
     self,
     kept: functional.ModelWeights,
     sums: tuple[()],
-    server: client_turn.Server,
+    server: hook_arguments.Server,
   ) -> functional.ModelWeights:
     """The teacher after a round."""
     del sums  # Clients report nothing.
@@ -76,6 +76,8 @@ class AveragedTeacher(client_parts.Labeler):
       kept.non_trainable,
     )
 
-  def choose(self, turn: client_turn.Turn) -> functional.ModelWeights:
+  def choose(
+    self, client: hook_arguments.ClientContext
+  ) -> functional.ModelWeights:
     """The weights of the teacher."""
-    return turn.guidance
+    return client.guidance

@@ -16,18 +16,18 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.core import client_method
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.models import functional
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
 
 
 class ClientPart(client_method.Guiding, settings.Settings):
-  """Base of the parts, which find their own message in `Turn.guidance`."""
+  """Base of the parts, which find their message in `client.guidance`."""
 
-  def report(self, turn: client_turn.Turn) -> Any:
+  def report(self, client: hook_arguments.ClientContext) -> Any:
     """Sums over the client's images, which `guidance` receives; () for none."""
-    del turn
+    del client
     return ()
 
 
@@ -36,7 +36,9 @@ class Selection(ClientPart, abc.ABC):
 
   @abc.abstractmethod
   def select(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """Selects or weighs images.
 
@@ -50,18 +52,22 @@ class ClassThresholds(Selection):
   """Base of the rules with a threshold for each class."""
 
   def thresholds(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """The thresholds, float32 [classes]; by default the server's message."""
     del labels
-    return turn.guidance
+    return client.guidance
 
   def select(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """Selects images at or above their class's threshold, bool [images]."""
     return pseudo_labels.is_confident(
-      labels, tf.gather(self.thresholds(turn, labels), labels.labels)
+      labels, tf.gather(self.thresholds(client, labels), labels.labels)
     )
 
 
@@ -72,10 +78,12 @@ class FixedThreshold(Selection):
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def select(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """Selects images at or above the threshold, bool [images]."""
-    del turn
+    del client
     return pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
@@ -85,9 +93,11 @@ class FixedThreshold(Selection):
 class Labeler(ClientPart):
   """Labels by the received model."""
 
-  def choose(self, turn: client_turn.Turn) -> functional.ModelWeights:
+  def choose(
+    self, client: hook_arguments.ClientContext
+  ) -> functional.ModelWeights:
     """The weights that label."""
-    return turn.weights
+    return client.weights
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,10 +105,10 @@ class Alignment(ClientPart):
   """Labels by the most probable class."""
 
   def label(
-    self, turn: client_turn.Turn, logits: tf.Tensor
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Labels of images, from their logits, float32 [images, classes]."""
-    del turn
+    del client
     return pseudo_labels.from_logits(logits)
 
 
@@ -107,10 +117,12 @@ class Adjustment(ClientPart):
   """Trains on unchanged logits."""
 
   def logit_offset(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
     """The logits to add in the losses, float32 [classes], or None."""
-    del turn, labels
+    del client, labels
     return None
 
 
@@ -118,7 +130,7 @@ class Adjustment(ClientPart):
 class Regularizer(ClientPart):
   """Trains without a further loss."""
 
-  def loss(self, step: client_turn.Step) -> tf.Tensor | None:
+  def loss(self, step: hook_arguments.Step) -> tf.Tensor | None:
     """A further loss of a batch, a float32 scalar, or None."""
     del step
     return None
@@ -128,6 +140,6 @@ class Regularizer(ClientPart):
 class Weighting(ClientPart):
   """Gives equal weight to all clients that train."""
 
-  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of an update, a float32 scalar, at least 0."""
-    return tf.cast(turn.num_trained_on > 0, tf.float32)
+    return tf.cast(client.num_trained_on > 0, tf.float32)

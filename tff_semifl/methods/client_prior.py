@@ -16,14 +16,14 @@ import tensorflow as tf
 
 # Share that a class without any label has, in labels.
 _ABSENT = 0.5
-# Share of a class, at least, in the losses (H.4).
+# Share of a class, at least, in the losses.
 _LEAST_SHARE = 1e-3
-# Labels of each class at which a client's own shares count half (H.3).
+# Labels of each class at which a client's own shares count half.
 _LABELS_FOR_HALF_WEIGHT = 2.0
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:
-  """Returns the prior of labeled images (H.2).
+  """The prior of labeled images.
 
   Args:
     counts: float32 [classes], the number of labels of each class. A class of
@@ -37,7 +37,7 @@ def from_counts(counts: tf.Tensor) -> tf.Tensor:
 
 
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
-  """Returns how much of a client's prior is in its labels by default (H.3).
+  """Returns how much of a client's prior is in its labels by default.
 
   A client's prior is as wrong as the model that it is estimated with, whose
   mistakes get rarer with the server's labels. If the error falls as one over
@@ -59,7 +59,7 @@ def label_weight(counts: tf.Tensor) -> tf.Tensor:
 def from_probabilities(
   probabilities: tf.Tensor, server_prior: tf.Tensor, pseudo_count: float
 ) -> tf.Tensor:
-  """Returns the most probable prior of images whose classes are guessed (H.3).
+  """The most probable prior of images whose classes are guessed.
 
   It is the mode under a Dirichlet distribution with parameters
   `1 + pseudo_count * server_prior`, as if there were `pseudo_count` more
@@ -87,7 +87,7 @@ def estimate(
   pseudo_count: float,
   iterations: int,
 ) -> tf.Tensor:
-  """Estimates the prior of unlabeled images by expectation maximization (H.3).
+  """Estimates the prior of unlabeled images by expectation maximization.
 
   Args:
     logits: float32 [images, classes], of a model that learned from images of
@@ -116,7 +116,7 @@ def estimate(
 def adapt(
   logits: tf.Tensor, prior: tf.Tensor, server_prior: tf.Tensor
 ) -> tf.Tensor:
-  """Returns logits for images of another prior than the server's (H.2).
+  """Returns logits for images of another prior than the server's.
 
   Args:
     logits: float32 [images, classes], of a model that learned from images of
@@ -131,7 +131,7 @@ def adapt(
 
 
 def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
-  """Returns what is added to logits in losses of images of a prior (H.4).
+  """Returns what is added to logits in losses of images of a prior.
 
   Shares below one in a thousand count as that, so that classes that a client
   seems not to have are learned a little from the others.

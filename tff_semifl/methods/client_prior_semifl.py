@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL with client priors: labels and losses know a client's classes (H.1).
+"""SemiFL with client priors: labels and losses know a client's classes.
 
 A client estimates the shares of the classes among its images from the images
 alone. It labels with them, and adds them to the logits in its losses, so that
@@ -23,7 +23,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.data import folding
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import client_prior
@@ -54,7 +54,7 @@ class PriorFixMix(composed.ComposedFixMix):
     None,
     "Weight of a client's own shares of classes in those with which it labels"
     " (E-step), beside the server's; with 0 it labels as SemiFL's clients do,"
-    ' and with 1 it can go wrong where labels are few (H.8). By default'
+    ' and with 1 it can go wrong where labels are few. By default'
     ' n^2 / (n^2 + 4 C^2) for n labels of C classes at the server: 1/2 with two'
     ' of each class, nearly 1 with many.',
     settings.FRACTION,
@@ -77,16 +77,18 @@ class PriorFixMix(composed.ComposedFixMix):
       )
 
   @abc.abstractmethod
-  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
-    """Returns the client's prior, float32 [classes].
+  def find_prior(
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
+  ) -> tf.Tensor:
+    """The client's prior, float32 [classes].
 
     Args:
-      turn: The turn.
+      client: The client.
       logits: float32 [images, classes], of all images, by the model that the
         client received.
     """
 
-  def tell(self, kept: Any, server: client_turn.Server) -> dict[str, Any]:
+  def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
     """Returns what labels of the server say (H.2, H.3).
 
     That is their prior, and the weight of clients' own priors.
@@ -107,24 +109,26 @@ class PriorFixMix(composed.ComposedFixMix):
     }
 
   def pseudo_label(
-    self, turn: client_turn.Turn, logits: tf.Tensor
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Returns labels of all images of a client, with its prior."""
-    prior = self.find_prior(turn, logits)
-    server_prior = turn.guidance['server_prior']
-    weight = turn.guidance['label_prior_weight']
+    prior = self.find_prior(client, logits)
+    server_prior = client.guidance['server_prior']
+    weight = client.guidance['label_prior_weight']
     label_prior = weight * prior + (1 - weight) * server_prior
     logits = client_prior.adapt(logits, label_prior, server_prior)
-    return super().pseudo_label(turn, logits)._replace(prior=prior)
+    return super().pseudo_label(client, logits)._replace(prior=prior)
 
   def logit_offset(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
-    """Returns what is added to logits in the losses (H.4)."""
+    """Returns what is added to logits in the losses."""
     if not self.train_with_prior:
-      return super().logit_offset(turn, labels)
+      return super().logit_offset(client, labels)
     return client_prior.logit_offset(
-      labels.prior, turn.guidance['server_prior']
+      labels.prior, client.guidance['server_prior']
     )
 
 
@@ -137,15 +141,17 @@ class ClientPriorFixMix(PriorFixMix):
     'Iterations of expectation maximization in which a client estimates its'
     " shares of classes; with 1 they are the mean of the model's"
     ' probabilities. More of them believe a model that is often wrong too much'
-    ' (H.8).',
+    '.',
     settings.AT_LEAST_1,
   )
 
-  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
-    """Returns the prior that is estimated from logits (H.3)."""
+  def find_prior(
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
+  ) -> tf.Tensor:
+    """The prior that is estimated from logits."""
     return client_prior.estimate(
       logits,
-      turn.guidance['server_prior'],
+      client.guidance['server_prior'],
       pseudo_count=self.prior_pseudo_count,
       iterations=self.prior_iterations,
     )
@@ -157,19 +163,21 @@ class TruePriorFixMix(PriorFixMix):
 
   clients_have_labels = True
 
-  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
-    """Returns the prior of the client's true labels, with the pseudo-count."""
+  def find_prior(
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
+  ) -> tf.Tensor:
+    """The prior of the client's true labels, with the pseudo-count."""
     del logits  # The true labels are known.
     return client_prior.from_probabilities(
-      tf.one_hot(turn.true_labels, turn.num_classes),
-      turn.guidance['server_prior'],
+      tf.one_hot(client.true_labels, client.num_classes),
+      client.guidance['server_prior'],
       self.prior_pseudo_count,
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TruePriorSemiFL(averaging.Alternating):
-  """SemiFL with true client priors, an upper bound for estimated ones (H.6).
+  """SemiFL with true client priors, an upper bound for estimated ones.
 
   Clients use no more of their labels than the count of each class.
   """

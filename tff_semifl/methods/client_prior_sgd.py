@@ -23,11 +23,11 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_turn
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
 from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
 from tff_semifl.core import supervised_training
 from tff_semifl.data import folding
@@ -53,11 +53,11 @@ def build_training(
   labeled_images: int,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds a client's turn: its update is its gradient on one batch.
+  """Builds a client's client: its update is its gradient on one batch.
 
-  Its data are of `pipelines.client_with_turn_type`, and its batch is that of
-  `gradient_work.build_gradient_training`. The images of the batch, and others
-  up to a number, tell the class shares.
+  Its data are of `pipelines.client_with_participation_type`, and its batch is
+  that of `gradient_work.build_gradient_training`. The images of the batch, and
+  others up to a number, tell the class shares.
 
   Args:
     classifier: The model.
@@ -84,7 +84,7 @@ def build_training(
     batch = draws.select_batch(
       num_images,
       batch_size,
-      data['turn'],
+      data['client'],
       random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
     )
     # The batch first, then others in a random order.
@@ -113,7 +113,7 @@ def build_training(
     )
     is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
     given = given_labels_lib.made_at_once(batch, labels.labels, is_kept)
-    turn = gradients.report(
+    client = gradients.report(
       classifier,
       weights,
       tf.boolean_mask(views, is_kept),
@@ -125,7 +125,7 @@ def build_training(
     )
     num_labeled = tf.cast(tf.shape(labeled)[0], tf.float32)
     has_any = tf.cast(num_labeled > 0, tf.float32)
-    return turn._replace(
+    return client._replace(
       measurements=collections.OrderedDict(
         evidence=client_report.Ratio(
           class_shares.evidence(logits, message.alpha, shares), num_labeled
@@ -209,7 +209,7 @@ def _build_guidance(
   num_classes = classifier.num_classes
 
   def tell(
-    estimate: running_estimate.Estimate, server: client_turn.Server
+    estimate: running_estimate.Estimate, server: hook_arguments.Server
   ) -> running_estimate.Message:
     def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
       labels = tf.one_hot(chunk['label'], num_classes)

@@ -18,7 +18,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import cohort_averages
 from tff_semifl.methods import distribution_alignment
@@ -61,19 +61,23 @@ class DistributionAlignment(cohort_averages.Averaging, client_parts.Alignment):
     return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
 
   def label(
-    self, turn: client_turn.Turn, logits: tf.Tensor
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Labels by aligned probabilities."""
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
       distribution_alignment.align(
-        logits, turn.guidance['class_shares'], strength=self.alignment_strength
+        logits,
+        client.guidance['class_shares'],
+        strength=self.alignment_strength,
       )
     )._replace(unaligned=own.probabilities)
     return aligned if self.align_labels else aligned._replace(labels=own.labels)
 
-  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
+  def report(
+    self, client: hook_arguments.ClientContext
+  ) -> cohort_averages.Sums:
     """Sums of the model's own probabilities."""
     return cohort_averages.sum_over_images(
-      {'class_shares': turn.labels.unaligned}
+      {'class_shares': client.labels.unaligned}
     )

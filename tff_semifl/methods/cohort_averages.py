@@ -13,7 +13,7 @@ import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 
 Sums = Mapping[str, tf.Tensor]
@@ -70,7 +70,7 @@ class Averaging(client_parts.ClientPart):
     return means(sums)
 
   def guidance(
-    self, kept: Averages, sums: Sums, server: client_turn.Server
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
   ) -> dict[str, tf.Tensor]:
     """The averages after a round."""
     del server

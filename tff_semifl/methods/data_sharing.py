@@ -21,9 +21,9 @@ import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.core import alternating
-from tff_semifl.core import client_turn
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.methods import supervised_fedavg
@@ -56,10 +56,10 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
     self,
     ingredients: system.Ingredients,
     optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
+    epochs: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
     """Builds the local training of a client."""
-    train = super().build(ingredients, optimizer, turn)
+    train = super().build(ingredients, optimizer, epochs)
 
     def train_on_both(
       weights: functional.ModelWeights,
@@ -76,7 +76,7 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
     return train_on_both
 
   def tell(
-    self, kept: tuple[()], server: client_turn.Server
+    self, kept: tuple[()], server: hook_arguments.Server
   ) -> dict[str, tf.Tensor]:
     """The shared images and labels, the same in all rounds."""
     del kept
@@ -121,7 +121,7 @@ class DataSharing(averaging.Averaging):
     return alternating.compose_alternating_process(
       self.build_parts(
         ingredients,
-        training_settings.ServerTurn(
+        training_settings.ServerTraining(
           server_batch_size=self.warm_up.server_batch_size,
           server_epochs=0.0,
           server_pretraining_epochs=self.warm_up.warm_up_epochs,
@@ -136,7 +136,7 @@ class DataSharing(averaging.Averaging):
     num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
     return system.Steps(
       0,
-      self.client_turn.count_steps(
+      self.local_training.count_steps(
         [size + num_shared for size in client_sizes]
       ),
     )

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import mixup
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import method
@@ -51,35 +51,39 @@ class Fix(method.Method):
   )
 
   def label(
-    self, turn: client_turn.Turn, state: Any
+    self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
     """Labels images by their logits, and selects those to train on."""
     del state
-    weights = self.labeler.choose(turn.of_part('labeler'))
-    labels = self.pseudo_label(turn, turn.by(weights).logits())
-    offset = self.logit_offset(turn, labels)
+    weights = self.labeler.choose(client.of_part('labeler'))
+    labels = self.pseudo_label(client, client.by(weights).logits())
+    offset = self.logit_offset(client, labels)
     if offset is not None:
       labels = labels._replace(offset=offset)
-    return labels, self.select(turn, labels)
+    return labels, self.select(client, labels)
 
   def pseudo_label(
-    self, turn: client_turn.Turn, logits: tf.Tensor
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Labels of images, from their logits, float32 [images, classes]."""
-    return self.alignment.label(turn.of_part('alignment'), logits)
+    return self.alignment.label(client.of_part('alignment'), logits)
 
   def logit_offset(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
     """The logits to add in the losses, float32 [classes], or None."""
-    return self.adjustment.logit_offset(turn.of_part('adjustment'), labels)
+    return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
 
   def select(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """Selects or weighs images; see `client_parts.Selection.select`."""
     selected = tf.convert_to_tensor(
-      self.selection.select(turn.of_part('selection'), labels)
+      self.selection.select(client.of_part('selection'), labels)
     )
     if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
       raise _wrong_result(
@@ -90,14 +94,14 @@ class Fix(method.Method):
       )
     return selected
 
-  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     """The fix loss plus the loss of the regularizer."""
     del state
     total = self.fix_loss(step)
     further = self.regularizer.loss(step)
     return total if further is None else total + further
 
-  def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
+  def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The mean cross-entropy of strongly augmented images."""
     return step.cross_entropy(
       step.logits(step.strong), self.targets(step.labels)
@@ -107,10 +111,10 @@ class Fix(method.Method):
     """The labels in the loss: the most probable classes."""
     return labels.labels
 
-  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of the client's update in the mean."""
     weight = tf.convert_to_tensor(
-      self.weighting.weigh(turn.of_part('weighting'))
+      self.weighting.weigh(client.of_part('weighting'))
     )
     if weight.dtype != tf.float32 or weight.shape.rank != 0:
       raise _wrong_result(
@@ -186,7 +190,7 @@ class FixMix(Fix):
     """0 if all epochs mix with the same images, else the epoch."""
     return 0 if self.mix_once_per_round else epoch
 
-  def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
+  def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The fix loss plus the weighted mix loss (equations 5 and 6 of SemiFL)."""
     total = super().fix_loss(step)
     if self.mix_loss_weight:
@@ -194,7 +198,7 @@ class FixMix(Fix):
       total += self.mix_loss_weight * self.mix_loss(step)
     return total
 
-  def mix_loss(self, step: client_turn.Step) -> tf.Tensor:
+  def mix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The loss of images mixed with others."""
     coefficient = mixup.sample_coefficient(
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.models import functional
 from tff_semifl.systems import training_settings
@@ -74,13 +74,13 @@ class FlexMatch(client_parts.ClassThresholds):
     """Zero counts."""
     return LabelCounts(tf.zeros([model.num_classes]), tf.zeros([]))
 
-  def tell(self, kept: LabelCounts, server: client_turn.Server) -> tf.Tensor:
+  def tell(self, kept: LabelCounts, server: hook_arguments.Server) -> tf.Tensor:
     """The thresholds, float32 [classes]."""
     del server
     return class_thresholds(kept, self.confidence.confidence_threshold)
 
   def guidance(
-    self, kept: LabelCounts, sums: LabelCounts, server: client_turn.Server
+    self, kept: LabelCounts, sums: LabelCounts, server: hook_arguments.Server
   ) -> LabelCounts:
     """The counts of the last round with any label."""
     del server
@@ -89,6 +89,6 @@ class FlexMatch(client_parts.ClassThresholds):
       lambda new, old: tf.where(any_image, new, old), sums, kept
     )
 
-  def report(self, turn: client_turn.Turn) -> LabelCounts:
+  def report(self, client: hook_arguments.ClientContext) -> LabelCounts:
     """The counts of the client's labels."""
-    return count(turn.labels, self.confidence.confidence_threshold)
+    return count(client.labels, self.confidence.confidence_threshold)

@@ -13,7 +13,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 from tff_semifl.methods import freematch
@@ -28,10 +28,12 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
   """Trains on images above the threshold of their class at this client."""
 
   def thresholds(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """The thresholds from the client's own images, float32 [classes]."""
-    del turn
+    del client
     return freematch.class_thresholds(
       pseudo_labels.mean_over_images(labels.confidences),
       pseudo_labels.mean_over_images(labels.probabilities),
@@ -61,7 +63,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
     settings.SHARE,
   )
 
-  def loss(self, step: client_turn.Step) -> tf.Tensor:
+  def loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The consistency loss of a batch, strongly augmented."""
     consistency = sharpness_aware.Consistency(
       radius=self.perturbation_radius,
@@ -83,12 +85,12 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
 class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
-  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """1 minus the mean confidence, also for a client that trained on no image.
 
     0 for a client without images.
     """
-    return pseudo_labels.mean_over_images(1.0 - turn.labels.confidences)
+    return pseudo_labels.mean_over_images(1.0 - client.labels.confidences)
 
 
 FLFL = averaging.Alternating(
@@ -97,5 +99,5 @@ FLFL = averaging.Alternating(
     regularizer=SharpnessAwareConsistency(),
     weighting=LearningStatus(),
   ),
-  client_turn=training_settings.ClientEpochs(client_batch_size=32),
+  local_training=training_settings.ClientEpochs(client_batch_size=32),
 )

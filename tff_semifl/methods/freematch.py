@@ -16,7 +16,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import cohort_averages
 from tff_semifl.models import functional
@@ -63,17 +63,19 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
     }
 
   def tell(
-    self, kept: cohort_averages.Averages, server: client_turn.Server
+    self, kept: cohort_averages.Averages, server: hook_arguments.Server
   ) -> tf.Tensor:
     """The thresholds that follow from the averages."""
     del server
     return class_thresholds(kept['confidence'], kept['class_shares'])
 
-  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
+  def report(
+    self, client: hook_arguments.ClientContext
+  ) -> cohort_averages.Sums:
     """Sums of confidences and of probabilities."""
     return cohort_averages.sum_over_images(
       {
-        'confidence': turn.labels.confidences,
-        'class_shares': turn.labels.probabilities,
+        'confidence': client.labels.confidences,
+        'class_shares': client.labels.probabilities,
       }
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.systems import method
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
@@ -32,16 +32,16 @@ class LabelEachBatch(method.Method):
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def label(
-    self, turn: client_turn.Turn, state: Any
+    self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
     """Labels a batch, and selects confident images."""
     del state
-    labels = pseudo_labels.from_logits(turn.logits())
+    labels = pseudo_labels.from_logits(client.logits())
     return labels, pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
 
-  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     """The mean cross-entropy of strongly augmented images."""
     del state
     return step.cross_entropy(step.logits(step.strong))

@@ -15,7 +15,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import client_prior
 from tff_semifl.training import pseudo_labels
@@ -39,10 +39,12 @@ class LogitAdjustment(client_parts.Adjustment):
   )
 
   def logit_offset(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """The logarithms of the class shares, times the strength."""
-    del turn
+    del client
     num_classes = tf.shape(labels.probabilities)[1]
     shares = client_prior.from_probabilities(
       labels.probabilities,

@@ -16,7 +16,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import cohort_averages
 from tff_semifl.models import functional
@@ -88,19 +88,23 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
     }
 
   def select(
-    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     """The weight of each image, float32 [images]."""
     return image_weights(
       labels.confidences,
-      turn.guidance['confidence'],
-      turn.guidance['variance'],
+      client.guidance['confidence'],
+      client.guidance['variance'],
       self.num_deviations,
     )
 
-  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
+  def report(
+    self, client: hook_arguments.ClientContext
+  ) -> cohort_averages.Sums:
     """Sums of confidences and of their squares."""
-    confidences = turn.labels.confidences
+    confidences = client.labels.confidences
     return cohort_averages.sum_over_images(
       {'confidence': confidences, 'square': confidences**2}
     )

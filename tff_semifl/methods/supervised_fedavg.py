@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.core import alternating
-from tff_semifl.core import client_turn
 from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
 from tff_semifl.systems import averaging
 from tff_semifl.systems import method
 from tff_semifl.systems import system
@@ -35,18 +35,18 @@ class TrainOnLabels(method.Method):
   )
 
   def label(
-    self, turn: client_turn.Turn, state: Any
+    self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """The true labels, with all images selected."""
     del state
-    return turn.true_labels, tf.ones_like(turn.true_labels, tf.bool)
+    return client.true_labels, tf.ones_like(client.true_labels, tf.bool)
 
-  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     """The mean cross-entropy of weakly augmented images."""
     del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:
-      logits = batch_losses.mask_absent(logits, step.turn.true_labels)
+      logits = batch_losses.mask_absent(logits, step.client.true_labels)
     return step.cross_entropy(logits)
 
 
@@ -69,7 +69,9 @@ class Supervised(averaging.Averaging):
     return alternating.compose_alternating_process(
       self.build_parts(
         dataclasses.replace(ingredients, computes_statistics=False),
-        training_settings.ServerTurn(server_epochs=0.0, server_batch_size=1),
+        training_settings.ServerTraining(
+          server_epochs=0.0, server_batch_size=1
+        ),
       )
     )
 
@@ -78,4 +80,4 @@ class Supervised(averaging.Averaging):
   ) -> system.Steps:
     """Counts the steps of a round."""
     del num_labeled
-    return system.Steps(0, self.client_turn.count_steps(client_sizes))
+    return system.Steps(0, self.local_training.count_steps(client_sizes))

@@ -47,7 +47,7 @@ def draw_with_replacement(
 def select_batch(
   num_images: tf.Tensor,
   batch_size: int,
-  turn: tf.Tensor,
+  num_before: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
   """A batch of a sequence of shuffled epochs; the last of an epoch is smaller.
@@ -55,16 +55,16 @@ def select_batch(
   Args:
     num_images: int32 scalar, the number of images.
     batch_size: Images in a batch.
-    turn: int32 scalar, the number of batches before.
+    num_before: int32 scalar, the number of batches before.
     order_seed: int32 [2], the stateless seed of all epochs' orders.
 
   Returns:
     int32 [batch], indices of images; none if there are no images.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
-  start = turn % num_batches * batch_size
+  start = num_before % num_batches * batch_size
   order = random_draws.order(
-    num_images, random_seeds.fold_in(order_seed, turn // num_batches)
+    num_images, random_seeds.fold_in(order_seed, num_before // num_batches)
   )
   return order[start : start + batch_size]
 

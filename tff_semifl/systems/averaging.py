@@ -27,7 +27,9 @@ class Averaging(system.System):
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
-  client_turn: training_settings.ClientEpochs = training_settings.ClientEpochs()
+  local_training: training_settings.ClientEpochs = (
+    training_settings.ClientEpochs()
+  )
   optimizer: training_settings.ClippedNesterov = (
     training_settings.ClippedNesterov()
   )
@@ -38,7 +40,9 @@ class Averaging(system.System):
   client: method.Method
 
   def build_parts(
-    self, ingredients: system.Ingredients, server: training_settings.ServerTurn
+    self,
+    ingredients: system.Ingredients,
+    server: training_settings.ServerTraining,
   ) -> round_process.RoundParts:
     """Builds the parts of the process.
 
@@ -51,7 +55,7 @@ class Averaging(system.System):
     )
     parts = round_parts.build_round_parts(
       ingredients,
-      self.client.build(ingredients, client_optimizer, self.client_turn),
+      self.client.build(ingredients, client_optimizer, self.local_training),
       round_parts.build_server_work(ingredients, server_optimizer, server),
       learning_rate_fn=self.rounds.create_learning_rate_fn(),
       client_optimizer=client_optimizer,
@@ -117,7 +121,7 @@ class Averaging(system.System):
 class SemiSupervisedAveraging(Averaging):
   """Base of systems in which the server trains on its labels, too."""
 
-  server: training_settings.ServerTurn = training_settings.ServerTurn()
+  server: training_settings.ServerTraining = training_settings.ServerTraining()
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
@@ -125,7 +129,7 @@ class SemiSupervisedAveraging(Averaging):
     """Counts the steps of a round."""
     return system.Steps(
       self.server.count_steps(num_labeled),
-      self.client_turn.count_steps(client_sizes),
+      self.local_training.count_steps(client_sizes),
     )
 
 

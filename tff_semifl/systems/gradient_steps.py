@@ -35,7 +35,7 @@ class GradientSteps(system.System):
   """Base of systems whose clients send the gradient of one batch."""
 
   measures_pseudo_labels = True
-  clients_know_turns = True
+  clients_know_participation = True
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
@@ -57,7 +57,7 @@ class GradientSteps(system.System):
 
     Args:
       ingredients: The model and what else is given.
-      training_fn: The turn of a client, of `gradients.report`.
+      training_fn: The client update, of `gradients.report`.
       server_work: That of the server, from `gradients.build_server_work`.
       guidance: What the server tells clients beside weights.
     """
@@ -72,7 +72,7 @@ class GradientSteps(system.System):
           self.cohorts.clients_per_round, ingredients.privacy_key
         ),
         rejection=self.averaging,
-        client_data_type=pipelines.client_with_turn_type(
+        client_data_type=pipelines.client_with_participation_type(
           ingredients.classifier.image_shape
         ),
         guidance=guidance,

@@ -23,7 +23,7 @@ class Method(client_method.ClientMethod, settings.Settings):
     self,
     ingredients: system.Ingredients,
     optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
+    epochs: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
     """Builds the local training of a client."""
     training = client_update.Training(
@@ -31,9 +31,9 @@ class Method(client_method.ClientMethod, settings.Settings):
       weak_augmentation=ingredients.weak_augmentation,
       strong_augmentation=ingredients.strong_augmentation,
       optimizer=optimizer,
-      num_epochs=turn.client_epochs,
-      batch_size=turn.client_batch_size,
-      form=ingredients.turn_form,
+      num_epochs=epochs.client_epochs,
+      batch_size=epochs.client_batch_size,
+      form=ingredients.loop_form,
     )
     if training.form.has_padding:
       with settings.blame('jit_compile', True):

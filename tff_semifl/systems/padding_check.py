@@ -3,7 +3,7 @@
 
 """A check that a method leaves out padding after the images of a batch.
 
-Compiled loops have padding (`turn_form.COMPILED`). A method that takes a plain
+Compiled loops have padding (`loop_form.COMPILED`). A method that takes a plain
 mean over a batch would silently train on it.
 """
 
@@ -13,17 +13,17 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.core import client_method
-from tff_semifl.core import client_turn
 from tff_semifl.core import client_update
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import loop_form
 from tff_semifl.training import padded_rows
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
-from tff_semifl.training import turn_form
 
 # Methods of this package are tested to leave padding out.
 _OWN = f'{__name__.partition(".")[0]}.'
@@ -48,7 +48,7 @@ def check(
     strong_augmentation=_leave_as_they_are,
     num_epochs=1,
     batch_size=_NUM_ROWS,
-    form=turn_form.DYNAMIC,
+    form=loop_form.DYNAMIC,
   )
   shape = training.model.image_shape
   image = example_kinds.kind_of(shape).draw_noise(
@@ -87,9 +87,9 @@ def check(
 class _AnyClient(client_update.Client):
   """A client that trains on all of its images, whatever the labels."""
 
-  def label(self, turn, rows, state):
+  def label(self, context, rows, state):
     """Labels images, and selects all."""
-    labels, images, given = super().label(turn, rows, state)
+    labels, images, given = super().label(context, rows, state)
     is_selected = tf.ones_like(images.is_selected)
     return labels, images._replace(is_selected=is_selected), given
 
@@ -97,11 +97,11 @@ class _AnyClient(client_update.Client):
     """The loss of a step on `Images`."""
     optimizer = self.training.optimizer
     real = rows_lib.AllRows(rows.examples, rows.number)
-    turn = self.turn(real, self.received)
-    state = self.method.init_state(turn)
+    context = self.client_context(real, self.received)
+    state = self.method.init_state(context)
     if self.method.relabel == 'round':
-      labels, images, _ = self.label(turn, real, state)
-      turn = dataclasses.replace(turn, labels=labels)
+      labels, images, _ = self.label(context, real, state)
+      context = dataclasses.replace(context, labels=labels)
       # Padding has the labels of the last image.
       number = tf.shape(rows.examples.index)[0]
       repeated = tf.minimum(tf.range(number), rows.number - 1)
@@ -111,7 +111,7 @@ class _AnyClient(client_update.Client):
       )
     result = self.take_steps(
       rows,
-      turn,
+      context,
       training_loop.initial_optimizer_state(
         optimizer, self.training.model.initial_weights.trainable
       ),
@@ -144,7 +144,7 @@ def _create_client(
       [model.num_classes, *model.image_shape],
       example_kinds.kind_of(model.image_shape).dtype,
     )
-    server = client_turn.Server(
+    server = hook_arguments.Server(
       model=model,
       seed=context.seed,
       round_num=context.round_num,

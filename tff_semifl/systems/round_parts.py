@@ -148,7 +148,7 @@ def build_batch_norm_statistics(
 def build_server_work(
   ingredients: system.Ingredients,
   optimizer: tff.learning.optimizers.Optimizer,
-  turn: training_settings.ServerTurn,
+  epochs: training_settings.ServerTraining,
 ) -> server_work_lib.ServerWorkProcess:
   """Builds the training of a server on its labels."""
 
@@ -158,19 +158,19 @@ def build_server_work(
       weak_augmentation=ingredients.weak_augmentation,
       optimizer=optimizer,
       num_epochs=num_epochs,
-      batch_size=turn.filled_batch_size,
-      logit_adjustment=turn.class_balance.server_logit_adjustment,
-      is_balanced=turn.class_balance.server_balanced_sampling,
+      batch_size=epochs.filled_batch_size,
+      logit_adjustment=epochs.class_balance.server_logit_adjustment,
+      is_balanced=epochs.class_balance.server_balanced_sampling,
     )
 
-  training_fn = build_training(turn.server_epochs)
-  if turn.server_pretraining_epochs is not None:
+  training_fn = build_training(epochs.server_epochs)
+  if epochs.server_pretraining_epochs is not None:
     training_fn = supervised_training.begin_with(
-      build_training(turn.server_pretraining_epochs), training_fn
+      build_training(epochs.server_pretraining_epochs), training_fn
     )
   return server_work_lib.build_server_work(
     ingredients.classifier,
     training_fn,
     optimizer=optimizer,
-    keep_optimizer_state=turn.keep_server_momentum,
+    keep_optimizer_state=epochs.keep_server_momentum,
   )

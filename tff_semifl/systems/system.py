@@ -21,7 +21,7 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import memories
 from tff_semifl.runs import outputs
-from tff_semifl.training import turn_form as turn_form_lib
+from tff_semifl.training import loop_form as loop_form_lib
 
 
 class Labels(enum.Enum):
@@ -66,7 +66,7 @@ class Ingredients:
       rounds or not at all.
     returns_given_labels: Whether rounds return the clients' pseudo-labels, for
       a simulation that knows the truth.
-    turn_form: The form of the clients' training loops.
+    loop_form: The form of the clients' training loops.
   """
 
   classifier: functional.ImageClassifier
@@ -76,7 +76,7 @@ class Ingredients:
   privacy_key: privacy_key_lib.PrivacyKey | None = None
   computes_statistics: bool = True
   returns_given_labels: bool = False
-  turn_form: turn_form_lib.TurnForm = turn_form_lib.DYNAMIC
+  loop_form: loop_form_lib.LoopForm = loop_form_lib.DYNAMIC
 
 
 class Trained(NamedTuple):
@@ -123,7 +123,8 @@ class System(settings.Settings, abc.ABC):
     usual: Defaults of data, model and run settings, by name, that are those of
       the system's paper and differ from SemiFL's.
     labels: Who has labels and images.
-    clients_know_turns: Whether clients know in how many rounds they took part.
+    clients_know_participation: Whether clients know in how many rounds they
+      took part.
     cohorts_are_passes: Whether all clients take part before any does again.
     gathers_images: Whether the images of clients are in one place, as is
       possible only in a simulation.
@@ -136,7 +137,7 @@ class System(settings.Settings, abc.ABC):
 
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
-  clients_know_turns: ClassVar[bool] = False
+  clients_know_participation: ClassVar[bool] = False
   cohorts_are_passes: ClassVar[bool] = False
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True

@@ -261,7 +261,7 @@ class ClassBalance(settings.Settings):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerTurn(ServerEpochs, PretrainedBatches):
+class ServerTraining(ServerEpochs, PretrainedBatches):
   """The server's training in a round, with momentum and pretraining."""
 
   class_balance: ClassBalance = ClassBalance()

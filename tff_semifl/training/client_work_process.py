@@ -112,14 +112,14 @@ def check_memories(
 
 
 def build_client_work_process(
-  turn: tff.Computation,
+  client_update: tff.Computation,
   summarize: Callable[[Any], Any],
   initialize_memory: tff.Computation | None = None,
 ) -> ClientWorkProcess:
   """Builds client work without state from the computation of one client.
 
   Args:
-    turn: (<T, D> -> <ClientResult, sums>), or (<T, D, C> -> the same).
+    client_update: (<T, D> -> <ClientResult, sums>), or (<T, D, C> -> the same).
     summarize: Sums over all clients -> M, plain TensorFlow.
     initialize_memory: ( -> C), or None if clients have no memory.
   """
@@ -132,14 +132,16 @@ def build_client_work_process(
     initialize_fn.type_signature.result,
     *(
       tff.FederatedType(part, tff.CLIENTS)
-      for part in turn.type_signature.parameter
+      for part in client_update.type_signature.parameter
     ),
   )
 
-  summary = tff.tensorflow.computation(summarize, turn.type_signature.result[1])
+  summary = tff.tensorflow.computation(
+    summarize, client_update.type_signature.result[1]
+  )
 
   def work(state: tff.Value, *arguments: tff.Value):
-    result, sums = tff.federated_map(turn, arguments)
+    result, sums = tff.federated_map(client_update, arguments)
     metrics = tff.federated_map(summary, tff.federated_sum(sums))
     return tff.templates.MeasuredProcessOutput(state, result, metrics)
 

@@ -155,7 +155,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         batch_size=2,
         loss_weight=10.0,
       )
-      turns = [
+      updates = [
         fedmatch_reference.train_client(
           weights,
           problem.clients[client][1],
@@ -171,38 +171,43 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         )
         for client, helpers_of_client in zip(cohort, helpers, strict=True)
       ]
-      for client, turn, model in zip(
-        cohort, turns, output.memories, strict=True
+      for client, update, model in zip(
+        cohort, updates, output.memories, strict=True
       ):
-        models[client] = turn.phi
+        models[client] = update.phi
         self.assertTrue(model.is_usable)
-        np.testing.assert_allclose(model.phi[0], turn.phi, rtol=1e-4, atol=1e-5)
-        (expected,) = fedmatch_reference.probabilities(weights, turn.phi, probe)
+        np.testing.assert_allclose(
+          model.phi[0], update.phi, rtol=1e-4, atol=1e-5
+        )
+        (expected,) = fedmatch_reference.probabilities(
+          weights, update.phi, probe
+        )
         np.testing.assert_allclose(model.output, expected, rtol=1e-4)
-      if turns:
-        weights[_PHI] = np.mean([turn.phi for turn in turns], axis=0)
-        self._assert_metrics(output.metrics['client'], turns)
+      if updates:
+        weights[_PHI] = np.mean([update.phi for update in updates], axis=0)
+        self._assert_metrics(output.metrics['client'], updates)
       for found, expected in zip(
         state.global_model_weights.trainable, weights, strict=True
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    self.assertGreater(turns[1].consistency, 0)
-    self.assertEqual(turns[0].consistency, 0)
+    self.assertGreater(updates[1].consistency, 0)
+    self.assertEqual(updates[0].consistency, 0)
 
-  def _assert_metrics(self, metrics, turns):
-    num_confident = sum(turn.num_confident for turn in turns)
+  def _assert_metrics(self, metrics, updates):
+    num_confident = sum(update.num_confident for update in updates)
     self.assertGreater(num_confident, 0)
     np.testing.assert_allclose(
       metrics['loss'],
-      sum(turn.loss * turn.num_confident for turn in turns) / num_confident,
+      sum(update.loss * update.num_confident for update in updates)
+      / num_confident,
       rtol=1e-4,
     )
     np.testing.assert_allclose(
       metrics['accuracy'],
-      sum(turn.num_correct for turn in turns) / num_confident,
+      sum(update.num_correct for update in updates) / num_confident,
       rtol=1e-6,
     )
-    self.assertEqual(metrics['num_participating'], len(turns))
+    self.assertEqual(metrics['num_participating'], len(updates))
     self.assertEqual(metrics['num_rejected'], 0)
 
   def test_client_whose_update_is_rejected_is_no_helper(self):

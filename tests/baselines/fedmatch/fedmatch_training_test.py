@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of FedMatch's losses and turns against NumPy (D.6)."""
+"""Tests of FedMatch's losses and updates against NumPy (D.6)."""
 
 import collections
 
@@ -90,7 +90,7 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def _train_client(self, images, helpers, threshold):
-    """Returns the turn, and the same in NumPy."""
+    """Returns the update, and the same in NumPy."""
     optimizer = self._restrict(fedmatch_reference.PHI)
     train = fedmatch_training.build_client_training(
       self.classifier,

@@ -12,14 +12,14 @@ from tff_semifl.baselines.fedsgd import epoch_cohorts
 
 
 def _draw(num_batches, clients_per_step):
-  """Returns for each step (client, turn) of those that are in it."""
+  """Returns for each step (client, earlier) of those that are in it."""
   cohorts = epoch_cohorts.draw(
     tf.constant(num_batches, tf.int32), clients_per_step, tf.constant([7, 0])
   )
   return [
-    [(c, t) for c, t in zip(clients, turns, strict=True) if c >= 0]
-    for clients, turns in zip(
-      cohorts.clients.numpy(), cohorts.turns.numpy(), strict=True
+    [(c, t) for c, t in zip(clients, earlier_steps, strict=True) if c >= 0]
+    for clients, earlier_steps in zip(
+      cohorts.clients.numpy(), cohorts.earlier_steps.numpy(), strict=True
     )
   ]
 
@@ -35,8 +35,8 @@ class EpochCohortsTest(parameterized.TestCase):
       self.assertLen(set(clients), len(clients))
       num_left = sum(n > 0 for n in left)
       self.assertLen(clients, min(clients_per_step, num_left))
-      for client, turn in cohort:
-        self.assertEqual(turn, num_batches[client] - left[client])
+      for client, earlier in cohort:
+        self.assertEqual(earlier, num_batches[client] - left[client])
         left[client] -= 1
     self.assertEqual(set(left), {0})
 
@@ -61,7 +61,7 @@ class FindImagesTest(tf.test.TestCase):
     num_images = tf.constant([5, 0, 7])
     cohorts = epoch_cohorts.EpochCohorts(
       clients=tf.constant([[2, 0], [0, 2], [2, -1]]),
-      turns=tf.constant([[0, 0], [1, 1], [2, 0]]),
+      earlier_steps=tf.constant([[0, 0], [1, 1], [2, 0]]),
     )
     expected = [[5, 6, 7, 0, 1, 2], [3, 4, 8, 9, 10], [11]]
     for step, images in enumerate(expected):

@@ -100,7 +100,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       )
       state = output.state
       if round_num == 0:
-        # The benchmark has no turn of the server alone.
+        # The benchmark has no update of the server alone.
         zhang2020_reference.assert_close(
           state.global_model_weights.trainable, reference.average
         )

@@ -73,7 +73,9 @@ class _Elastic(zhang2020.ManyShortRounds):
         server_work=round_parts.build_server_work(
           ingredients,
           optimizer,
-          training_settings.ServerTurn(server_epochs=0.0, server_batch_size=1),
+          training_settings.ServerTraining(
+            server_epochs=0.0, server_batch_size=1
+          ),
         ),
         batch_norm_statistics=None,
       )

@@ -81,7 +81,7 @@ def build_elastic_work(
     pipelines.labeled_client_type(classifier.image_shape),
     initialize_memory.type_signature.result,
   )
-  def take_turn(
+  def update_client(
     received: Any, dataset: tf.data.Dataset, memory: ElasticMemory
   ) -> tuple[client_work_process.ClientResult, client_report.ClientSums]:
     anchor, context = received
@@ -113,5 +113,5 @@ def build_elastic_work(
     return result._replace(update=tuple(update), memory=memory), sums
 
   return client_work_process.build_client_work_process(
-    take_turn, client_report.summarize, initialize_memory
+    update_client, client_report.summarize, initialize_memory
   )

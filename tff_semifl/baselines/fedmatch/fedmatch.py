@@ -57,8 +57,8 @@ class FedMatch(system.System):
   rounds: training_settings.Rounds = training_settings.Rounds(
     total_rounds=200, learning_rate=1e-3
   )
-  client_turn: training_settings.ClientEpochs = training_settings.ClientEpochs(
-    client_epochs=1.0, client_batch_size=100
+  local_training: training_settings.ClientEpochs = (
+    training_settings.ClientEpochs(client_epochs=1.0, client_batch_size=100)
   )
   server: training_settings.ServerEpochs = training_settings.ServerEpochs(
     server_epochs=1.0, server_batch_size=100
@@ -116,8 +116,8 @@ class FedMatch(system.System):
           classifier,
           strong_augmentation=ingredients.strong_augmentation,
           optimizer=of_clients,
-          num_epochs=self.client_turn.client_epochs,
-          batch_size=self.client_turn.client_batch_size,
+          num_epochs=self.local_training.client_epochs,
+          batch_size=self.local_training.client_batch_size,
           confidence_threshold=self.confidence.confidence_threshold,
           loss_weights=self.client_loss_weights,
         ),
@@ -165,7 +165,7 @@ class FedMatch(system.System):
     """Counts the steps of a round."""
     return system.Steps(
       self.server.count_steps(num_labeled),
-      self.client_turn.count_steps(client_sizes),
+      self.local_training.count_steps(client_sizes),
     )
 
 

@@ -112,7 +112,7 @@ def build_fedmatch_client_work(
   @tff.tensorflow.computation(
     received_type, data_type, no_helpers.type_signature.result
   )
-  def take_turn(received: Any, dataset: tf.data.Dataset, helpers: Any):
+  def update_client(received: Any, dataset: tf.data.Dataset, helpers: Any):
     weights, context = received
     optimizer_state = optimizer.set_hparams(
       training_loop.initial_optimizer_state(
@@ -152,7 +152,7 @@ def build_fedmatch_client_work(
     return result._replace(memory=model), sums
 
   return client_work_process.build_client_work_process(
-    take_turn,
+    update_client,
     client_report.summarize,
     no_helpers,
   )

@@ -21,12 +21,12 @@ class EpochCohorts(NamedTuple):
   Attributes:
     clients: int32 [steps, clients of a step], positions of clients; -1 for
       none.
-    turns: int32 [steps, clients of a step], the number of earlier steps of the
-      epoch that the client was in.
+    earlier_steps: int32 [steps, clients of a step], the number of earlier steps
+      of the epoch that the client was in.
   """
 
   clients: tf.Tensor
-  turns: tf.Tensor
+  earlier_steps: tf.Tensor
 
 
 def draw(
@@ -42,35 +42,35 @@ def draw(
   num_clients = tf.shape(num_batches)[0]
   size = tf.minimum(clients_per_step, num_clients)
 
-  def draw_step(step, turns_taken, clients, turns):
+  def draw_step(step, steps_taken, clients, earlier_steps):
     draws = tf.random.stateless_uniform(
       [num_clients], random_seeds.fold_in(seed, step)
     )
     # Draws are at least 0, so that clients without a batch come last.
-    draws = tf.where(turns_taken < num_batches, draws, -1.0)
+    draws = tf.where(steps_taken < num_batches, draws, -1.0)
     values, drawn = tf.math.top_k(draws, size)
     has_batch = values >= 0
     clients = clients.write(step, tf.where(has_batch, drawn, -1))
-    turns = turns.write(step, tf.gather(turns_taken, drawn))
-    turns_taken = tf.tensor_scatter_nd_add(
-      turns_taken, drawn[:, tf.newaxis], tf.cast(has_batch, tf.int32)
+    earlier_steps = earlier_steps.write(step, tf.gather(steps_taken, drawn))
+    steps_taken = tf.tensor_scatter_nd_add(
+      steps_taken, drawn[:, tf.newaxis], tf.cast(has_batch, tf.int32)
     )
-    return step + 1, turns_taken, clients, turns
+    return step + 1, steps_taken, clients, earlier_steps
 
   def create_array() -> tf.TensorArray:
     return tf.TensorArray(
       tf.int32, size=0, dynamic_size=True, element_shape=[None]
     )
 
-  num_steps, _, clients, turns = tf.while_loop(
-    lambda step, turns_taken, *_: tf.reduce_any(turns_taken < num_batches),
+  num_steps, _, clients, earlier_steps = tf.while_loop(
+    lambda step, steps_taken, *_: tf.reduce_any(steps_taken < num_batches),
     draw_step,
     (0, tf.zeros_like(num_batches), create_array(), create_array()),
   )
   # An empty `TensorArray` cannot be stacked, as its width is unknown.
   return tf.cond(
     num_steps > 0,
-    lambda: EpochCohorts(clients.stack(), turns.stack()),
+    lambda: EpochCohorts(clients.stack(), earlier_steps.stack()),
     lambda: EpochCohorts(
       tf.zeros([0, size], tf.int32), tf.zeros([0, size], tf.int32)
     ),
@@ -97,7 +97,7 @@ def find_images(
   """
   is_there = cohorts.clients[step] >= 0
   clients = tf.boolean_mask(cohorts.clients[step], is_there)
-  starts = tf.boolean_mask(cohorts.turns[step], is_there) * batch_size
+  starts = tf.boolean_mask(cohorts.earlier_steps[step], is_there) * batch_size
   within = starts[:, tf.newaxis] + tf.range(batch_size)
   first_images = tf.cumsum(num_images, exclusive=True)
   indices = tf.gather(first_images, clients)[:, tf.newaxis] + within

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch, and what SemiFL's authors ran for it (D55)."""
+"""Federated SGD of FixMatch, and what SemiFL's authors ran for it."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -51,7 +51,7 @@ class FedSGD(gradient_steps.GradientSteps):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGDAsInSemiFL(system.System):
-  """The program of SemiFL's authors: a batch of several clients (D55)."""
+  """The program of SemiFL's authors: a batch of several clients."""
 
   measures_pseudo_labels = True
   all_clients_take_part = True
@@ -67,7 +67,7 @@ class FedSGDAsInSemiFL(system.System):
   clients_per_step: int = settings.setting(
     10,
     'Clients of whose images a step is made, as long as so many have images'
-    ' left in the epoch (D55).',
+    ' left in the epoch.',
     settings.AT_LEAST_1,
   )
 

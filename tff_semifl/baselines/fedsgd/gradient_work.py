@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The client of federated SGD of FixMatch: its update is a gradient (D.4)."""
+"""The client of federated SGD of FixMatch: its update is a gradient."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,17 +31,17 @@ def build_gradient_training(
   batch_size: int,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds a client's turn: its update is its gradient on one batch.
+  """Builds the client update, which is the gradient of FixMatch on one batch.
 
-  Its data are of `pipelines.client_with_turn_type`: over its turns, in however
-  few of the rounds, it goes through its images, each once an epoch. The loss is
-  that of FixMatch: the cross-entropy of the strong views of those images of the
-  batch whose weak view the model is sure of, divided by the size of the batch.
+  Data are of `pipelines.client_with_participation_type`: over the rounds it
+  takes part in, a client goes through its images, each once an epoch. The loss
+  is the sum of cross-entropies of strongly augmented images whose pseudo-label
+  is confident, divided by the batch size.
 
   Args:
     classifier: The model.
-    weak_augmentation: Makes the views for pseudo-labels.
-    strong_augmentation: Makes the views for the loss.
+    weak_augmentation: For pseudo-labels.
+    strong_augmentation: For the loss.
     batch_size: Images in a batch; the last of an epoch may have fewer.
     confidence_threshold: In (0, 1]; inclusive.
 
@@ -61,7 +61,7 @@ def build_gradient_training(
     indices = draws.select_batch(
       tf.shape(data['image'])[0],
       batch_size,
-      data['turn'],
+      data['earlier_rounds'],
       random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
     )
     images = tf.gather(data['image'], indices)

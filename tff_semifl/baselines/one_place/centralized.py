@@ -51,7 +51,7 @@ class LabelsAlone(system.System):
         round_parts.build_server_work(
           ingredients,
           optimizer,
-          training_settings.ServerTurn(
+          training_settings.ServerTraining(
             server_epochs=1.0,
             server_batch_size=self.server.server_batch_size,
             class_balance=self.class_balance,

@@ -17,8 +17,8 @@ from tff_semifl import runtime
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import weak
-from tff_semifl.core import client_turn
 from tff_semifl.core import client_work
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -27,9 +27,9 @@ from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 from tff_semifl.training import client_work_process
+from tff_semifl.training import loop_form
 from tff_semifl.training import optimizers
 from tff_semifl.training import padded_rows
-from tff_semifl.training import turn_form
 
 _IMAGE_SHAPE = (8, 8, 3)
 _NUM_CLASSES = 3
@@ -44,11 +44,11 @@ def _run_without_xla(loop, examples):
     random_draws.drawing_by(portable_draws.GENERATOR),
     rand_augment.applying_to_all(),
   ):
-    return loop(padded_rows.PaddedRows(*turn_form.pad(examples)))
+    return loop(padded_rows.PaddedRows(*loop_form.pad(examples)))
 
 
 # The operations of the compiled form, which XLA takes minutes to compile.
-PADDED = dataclasses.replace(turn_form.COMPILED, run=_run_without_xla)
+PADDED = dataclasses.replace(loop_form.COMPILED, run=_run_without_xla)
 
 # All parts that no other system has.
 _PARTS = {
@@ -103,7 +103,7 @@ def _create_system(system_name):
 @functools.cache
 def build(
   system_name: str,
-  form: turn_form.TurnForm,
+  form: loop_form.LoopForm,
   strong_augmentation: augmentation.Augmentation | None = None,
 ) -> client_work_process.ClientWorkProcess:
   """Builds the work of clients."""
@@ -115,7 +115,7 @@ def build(
     ),
     strong_augmentation=strong_augmentation
     or functools.partial(weak.flip_and_crop, flip=False, padding=1),
-    turn_form=form,
+    loop_form=form,
   )
   system = _create_system(system_name)
   optimizer, _ = system.create_optimizers(classifier)
@@ -129,7 +129,7 @@ def build(
     context_type = tell.type_signature.result
   return client_work.build_client_work(
     classifier,
-    client.build(ingredients, optimizer, system.client_turn),
+    client.build(ingredients, optimizer, system.local_training),
     data_type=client.client_data_type(classifier),
     optimizer=optimizer,
     keep_optimizer_state=True,
@@ -140,7 +140,7 @@ def build(
 
 
 @functools.cache
-def take(system_name: str, form: turn_form.TurnForm, *sizes: int) -> Any:
+def take(system_name: str, form: loop_form.LoopForm, *sizes: int) -> Any:
   """Returns what clients make of their images in round 3."""
   process = build(system_name, form)
   client = _create_system(system_name).client
@@ -151,7 +151,7 @@ def take(system_name: str, form: turn_form.TurnForm, *sizes: int) -> Any:
   if guidance is not None:
     told = guidance.tell(
       guidance.initialize(),
-      client_turn.Server(
+      hook_arguments.Server(
         model=classifier,
         seed=tf.constant(context.seed),
         round_num=tf.constant(context.round_num),
@@ -180,7 +180,7 @@ def take(system_name: str, form: turn_form.TurnForm, *sizes: int) -> Any:
       datasets,
       [process.initialize_memory()] * len(sizes),
     )
-  # The learning rate in the memory is replaced in the client's next turn.
+  # The learning rate in the memory is replaced in the client's next update.
   for result in output.result:
     result.memory.pop(optimizers.LEARNING_RATE_KEY)
   return output
@@ -200,6 +200,6 @@ def assert_equal(found: Any, expected: Any) -> None:
 
 
 def forget() -> None:
-  """Forgets all turns: TensorFlow complains of functions that outlive it."""
+  """Forgets all updates: TensorFlow complains of functions that outlive it."""
   for function in (build, take, _create_classifier):
     function.cache_clear()

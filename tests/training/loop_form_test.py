@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a client's turn computes the same in all its forms."""
+"""Tests that a client's update computes the same in all its forms."""
 
 import collections
 
@@ -13,11 +13,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import simulation_test_case
-from tests.training import small_turns
+from tests.training import small_updates
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.experiments import system_registry
 from tff_semifl.systems import averaging
-from tff_semifl.training import turn_form
+from tff_semifl.training import loop_form
 
 # One for each client that trains on what it selects, or on labels. FedMatch's
 # is another's, with a model of its own.
@@ -28,7 +28,7 @@ _SYSTEMS = tuple(
     if isinstance(system, averaging.Averaging) and not system.models
   }.values()
 )
-# To compile a turn takes longest. These train in all ways that there are; how
+# To compile a update takes longest. These train in all ways that there are; how
 # other systems label is compiled in `compiled_labels_test`.
 _COMPILED_SYSTEMS = (
   'semifl',
@@ -39,54 +39,54 @@ _COMPILED_SYSTEMS = (
 
 
 def tearDownModule():
-  small_turns.forget()
+  small_updates.forget()
 
 
 class TurnFormTest(simulation_test_case.SimulationTestCase):
   def _compare(self, system_name, form, *sizes):
-    sizes = sizes or (small_turns.NUM_IMAGES,)
-    small_turns.assert_equal(
-      small_turns.take(system_name, form, *sizes),
-      small_turns.take(system_name, turn_form.DYNAMIC, *sizes),
+    sizes = sizes or (small_updates.NUM_IMAGES,)
+    small_updates.assert_equal(
+      small_updates.take(system_name, form, *sizes),
+      small_updates.take(system_name, loop_form.DYNAMIC, *sizes),
     )
 
   @parameterized.parameters(*_COMPILED_SYSTEMS)
   @pytest.mark.slow
   def test_compiled(self, system_name):
     # Both are padded to 32 images.
-    self._compare(system_name, turn_form.COMPILED, small_turns.NUM_IMAGES, 17)
+    self._compare(system_name, loop_form.COMPILED, small_updates.NUM_IMAGES, 17)
 
   def test_without_xla(self):
-    self._compare('semifl', small_turns.PADDED)
+    self._compare('semifl', small_updates.PADDED)
 
   @parameterized.parameters(
     name for name in _SYSTEMS if name not in _COMPILED_SYSTEMS
   )
   @pytest.mark.slow
   def test_others_without_xla(self, system_name):
-    self._compare(system_name, small_turns.PADDED)
+    self._compare(system_name, small_updates.PADDED)
 
   def test_last_batch_has_padding_and_images_are_left_out(self):
     """The other tests would see less if it were not so."""
-    output = small_turns.take(
-      'semifl', turn_form.DYNAMIC, small_turns.NUM_IMAGES
+    output = small_updates.take(
+      'semifl', loop_form.DYNAMIC, small_updates.NUM_IMAGES
     )
     num_selected = np.count_nonzero(output.result[0].given_labels.share)
     self.assertBetween(
-      num_selected, small_turns.BATCH_SIZE + 1, small_turns.NUM_IMAGES - 1
+      num_selected, small_updates.BATCH_SIZE + 1, small_updates.NUM_IMAGES - 1
     )
-    self.assertNotEqual(num_selected % small_turns.BATCH_SIZE, 0)
+    self.assertNotEqual(num_selected % small_updates.BATCH_SIZE, 0)
 
   @parameterized.parameters('semifl', 'batch_label_semifl')
   @pytest.mark.slow
   def test_no_image(self, system_name):
-    self._compare(system_name, turn_form.COMPILED, 0)
+    self._compare(system_name, loop_form.COMPILED, 0)
 
 
 @pytest.mark.slow
 class ProgramTest(absltest.TestCase):
   def test_turn_is_one_program(self):
-    outside, programs = _find_operations(turn_form.COMPILED)
+    outside, programs = _find_operations(loop_form.COMPILED)
     self.assertLen(programs, 1)
     # All loops are inside: those of epochs, steps and batches.
     self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
@@ -97,7 +97,7 @@ class ProgramTest(absltest.TestCase):
     self.assertLess(sum(outside.values()), sum(programs[0].values()) / 10)
 
   def test_dynamic_turn_is_none(self):
-    outside, programs = _find_operations(turn_form.DYNAMIC)
+    outside, programs = _find_operations(loop_form.DYNAMIC)
     self.assertEmpty(programs)
     self.assertNotEmpty([op for op in outside if 'While' in op])
 
@@ -105,16 +105,16 @@ class ProgramTest(absltest.TestCase):
     with self.assertRaisesRegex(
       ValueError, 'XLA cannot compile Equalization, .*--strong_augmentation'
     ):
-      small_turns.build(
+      small_updates.build(
         'semifl',
-        turn_form.COMPILED,
+        loop_form.COMPILED,
         strong_augmentation=keras_cv_policy.build_gentle_rand_augment(),
       )
 
 
 def _find_operations(form):
-  """Counts the operations of a turn of SemiFL, by where they are."""
-  process = small_turns.build('semifl', form)
+  """Counts the operations of a update of SemiFL, by where they are."""
+  process = small_updates.build('semifl', form)
   graph_defs = []
 
   def find(block):

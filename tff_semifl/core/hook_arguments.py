@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of the hooks of a client method: `Server`, `Turn` and `Step`.
+"""Arguments of a method's hooks: `Server`, `ClientContext` and `Step`.
 
 All tensors belong to a graph that is being traced.
 """
@@ -44,7 +44,7 @@ class Server:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Turn:
+class ClientContext:
   """A client's images and weights while it labels, weighs and reports.
 
   Attributes:
@@ -77,11 +77,11 @@ class Turn:
   labels: pseudo_labels.PseudoLabels | Any = None
   num_trained_on: tf.Tensor | Any = None
 
-  def by(self, weights: functional.ModelWeights) -> 'Turn':
+  def by(self, weights: functional.ModelWeights) -> 'ClientContext':
     """Replaces the weights that label, for example by a teacher's."""
     return dataclasses.replace(self, weights=weights)
 
-  def of_part(self, name: str) -> 'Turn':
+  def of_part(self, name: str) -> 'ClientContext':
     """Replaces `guidance` by the message to a part of the method."""
     return dataclasses.replace(self, guidance=self.part_guidance.get(name, ()))
 
@@ -131,7 +131,7 @@ class _Pass(NamedTuple):
 class Step:
   """A batch of images that are trained on, and the model.
 
-  Padding may follow the images of a batch (`turn_form.COMPILED`). The methods
+  Padding may follow the images of a batch (`loop_form.COMPILED`). The methods
   of `Step` leave the padding out; a plain `tf.reduce_mean` would not.
 
   Attributes:
@@ -141,7 +141,7 @@ class Step:
     labels: The labels of the images.
     mix: Images for mixup; None if images are labeled batch by batch.
     weights: The current weights.
-    turn: The client's `Turn`.
+    client: The client's `ClientContext`.
     model: The model.
     rows: The batch.
     image_weights: (float32 [batch],), the weights of images in the loss, or ()
@@ -158,7 +158,7 @@ class Step:
   labels: pseudo_labels.PseudoLabels
   mix: Mix | Any
   weights: functional.ModelWeights
-  turn: Turn
+  client: ClientContext
   model: functional.ImageClassifier
   rows: rows_lib.Rows
   image_weights: tuple[tf.Tensor, ...]
@@ -170,12 +170,12 @@ class Step:
   @property
   def received(self) -> functional.ModelWeights:
     """The weights that the client received."""
-    return self.turn.received
+    return self.client.received
 
   @property
   def guidance(self) -> Any:
     """The server's message to clients."""
-    return self.turn.guidance
+    return self.client.guidance
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
     """A stateless seed of this step, int32 [2].

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl.core import client_turn
+from tff_semifl.core import hook_arguments
 from tff_semifl.training import pseudo_labels
 
 
@@ -21,8 +21,8 @@ def of_labels(
   logits: Any = None,
   true_labels: Any = None,
   num_trained_on: int = 0,
-) -> client_turn.Turn:
-  """Creates the turn of a client that has labeled its images.
+) -> hook_arguments.ClientContext:
+  """Creates the update of a client that has labeled its images.
 
   Args:
     labels: The labels.
@@ -33,7 +33,7 @@ def of_labels(
     num_trained_on: How many images are trained on.
   """
   weights = linear_reference.create_classifier().initial_weights
-  return client_turn.Turn(
+  return hook_arguments.ClientContext(
     images=tf.zeros([0, *linear_reference.IMAGE_SHAPE], tf.uint8),
     guidance=guidance,
     part_guidance=dict(part_guidance),
@@ -55,7 +55,7 @@ def create_server(
   weights: Any = None,
   seed: int = 7,
   round_num: int = 1,
-) -> client_turn.Server:
+) -> hook_arguments.Server:
   """Creates a server.
 
   Args:
@@ -66,7 +66,7 @@ def create_server(
     round_num: The round.
   """
   model = model or linear_reference.create_classifier()
-  return client_turn.Server(
+  return hook_arguments.Server(
     model=model,
     seed=tf.constant(seed),
     round_num=tf.constant(round_num),

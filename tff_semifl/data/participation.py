@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 
-class TurnCounter:
+class ParticipationCounter:
   """Counts the rounds that clients took part in.
 
   Counts follow from the cohorts of earlier rounds, so that checkpoints need not

@@ -29,7 +29,7 @@ from tff_semifl.training import rows as rows_lib
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TurnForm:
+class LoopForm:
   """The form of a training loop.
 
   Attributes:
@@ -98,12 +98,12 @@ def _make_room(
   return given_labels_lib.make_room(number)
 
 
-DYNAMIC = TurnForm(
+DYNAMIC = LoopForm(
   run=lambda loop, examples: loop(rows_lib.AllRows(examples)),
   has_padding=False,
   make_room=lambda labels, number: labels,
 )
-COMPILED = TurnForm(
+COMPILED = LoopForm(
   run=_compile,
   has_padding=True,
   make_room=_make_room,

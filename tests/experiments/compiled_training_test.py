@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that `jit_compile` compiles the turns of clients."""
+"""Tests that `jit_compile` compiles the updates of clients."""
 
 from unittest import mock
 
@@ -14,7 +14,7 @@ from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import python_experiment
-from tff_semifl.training import turn_form
+from tff_semifl.training import loop_form
 
 
 def _create(task, *, jit_compile=None):
@@ -38,19 +38,19 @@ class CompiledTurnsTest(parameterized.TestCase):
       _create(digits.Digits(), jit_compile=True)
 
   @parameterized.parameters(
-    (None, [], turn_form.DYNAMIC),
-    (None, ['a GPU'], turn_form.COMPILED),
-    (False, ['a GPU'], turn_form.DYNAMIC),
-    (True, [], turn_form.COMPILED),
+    (None, [], loop_form.DYNAMIC),
+    (None, ['a GPU'], loop_form.COMPILED),
+    (False, ['a GPU'], loop_form.DYNAMIC),
+    (True, [], loop_form.COMPILED),
   )
-  def test_form_of_turns(self, jit_compile, gpus, form):
+  def test_form_of_training(self, jit_compile, gpus, form):
     with (
       small_systems.without_process('semifl') as build,
       mock.patch.object(tf.config, 'list_physical_devices', lambda _: gpus),
     ):
       _create(small_digits.SmallDigits(), jit_compile=jit_compile)
     [ingredients] = build.call_args.args
-    self.assertIs(ingredients.turn_form, form)
+    self.assertIs(ingredients.loop_form, form)
 
   def test_default_on_a_gpu_leaves_out_what_cannot_be_compiled(self):
     with (
@@ -64,8 +64,8 @@ class CompiledTurnsTest(parameterized.TestCase):
       ]
       experiment = _create(small_digits.SmallDigits())
     self.assertIn('XLA has no such operation', logs.output[0])
-    forms = [call.args[0].turn_form for call in build.call_args_list]
-    self.assertEqual(forms, [turn_form.COMPILED, turn_form.DYNAMIC])
+    forms = [call.args[0].loop_form for call in build.call_args_list]
+    self.assertEqual(forms, [loop_form.COMPILED, loop_form.DYNAMIC])
     self.assertIsNone(experiment.settings.model.jit_compile)
 
 

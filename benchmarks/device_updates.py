@@ -18,9 +18,9 @@ from tff_semifl import runtime
 from tff_semifl.core import client_work
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
-from tff_semifl.training import turn_form
+from tff_semifl.training import loop_form
 
-FORMS = {'dynamic': turn_form.DYNAMIC, 'XLA': turn_form.COMPILED}
+FORMS = {'dynamic': loop_form.DYNAMIC, 'XLA': loop_form.COMPILED}
 # Three batches in one epoch, the last with padding: rounding errors grow with
 # steps, while bugs show in the first.
 _NUM_IMAGES = 24
@@ -53,15 +53,15 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
   weights = federation.classifier.initial_weights
   with _without_tf32():
     with runtime.simulation_context('in_process', devices=[_CPU]):
-      turn = build_turn(federation, turn_form.DYNAMIC)
-      expected = _take(turn, weights)
+      update = build_update(federation, loop_form.DYNAMIC)
+      expected = _take(update, weights)
       changed = [
-        _take(turn, _change_a_little(weights, seed))
+        _take(update, _change_a_little(weights, seed))
         for seed in range(_NUM_CHANGES)
       ]
     with runtime.simulation_context('in_process', devices=[device]):
       found = {
-        name: _take(build_turn(federation, form), weights)
+        name: _take(build_update(federation, form), weights)
         for name, form in FORMS.items()
       }
   errors = {name: _error(update, expected) for name, update in found.items()}
@@ -103,14 +103,16 @@ def measure(
   weights = federation.classifier.initial_weights
   first, others = {}, {name: [] for name in FORMS}
   with runtime.simulation_context('in_process', devices=[device]):
-    turns = {name: build_turn(federation, form) for name, form in FORMS.items()}
-    for name, turn in turns.items():
-      first[name] = _time(turn, weights)
+    updates = {
+      name: build_update(federation, form) for name, form in FORMS.items()
+    }
+    for name, update in updates.items():
+      first[name] = _time(update, weights)
     for _ in range(num_repetitions):
-      for name, turn in turns.items():
-        others[name].append(_time(turn, weights))
+      for name, update in updates.items():
+        others[name].append(_time(update, weights))
   yield measurement.Measurement(
-    name='first_turn',
+    name='first_update',
     description=f'The first client update on {device}: {federation.size}',
     unit='s',
     values={name: [seconds] for name, seconds in first.items()},
@@ -131,8 +133,8 @@ def measure(
   )
 
 
-def build_turn(
-  federation: federation_lib.Federation, form: turn_form.TurnForm
+def build_update(
+  federation: federation_lib.Federation, form: loop_form.LoopForm
 ) -> Callable[[functional.ModelWeights], Any]:
   """Builds the first client's update in round 1, in some form.
 
@@ -144,9 +146,9 @@ def build_turn(
   process = client_work.build_client_work(
     federation.classifier,
     system.client.build(
-      dataclasses.replace(federation.ingredients, turn_form=form),
+      dataclasses.replace(federation.ingredients, loop_form=form),
       optimizer,
-      system.client_turn,
+      system.local_training,
     ),
     optimizer=optimizer,
     keep_optimizer_state=False,
@@ -161,9 +163,9 @@ def build_turn(
   return lambda weights: process.next(state, [(weights, context)], data)
 
 
-def _time(turn, weights: functional.ModelWeights) -> float:
+def _time(update, weights: functional.ModelWeights) -> float:
   start = time.perf_counter()
-  turn(weights)
+  update(weights)
   return time.perf_counter() - start
 
 
@@ -181,9 +183,9 @@ def _without_tf32() -> Iterator[None]:
     tf.config.experimental.enable_tensor_float_32_execution(before)
 
 
-def _take(turn, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
+def _take(update, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
   """The update of the client."""
-  return tf.nest.flatten(turn(weights).result[0].update)
+  return tf.nest.flatten(update(weights).result[0].update)
 
 
 def _change_a_little(

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that turns are counted by their definition, and each round once."""
+"""Tests that updates are counted by their definition, and each round once."""
 
 from absl.testing import absltest
 import numpy as np
 
-from tff_semifl.data import turns
+from tff_semifl.data import participation
 
 _COHORTS = ([], [2, 0], [1], [], [2, 1], [2], [0])
 
@@ -19,7 +19,7 @@ class TurnCounterTest(absltest.TestCase):
       asked.append(round_num)
       return _COHORTS[round_num]
 
-    return turns.TurnCounter(cohort, 4), asked
+    return participation.ParticipationCounter(cohort, 4), asked
 
   def _expected(self, round_num):
     return [

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the program of a client's turn is one for all clients and rounds.
+"""Tests that all clients and rounds share one program of the client update.
 
 Of how many images are padding, too: it is a number like any other.
 
@@ -28,10 +28,10 @@ from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
+from tff_semifl.training import loop_form
 from tff_semifl.training import padded_rows
 from tff_semifl.training import rows
 from tff_semifl.training import training_loop
-from tff_semifl.training import turn_form
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ class TurnConstantsTest(parameterized.TestCase):
     programs = []
 
     def keep_program(loop, examples):
-      padded, number = turn_form.pad(examples)
+      padded, number = loop_form.pad(examples)
 
       @tf.function(jit_compile=True)
       def program(padded, number):
@@ -72,16 +72,16 @@ class TurnConstantsTest(parameterized.TestCase):
       programs.append((hlo, len(arguments)))
       return loop(rows.AllRows(examples))
 
-    form = dataclasses.replace(turn_form.COMPILED, run=keep_program)
+    form = dataclasses.replace(loop_form.COMPILED, run=keep_program)
     ingredients = small_systems.create_ingredients(
       classifier=classifier,
       weak_augmentation=shift,
       strong_augmentation=change,
-      turn_form=form,
+      loop_form=form,
     )
     optimizer, _ = system.create_optimizers(classifier)
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
-    system.client.build(ingredients, optimizer, system.client_turn)(
+    system.client.build(ingredients, optimizer, system.local_training)(
       weights,
       round_context.RoundContext(*map(tf.constant, (7, 3, 0.2))),
       {

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that federated SGD resumes exactly, turns of clients included."""
+"""Tests that federated SGD resumes exactly, updates of clients included."""
 
 import asyncio
 import pathlib
@@ -34,7 +34,7 @@ def _create_population():
     np.split(np.arange(28), 4),
     clients_per_round=2,
     seed=0,
-    know_turns=True,
+    know_participation=True,
   )
 
 
@@ -82,12 +82,12 @@ class ResumingTest(absltest.TestCase):
 
   def test_a_run_that_goes_on_ends_as_one_that_was_not_interrupted(self):
     population = _create_population()
-    num_turns = np.bincount(
+    num_updates = np.bincount(
       np.concatenate([population.cohort(t) for t in range(1, _LAST_ROUND + 1)])
     )
     # With three batches each, clients are in their second or third epoch.
-    self.assertBetween(num_turns.min(), 4, num_turns.max() - 1)
-    self.assertGreater(num_turns.max(), 6)
+    self.assertBetween(num_updates.min(), 4, num_updates.max() - 1)
+    self.assertGreater(num_updates.max(), 6)
     with runtime.simulation_context():
       whole = self._train(self.create_tempdir().full_path, _LAST_ROUND)
       folder = self.create_tempdir().full_path
