@@ -54,17 +54,17 @@ def _visit(population, rounds):
 class EpochsOfClientsTest(parameterized.TestCase):
   @parameterized.named_parameters(('even', 6), ('remainder', 7), ('few', 2))
   def test_each_image_once_an_epoch_in_however_few_rounds(self, num_images):
-    turns_per_epoch = -(-num_images // _BATCH_SIZE)
+    batches_per_epoch = -(-num_images // _BATCH_SIZE)
     visits = _visit(_create_population(num_images), range(_NUM_ROUNDS))
     for client in range(5):
       rounds = [round_num for round_num, who, _ in visits if who == client]
       batches = [batch for _, who, batch in visits if who == client]
       # It skips rounds, irregularly, and takes part for over two epochs.
       self.assertGreater(len(set(np.diff(rounds))), 1)
-      self.assertGreater(len(batches), 2 * turns_per_epoch)
+      self.assertGreater(len(batches), 2 * batches_per_epoch)
       epochs = [
-        batches[start : start + turns_per_epoch]
-        for start in range(0, len(batches), turns_per_epoch)
+        batches[start : start + batches_per_epoch]
+        for start in range(0, len(batches), batches_per_epoch)
       ]
       for epoch in epochs[:-1]:
         self.assertCountEqual(np.concatenate(epoch), range(num_images))

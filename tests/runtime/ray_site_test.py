@@ -48,7 +48,9 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
 
   def _dataset(self, site='east', image_shape=_SHAPE):
     return sites.SiteDataset(
-      site, {'client_id': np.int32(7), 'update': np.int32(2)}, image_shape
+      site,
+      {'client_id': np.int32(7), 'earlier_rounds': np.int32(2)},
+      image_shape,
     )
 
   def test_is_found_by_processes_of_its_machine(self):
@@ -63,7 +65,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
       self.site.read(dataset),
       tff.types.tensorflow_to_type(dataset.element_spec),
     )
-    self.assertAllEqual(list(chunk), ['client_id', 'update', 'image'])
+    self.assertAllEqual(list(chunk), ['client_id', 'earlier_rounds', 'image'])
     self.assertAllEqual(chunk['image'], self.images)
     self.assertEqual((chunk['client_id'], chunk['earlier_rounds']), (7, 2))
 

@@ -139,7 +139,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
 def _chunk(names, client_id, images, update):
   data = {
     'client_id': np.int32(client_id),
-    'update': np.int32(update),
+    'earlier_rounds': np.int32(update),
     'image': images,
     'label': np.arange(len(images), dtype=np.int32) % 3,
   }

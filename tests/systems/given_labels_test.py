@@ -25,7 +25,7 @@ from tff_semifl.randomness import random_seeds
 
 _THRESHOLD = 0.36
 _COHORT = [2, 0]
-_TURN = 1
+_EARLIER_ROUNDS = 1
 _GIVEN_LABELS = (
   'given_labels={<image=int32[?],label=int32[?],share=float32[?]>}'
 )
@@ -94,12 +94,12 @@ def _next(process, problem, round_num):
       ]
     arguments.append(memories)
   client_data = problem.client_data(_COHORT)
-  if 'update' in _names_of_client_data(process):
+  if 'earlier_rounds' in _names_of_client_data(process):
     client_data = [
       data.map(
         lambda chunk: collections.OrderedDict(
           client_id=chunk['client_id'],
-          update=np.int32(_TURN),
+          earlier_rounds=np.int32(_EARLIER_ROUNDS),
           image=chunk['image'],
         )
       )
@@ -137,7 +137,7 @@ class ComputationTest(parameterized.TestCase):
     # Clients have images without labels, as always.
     self.assertEqual(found.parameter, plain.parameter)
     self.assertContainsSubset(
-      _names_of_client_data(process), ['client_id', 'update', 'image']
+      _names_of_client_data(process), ['client_id', 'earlier_rounds', 'image']
     )
     # What they labeled how stays with them, after all else.
     self.assertEqual(
@@ -217,7 +217,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         random_seeds.Purpose.FIX_ORDER,
         client_id,
         0,
-      )[3 * _TURN : 3 * _TURN + 3]
+      )[3 * _EARLIER_ROUNDS : 3 * _EARLIER_ROUNDS + 3]
       views = linear_reference.shifted(
         tf.constant(images[batch]),
         random_seeds.stateless_seed(
