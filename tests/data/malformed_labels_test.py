@@ -33,10 +33,10 @@ _SEEDS = strategies.integers(0, 2**31 - 1)
 
 
 class MalformedLabelsTest(parameterized.TestCase):
-  def _assert_is_a_partition_or_refused(self, num_images, share_out):
+  def _assert_is_a_partition_or_refused(self, num_images, split):
     """Asserts that each image has one owner, or that there is an error."""
     try:
-      shares = share_out()
+      shares = split()
     except ValueError as error:
       # Of ours, and not of what NumPy makes of it.
       self.assertRegex(str(error), 'image|class|client|concentration|in 0')

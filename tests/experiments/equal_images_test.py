@@ -11,10 +11,10 @@ from tff_semifl import settings
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
+from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
-from tff_semifl.experiments import sharings
 
 
 def _images(levels):
@@ -42,19 +42,19 @@ def _create_data(**changes):
   return data._replace(**changes)
 
 
-def _share_out(data, sharing=None, evaluated='test', **values):
+def _split(data, data_split=None, evaluated='test', **values):
   """Returns the data of server and clients."""
-  sharing = sharing or sharings.GivenShares()
+  data_split = data_split or data_splits.GivenShares()
   part = settings.change(equal_images.EqualImages(), values)
   return part.find_and_drop(
-    data, lambda images: sharing.share_out(None, images, 0), evaluated
+    data, lambda images: data_split.split(None, images, 0), evaluated
   )
 
 
 class EqualImagesTest(parameterized.TestCase):
   def test_nothing_is_said_of_different_images(self):
     for drop in (False, True):
-      found = _share_out(_create_data(), drop_test_duplicates=drop)
+      found = _split(_create_data(), drop_test_duplicates=drop)
       self.assertEqual(found.equal_images, ())
       self.assertEqual(_levels(found.unlabeled.images), [20, 21, 22, 23, 24])
 
@@ -95,7 +95,7 @@ class EqualImagesTest(parameterized.TestCase):
     ),
   )
   def test_says_what_is_equal(self, changes, expected):
-    lines = _share_out(_create_data(**changes)).equal_images
+    lines = _split(_create_data(**changes)).equal_images
     self.assertLen(lines, len(expected))
     for line, pattern in zip(lines, expected, strict=True):
       self.assertRegex(line, pattern)
@@ -103,12 +103,12 @@ class EqualImagesTest(parameterized.TestCase):
   def test_files_are_named(self):
     names = [f'file{index}' for index in range(12)]
     data = _create_data(test=_labeled([10, 11, 22], [0, 1, 1]), names=names)
-    (line,) = _share_out(data).equal_images
+    (line,) = _split(data).equal_images
     self.assertIn('file6 = file9', line)
 
   def test_few_of_many_are_named(self):
     train = _labeled(range(100), np.arange(100) % 2)
-    (line,) = _share_out(_create_data(train=train, test=train)).equal_images[:1]
+    (line,) = _split(_create_data(train=train, test=train)).equal_images[:1]
     self.assertRegex(line, '^100 of 100 test')
     self.assertLess(len(line), 300)
 
@@ -117,8 +117,8 @@ class EqualImagesTest(parameterized.TestCase):
       train=_labeled([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1]),
       test=_labeled([1, 24, 4, 21], [0, 0, 1, 1]),
     )
-    before = _share_out(data)
-    found = _share_out(data, drop_test_duplicates=True)
+    before = _split(data)
+    found = _split(data, drop_test_duplicates=True)
     self.assertCountEqual(_levels(found.labeled.images), [0, 2, 3, 5])
     for level, label in zip(
       _levels(found.labeled.images), found.labeled.labels, strict=True
@@ -148,7 +148,7 @@ class EqualImagesTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, f'^drop_test_duplicates=True: .*{problem}'
     ):
-      _share_out(_create_data(**changes), drop_test_duplicates=True)
+      _split(_create_data(**changes), drop_test_duplicates=True)
 
   def test_pool_of_a_split_data_set(self):
     # As of STL-10: test images are among those without labels.
@@ -158,8 +158,8 @@ class EqualImagesTest(parameterized.TestCase):
       test=_labeled([100, 101, 102], [0, 1, 0]),
       unlabeled=_images([50, 101, 51, 102, 101, 52]),
     )
-    sharing = settings.change(
-      sharings.ServerAndClients(), {'num_labeled': 4, 'num_clients': 2}
+    data_split = settings.change(
+      data_splits.ServerAndClients(), {'num_labeled': 4, 'num_clients': 2}
     )
     task = own_data.own_data(
       (6 * data.train.images, data.train.labels),
@@ -170,7 +170,7 @@ class EqualImagesTest(parameterized.TestCase):
     def find(**values):
       part = settings.change(equal_images.EqualImages(), values)
       return part.find_and_drop(
-        data, lambda images: sharing.share_out(task, images, 0), 'test'
+        data, lambda images: data_split.split(task, images, 0), 'test'
       )
 
     lines = find().equal_images
@@ -185,11 +185,13 @@ class EqualImagesTest(parameterized.TestCase):
       self.assertLess(index, 39)
 
   def test_validation_images(self):
-    sharing = settings.change(sharings.GivenShares(), {'num_validation': 2})
+    data_split = settings.change(
+      data_splits.GivenShares(), {'num_validation': 2}
+    )
     data = _create_data(unlabeled=_images([0, 1, 2, 3, 24]))
-    lines = _share_out(data, sharing, 'validation').equal_images
+    lines = _split(data, data_split, 'validation').equal_images
     self.assertRegex(lines[0], '^2 of 2 validation images.*clients')
-    found = _share_out(data, sharing, 'validation', drop_test_duplicates=True)
+    found = _split(data, data_split, 'validation', drop_test_duplicates=True)
     self.assertLen(found.unlabeled.images, 3)
 
   def test_images_on_disk(self):
@@ -197,8 +199,8 @@ class EqualImagesTest(parameterized.TestCase):
     for index, image in enumerate(_images([20, 11, 22, 23, 24])):
       unlabeled[index] = image
     data = _create_data(unlabeled=unlabeled)
-    self.assertLen(_share_out(data).equal_images, 1)
-    found = _share_out(data, drop_test_duplicates=True).unlabeled.images
+    self.assertLen(_split(data).equal_images, 1)
+    found = _split(data, drop_test_duplicates=True).unlabeled.images
     self.assertIsInstance(found, stored_images.StoredImages)
     self.assertEqual(_levels(found), [20, 22, 23, 24])
 
@@ -210,7 +212,7 @@ class EqualImagesTest(parameterized.TestCase):
       shares=[np.array([0]), np.array([1])],
     )
     for drop, labeled in ((False, [0, 1, 2, 3]), (True, [0, 1, 3])):
-      found = _share_out(data, drop_test_duplicates=drop)
+      found = _split(data, drop_test_duplicates=drop)
       self.assertLen(found.equal_images, 1)
       self.assertCountEqual(_levels(found.labeled.images), labeled)
       self.assertIs(found.unlabeled.images, sites)

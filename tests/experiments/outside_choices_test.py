@@ -60,10 +60,10 @@ class OutsideChoicesTest(parameterized.TestCase):
     self.module = module
     self.enter_context(mock.patch.dict(sys.modules, outside=module))
 
-  def _share_out(self, partition):
+  def _split(self, partition):
     data = small_experiment.fill_in(num_clients=3, partition=partition).data
     task = digits.Digits().create()
-    return data.sharing.share_out(task, task.load(), 0)
+    return data.data_split.split(task, task.load(), 0)
 
   def test_part_of_a_client(self):
     for name in ('outside:Sure', 'outside:SURE'):
@@ -78,7 +78,7 @@ class OutsideChoicesTest(parameterized.TestCase):
     self.assertEqual(changed.system.client.selection.doubt, 0.25)
 
   def test_partition(self):
-    data = self._share_out('outside:every_other')
+    data = self._split('outside:every_other')
     self.assertLen(data.shares, 3)
     for client, share in enumerate(data.shares):
       np.testing.assert_array_equal(
@@ -89,7 +89,7 @@ class OutsideChoicesTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, '^partition=one_share: '
     ):
-      self._share_out('outside:one_share')
+      self._split('outside:one_share')
 
   def test_strong_augmentation(self):
     task = digits.Digits().create()

@@ -81,7 +81,7 @@ class NamesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('momentum', 'tff_semifl.systems.training_settings:ClippedNesterov'),
     ('seed', 'tff_semifl.experiments.experiment_settings:Seed'),
-    ('num_clients', 'tff_semifl.experiments.sharings:_Clients'),
+    ('num_clients', 'tff_semifl.experiments.data_splits:_Clients'),
     ('task', ':ChosenTask'),
     ('output_dir', 'tff_semifl.experiments.run_settings:RunSettings'),
     ('runtime', 'tff_semifl.experiments.runtimes:ChosenRuntime'),

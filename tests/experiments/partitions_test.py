@@ -11,7 +11,7 @@ from tff_semifl.experiments import partitions
 
 
 def _describe(part, labels, num_clients, seed=0):
-  shares = part.share_out(labels, 10, num_clients, seed)
+  shares = part.split(labels, 10, num_clients, seed)
   return shares, part.describe(labels, shares)
 
 

@@ -12,27 +12,27 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.data import sources
+from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import sharings
 from tff_semifl.systems import system as system_lib
 
 _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
 
 
-def _share_out(labels, data=None, *, is_given=False, num_labeled=50):
+def _split(labels, data=None, *, is_given=False, num_labeled=50):
   """Shares out digits, or other data, with the usual settings."""
   task = digits.Digits().create()
-  sharing = sharings.choose_sharing(labels, is_given=is_given)
-  sharing = settings.change_present(
-    sharing, {'num_labeled': num_labeled, 'num_clients': 10}
+  data_split = data_splits.choose_data_split(labels, is_given=is_given)
+  data_split = settings.change_present(
+    data_split, {'num_labeled': num_labeled, 'num_clients': 10}
   )
-  return sharing.share_out(task, data or task.load(), seed=3)
+  return data_split.split(task, data or task.load(), seed=3)
 
 
 class PooledDataTest(absltest.TestCase):
   def test_has_the_labels_of_a_federation_and_the_images_of_its_clients(self):
-    found = _share_out(_POOL)
-    federated = _share_out(system_lib.Labels.AT_SERVER)
+    found = _split(_POOL)
+    federated = _split(system_lib.Labels.AT_SERVER)
     for part, other in zip(found.labeled, federated.labeled, strict=True):
       np.testing.assert_array_equal(part, other)
     np.testing.assert_array_equal(
@@ -43,7 +43,7 @@ class PooledDataTest(absltest.TestCase):
     self.assertLen(federated.shares, 10)
 
   def test_server_is_not_told_labels_that_it_does_not_have(self):
-    found = _share_out(_POOL)
+    found = _split(_POOL)
     at_server = found.at_server(_POOL)
     num_unlabeled = len(found.unlabeled.images)
     self.assertEqual(num_unlabeled, 1437 - 50)
@@ -58,14 +58,14 @@ class PooledDataTest(absltest.TestCase):
 
   def test_in_other_systems_the_server_has_labeled_images_alone(self):
     labels = system_lib.Labels.AT_SERVER
-    found = _share_out(labels)
+    found = _split(labels)
     self.assertIs(found.at_server(labels), found.labeled)
 
   def test_images_of_unknown_classes_are_in_the_pool(self):
     images = np.arange(7, dtype=np.uint8).reshape(7, 1, 1, 1)
     train = sources.LabeledImages(images[:4], np.array([0, 1, 0, 1], np.int32))
     data = image_task.TaskData(train, train, unlabeled=images[4:])
-    found = _share_out(_POOL, data, is_given=True)
+    found = _split(_POOL, data, is_given=True)
     # Where the task says who has what, the server has all its labels.
     np.testing.assert_array_equal(
       found.at_server(_POOL).labels, [0, 1, 0, 1, -1, -1, -1]

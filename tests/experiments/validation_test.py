@@ -12,21 +12,21 @@ from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import sources
 from tff_semifl.data import validation_split
+from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import sharings
 from tff_semifl.systems import system as system_lib
 
 _LABELS = system_lib.Labels
 _SEED = 3
 
 
-def _share_out(labels, data=None, *, is_given=False, **changes):
+def _split(labels, data=None, *, is_given=False, **changes):
   task = digits.Digits().create()
-  sharing = settings.change_present(
-    sharings.choose_sharing(labels, is_given=is_given),
+  data_split = settings.change_present(
+    data_splits.choose_data_split(labels, is_given=is_given),
     {'num_labeled': 50, 'num_clients': 10, **changes},
   )
-  return sharing.share_out(task, data or task.load(), seed=_SEED)
+  return data_split.split(task, data or task.load(), seed=_SEED)
 
 
 def _identify(images):
@@ -112,9 +112,9 @@ class FoldTest(absltest.TestCase):
         )
 
   def test_setting(self):
-    without = _share_out(_LABELS.AT_SERVER)
+    without = _split(_LABELS.AT_SERVER)
     parts = [
-      _share_out(_LABELS.AT_SERVER, validation_fold=f'{number}/4')
+      _split(_LABELS.AT_SERVER, validation_fold=f'{number}/4')
       for number in range(1, 5)
     ]
     labeled = _identify(without.labeled.images)
@@ -125,9 +125,9 @@ class FoldTest(absltest.TestCase):
       self.assertEqual(_identify(part.labeled.images), labeled - images)
     for value in ('0/4', '5/4', '1/1', '2', '1/2/3'):
       with self.assertRaisesRegex(settings.SettingError, 'such as 2/5'):
-        _share_out(_LABELS.AT_SERVER, validation_fold=value)
+        _split(_LABELS.AT_SERVER, validation_fold=value)
     with self.assertRaisesRegex(settings.SettingError, 'leave num_validation'):
-      _share_out(_LABELS.AT_SERVER, validation_fold='1/2', num_validation=2)
+      _split(_LABELS.AT_SERVER, validation_fold='1/2', num_validation=2)
 
 
 class ValidationTest(parameterized.TestCase):
@@ -137,8 +137,8 @@ class ValidationTest(parameterized.TestCase):
     _LABELS.AT_SERVER_AND_CLIENTS,
   )
   def test_images_are_taken_from_the_labels_and_are_nowhere_else(self, labels):
-    without = _share_out(labels)
-    found = _share_out(labels, num_validation=20)
+    without = _split(labels)
+    found = _split(labels, num_validation=20)
     held_out = _identify(found.test.images)
     trained_on = _identify(found.labeled.images)
     self.assertEqual(np.bincount(found.test.labels).tolist(), [2] * 10)
@@ -160,7 +160,7 @@ class ValidationTest(parameterized.TestCase):
 
   def test_all_systems_have_the_same_images(self):
     first, *others = (
-      _identify(_share_out(labels, num_validation=20).test.images)
+      _identify(_split(labels, num_validation=20).test.images)
       for labels in (
         _LABELS.AT_SERVER,
         _LABELS.AT_SERVER_ALONE,
@@ -171,7 +171,7 @@ class ValidationTest(parameterized.TestCase):
       self.assertEqual(other, first)
 
   def test_order_of_training_images_is_that_of_the_data_set(self):
-    found = _share_out(_LABELS.AT_SERVER, num_validation=20)
+    found = _split(_LABELS.AT_SERVER, num_validation=20)
     images = np.concatenate([found.labeled.images, found.unlabeled.images])
     held_out = _identify(found.test.images)
     train = digits.Digits().create().load().train.images
@@ -181,7 +181,7 @@ class ValidationTest(parameterized.TestCase):
   def test_given_labels(self):
     data = _given_data()
     found, in_one_place, alone = (
-      _share_out(labels, data, is_given=True, num_validation=12)
+      _split(labels, data, is_given=True, num_validation=12)
       for labels in (
         _LABELS.AT_SERVER,
         _LABELS.AT_SERVER_WITH_POOL,
@@ -220,13 +220,15 @@ class ValidationTest(parameterized.TestCase):
       settings.SettingError,
       'the server has 50 labeled images of 10 classes, .* 40 at most',
     ) as caught:
-      _share_out(_LABELS.AT_SERVER, num_validation=50)
+      _split(_LABELS.AT_SERVER, num_validation=50)
     self.assertEqual(caught.exception.name, 'num_validation')
 
   def test_servers_without_labels_have_no_such_setting(self):
-    sharing = sharings.choose_sharing(_LABELS.AT_CLIENTS, is_given=False)
+    data_split = data_splits.choose_data_split(
+      _LABELS.AT_CLIENTS, is_given=False
+    )
     with self.assertRaisesRegex(settings.SettingError, 'no such setting'):
-      settings.change(sharing, {'num_validation': 20})
+      settings.change(data_split, {'num_validation': 20})
 
 
 if __name__ == '__main__':

@@ -39,7 +39,7 @@ def _client_data(problem, cohort, num_updates):
     dataset.map(
       lambda chunk, client=client: collections.OrderedDict(
         client_id=chunk['client_id'],
-        client=np.int32(num_updates[client]),
+        earlier_rounds=np.int32(num_updates[client]),
         image=chunk['image'],
       )
     )

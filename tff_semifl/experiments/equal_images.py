@@ -51,14 +51,14 @@ class EqualImages(settings.Settings):
   def find_and_drop(
     self,
     images: image_task.TaskData,
-    share_out: Callable[[image_task.TaskData], federated_data.FederatedData],
+    split: Callable[[image_task.TaskData], federated_data.FederatedData],
     evaluated: str,
   ) -> federated_data.FederatedData:
     """Splits images, and reports equal ones.
 
     Args:
       images: A task's images.
-      share_out: Splits them; depends on labels and numbers of images alone.
+      split: Splits them; depends on labels and numbers of images alone.
       evaluated: 'test' or 'validation': which images models are evaluated on.
 
     Returns:
@@ -67,12 +67,12 @@ class EqualImages(settings.Settings):
     Raises:
       settings.SettingError: If nothing would be left to train on.
     """
-    data = share_out(images)
+    data = split(images)
     hashes, has_equal = _hash_all(images)
     if not has_equal:
       return data
     # The same again of their indices, which say where each image is from.
-    data_of_indices = share_out(_replace_by_indices(images))
+    data_of_indices = split(_replace_by_indices(images))
     splits = _split(data_of_indices, hashes, images, f'{evaluated} images')
     lines = tuple(_describe(splits, images, hashes, self.drop_test_duplicates))
     if self.drop_test_duplicates:

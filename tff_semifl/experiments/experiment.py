@@ -214,10 +214,10 @@ def load_data(
   """
   shared = data.duplicates.find_and_drop(
     image_task.load(data.task, task),
-    lambda images: data.sharing.share_out(task, images, data.seed.seed),
+    lambda images: data.data_split.split(task, images, data.seed.seed),
     'validation' if data.validates else 'test',
   )
-  return shared._replace(partition_notes=data.sharing.describe(shared))
+  return shared._replace(partition_notes=data.data_split.describe(shared))
 
 
 def without_clients(experiment: Experiment) -> Experiment:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import frozen_models
 from tff_semifl.experiments import function_models
@@ -18,7 +19,6 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import models
-from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
 from tff_semifl.experiments import validation
@@ -97,7 +97,7 @@ class Data(settings.Settings):
   """The task, and the images of server and clients."""
 
   chosen_task: image_task.ChosenTask
-  sharing: sharings.Sharing
+  data_split: data_splits.DataSplit
   strong_views: strong_views.StrongViews | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
   weak_views: weak_views_lib.WeakViews = weak_views_lib.WeakViews()
@@ -150,7 +150,7 @@ class Data(settings.Settings):
   @property
   def title(self) -> str:
     """The task and the partition in words."""
-    how = self.sharing.description
+    how = self.data_split.description
     if self.task.gives_shares:
       how = self.task.shares_description
     return f'{settings.name_of(self.chosen_task, "task")}, {how}'
@@ -205,7 +205,7 @@ class ExperimentSettings(settings.Settings):
     }
     chosen = settings.as_dict(self.data)
     for name, part in (
-      ('partition', self.data.sharing),
+      ('partition', self.data.data_split),
       ('strong_augmentation', self.data.strong_views),
     ):
       if part is not None:
@@ -251,7 +251,7 @@ class ExperimentSettings(settings.Settings):
     pieces = [
       _short(self.system_name) + suffix,
       _short(self.task_name),
-      str(self.data.sharing),
+      str(self.data.data_split),
       self.data.task.place,
       f'seed{self.seed}',
     ]
@@ -283,10 +283,10 @@ def create(
       exists twice.
   """
   chosen_task = settings.change_present(chosen_task, changes)
-  sharing = sharings.choose_sharing(
+  data_split = data_splits.choose_data_split(
     system.labels, is_given=chosen_task.task.gives_shares
   )
-  if sharing is None:
+  if data_split is None:
     raise settings.SettingError(
       'task',
       settings.name_of(chosen_task, 'task'),
@@ -297,7 +297,7 @@ def create(
     system_name=system_name,
     data=Data(
       chosen_task=chosen_task,
-      sharing=sharing,
+      data_split=data_split,
       strong_views=strong_views.StrongViews()
       if system.uses_strong_views
       else None,

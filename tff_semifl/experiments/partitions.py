@@ -29,7 +29,7 @@ class Partition(settings.Settings, abc.ABC):
   words: ClassVar[str]
 
   @abc.abstractmethod
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients.
@@ -58,7 +58,7 @@ class Partition(settings.Settings, abc.ABC):
     """Lines on how the partition differs from what was asked for.
 
     Args:
-      labels: int [num_images], as in `share_out`.
+      labels: int [num_images], as in `split`.
       shares: For each client the indices of its images.
     """
     num_left = len(labels) - sum(map(len, shares))
@@ -87,7 +87,7 @@ class IID(Partition):
   name = 'iid'
   words = 'IID'
 
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients."""
@@ -110,7 +110,7 @@ class Classes(Partition):
     2, "Classes of a client; 2 as in SemiFL's paper.", settings.AT_LEAST_1
   )
 
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients."""
@@ -148,7 +148,7 @@ class Dirichlet(Partition):
     ),
   )
 
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients."""
@@ -170,7 +170,7 @@ class MainClasses(Partition):
     settings.FRACTION,
   )
 
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients."""
@@ -186,7 +186,7 @@ class OutsidePartition(Partition):
   Attributes:
     reference: 'package.module:NAME'.
     function: (labels, num_classes, num_clients, seed) -> indices of each
-      client's images, as `Partition.share_out`.
+      client's images, as `Partition.split`.
   """
 
   reference: str
@@ -202,7 +202,7 @@ class OutsidePartition(Partition):
     """The name of the function."""
     return self.name
 
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients."""

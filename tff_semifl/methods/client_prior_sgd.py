@@ -53,7 +53,7 @@ def build_training(
   labeled_images: int,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds a client's client: its update is its gradient on one batch.
+  """Builds the client update, which is the gradient on one batch.
 
   Its data are of `pipelines.client_with_participation_type`, and its batch is
   that of `gradient_work.build_gradient_training`. The images of the batch, and
@@ -84,7 +84,7 @@ def build_training(
     batch = draws.select_batch(
       num_images,
       batch_size,
-      data['client'],
+      data['earlier_rounds'],
       random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
     )
     # The batch first, then others in a random order.
@@ -113,7 +113,7 @@ def build_training(
     )
     is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
     given = given_labels_lib.made_at_once(batch, labels.labels, is_kept)
-    client = gradients.report(
+    update = gradients.report(
       classifier,
       weights,
       tf.boolean_mask(views, is_kept),
@@ -125,7 +125,7 @@ def build_training(
     )
     num_labeled = tf.cast(tf.shape(labeled)[0], tf.float32)
     has_any = tf.cast(num_labeled > 0, tf.float32)
-    return client._replace(
+    return update._replace(
       measurements=collections.OrderedDict(
         evidence=client_report.Ratio(
           class_shares.evidence(logits, message.alpha, shares), num_labeled

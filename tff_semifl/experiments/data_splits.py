@@ -19,11 +19,11 @@ from tff_semifl.experiments import validation as validation_lib
 from tff_semifl.systems import system as system_lib
 
 
-class Sharing(settings.Settings, abc.ABC):
+class DataSplit(settings.Settings, abc.ABC):
   """Base of the rules that decide who gets which images of a task."""
 
   @abc.abstractmethod
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images among server, clients and test.
@@ -70,15 +70,13 @@ class _Clients(settings.Settings):
     load=partitions.load_outside,
   )
 
-  def share_out(
+  def split(
     self, labels: np.ndarray, num_classes: int, seed: int
   ) -> Sequence[np.ndarray]:
     """The indices of each client's images."""
     # What is wrong may be any of several numbers; the message says which.
     with settings.blame('partition', self.partition.name):
-      shares = self.partition.share_out(
-        labels, num_classes, self.num_clients, seed
-      )
+      shares = self.partition.split(labels, num_classes, self.num_clients, seed)
       partition_lib.check_all_are_shared(
         shares,
         len(labels),
@@ -121,7 +119,7 @@ class _ServerLabels(settings.Settings):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerAndClients(Sharing):
+class ServerAndClients(DataSplit):
   """Labeled images at the server, all other images at clients.
 
   Images of unknown class follow the training images whose labels are hidden.
@@ -130,7 +128,7 @@ class ServerAndClients(Sharing):
   server: _ServerLabels = _ServerLabels()
   clients: _Clients = _Clients()
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
@@ -139,9 +137,7 @@ class ServerAndClients(Sharing):
     return federated_data.FederatedData(
       labeled=data.train.select(split.labeled),
       unlabeled=unlabeled,
-      shares=self.clients.share_out(
-        unlabeled.true_labels, task.num_classes, seed
-      ),
+      shares=self.clients.split(unlabeled.true_labels, task.num_classes, seed),
       test=data.test,
       training_order=_invert(
         np.concatenate([split.labeled, split.unlabeled]),
@@ -164,7 +160,7 @@ class ServerAndClients(Sharing):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _AllLabeled(Sharing):
+class _AllLabeled(DataSplit):
   """All training images are labeled."""
 
   validation: validation_lib.Validation = validation_lib.Validation()
@@ -178,7 +174,7 @@ class _AllLabeled(Sharing):
 class GivenShares(_AllLabeled):
   """The split that the task itself gives."""
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
@@ -194,12 +190,12 @@ class GivenShares(_AllLabeled):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerAlone(Sharing):
+class ServerAlone(DataSplit):
   """Labeled images at the server; the other images are unused."""
 
   server: _ServerLabels = _ServerLabels()
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
@@ -215,12 +211,12 @@ class ServerAlone(Sharing):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerWithPool(Sharing):
+class ServerWithPool(DataSplit):
   """Labeled and unlabeled images at the server, and no clients."""
 
   server: _ServerLabels = _ServerLabels()
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
@@ -241,7 +237,7 @@ class ServerWithPool(Sharing):
 class GivenPool(_AllLabeled):
   """The task's labeled images and its clients' images, all at the server."""
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
@@ -255,7 +251,7 @@ class GivenPool(_AllLabeled):
 class AllAtServer(_AllLabeled):
   """All training images at the server, with labels."""
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
@@ -267,19 +263,19 @@ class AllAtServer(_AllLabeled):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LabeledClients(Sharing):
+class LabeledClients(DataSplit):
   """All training images at clients, with labels."""
 
   clients: _Clients = _Clients()
 
-  def share_out(
+  def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
     """Splits a task's images."""
     return federated_data.FederatedData(
       labeled=data.train.select([]),
       unlabeled=sources.ImagePool(*data.train),
-      shares=self.clients.share_out(data.train.labels, task.num_classes, seed),
+      shares=self.clients.split(data.train.labels, task.num_classes, seed),
       test=data.test,
     )
 
@@ -297,7 +293,7 @@ class LabeledClients(Sharing):
     return str(self.clients.partition)
 
 
-_SHARINGS: Mapping[system_lib.Labels, Sharing] = {
+_SHARINGS: Mapping[system_lib.Labels, DataSplit] = {
   system_lib.Labels.AT_SERVER: ServerAndClients(),
   system_lib.Labels.AT_SERVER_ALONE: ServerAlone(),
   system_lib.Labels.AT_SERVER_WITH_POOL: ServerWithPool(),
@@ -307,9 +303,9 @@ _SHARINGS: Mapping[system_lib.Labels, Sharing] = {
 }
 
 
-def choose_sharing(
+def choose_data_split(
   labels: system_lib.Labels, *, is_given: bool
-) -> Sharing | None:
+) -> DataSplit | None:
   """The split that a system needs.
 
   Args:
