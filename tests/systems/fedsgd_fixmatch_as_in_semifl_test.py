@@ -116,7 +116,7 @@ def _train_epoch(problem, sgd, round_num):
   for step, clients in enumerate(cohorts.clients.numpy()):
     parts, owners = [], []
     for client, update in zip(
-      clients, cohorts.updates[step].numpy(), strict=True
+      clients, cohorts.earlier_steps[step].numpy(), strict=True
     ):
       if client >= 0:
         start = update * _CLIENT_BATCH_SIZE

@@ -47,7 +47,7 @@ def _select(images, size, update, purpose, *keys):
 
 
 class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
-  def test_clients_know_their_earlier_rounds_and_all_else_is_as_in_other_systems(
+  def test_clients_know_their_earlier_rounds(
     self,
   ):
     found = _build().next.type_signature
