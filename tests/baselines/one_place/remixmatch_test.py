@@ -95,7 +95,7 @@ class ReMixMatchTest(absltest.TestCase):
     )
 
   def test_models_without_features(self):
-    with self.assertRaisesRegex(ValueError, 'last layer .* is not dense'):
+    with self.assertRaisesRegex(ValueError, 'last layer, which must be dense'):
       self._create_head(
         tf.keras.Input(linear_reference.IMAGE_SHAPE),
         tf.keras.layers.Conv2D(3, 2),
