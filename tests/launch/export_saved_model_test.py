@@ -177,7 +177,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     test = data.select(np.arange(60))
     tfds_files.write_cifar10(data_dir, {'train': data, 'test': test})
     self._export(data_dir=data_dir, format='tflite_int8')
-    self.assertIn('of 60 test images', (export / 'README.md').read_text())
+    self.assertIn('of 60 images', (export / 'README.md').read_text())
     self.assertEqual(
       sorted(path.name for path in export.iterdir()),
       ['README.md', 'confusion_matrix.png', 'labels.txt', 'model_int8.tflite'],

@@ -28,7 +28,7 @@ _PACKAGES = ('tff_semifl', *source_tree.PACKAGES_BESIDE)
 _TRAINING = """
 import numpy as np
 import tff_semifl as sfl
-from tasks import digits
+from tff_semifl.tasks import digits
 
 generator = np.random.default_rng(0)
 images = generator.integers(0, 256, (40, 8, 8), np.uint8)

@@ -120,7 +120,7 @@ def write(
     *_training(hparams, trained),
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
-    '## What it must not be taken for',
+    '## Limits',
     '',
     *describe_limits(class_names, hparams, trained, files[0].scores),
     '',
@@ -321,7 +321,7 @@ def _accuracy(
     yield ''
     yield from scores_in_words.describe_floors(file.scores)
     yield ''
-    yield f'![Which classes it takes for which]({PICTURE})'
+    yield f'![Confusion matrix]({PICTURE})'
   yield ''
 
 
@@ -331,7 +331,7 @@ def describe_limits(
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
-  """Yields lines in Markdown, a list, on what a model must not be taken for.
+  """Yields lines in Markdown, a list, on the limits of a model.
 
   Args:
     class_names: A name for each class.
@@ -357,7 +357,7 @@ def describe_limits(
     )
   if scores is None:
     yield (
-      '- Nobody knows how right it is, or how far its probabilities are from'
+      '- Unknown: how accurate it is, and how far its probabilities are from'
       ' that: it has not been tested.'
     )
   else:
