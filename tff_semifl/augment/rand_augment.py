@@ -46,7 +46,7 @@ class NotCompiledError(ValueError):
 def create_fixed_operation(
   name: str, apply: Callable[[tf.Tensor], tf.Tensor]
 ) -> Operation:
-  """An operation without parameters."""
+  """An operation whose strength does not vary."""
   return Operation(
     name, lambda num_images, seed: (), lambda images, _: apply(images)
   )

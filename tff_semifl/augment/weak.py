@@ -65,5 +65,5 @@ def flip_and_crop(
 
 
 def _reflect(index: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-  """Maps -i to i and size - 1 + i to size - 1 - i."""
+  """Reflects indices into 0..size-1: -i to i, size - 1 + i to size - 1 - i."""
   return (size - 1) - tf.abs((size - 1) - tf.abs(index))

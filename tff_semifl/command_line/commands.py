@@ -22,7 +22,7 @@ from tff_semifl.experiments import task_registry
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """Creates a command.
+  """The settings of a training command, for a system and changed settings.
 
   Raises:
     settings.SettingError: If there is no such system or setting, or a setting

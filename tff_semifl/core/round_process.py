@@ -88,8 +88,8 @@ class RoundParts:
     """Whether the clients' aggregate is used, a bool scalar.
 
     It is used if any client counts, but not in round 0, in which the server
-    trains alone: an untrained model has no useful pseudo-labels. The arguments
-    are an int32 scalar and a float32 scalar.
+    trains alone: an untrained model has no useful pseudo-labels. `round_num` is
+    an int32 scalar, `num_counting` a float32 scalar, the clients that count.
     """
     return tf.logical_and(round_num > 0, num_counting > 0)
 

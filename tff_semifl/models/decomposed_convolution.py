@@ -113,7 +113,7 @@ class Parts(NamedTuple):
   def with_phi(
     self, trainable: Sequence[tf.Tensor], phi: Sequence[tf.Tensor]
   ) -> tuple[tf.Tensor, ...]:
-    """The trainable weights with another phi."""
+    """The trainable weights with phi, the part that clients train, replaced."""
     remaining = iter(phi)
     return tuple(
       next(remaining) if is_phi else weight

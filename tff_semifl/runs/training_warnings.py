@@ -74,7 +74,9 @@ class TrainingWarnings:
       return
     wrong = self._share_of_wrong(metrics)
     limit = _WRONG_IF_ALL if client.label_ratio >= _ALL else _WRONG
-    is_wrong = client.label_ratio >= _MANY and wrong >= limit
+    # Soft labels of all images, without a threshold, say how sure they are.
+    are_soft = self._threshold is None and client.label_ratio >= _ALL
+    is_wrong = not are_soft and client.label_ratio >= _MANY and wrong >= limit
     self._num_wrong = self._num_wrong + 1 if is_wrong else 0
     is_unlabeled = client.label_ratio == 0
     self._num_unlabeled = self._num_unlabeled + 1 if is_unlabeled else 0

@@ -44,7 +44,7 @@ def between(least: float, most: float) -> Values:
 
 
 def one_of(*names: str) -> Values:
-  """One of some names."""
+  """The check that a value is one of `names`."""
   return Values(f'one of {", ".join(names)}', names.__contains__, names)
 
 

@@ -255,7 +255,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def server_has_labels(self) -> bool:
-    """Whether the server has images."""
+    """Whether the server has labeled images to train on."""
     return self.labels is not Labels.AT_CLIENTS
 
 

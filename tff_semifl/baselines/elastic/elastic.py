@@ -130,7 +130,7 @@ class EASGD(_Elastic):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """Builds the sum of updates, and steps by the moving rate."""
+    """The sum of updates, and the optimizer that steps by the moving rate."""
     return (
       tff.aggregators.SumFactory(),
       tff.learning.optimizers.build_sgdm(self.pull),
