@@ -35,8 +35,9 @@ tar --extract --file="dist/tff_semifl-${version}.tar.gz" --directory="${scratch}
 wheel="dist/tff_semifl-${version}-py3-none-any.whl"
 
 # A file of the package that a wheel lacks would be missed by its users only.
+# Flagfiles are for clones.
 packaged() { "${python}" -m zipfile --list "${wheel}" | awk '{print $1}'; }
-git ls-files tff_semifl launch tasks |
+git ls-files tff_semifl launch tasks | grep --invert-match '\.flags$' |
   sed --expression='s,^\(launch\|tasks\)/,tff_semifl/\1/,' | sort >"${scratch}/ours"
 packaged | grep '^tff_semifl/' | sort >"${scratch}/theirs"
 diff "${scratch}/ours" "${scratch}/theirs" ||
