@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A linear layer on the features of a pretrained network that stays as it is.
+"""A linear layer on the features of a frozen pretrained network.
 
-The network sees each image once, before training; what is trained and sent are
-the weights of the layer. The exported model is both, from pixels to logits.
+Features are computed once, before training; only the layer is trained and sent.
+The exported model joins network and layer, from pixels to logits.
 """
 
 from collections.abc import Mapping
@@ -142,7 +142,7 @@ class Frozen(models.Linear):
   def _compute(
     self, backbone: backbone_lib.Backbone, data: image_task.TaskData
   ) -> image_task.TaskData:
-    """Returns the data with features in the place of images."""
+    """The data with features instead of images."""
     folder = feature_cache.default_folder()
     if self.feature_cache is not None:
       folder = pathlib.Path(self.feature_cache)

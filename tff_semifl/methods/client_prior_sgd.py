@@ -55,15 +55,16 @@ def build_training(
 ) -> client_work.LocalTrainingFn:
   """Builds the client update, which is the gradient on one batch.
 
-  Its data are of `pipelines.client_with_participation_type`, and its batch is
-  that of `gradient_work.build_gradient_training`. The images of the batch, and
-  others up to a number, tell the class shares.
+  Data are of `pipelines.client_with_participation_type`, and batches those of
+  `gradient_work.build_gradient_training`. Class shares are estimated from the
+  batch and further images of the client.
 
   Args:
     classifier: The model.
-    strong_augmentation: Makes the views for the loss.
+    strong_augmentation: Augments the images of the loss.
     batch_size: Images in a batch; the last of an epoch may have fewer.
-    labeled_images: Images that are labeled, at least; the batch always is.
+    labeled_images: Images that class shares are estimated from, if the batch is
+      not larger.
     confidence_threshold: In [0, 1]; images of the batch whose most probable
       class has less are left out of the loss.
 

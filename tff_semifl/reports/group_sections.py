@@ -25,7 +25,7 @@ _SHOWN = {
   'ece': 'ECE',
 }
 _POINTS = ('accuracy', 'balanced_accuracy')
-# As many paired differences are shown; more make no reader wiser.
+# The longest table of paired differences.
 _MAX_PAIRS = 60
 
 
@@ -62,7 +62,7 @@ def create(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
 
 
 def find_problems(groups: Sequence[groups_lib.Group]) -> list[str]:
-  """Returns lines on what a comparison does not say."""
+  """Lines on what a comparison does not show."""
   runs = [run for group in groups for run in group.runs.values()]
   lines = []
   kinds = {run.kind for run in runs}
