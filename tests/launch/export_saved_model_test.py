@@ -205,7 +205,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     card = (export / 'README.md').read_text()
     self.assertIn('| data | 4 labeled images, 3 of 3 clients, 3 of', card)
     self.assertIn('Least confidence: 0.75.', card)
-    self.assertIn('| least confidence | test images | of these right |', card)
+    self.assertIn('| least confidence | test images | of these correct |', card)
     for path in (export, export / 'model_int8.tflite'):
       self.assertEqual(exported_model.load(path).least_confidence, 0.75)
     changed = self._folder / 'changed'

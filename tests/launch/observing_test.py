@@ -108,7 +108,8 @@ class ObservingTest(absltest.TestCase):
     self.assertIn('small: compiling and running round 0 |', states[1])
     self.assertRegex(
       states[-1],
-      r'^small: round 2/2, accuracy \d+\.\d%, labeled \d+\.\d%, 00:00 left \|',
+      r'^small: round 2/2, accuracy \d+\.\d%, pseudo-labeled \d+\.\d%, 00:00'
+      r' left \|',
     )
     self.assertTrue(any(re.search('round 1/2', state) for state in states))
     self.assertLessEqual(max(map(len, states)), 100)

@@ -91,6 +91,7 @@ def _create(name='mine_seed0', *, labels, predicted, **changes):
       'test/accuracy': np.array([0.1, 0.2, found.accuracy]),
       'test/loss': np.array([3.0, 2, 1]),
       'test/mine': np.array([7.0, 8, 9]),
+      'client/label_ratio': np.array([np.nan, 0, 0.5]),
       'seconds': np.full(3, 60.0),
     },
     trained=saved_experiment.TrainedModel(
@@ -152,6 +153,7 @@ class ReportTest(absltest.TestCase):
       '9 test images are few',
       '7 of 9 test images are labeled images, too',
       'mine: a warning',
+      'clients trained on nothing in 1 of 2 evaluated rounds',
       'The test images chose its round, by test/accuracy',
       'worst client 3, 25.0%',
       'cat, taken for &lt;script&gt; (70%)',
@@ -179,8 +181,8 @@ class ReportTest(absltest.TestCase):
     _, rows = self._parse([_create(labels=[1], predicted=[0])])
     low_and_high = str(intervals.of_accuracy(0, 1))
     self.assertIn(['accuracy', '0.0%', low_and_high, 'higher'], rows)
-    unknown = ['unknown', intervals.show(0, 1)]
-    self.assertIn(['cat', '0', *unknown, '', ''], rows)
+    never = ['no images', intervals.show(0, 1)]
+    self.assertIn(['cat', '0', *never, '', ''], rows)
 
   def test_run_whose_images_are_elsewhere(self):
     run = _create(labels=[0, 1], predicted=[0, 0])._replace(

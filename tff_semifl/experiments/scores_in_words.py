@@ -72,6 +72,25 @@ def _worst_mistake(
   return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
 
 
+def list_floors(scores: scores_lib.Scores) -> Iterator[str]:
+  """A line on accuracy and coverage at each confidence threshold.
+
+  Args:
+    scores: The scores.
+  """
+  for each in scores.floors():
+    reached = 'no test image'
+    if each.num_images:
+      reached = (
+        f'{each.num_images / scores.num_images:.1%} of test images, of which'
+        f' {intervals.show(each.num_right, each.num_images)} are correct'
+      )
+    yield (
+      f'confidence {each.floor:g} or more: {reached};'
+      f' {each.share_of_noise:.1%} of noise images'
+    )
+
+
 def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
   """Lines in Markdown on accuracy and coverage at confidence thresholds.
 
@@ -84,7 +103,7 @@ def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
   )
   yield ''
   yield markdown.table(
-    ['least confidence', 'test images', 'of these right', 'noise'],
+    ['least confidence', 'test images', 'of these correct', 'noise'],
     (
       [
         f'{each.floor:g}',

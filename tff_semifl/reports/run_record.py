@@ -33,6 +33,7 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import hparams_file
+from tff_semifl.runs import idle_rounds
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
@@ -112,6 +113,13 @@ class RunRecord(NamedTuple):
     """Which images it was evaluated on: 'test' or 'validation'."""
     is_split = validation.is_chosen(self.hparams.flags)
     return 'validation' if is_split else 'test'
+
+  @property
+  def idle_rounds(self) -> str | None:
+    """A line on rounds without a pseudo-label; None if all had one."""
+    return idle_rounds.describe(
+      self.metrics, self.hparams.flags.get('confidence_threshold')
+    )
 
   @property
   def values(self) -> dict[str, float]:

@@ -68,7 +68,8 @@ def find_problems(run: run_record.RunRecord) -> list[str]:
       f' {100 / scores.num_images:.2g} points, and differences within the'
       ' intervals mean nothing.'
     ]
-  return [*few, *run.hparams.notes, *run.warnings, *lines]
+  idle = [] if run.idle_rounds is None else [f'{run.idle_rounds}.']
+  return [*few, *idle, *run.hparams.notes, *run.warnings, *lines]
 
 
 def curves(experiments: learning_curves.Experiments) -> str:
