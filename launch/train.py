@@ -149,6 +149,8 @@ def _evaluated(command: command_lib.Command) -> str:
 
 def _train(command: command_lib.Command) -> None:
   """Trains once, or with --dry_run prints what would be run."""
+  if _DRY_RUN.value:
+    command = command.for_plan()
   with interrupts.without_search():
     experiment = command.create_experiment()
   if _DRY_RUN.value:

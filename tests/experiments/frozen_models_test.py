@@ -4,6 +4,7 @@
 """Tests of linear layers on the features of a frozen network."""
 
 import contextlib
+import dataclasses
 import io
 import pathlib
 
@@ -15,6 +16,7 @@ from tests.features import small_backbone
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import frozen_models
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import running
@@ -97,6 +99,32 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       experiment_folder.open_folder(
         self._create(model=other, experiment_name=path.name)
       )
+
+  def test_plan_computes_no_features(self):
+    images = _create_images(0)
+    # A client has copies of labeled images, which a plan reports.
+    task = own_data.own_data(
+      (images, _LABELS), (_create_images(1), _LABELS), clients=[images[:8]]
+    )
+    model = dataclasses.replace(
+      frozen_models.load(f'frozen:{self._folder / "mine.keras"}'),
+      feature_cache=str(self._folder / 'cache'),
+    )
+    part = own_data.create_part(task)
+    with contextlib.redirect_stderr(io.StringIO()) as lines:
+      planned = model.for_plan().create_task(part)
+    self.assertEqual(lines.getvalue().count('images are not cached'), 3)
+    self.assertFalse((self._folder / 'cache').exists())
+    data = planned.load()
+    self.assertAllEqual(data.unlabeled, data.train.images[:8])
+    self.assertLen(np.unique(data.train.images, axis=0), _NUM_IMAGES)
+    with contextlib.redirect_stderr(io.StringIO()) as lines:
+      computed = model.create_task(part)
+      self.assertEqual(planned.data_description, computed.data_description)
+      # These are in the cache now.
+      again = model.for_plan().create_task(part).load()
+    self.assertNotIn('not cached', lines.getvalue())
+    self.assertAllEqual(again.test.images, computed.load().test.images)
 
   @parameterized.parameters(
     ('semifl', {'model': 'frozen:efficientnet_lite'}, 'did you mean'),

@@ -119,8 +119,8 @@ def create_task(
     )
   if store.num_added:
     logging.warning(
-      '%s: %d decoded images are kept in %s for the next start, unless'
-      ' keep_decoded=false',
+      '%s: %d decoded images are cached in %s for the next start;'
+      ' keep_decoded=false turns this off',
       root,
       store.num_added,
       decoded_images.path(),
@@ -134,16 +134,18 @@ def create_task(
     shares = np.split(np.arange(len(sites)), len(sites))
   if isinstance(found.unlabeled, stored_images.StoredImages):
     logging.warning(
-      "%s: clients' images, %.1f GB, are in a file in %s and not in memory,"
-      ' which images_on_disk can change',
+      "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
+      ' images_on_disk=false keeps them in memory',
       root,
       math.prod(found.unlabeled.shape) / 1e9,
       stored_images.folder(),
     )
-  if found.num_resized:
+  # Who names a size asks for this.
+  if found.num_resized and image_size is None:
     logging.warning(
       '%s: %d of %d images have another size and are scaled and cropped to'
-      ' %dx%d, which image_size can change; on_odd_size=refuse would name them',
+      ' %dx%d; image_size chooses another size, on_odd_size=refuse names these'
+      ' images',
       root,
       found.num_resized,
       found.num_images,
@@ -151,8 +153,8 @@ def create_task(
     )
   if found.num_transparent:
     logging.warning(
-      '%s: %d of %d images are transparent somewhere, and are put on %s, which'
-      ' background can change',
+      '%s: %d of %d images have transparent pixels, which are put on %s;'
+      ' background chooses another color',
       root,
       found.num_transparent,
       found.num_images,
