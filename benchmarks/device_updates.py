@@ -153,7 +153,6 @@ def build_update(
     optimizer=optimizer,
     keep_optimizer_state=False,
     max_update_norm_ratio=system.averaging.max_update_norm_ratio,
-    form=form,
   )
   state = process.initialize()
   context = round_context.RoundContext(

@@ -3,16 +3,19 @@
 
 """Checks the first GPU that TensorFlow sees, and measures training on it.
 
-  python -m benchmarks.gpu --seconds=600
+  python -m benchmarks.gpu --minutes=8
 
 It compares a client update with the CPU's, and then measures steps, rounds and
 memory, by default of SemiFL's experiment with CIFAR-10 and 4000 labels, with
-noise images. Without a GPU everything runs on the CPU. The exit code is not 0
-if numbers differ.
+noise images: rounds with one client at a time, and with several side by side.
+Parts that have not begun when the time is over are left out, and named. Without
+a GPU everything runs on logical CPUs. The exit code is not 0 if numbers differ.
 """
 
 from collections.abc import Iterator
+import functools
 import sys
+import time
 
 from absl import flags
 import tensorflow as tf
@@ -24,9 +27,22 @@ from benchmarks import measurement
 from benchmarks import report
 from tff_semifl.command_line import program
 from tff_semifl.experiments import presets
+from tff_semifl.runtime import client_pool
 
-_SECONDS = flags.DEFINE_float(
-  'seconds', 60, 'How long to run rounds at the end.', lower_bound=0
+_MINUTES = flags.DEFINE_float(
+  'minutes', 8, 'Minutes after which no further part begins.', lower_bound=0
+)
+_SIDE_BY_SIDE = flags.DEFINE_multi_integer(
+  'side_by_side',
+  [2, 4, 8],
+  'Clients at a time in further rounds; may be repeated.',
+  lower_bound=2,
+)
+_MEGABYTES = flags.DEFINE_integer(
+  'client_gpu_memory',
+  4096,
+  'Megabytes of the GPU for each client at a time.',
+  lower_bound=1,
 )
 _PAPER = presets.load('semifl/cifar10_4000_iid').settings
 _NUM_IMAGES = 50_000
@@ -70,6 +86,7 @@ _NUM_EPOCHS = flags.DEFINE_integer(
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
+  end = time.monotonic() + 60 * _MINUTES.value
   path = report.open_file('results/gpu.json')
   size = federation.Size(
     model_depth=_MODEL_DEPTH.value,
@@ -79,27 +96,60 @@ def main() -> None:
     num_labeled=_NUM_LABELED.value,
     num_epochs=_NUM_EPOCHS.value,
   )
-  gpus = tf.config.list_logical_devices('GPU')
-  if not gpus:
+  devices = _create_devices(max(_SIDE_BY_SIDE.value))
+  rounds = functools.partial(device_rounds.measure, size=size)
+  # What a next GPU would be wanted for comes last.
+  parts = {
+    'steps': lambda: device_updates.measure(
+      devices[0], size, report.REPETITIONS.value
+    ),
+    'rounds': lambda: rounds(devices[:1], jit_compile=True),
+    **{
+      f'{number} side by side': functools.partial(
+        rounds, devices[:number], jit_compile=True
+      )
+      for number in _SIDE_BY_SIDE.value
+    },
+    'rounds, not compiled': lambda: rounds(devices[:1], jit_compile=False),
+  }
+  left_out = []
+  numbers = device_updates.compare(devices[0], size)
+
+  def measure() -> Iterator[measurement.Measurement]:
+    yield numbers
+    for name, part in parts.items():
+      if time.monotonic() < end:
+        yield from part()
+      else:
+        left_out.append(name)
+
+  report.write(path, measure())
+  if left_out:
+    print(
+      f'The {_MINUTES.value:g} minutes were over before: {"; ".join(left_out)}.'
+      ' --minutes gives more.'
+    )
+  if not device_updates.are_equal(numbers):
+    print(f'{devices[0]} has other numbers than the CPU.', file=sys.stderr)
+    sys.exit(1)
+
+
+def _create_devices(number: int) -> list[str]:
+  """The names of some logical devices of the first GPU, or else of the CPU."""
+  if tf.config.list_physical_devices('GPU'):
+    client_pool.divide_gpus(number, _MEGABYTES.value)
+    kind = 'GPU'
+  else:
     print(
       'TensorFlow sees no GPU: all of this is on the CPU, whose memory it does'
       ' not count.'
     )
-  device = (gpus or tf.config.list_logical_devices('CPU'))[0].name
-  are_equal = False
-
-  def measure() -> Iterator[measurement.Measurement]:
-    nonlocal are_equal
-    numbers = device_updates.compare(device, size)
-    are_equal = device_updates.are_equal(numbers)
-    yield numbers
-    yield from device_updates.measure(device, size, report.REPETITIONS.value)
-    yield from device_rounds.measure(device, size, _SECONDS.value)
-
-  report.write(path, measure())
-  if not are_equal:
-    print(f'{device} has other numbers than the CPU.', file=sys.stderr)
-    sys.exit(1)
+    [cpu] = tf.config.list_physical_devices('CPU')
+    tf.config.set_logical_device_configuration(
+      cpu, [tf.config.LogicalDeviceConfiguration()] * number
+    )
+    kind = 'CPU'
+  return [each.name for each in tf.config.list_logical_devices(kind)][:number]
 
 
 if __name__ == '__main__':

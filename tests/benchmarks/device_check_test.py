@@ -17,7 +17,6 @@ from absl.testing import flagsaver
 import numpy as np
 import pytest
 
-from benchmarks import device_rounds
 from benchmarks import device_updates
 from benchmarks import federation as federation_lib
 from benchmarks import gpu
@@ -35,7 +34,7 @@ _FLAGS = {
   'num_labeled': 10,
   'num_epochs': 1,
   'repetitions': 1,
-  'seconds': 0.01,
+  'side_by_side': [2],
 }
 
 
@@ -57,9 +56,10 @@ class DeviceCheckTest(absltest.TestCase):
     # What XLA compiles would be most of the time, and has tests of its own. The
     # rest is built but once.
     forms = {'dynamic': loop_form.DYNAMIC, 'XLA': small_updates.PADDED}
+    federation = federation_lib.Federation
     for module, name, replacement in (
+      (gpu, '_create_devices', lambda number: ['/device:CPU:0'] * number),
       (device_updates, 'FORMS', forms),
-      (device_rounds, '_KINDS', {'by default': False}),
       (
         device_updates,
         'build_update',
@@ -68,7 +68,7 @@ class DeviceCheckTest(absltest.TestCase):
       (
         federation_lib,
         'Federation',
-        functools.cache(federation_lib.Federation),
+        functools.cache(lambda size, **without_xla: federation(size)),
       ),
     ):
       self.enter_context(mock.patch.object(module, name, replacement))
@@ -79,7 +79,6 @@ class DeviceCheckTest(absltest.TestCase):
       contextlib.redirect_stdout(output),
     ):
       gpu.main()
-    self.assertIn('sees no GPU: all of this is on the CPU', output.getvalue())
     measured = {
       each['name']: measurement.Measurement(**each)
       for each in json.loads(path.read_text())['measurements']
@@ -90,8 +89,9 @@ class DeviceCheckTest(absltest.TestCase):
         'numbers',
         'first_update',
         'step',
-        'round, by default',
-        'rounds_per_hour',
+        'round, 1 side by side, XLA',
+        'round, 2 side by side, XLA',
+        'round, 1 side by side',
       ],
     )
     for each in measured.values():
@@ -133,16 +133,23 @@ class DeviceCheckTest(absltest.TestCase):
     compared.values['XLA'][:] = [float('nan')]
     self.assertFalse(device_updates.are_equal(compared))
 
+    # No time for other parts.
     path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
+    output = io.StringIO()
     with (
       mock.patch.object(device_updates, 'compare', return_value=compared),
-      mock.patch.object(device_updates, 'measure', return_value=[]),
-      mock.patch.object(device_rounds, 'measure', return_value=[]),
-      flagsaver.flagsaver(output_file=[str(path)]),
+      mock.patch.object(gpu, '_create_devices', lambda number: ['a device']),
+      flagsaver.flagsaver(output_file=[str(path)], minutes=0),
+      contextlib.redirect_stdout(output),
       self.assertRaises(SystemExit) as ended,
     ):
       gpu.main()
     self.assertEqual(ended.exception.code, 1)
+    self.assertIn(
+      'steps; rounds; 2 side by side; 4 side by side; 8 side by side; rounds,'
+      ' not compiled',
+      output.getvalue(),
+    )
 
 
 if __name__ == '__main__':

@@ -18,7 +18,7 @@ from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import filled_settings
 from tff_semifl.models import functional
 from tff_semifl.models import weight_kinds
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 
 
 class _State(NamedTuple):
@@ -72,6 +72,6 @@ def save(
   )
   if kinds.frozen:
     opened.keep_frozen_weights([weight.numpy() for weight in kinds.frozen])
-  state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
+  state = training_program.ProgramState(_State(weights), round_num, 0.25, 0.5)
   asyncio.run(opened.state_manager().save(state, round_num))
   return model

@@ -19,6 +19,7 @@ from tff_semifl.data import sources
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import metrics_file
 from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 from tff_semifl.training import evaluation
 
 _LAST_ROUND = 13
@@ -43,7 +44,7 @@ def _create_program(total_rounds):
   labeled = sources.LabeledImages(
     linear_reference.create_images(6), (np.arange(6) % 3).astype(np.int32)
   )
-  return training.TrainingProgram(
+  return training_program.TrainingProgram(
     process=small_systems.build(
       'fedsgd_fixmatch',
       {

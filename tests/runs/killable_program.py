@@ -22,6 +22,7 @@ from tff_semifl.core import round_process
 from tff_semifl.runs import model_choice
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 
 _NUM_CLIENTS = 4
 _SHAPE = (100, 10)
@@ -92,7 +93,7 @@ def _create_program(total_rounds):
   def cohort(round_num):
     return [round_num % _NUM_CLIENTS, (round_num + 1) % _NUM_CLIENTS]
 
-  return training.TrainingProgram(
+  return training_program.TrainingProgram(
     process=_Process(),
     evaluation=lambda weights, _: {
       # It rises and falls, so that the best round is now and then another.

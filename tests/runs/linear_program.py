@@ -23,7 +23,7 @@ from tff_semifl.models import static_batch_norm
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import by_reference
 from tff_semifl.runs import client_states
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 from tff_semifl.training import evaluation
 
 _THRESHOLD = 0.37
@@ -36,7 +36,7 @@ def create_program(
   is_by_reference: bool = False,
   dropout_probability: float = 0.0,
   **changes: Any,
-) -> training.TrainingProgram:
+) -> training_program.TrainingProgram:
   """Creates a program: four clients of six images, two of them in a round."""
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabeledImages(linear_reference.create_images(30), labels)
@@ -53,14 +53,14 @@ def create_program(
   computations = _build_computations(has_federated_statistics, **changes)
   statistics = final_test = None
   if has_federated_statistics:
-    statistics = training.StatisticsPass(
+    statistics = training_program.StatisticsPass(
       computations.federated_statistics, clients.all_datasets()
     )
-    final_test = training.StatisticsPass(
+    final_test = training_program.StatisticsPass(
       computations.pooled_statistics,
       tf.data.Dataset.from_tensors(data.images),
     )
-  program = training.TrainingProgram(
+  program = training_program.TrainingProgram(
     process=computations.process,
     evaluation=computations.evaluation,
     server_dataset=pipelines.labeled_dataset(data.select(np.arange(6))),
@@ -129,7 +129,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
 
 
 def create_memories(
-  program: training.TrainingProgram, folder: str, *, num_kept: int
+  program: training_program.TrainingProgram, folder: str, *, num_kept: int
 ) -> client_states.ClientMemories | None:
   """Creates what keeps the memories of clients, if they have any."""
   if program.process.initialize_memory is None:

@@ -14,7 +14,7 @@ import numpy as np
 from tff_semifl.models import functional
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 
 
 class _State(NamedTuple):
@@ -63,7 +63,7 @@ class SavedExperimentTest(parameterized.TestCase):
       (np.full([2, 3], version, np.float32), np.float32([4])),
       (np.float32([5, version]),),
     )
-    state = training.ProgramState(
+    state = training_program.ProgramState(
       _State(weights, (np.int32(1), np.float32([2]))), version, 0.25, 0.5
     )
     asyncio.run(self._open().state_manager().save(state, version))

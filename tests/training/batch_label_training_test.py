@@ -15,6 +15,7 @@ from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
+from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import functional
@@ -36,17 +37,18 @@ def _build(
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
     classifier,
-    client_update.Training(
-      model=classifier,
-      weak_augmentation=weak,
-      strong_augmentation=strong,
-      optimizer=optimizer,
-      num_epochs=2,
-      batch_size=2,
-    ).build(
+    client_update.build_local_training(
       settings.change(
         label_each_batch.LabelEachBatch(), {'confidence_threshold': threshold}
-      )
+      ),
+      local_steps.Training(
+        model=classifier,
+        weak_augmentation=weak,
+        strong_augmentation=strong,
+        optimizer=optimizer,
+        num_epochs=2,
+        batch_size=2,
+      ),
     ),
     optimizer=optimizer,
     keep_optimizer_state=False,

@@ -12,6 +12,7 @@ from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
+from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.methods import fix_mix
 from tff_semifl.training import optimizers
@@ -38,14 +39,7 @@ def build(
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
     classifier,
-    client_update.Training(
-      model=classifier,
-      weak_augmentation=weak,
-      strong_augmentation=strong,
-      optimizer=optimizer,
-      num_epochs=num_epochs,
-      batch_size=batch_size,
-    ).build(
+    client_update.build_local_training(
       settings.change(
         fix_mix.FixMix(),
         {
@@ -53,7 +47,15 @@ def build(
           'mix_loss_weight': mix_loss_weight,
           **options,
         },
-      )
+      ),
+      local_steps.Training(
+        model=classifier,
+        weak_augmentation=weak,
+        strong_augmentation=strong,
+        optimizer=optimizer,
+        num_epochs=num_epochs,
+        batch_size=batch_size,
+      ),
     ),
     optimizer=optimizer,
     keep_optimizer_state=keep_optimizer_state,

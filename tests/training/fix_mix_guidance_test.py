@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tff_semifl.core import client_update
+from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.methods import fix_mix
 from tff_semifl.training import optimizers
@@ -56,14 +57,17 @@ class GuidanceTest(tf.test.TestCase):
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
     optimizer = optimizers.build_nesterov_sgd(weight_decay=0.0, clip_norm=1e9)
     _Method.hooks = hooks
-    local = client_update.Training(
-      model=classifier,
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
-      optimizer=optimizer,
-      num_epochs=1,
-      batch_size=7,
-    ).build(_Method())(
+    local = client_update.build_local_training(
+      _Method(),
+      local_steps.Training(
+        model=classifier,
+        weak_augmentation=linear_reference.unchanged,
+        strong_augmentation=linear_reference.unchanged,
+        optimizer=optimizer,
+        num_epochs=1,
+        batch_size=7,
+      ),
+    )(
       weights,
       round_context.RoundContext(_SEED, 1, learning_rate, guidance),
       {

@@ -42,7 +42,7 @@ def tearDownModule():
   small_updates.forget()
 
 
-class TurnFormTest(simulation_test_case.SimulationTestCase):
+class LoopFormTest(simulation_test_case.SimulationTestCase):
   def _compare(self, system_name, form, *sizes):
     sizes = sizes or (small_updates.NUM_IMAGES,)
     small_updates.assert_equal(

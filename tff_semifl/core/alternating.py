@@ -36,13 +36,7 @@ def compose_alternating_process(
     )
   )
 
-  def run_round(state, server_data, client_data, *memories):
-    begun = parts.begin_round(state)
-    sent = parts.send(state, begun.context, server_data)
-    trained = parts.client_work.next(
-      state.client_work, sent.result, client_data, *memories
-    )
-    aggregated = parts.aggregate(state.aggregator, trained.result)
+  def combine(state, context, server_data, aggregated, num_counting):
     finalized = parts.finalizer.next(
       state.finalizer, state.global_model_weights, aggregated.result
     )
@@ -51,26 +45,17 @@ def compose_alternating_process(
       choose,
       (
         state.round_num,
-        parts.num_counting(trained),
+        num_counting,
         (aggregated.state, finalized.state, finalized.result),
         (state.aggregator, state.finalizer, state.global_model_weights),
       ),
     )
     # The server fine-tunes the aggregate on its labeled images.
     tuned = parts.server_work.next(
-      state.server_work, weights, begun.context, server_data
+      state.server_work, weights, context, server_data
     )
-    weights = parts.with_statistics(tuned.result, server_data)
-    return parts.end_round(
-      state,
-      begun,
-      weights,
-      sent=sent,
-      trained=trained,
-      aggregated=aggregated,
-      aggregator=aggregator,
-      finalizer=finalizer,
-      tuned=tuned,
+    return round_process.ServerResult(
+      tuned.result, aggregator, finalizer, tuned
     )
 
-  return round_process.build_process(parts, run_round)
+  return round_process.build_process(parts, combine)

@@ -42,20 +42,13 @@ def compose_gradient_process(
     _, gradient = state
     return tuple(0.0 * array for array in gradient)
 
-  def run_round(state, server_data, client_data, *memories):
-    begun = parts.begin_round(state)
-    # Clients compute gradients at the received weights.
-    sent = parts.send(state, begun.context, server_data)
-    trained = parts.client_work.next(
-      state.client_work, sent.result, client_data, *memories
-    )
+  def combine(state, context, server_data, aggregated, num_counting):
     # The mean gradient is replaced by zero if no client counts.
-    aggregated = parts.aggregate(state.aggregator, trained.result)
     aggregator, gradient = tff.federated_map(
       choose,
       (
         state.round_num,
-        parts.num_counting(trained),
+        num_counting,
         (aggregated.state, aggregated.result),
         (
           state.aggregator,
@@ -67,20 +60,11 @@ def compose_gradient_process(
     stepped = parts.server_work.next(
       tff.federated_map(put_gradient, (state.server_work, gradient)),
       state.global_model_weights,
-      begun.context,
+      context,
       server_data,
     )
-    weights = parts.with_statistics(stepped.result, server_data)
-    return parts.end_round(
-      state,
-      begun,
-      weights,
-      sent=sent,
-      trained=trained,
-      aggregated=aggregated,
-      aggregator=aggregator,
-      finalizer=state.finalizer,
-      tuned=stepped,
+    return round_process.ServerResult(
+      stepped.result, aggregator, state.finalizer, stepped
     )
 
-  return round_process.build_process(parts, run_round)
+  return round_process.build_process(parts, combine)

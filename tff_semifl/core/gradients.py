@@ -8,6 +8,7 @@ gradient of a batch, the server adds its own and takes the step.
 """
 
 import collections
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -25,6 +26,32 @@ from tff_semifl.training import client_report
 from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
+
+
+def select_batch(
+  node: round_context.Node, data: Mapping[str, tf.Tensor], batch_size: int
+) -> tf.Tensor:
+  """Selects the batch of a client in a round.
+
+  Over the rounds in which it takes part, a client goes through its images, each
+  once an epoch.
+
+  Args:
+    node: The client.
+    data: Of `pipelines.client_with_participation_type`.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
+
+  Returns:
+    int32 [images], positions among the client's images.
+  """
+  return draws.select_batch(
+    tf.shape(data['image'])[0],
+    batch_size,
+    data['earlier_rounds'],
+    random_seeds.stateless_seed(
+      node.context.seed, random_seeds.Purpose.FIX_ORDER, node.key
+    ),
+  )
 
 
 def report(

@@ -107,24 +107,17 @@ def compose_parallel_process(
       )
     )
 
-  def run_round(state, server_data, client_data, *memories):
-    begun = parts.begin_round(state)
-    received_weights = state.global_model_weights
-    sent = parts.send(state, begun.context, server_data)
-    trained = parts.client_work.next(
-      state.client_work, sent.result, client_data, *memories
-    )
+  def combine(state, context, server_data, aggregated, num_counting):
+    received = state.global_model_weights
     tuned = parts.server_work.next(
-      state.server_work, received_weights, begun.context, server_data
+      state.server_work, received, context, server_data
     )
-    aggregated = parts.aggregate(state.aggregator, trained.result)
-    num_counting = parts.num_counting(trained)
     base, update = tff.federated_map(
       average,
       (
         state.round_num,
         num_counting,
-        received_weights,
+        received,
         tuned.result,
         aggregated.result,
       ),
@@ -135,17 +128,8 @@ def compose_parallel_process(
       choose,
       (state.round_num, num_counting, aggregated.state, state.aggregator),
     )
-    weights = parts.with_statistics(finalized.result, server_data)
-    return parts.end_round(
-      state,
-      begun,
-      weights,
-      sent=sent,
-      trained=trained,
-      aggregated=aggregated,
-      aggregator=aggregator,
-      finalizer=finalized.state,
-      tuned=tuned,
+    return round_process.ServerResult(
+      finalized.result, aggregator, finalized.state, tuned
     )
 
-  return round_process.build_process(parts, run_round)
+  return round_process.build_process(parts, combine)

@@ -152,53 +152,7 @@ class RoundParts:
       sent.state, received, sent.measurements
     )
 
-  def end_round(
-    self,
-    state: tff.Value,
-    begun: tff.Value,
-    weights: tff.Value,
-    *,
-    sent: tff.templates.MeasuredProcessOutput,
-    trained: tff.Value,
-    aggregated: tff.Value,
-    aggregator: tff.Value,
-    finalizer: tff.Value,
-    tuned: tff.Value,
-  ) -> federated_process.RoundOutput:
-    """The output of a round.
-
-    `aggregator` and `finalizer` are their states after the round, which may be
-    those before it. The other arguments are the outputs of the round's parts.
-    """
-    return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        RoundState(
-          global_model_weights=weights,
-          distributor=sent.state,
-          client_work=trained.state,
-          aggregator=aggregator,
-          finalizer=finalizer,
-          server_work=tuned.state,
-          round_num=begun.next_round_num,
-          seed=state.seed,
-          guidance=self._update_guidance(
-            state, begun.context, weights, trained
-          ),
-        )
-      ),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=trained.measurements,
-          server=tuned.measurements,
-          aggregator=aggregated.measurements,
-          learning_rate=begun.context.learning_rate,
-        )
-      ),
-      memories=trained.result.memory,
-      given_labels=trained.result.given_labels,
-    )
-
-  def _update_guidance(
+  def update_guidance(
     self,
     state: tff.Value,
     context: tff.Value,
@@ -225,18 +179,85 @@ class RoundParts:
     return self.batch_norm_statistics(weights, server_data)
 
 
-def build_process(
-  parts: RoundParts, run_round: Callable[..., federated_process.RoundOutput]
-) -> federated_process.FederatedProcess:
-  """Builds a process of server and clients.
+class ServerResult(NamedTuple):
+  """What the server makes of the clients' aggregate, at SERVER.
 
-  `run_round` is as in `federated_process.build_federated_process`.
+  Attributes:
+    weights: The model, before its batch normalization statistics.
+    aggregator: The aggregator's state after the round, maybe that before it.
+    finalizer: The finalizer's state after the round, maybe that before it.
+    trained: The output of the server work.
+  """
+
+  weights: tff.Value
+  aggregator: tff.Value
+  finalizer: tff.Value
+  trained: tff.Value
+
+
+# (state, round context, server data, the aggregator's output, number of clients
+# that count) -> `ServerResult`, inside a federated computation.
+CombineFn = Callable[..., ServerResult]
+
+
+def build_process(
+  parts: RoundParts, combine: CombineFn
+) -> federated_process.FederatedProcess:
+  """Builds a process in which clients train, and the server combines.
+
+  Args:
+    parts: The components of the process.
+    combine: What the server does with the clients' aggregate. If no client
+      counts, or in round 0, the aggregate must not be used.
 
   Returns:
     A process whose state is a `RoundState` and whose metrics are `client`,
     `server`, `aggregator` (the measurements of these components) and
     `learning_rate`. Memories are those of the client work.
   """
+
+  def run_round(state, server_data, client_data, *memories):
+    begun = parts.begin_round(state)
+    sent = parts.send(state, begun.context, server_data)
+    trained = parts.client_work.next(
+      state.client_work, sent.result, client_data, *memories
+    )
+    aggregated = parts.aggregate(state.aggregator, trained.result)
+    server = combine(
+      state,
+      begun.context,
+      server_data,
+      aggregated,
+      parts.num_counting(trained),
+    )
+    weights = parts.with_statistics(server.weights, server_data)
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        RoundState(
+          global_model_weights=weights,
+          distributor=sent.state,
+          client_work=trained.state,
+          aggregator=server.aggregator,
+          finalizer=server.finalizer,
+          server_work=server.trained.state,
+          round_num=begun.next_round_num,
+          seed=state.seed,
+          guidance=parts.update_guidance(
+            state, begun.context, weights, trained
+          ),
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=server.trained.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=begun.context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
+    )
 
   @tff.tensorflow.computation
   def initial_values():

@@ -26,6 +26,7 @@ from tff_semifl.files import durable_files
 from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 from tff_semifl.runtime import sites
 
 
@@ -217,7 +218,7 @@ def run(
   folder: outputs.ExperimentFolder,
   *,
   quiet: bool = False,
-) -> training.ProgramState:
+) -> training_program.ProgramState:
   """Trains and exports the model.
 
   Args:

@@ -118,8 +118,23 @@ class _ServerLabels(settings.Settings):
     return '_'.join(filter(None, [str(self.num_labeled), str(self.validation)]))
 
 
+class _AmongClients(DataSplit):
+  """Images are divided among clients by a rule."""
+
+  clients: _Clients
+
+  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
+    """Lines on how the partition differs from what was asked for."""
+    return self.clients.describe(data)
+
+  @property
+  def description(self) -> str:
+    """A few words on the partition among clients."""
+    return self.clients.partition.description
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerAndClients(DataSplit):
+class ServerAndClients(_AmongClients):
   """Labeled images at the server, all other images at clients.
 
   Images of unknown class follow the training images whose labels are hidden.
@@ -144,15 +159,6 @@ class ServerAndClients(DataSplit):
         len(unlabeled.images) - len(split.unlabeled),
       ),
     )
-
-  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for."""
-    return self.clients.describe(data)
-
-  @property
-  def description(self) -> str:
-    """A few words on the partition among clients."""
-    return self.clients.partition.description
 
   def __str__(self) -> str:
     """The part of an experiment's default name."""
@@ -190,10 +196,19 @@ class GivenShares(_AllLabeled):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerAlone(DataSplit):
-  """Labeled images at the server; the other images are unused."""
+class _AtServer(DataSplit):
+  """All images are at the server, some of them labeled."""
 
   server: _ServerLabels = _ServerLabels()
+
+  def __str__(self) -> str:
+    """The part of an experiment's default name."""
+    return str(self.server)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerAlone(_AtServer):
+  """Labeled images at the server; the other images are unused."""
 
   def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
@@ -205,16 +220,10 @@ class ServerAlone(DataSplit):
       labeled, _no_clients(data), [], data.test
     )
 
-  def __str__(self) -> str:
-    """The part of an experiment's default name."""
-    return str(self.server)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ServerWithPool(DataSplit):
+class ServerWithPool(_AtServer):
   """Labeled and unlabeled images at the server, and no clients."""
-
-  server: _ServerLabels = _ServerLabels()
 
   def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
@@ -227,10 +236,6 @@ class ServerWithPool(DataSplit):
       shares=[],
       test=data.test,
     )
-
-  def __str__(self) -> str:
-    """The part of an experiment's default name."""
-    return str(self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -263,7 +268,7 @@ class AllAtServer(_AllLabeled):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LabeledClients(DataSplit):
+class LabeledClients(_AmongClients):
   """All training images at clients, with labels."""
 
   clients: _Clients = _Clients()
@@ -279,21 +284,12 @@ class LabeledClients(DataSplit):
       test=data.test,
     )
 
-  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for."""
-    return self.clients.describe(data)
-
-  @property
-  def description(self) -> str:
-    """A few words on the partition among clients."""
-    return self.clients.partition.description
-
   def __str__(self) -> str:
     """The part of an experiment's default name."""
     return str(self.clients.partition)
 
 
-_SHARINGS: Mapping[system_lib.Labels, DataSplit] = {
+_SPLITS: Mapping[system_lib.Labels, DataSplit] = {
   system_lib.Labels.AT_SERVER: ServerAndClients(),
   system_lib.Labels.AT_SERVER_ALONE: ServerAlone(),
   system_lib.Labels.AT_SERVER_WITH_POOL: ServerWithPool(),
@@ -317,7 +313,7 @@ def choose_data_split(
     have no labels.
   """
   if not is_given:
-    return _SHARINGS[labels]
+    return _SPLITS[labels]
   if labels in (
     system_lib.Labels.AT_CLIENTS,
     system_lib.Labels.AT_SERVER_AND_CLIENTS,

@@ -25,7 +25,7 @@ from tff_semifl.experiments import training_programs
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import by_reference
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program as training_program_lib
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Experiment:
   classifier: functional.ImageClassifier
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
-  training_program: training.TrainingProgram
+  training_program: training_program_lib.TrainingProgram
   privacy_key: privacy_key_lib.PrivacyKey | None
 
 
@@ -132,7 +132,7 @@ def create_experiment(
 
   def build(
     *, jit_compile: bool
-  ) -> tuple[functional.ImageClassifier, training.TrainingProgram]:
+  ) -> tuple[functional.ImageClassifier, training_program_lib.TrainingProgram]:
     chosen = settings_lib.change(settings, {'jit_compile': jit_compile})
     classifier = training_programs.create_classifier(model, chosen.model)
     return classifier, training_programs.create_training_program(

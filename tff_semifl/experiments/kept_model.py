@@ -9,7 +9,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.models import functional
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 
 
 class KeptModel(NamedTuple):
@@ -31,7 +31,7 @@ class KeptModel(NamedTuple):
 def load(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
-  final: training.ProgramState,
+  final: training_program.ProgramState,
 ) -> KeptModel:
   """The model that a run exports.
 
@@ -60,7 +60,7 @@ def load(
 
 
 def describe_end(
-  experiment: experiment_lib.Experiment, final: training.ProgramState
+  experiment: experiment_lib.Experiment, final: training_program.ProgramState
 ) -> str | None:
   """A line on early stopping; None if all rounds were run.
 

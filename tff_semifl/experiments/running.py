@@ -32,6 +32,7 @@ from tff_semifl.runs import progress
 from tff_semifl.runs import round_metrics
 from tff_semifl.runs import run_log
 from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 from tff_semifl.runs import training_warnings
 
 
@@ -40,7 +41,7 @@ def run(
   folder: outputs.ExperimentFolder,
   *,
   quiet: bool = False,
-) -> training.ProgramState:
+) -> training_program.ProgramState:
   """Trains, resuming an earlier run in the folder, and exports the model.
 
   A complete experiment whose model was exported is left unchanged.
@@ -94,7 +95,7 @@ def _train(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
   quiet: bool,
-) -> training.ProgramState:
+) -> training_program.ProgramState:
   program = experiment.training_program
   with (
     _watchers(experiment, folder, quiet) as watchers,

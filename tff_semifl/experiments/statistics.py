@@ -20,7 +20,7 @@ from tff_semifl.batch_norm import pooled_batch_norm_statistics
 from tff_semifl.data import pipelines
 from tff_semifl.experiments import federated_data
 from tff_semifl.models import functional
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 from tff_semifl.systems import system as system_lib
 
 # The batch size in the authors' code for many labels, where the server takes no
@@ -103,7 +103,7 @@ class Statistics(settings.Settings):
     data: federated_data.FederatedData,
     clients: pipelines.ClientPopulation,
     server_batch_size: int | None,
-  ) -> training.StatisticsPass | None:
+  ) -> training_program.StatisticsPass | None:
     """The pass that computes statistics between rounds; None if rounds do.
 
     Args:
@@ -150,7 +150,7 @@ class Statistics(settings.Settings):
       ),
     }
     computation, images = create[kind]()
-    return training.StatisticsPass(
+    return training_program.StatisticsPass(
       computation, images, for_clients=system.labels_by_received_model
     )
 
@@ -185,14 +185,14 @@ class FinalTest(settings.Settings):
     classifier: functional.ImageClassifier,
     data: federated_data.FederatedData,
     server_batch_size: int | None,
-  ) -> training.StatisticsPass | None:
+  ) -> training_program.StatisticsPass | None:
     """The statistics pass of the final test; None if it is not chosen."""
     if not self.reproduce_final_test:
       return None
     images = np.concatenate([data.labeled.images, data.unlabeled.images])
     if data.training_order is not None:
       images = images[data.training_order]
-    return training.StatisticsPass(
+    return training_program.StatisticsPass(
       pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
         classifier, batch_size=server_batch_size or _FINAL_TEST_BATCH_SIZE
       ),

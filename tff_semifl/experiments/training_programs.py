@@ -18,7 +18,7 @@ from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 from tff_semifl.systems import system as system_lib
 from tff_semifl.training import evaluation
 from tff_semifl.training import loop_form
@@ -46,7 +46,7 @@ def create_training_program(
   privacy_key: privacy_key_lib.PrivacyKey | None,
   rounds_per_evaluation: int,
   metrics: Sequence[str] = (),
-) -> training.TrainingProgram:
+) -> training_program.TrainingProgram:
   """Builds the process, the datasets and the evaluations of a run.
 
   Args:
@@ -87,7 +87,7 @@ def create_training_program(
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
     process = system.build(ingredients)
-  return training.TrainingProgram(
+  return training_program.TrainingProgram(
     process=process,
     evaluation=evaluation.build_evaluation_with_logits(classifier)
     if measurement

@@ -56,8 +56,8 @@ def build_training(
   """Builds the client update, which is the gradient on one batch.
 
   Data are of `pipelines.client_with_participation_type`, and batches those of
-  `gradient_work.build_gradient_training`. Class shares are estimated from the
-  batch and further images of the client.
+  `gradients.select_batch`. Class shares are estimated from the batch and other
+  images of the client.
 
   Args:
     classifier: The model.
@@ -82,12 +82,7 @@ def build_training(
     purpose = random_seeds.Purpose
     node = round_context.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
-    batch = draws.select_batch(
-      num_images,
-      batch_size,
-      data['earlier_rounds'],
-      random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
-    )
+    batch = gradients.select_batch(node, data, batch_size)
     # The batch first, then others in a random order.
     order = draws.shuffle(
       tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)

@@ -9,12 +9,12 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import federated_process
 from tff_semifl.data import mapped_images
-from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 
 
 def take_indices(
-  program: training.TrainingProgram, images: mapped_images.MappedImages
-) -> training.TrainingProgram:
+  program: training_program.TrainingProgram, images: mapped_images.MappedImages
+) -> training_program.TrainingProgram:
   """A program whose computations take indices and look up images.
 
   Args:

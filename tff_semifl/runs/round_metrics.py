@@ -7,6 +7,7 @@ import collections
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import tree
 
 # The name in `ClientMetrics.own`.
@@ -142,3 +143,8 @@ def by_column(metrics: Any) -> dict[str, float]:
     for path, value in tree.flatten_with_path(metrics)
   }
   return {name: float(value) for name, value in {**named, **further}.items()}
+
+
+def shortest(value: np.float32 | float) -> float:
+  """The shortest decimal of the same float32, such as 0.03."""
+  return float(str(value))

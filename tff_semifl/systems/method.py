@@ -9,6 +9,7 @@ from tff_semifl import settings
 from tff_semifl.core import client_method
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
+from tff_semifl.core import local_steps
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import padding_check
@@ -26,7 +27,7 @@ class Method(client_method.ClientMethod, settings.Settings):
     epochs: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
     """Builds the local training of a client."""
-    training = client_update.Training(
+    training = local_steps.Training(
       model=ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       strong_augmentation=ingredients.strong_augmentation,
@@ -38,7 +39,7 @@ class Method(client_method.ClientMethod, settings.Settings):
     if training.form.has_padding:
       with settings.blame('jit_compile', True):
         padding_check.check(self, training)
-    return training.build(self)
+    return client_update.build_local_training(self, training)
 
   @property
   def summary(self) -> str:

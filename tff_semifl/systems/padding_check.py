@@ -13,8 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.core import client_method
-from tff_semifl.core import client_update
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import labeling
+from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.randomness import portable_draws
@@ -32,7 +33,7 @@ _TOLERANCE = 1e-3
 
 
 def check(
-  method: client_method.ClientMethod, training: client_update.Training
+  method: client_method.ClientMethod, training: local_steps.Training
 ) -> None:
   """Compares the loss of a batch with and without padding.
 
@@ -58,8 +59,8 @@ def check(
   @tf.function(autograph=False)
   def compute() -> list[tf.Tensor]:
     with random_draws.drawing_by(portable_draws.GENERATOR):
-      client = _create_client(method, training)
-      images = client_update.Images(
+      labeler = _create_labeler(method, training)
+      images = labeling.Images(
         tf.constant(image),
         tf.range(_NUM_ROWS),
         (tf.zeros([_NUM_ROWS], tf.int32),)
@@ -67,7 +68,7 @@ def check(
         else (),
       )
       return [
-        client.loss(rows)
+        _loss(training, labeler, rows)
         for rows in (
           rows_lib.AllRows(images, tf.constant(_NUM_IMAGES)),
           padded_rows.PaddedRows(images, tf.constant(_NUM_IMAGES)),
@@ -84,8 +85,8 @@ def check(
     )
 
 
-class _AnyClient(client_update.Client):
-  """A client that trains on all of its images, whatever the labels."""
+class _LabelerOfAll(labeling.Labeler):
+  """Has a client train on all of its images, whatever the labels."""
 
   def label(self, context, rows, state):
     """Labels images, and selects all."""
@@ -93,38 +94,43 @@ class _AnyClient(client_update.Client):
     is_selected = tf.ones_like(images.is_selected)
     return labels, images._replace(is_selected=is_selected), given
 
-  def loss(self, rows: rows_lib.Rows) -> tf.Tensor:
-    """The loss of a step on `Images`."""
-    optimizer = self.training.optimizer
-    real = rows_lib.AllRows(rows.examples, rows.number)
-    context = self.client_context(real, self.received)
-    state = self.method.init_state(context)
-    if self.method.relabel == 'round':
-      labels, images, _ = self.label(context, real, state)
-      context = dataclasses.replace(context, labels=labels)
-      # Padding has the labels of the last image.
-      number = tf.shape(rows.examples.index)[0]
-      repeated = tf.minimum(tf.range(number), rows.number - 1)
-      images = rows_lib.gather(images, repeated)
-      rows = rows.replace(
-        images._replace(image=rows.examples.image, index=rows.examples.index)
-      )
-    result = self.take_steps(
-      rows,
-      context,
-      training_loop.initial_optimizer_state(
-        optimizer, self.training.model.initial_weights.trainable
-      ),
-      state,
-      given_labels_lib.NOT_KEPT,
+
+def _loss(
+  training: local_steps.Training,
+  labeler: _LabelerOfAll,
+  rows: rows_lib.Rows,
+) -> tf.Tensor:
+  """The loss of a step on `labeling.Images`."""
+  method = labeler.method
+  real = rows_lib.AllRows(rows.examples, rows.number)
+  context = labeler.context(real, labeler.received)
+  state = method.init_state(context)
+  if method.relabel == 'round':
+    labels, images, _ = labeler.label(context, real, state)
+    context = dataclasses.replace(context, labels=labels)
+    # Padding has the labels of the last image.
+    number = tf.shape(rows.examples.index)[0]
+    repeated = tf.minimum(tf.range(number), rows.number - 1)
+    images = rows_lib.gather(images, repeated)
+    rows = rows.replace(
+      images._replace(image=rows.examples.image, index=rows.examples.index)
     )
-    return result.sums.loss
+  result = local_steps.Steps(training, labeler).take(
+    rows,
+    context,
+    training_loop.initial_optimizer_state(
+      training.optimizer, training.model.initial_weights.trainable
+    ),
+    state,
+    given_labels_lib.NOT_KEPT,
+  )
+  return result.sums.loss
 
 
-def _create_client(
-  method: client_method.ClientMethod, training: client_update.Training
-) -> _AnyClient:
-  """Creates a client in round 1, with weights near the initial ones."""
+def _create_labeler(
+  method: client_method.ClientMethod, training: local_steps.Training
+) -> _LabelerOfAll:
+  """Creates that of a client in round 1, with weights near the initial ones."""
   model = training.model
   # Models may start with the same loss for all images.
   generator = np.random.default_rng(1)
@@ -155,8 +161,13 @@ def _create_client(
     )
     told = guidance.tell(guidance.initialize(), server)
     context = context._replace(guidance=told)
-  node = round_context.Node(context, tf.constant(0))
-  return _AnyClient(training, method, weights, node)
+  return _LabelerOfAll(
+    model=model,
+    weak_augmentation=training.weak_augmentation,
+    method=method,
+    received=weights,
+    node=round_context.Node(context, tf.constant(0)),
+  )
 
 
 def _leave_as_they_are(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

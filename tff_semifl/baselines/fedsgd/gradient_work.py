@@ -14,7 +14,6 @@ from tff_semifl.core import gradients
 from tff_semifl.core import round_context
 from tff_semifl.methods import label_selection
 from tff_semifl.models import functional
-from tff_semifl.randomness import draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
@@ -33,10 +32,9 @@ def build_gradient_training(
 ) -> client_work.LocalTrainingFn:
   """Builds the client update, which is the gradient of FixMatch on one batch.
 
-  Data are of `pipelines.client_with_participation_type`: over the rounds it
-  takes part in, a client goes through its images, each once an epoch. The loss
-  is the sum of cross-entropies of strongly augmented images whose pseudo-label
-  is confident, divided by the batch size.
+  Data are of `pipelines.client_with_participation_type`, and batches those of
+  `gradients.select_batch`. The loss is the sum of cross-entropies of strongly
+  augmented images whose pseudo-label is confident, divided by the batch size.
 
   Args:
     classifier: The model.
@@ -58,12 +56,7 @@ def build_gradient_training(
   ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
     node = round_context.Node(context, data['client_id'])
-    indices = draws.select_batch(
-      tf.shape(data['image'])[0],
-      batch_size,
-      data['earlier_rounds'],
-      random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
-    )
+    indices = gradients.select_batch(node, data, batch_size)
     images = tf.gather(data['image'], indices)
     weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
     labels = pseudo_labels.from_logits(

@@ -1,0 +1,186 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labeling: what a client method sees of images, and the labels it gives."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.augment import augmentation
+from tff_semifl.core import client_method
+from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import round_context
+from tff_semifl.models import features as features_lib
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import pseudo_labels
+from tff_semifl.training import rows as rows_lib
+
+# Inference has no batch statistics: the size changes only memory and speed.
+INFERENCE_BATCH_SIZE = 250
+
+
+class Images(NamedTuple):
+  """Images of a client, one per row.
+
+  Attributes:
+    image: uint8 [images, height, width, channels].
+    index: int32 [images], the position among the client's images.
+    true_label: (int32 [images],) if the client has labels, else ().
+    label: The labels that the method gave, or ().
+    weight: (float32 [images],), the weights of images in the loss, or () for
+      equal weights.
+    is_selected: bool [images], whether an image is trained on, or ().
+  """
+
+  image: tf.Tensor
+  index: tf.Tensor
+  true_label: tuple[tf.Tensor, ...]
+  label: Any = ()
+  weight: tuple[tf.Tensor, ...] = ()
+  is_selected: Any = ()
+
+
+class AugmentedImages(NamedTuple):
+  """The augmented images of an epoch, in the order of training."""
+
+  images: Images
+  weak: tf.Tensor
+  strong: tf.Tensor
+  mix: hook_arguments.Mix | tuple[()]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Labeler:
+  """Labels the images of a client in a round.
+
+  Attributes:
+    weak_augmentation: For the images that are labeled all at once.
+    received: The weights that the client received.
+    node: The source of random numbers.
+  """
+
+  model: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  method: client_method.ClientMethod
+  received: functional.ModelWeights
+  node: round_context.Node
+
+  def context(
+    self,
+    rows: rows_lib.Rows,
+    weights: functional.ModelWeights,
+    *keys: tf.Tensor,
+  ) -> hook_arguments.ClientContext:
+    """The `ClientContext` that labels all images, each weakly augmented once.
+
+    `rows` are `Images`; `keys` distinguish several labelings in one round.
+    """
+    model = self.model
+    views = rows.replace(
+      self.weak_augmentation(
+        rows.examples.image,
+        self.node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW, *keys),
+      )
+    )
+
+    def infer(function, width):
+      return lambda weights: views.map_batches(
+        lambda batch: function(weights, tf.cast(batch, tf.float32)),
+        width=width,
+        size=INFERENCE_BATCH_SIZE,
+      )
+
+    def infer_features():
+      features = features_lib.require_features(model.features)
+      return infer(features.infer, features.size)
+
+    own, of_parts = guidance_lib.split(
+      self.node.context.guidance,
+      [name for name, part in self.method.parts.items() if part.is_guiding],
+    )
+    return hook_arguments.ClientContext(
+      images=rows.examples.image,
+      guidance=own,
+      part_guidance=of_parts,
+      received=self.received,
+      weights=weights,
+      num_classes=model.num_classes,
+      logits_fn=infer(model.logits, model.num_classes),
+      features_fn=lambda weights: infer_features()(weights),
+      true_labels=next(iter(rows.examples.true_label), None),
+    )
+
+  def context_of_batch(
+    self,
+    context: hook_arguments.ClientContext,
+    batch: rows_lib.Rows,
+    weights: functional.ModelWeights,
+  ) -> hook_arguments.ClientContext:
+    """The `ClientContext` that labels the weak part of some `AugmentedImages`.
+
+    The model normalizes as in training, but without dropout.
+    """
+    model, augmented = self.model, batch.examples
+
+    def infer(function):
+      return lambda weights: function(
+        weights, tf.cast(augmented.weak, tf.float32), num_real=batch.num_real
+      )
+
+    return dataclasses.replace(
+      context,
+      images=augmented.weak,
+      weights=weights,
+      logits_fn=infer(model.batch_logits),
+      features_fn=lambda weights: infer(
+        features_lib.require_features(model.features).batch
+      )(weights),
+      true_labels=next(iter(augmented.images.true_label), None),
+    )
+
+  def label(
+    self, context: hook_arguments.ClientContext, rows: rows_lib.Rows, state: Any
+  ) -> tuple[pseudo_labels.PseudoLabels, Images, given_labels_lib.GivenLabels]:
+    """Labels images.
+
+    `rows` are the images of `context`, as `Images`.
+
+    Returns:
+      The labels; the images with label, weight and selection; and the labels in
+      the form that a simulation compares with the truth.
+    """
+    labels, selection = self.method.label(context, state)
+    labels = pseudo_labels.complete(labels, context.num_classes)
+    selection = tf.convert_to_tensor(selection)
+    if (
+      selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
+    ):
+      raise wrong_result(
+        self.method, 'label', 'labels with bool or float32 [images]', selection
+      )
+    is_selected, weight = pseudo_labels.split_selection(selection)
+    images = rows.examples._replace(
+      label=labels.as_rows(), weight=weight, is_selected=is_selected
+    )
+    given = given_labels_lib.made_at_once(
+      images.index,
+      labels.labels,
+      is_selected,
+      None if rows.num_real is None else rows.is_real,
+    )
+    return labels, images, given
+
+
+def wrong_result(
+  method: client_method.ClientMethod, hook: str, wanted: str, found: tf.Tensor
+) -> TypeError:
+  """The error of a hook that returns another dtype or rank."""
+  return TypeError(
+    f'{type(method).__qualname__}: {hook} must return {wanted}, not'
+    f' {found.dtype.name} {found.shape}'
+  )

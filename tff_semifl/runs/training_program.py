@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a training program runs, and its state."""
+
+from collections.abc import Callable, Mapping
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.data import mapped_images as mapped_images_lib
+from tff_semifl.data import pipelines
+from tff_semifl.runs import model_choice as model_choice_lib
+
+
+class StatisticsPass(NamedTuple):
+  """Batch normalization statistics that are computed between rounds.
+
+  Attributes:
+    computation: Computation `(<W@SERVER, data> -> W@SERVER)`, from a builder of
+      `batch_norm_statistics`.
+    data: The computation's data: a dataset, or one for each client.
+    for_clients: Whether clients use the received statistics, as they do when
+      they label images with the received model. If not, the statistics are
+      computed only for evaluations.
+  """
+
+  computation: tff.Computation
+  data: Any
+  for_clients: bool = True
+
+
+class ProgramState(NamedTuple):
+  """The state of a training program, which a checkpoint holds.
+
+  Attributes:
+    state: The process's state after the latest round.
+    round_num: The latest round; -1 before any.
+    accuracy: The accuracy after this round, on the evaluated images.
+    best_accuracy: The highest accuracy of all rounds.
+    memories: The memories that `Memories` hold in main memory; the empty tuple
+      if there are none.
+    best: The best round by the program's choice of a model; the empty tuple
+      without one.
+  """
+
+  state: Any
+  round_num: int
+  accuracy: float
+  best_accuracy: float
+  memories: Any = ()
+  best: Any = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingProgram:
+  """A process with its data and the settings of its training.
+
+  Attributes:
+    process: A process of `tff_semifl.algorithms`.
+    evaluation: A computation from `build_evaluation`.
+    server_dataset: The server's labeled images, of `pipelines.labeled_type`.
+    clients: The clients, and the cohort of each round.
+    test_dataset: Labeled images to evaluate on.
+    validates: Whether these are a validation split, and metrics say so.
+    total_rounds: The last round to run; the first is round 0.
+    rounds_per_evaluation: Interval in rounds of evaluating the model and saving
+      the state; the last round is always included. Metrics of server and
+      clients are those of the evaluated round alone.
+    measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
+      compared with the true labels, which must be known. The process must
+      return the pseudo-labels (see `RoundOutput`).
+    statistics: Computes the model's batch normalization statistics after a
+      round; None if the process computes them or the model has none.
+    final_test: Computes other statistics, with which each evaluation tests the
+      model once more, or None.
+    mapped_images: The images that the computations look up if the data are
+      indices (see `by_reference`), else None. They are kept alive here.
+    epsilon_fn: Round -> epsilon after this round; None without differential
+      privacy of clients.
+    measure: Logits of the evaluated images -> further metrics by name, or None.
+      The evaluation must then return logits.
+    model_choice: How the model of a round is chosen; None for the last round.
+  """
+
+  process: federated_process.FederatedProcess
+  evaluation: tff.Computation
+  server_dataset: tf.data.Dataset
+  clients: pipelines.ClientPopulation
+  test_dataset: tf.data.Dataset
+  validates: bool = False
+  total_rounds: int
+  rounds_per_evaluation: int = 1
+  measures_pseudo_labels: bool = False
+  statistics: StatisticsPass | None = None
+  final_test: StatisticsPass | None = None
+  mapped_images: mapped_images_lib.MappedImages | None = None
+  epsilon_fn: Callable[[int], float] | None = None
+  measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
+  model_choice: model_choice_lib.ModelChoice | None = None
