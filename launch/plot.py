@@ -45,8 +45,8 @@ from absl import flags
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
 from tff_semifl.plots import curve_panels
+from tff_semifl.plots import figure_files
 from tff_semifl.plots import learning_curves
-from tff_semifl.plots import picture_files
 from tff_semifl.runs import metrics_table
 
 _EXPERIMENTS = flags.DEFINE_list(
@@ -117,11 +117,11 @@ def main() -> None:
     if files is None:
       continue
     with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
-      picture = learning_curves.create_figure(
+      fig = learning_curves.create_figure(
         experiments, panels, _TITLE.value, references
       )
     with program.blame(flag, OSError):
-      picture_files.save(picture, files)
+      figure_files.save(fig, files)
     for file in files:
       print(f'figure: {file}')
 

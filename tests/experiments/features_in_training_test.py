@@ -82,8 +82,8 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       linear_reference.softmax(logits),
       atol=1e-5,
     )
-    # There are no pictures of features.
-    self.assertFalse((folder.pictures_path / 'augmentations.png').exists())
+    # There are no figures of features.
+    self.assertFalse((folder.figures_path / 'augmentations.png').exists())
 
   def test_by_index_is_the_same(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'small.npz'

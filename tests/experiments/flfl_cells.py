@@ -67,7 +67,7 @@ def _create_cells():
         'perturbation_radius': 1 if is_large else 0.1,
       }
       if not is_large:
-        settings['zhang2020_views'] = False
+        settings['zhang2020_augmentation'] = False
         settings['server_pretraining_epochs'] = _PRETRAINING[task, num_labeled]
       name = f'flfl/{task}_{num_labeled}_{sharing}'
       yield preset_cells.Cell(name, settings)

@@ -144,8 +144,8 @@ class ModelCardTest(absltest.TestCase):
       '70.0%, over the 2 of 3',
     ):
       self.assertIn(text, card)
-    with PIL.Image.open(self._folder / 'confusion_matrix.png') as picture:
-      self.assertGreater(min(picture.size), 300)
+    with PIL.Image.open(self._folder / 'confusion_matrix.png') as fig:
+      self.assertGreater(min(fig.size), 300)
 
   def test_says_what_a_least_confidence_does(self):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])

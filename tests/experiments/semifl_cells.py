@@ -134,7 +134,7 @@ _OF_SYSTEMS = {
   | _STRONG
   | {
     'mixup_concentration': 0.75,
-    'num_strong_views': 1,
+    'num_strong_augmentations': 1,
     'aligned_batches': 128,
     'mixed_loss_weight': 1.5,
     'strong_loss_weight': 0.5,
@@ -175,7 +175,7 @@ def _create_cell(system, task, num_labeled, sharing, change=None):
     'model_width': 8 if task == 'cifar100' else 2,
   }
   if task != 'cifar100':
-    settings['zhang2020_views'] = False
+    settings['zhang2020_augmentation'] = False
   elif system == 'fixmatch':
     # S7.
     settings['weight_decay'] = 1e-3

@@ -84,7 +84,7 @@ class ObservingTest(absltest.TestCase):
     for name in ('augmentations', 'partition'):
       [event] = shown.Tensors(name)
       _, _, png = tf.make_ndarray(event.tensor_proto)
-      path = self._experiment / 'pictures' / f'{name}.png'
+      path = self._experiment / 'figures' / f'{name}.png'
       self.assertEqual(png, path.read_bytes())
 
   def test_one_line_in_a_terminal(self):

@@ -25,12 +25,12 @@ class TensorBoardLogTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._logdir = self._folder / 'logdir'
 
-  def _create_log(self, hparams=None, pictures=()):
+  def _create_log(self, hparams=None, figures=()):
     return tensorboard_log.TensorBoardLog(
       self._logdir,
       metrics_file=self._folder / 'metrics.csv',
       hparams=hparams or {'seed': 0},
-      pictures=pictures,
+      figures=figures,
     )
 
   def _write_table(self, rounds, **columns):
@@ -174,7 +174,7 @@ class TensorBoardLogTest(absltest.TestCase):
     path = self._folder / 'partition.png'
     PIL.Image.new('RGB', (30, 20), 'red').save(path)
     for _ in range(2):
-      self._create_log(pictures=[path]).start(0)
+      self._create_log(figures=[path]).start(0)
     [event] = self._open_tensorboard().Reload().Tensors('partition')
     width, height, content = tf.make_ndarray(event.tensor_proto)
     self.assertEqual((width, height), (b'30', b'20'))

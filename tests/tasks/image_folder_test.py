@@ -188,7 +188,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       image_size=(size, size), on_odd_size=image_files.OnOddSize.RESIZE
     )
     found = remaining_contrast.measure(images, task.strong_augmentation, seed=0)
-    self.assertEqual((found.num_blank_views, found.num_views), (0, 512))
+    self.assertEqual((found.num_blank_augmented, found.num_augmented), (0, 512))
 
   def test_share_of_each_class_to_test_on_is_spread_evenly(self):
     root = self._root.with_name('without_test')

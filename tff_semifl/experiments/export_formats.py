@@ -44,7 +44,7 @@ _FILES = (
   exported_model.LABELS_FILE,
   privacy_statement.NAME,
   model_card.CARD,
-  model_card.PICTURE,
+  model_card.FIGURE,
 )
 
 _BATCH_SIZE = 250

@@ -241,8 +241,8 @@ class WeakThenStrong(NamedTuple):
 
   def __call__(self, images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Augments images, as an `Augmentation`."""
-    views = self.weak(images, random_seeds.fold_in(seed, 0))
-    return self.strong(views, random_seeds.fold_in(seed, 1))
+    augmented = self.weak(images, random_seeds.fold_in(seed, 0))
+    return self.strong(augmented, random_seeds.fold_in(seed, 1))
 
 
 def weak_then_strong(

@@ -25,7 +25,7 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.models import wide_resnet
 
-# The largest shift of a weak view is this part of the image's size: 4 pixels of
+# The largest weak shift is this part of the image's size: 4 pixels of
 # 32 and 12 of 96, as in the papers.
 _PADDING_SHARE = 8
 # Blocks in each group of the WideResNet. The paper's 28 layers have four blocks

@@ -18,15 +18,15 @@ from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
-from tff_semifl.plots import confusion_picture
-from tff_semifl.plots import picture_files
+from tff_semifl.plots import confusion_figure
+from tff_semifl.plots import figure_files
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
 
 CARD = 'README.md'
-PICTURE = 'confusion_matrix.png'
+FIGURE = 'confusion_matrix.png'
 # Each system with clients has some of these settings.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 _LIMITS_OF_ALL = (
@@ -129,12 +129,12 @@ def write(
   (folder / CARD).write_text('\n'.join(lines))
   scores = files[0].scores
   if scores is not None:
-    picture = confusion_picture.create_figure(
+    fig = confusion_figure.create_figure(
       scores.confusion,
       class_names,
       f'{name}: {scores.accuracy:.1%} of {scores.num_images} test images',
     )
-    picture_files.save(picture, [folder / PICTURE])
+    figure_files.save(fig, [folder / FIGURE])
 
 
 def _summary(
@@ -321,7 +321,7 @@ def _accuracy(
     yield ''
     yield from scores_in_words.describe_floors(file.scores)
     yield ''
-    yield f'![Confusion matrix]({PICTURE})'
+    yield f'![Confusion matrix]({FIGURE})'
   yield ''
 
 

@@ -76,7 +76,7 @@ class RunSettings(settings.Settings):
   draw_data: bool = settings.setting(
     False,
     'Whether to draw, before the first round, what augmentations do to images'
-    ' and which client has how many of which class: in the folder pictures, and'
+    ' and which client has how many of which class: in the folder figures, and'
     ' for --tensorboard. It takes a second or two, once.',
   )
 

@@ -222,7 +222,7 @@ def _draw_data(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> None:
   # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.experiments import data_pictures
+  from tff_semifl.experiments import data_figures
 
   data = experiment.data
   # Some systems have no image at the server.
@@ -230,8 +230,8 @@ def _draw_data(
   mapped = experiment.training_program.mapped_images
   if mapped is not None:
     images = mapped.read(images).numpy()
-  data_pictures.draw(
-    folder.pictures_path,
+  data_figures.draw(
+    folder.figures_path,
     task=experiment.task,
     data=data,
     title=experiment.settings.data.title,

@@ -104,7 +104,7 @@ def build_training(
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
-    views = strong_augmentation(
+    augmented = strong_augmentation(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
     is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
@@ -112,7 +112,7 @@ def build_training(
     update = gradients.report(
       classifier,
       weights,
-      tf.boolean_mask(views, is_kept),
+      tf.boolean_mask(augmented, is_kept),
       tf.boolean_mask(labels.labels, is_kept),
       num_images=size,
       node=node,

@@ -170,16 +170,16 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(picture: figure.Figure, label: str) -> str:
-  """Returns a figure as SVG in the page.
+def draw(fig: figure.Figure, label: str) -> str:
+  """A figure as SVG for the page.
 
   Args:
-    picture: A figure that was created within `figure_style`.
+    fig: A figure that was created within `figure_style`.
     label: What it shows, for who cannot see it.
   """
   file = io.StringIO()
   with figure_style():
-    picture.savefig(file, format='svg', metadata={'Date': None})
+    fig.savefig(file, format='svg', metadata={'Date': None})
   # What comes before is of a file of its own.
   content = file.getvalue()
   svg = content[content.index('<svg') :]

@@ -13,7 +13,7 @@ from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import task_registry
 from tff_semifl.metrics import client_accuracy
-from tff_semifl.plots import client_accuracy_picture
+from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import curve_panels
 from tff_semifl.plots import learning_curves
 from tff_semifl.reports import class_sections
@@ -78,15 +78,15 @@ def curves(experiments: learning_curves.Experiments) -> str:
   for panel in (*curve_panels.LEARNING_CURVES, *_LOSSES):
     with page.figure_style():
       try:
-        picture = learning_curves.create_figure(experiments, [panel], '')
+        fig = learning_curves.create_figure(experiments, [panel], '')
       except metrics_table.MetricsError:
         continue
     # A panel alone has more room than beside others.
-    picture.set_size_inches(3.6, picture.get_figheight() + 0.3)
+    fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
     if sum(map(len, experiments.values())) == 1:
       # There is one curve.
-      picture.legends[0].remove()
-    drawn.append(page.draw(picture, f'{panel.title} by round'))
+      fig.legends[0].remove()
+    drawn.append(page.draw(fig, f'{panel.title} by round'))
   return page.box('figures', ''.join(drawn))
 
 
@@ -152,10 +152,10 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
   )
   yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
   with page.figure_style():
-    picture = client_accuracy_picture.create_figure(
+    fig = client_accuracy_figure.create_figure(
       run.clients, 'Accuracy of clients'
     )
-  yield page.box('large', page.draw(picture, 'Accuracy of each client'))
+  yield page.box('large', page.draw(fig, 'Accuracy of each client'))
 
 
 def _privacy(run: run_record.RunRecord) -> Iterator[str]:

@@ -74,7 +74,7 @@ class ReMixMatchTest(absltest.TestCase):
   def test_equals_the_formula(self):
     changes = {
       'guess_temperature': _TEMPERATURE,
-      'num_strong_views': 2,
+      'num_strong_augmentations': 2,
       'aligned_batches': _BATCHES,
       'rotation_loss_weight': 0.25,
       'ramp_up_steps': 4,

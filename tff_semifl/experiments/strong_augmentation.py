@@ -48,7 +48,7 @@ def load_outside(reference: str) -> augmentation.Augmentation:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StrongViews(settings.Settings):
+class StrongAugmentation(settings.Settings):
   """The choice of the strong augmentation."""
 
   strong_augmentation: str | None = settings.setting(
