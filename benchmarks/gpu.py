@@ -98,7 +98,7 @@ def main() -> None:
   )
   devices = _create_devices(max(_SIDE_BY_SIDE.value))
   rounds = functools.partial(device_rounds.measure, size=size)
-  # What a next GPU would be wanted for comes last.
+  # The least important part comes last.
   parts = {
     'steps': lambda: device_updates.measure(
       devices[0], size, report.REPETITIONS.value

@@ -126,8 +126,8 @@ def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
   keep_best = command.experiment.selection.keep_best
   if keep_best is not None:
     print(
-      f'each part chose the round of its model, by {keep_best}: what is said of'
-      ' it is too good'
+      f'each part chose the round of its model, by {keep_best}: these numbers'
+      ' are too good'
     )
   print(
     'The same command without --cross_validation trains on all labels, and'

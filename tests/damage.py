@@ -22,7 +22,7 @@ settings = functools.partial(
 def damaged(draw: strategies.DrawFn, content: bytes) -> bytes:
   """Draws what has become of a file."""
   found = bytearray(content)
-  # What a file says of itself is often at its beginning.
+  # Headers, which are often at the beginning, are damaged more often.
   positions = strategies.integers(0, len(content) - 1) | strategies.integers(
     0, min(len(content), 64) - 1
   )

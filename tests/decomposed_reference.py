@@ -84,7 +84,7 @@ class NumpySGD:
     errors = (probabilities - targets) / len(labels)
     of_kernel = pixels(images).T @ errors @ self.weights[2].T
     of_kernel = of_kernel.reshape(self.weights[0].shape)
-    # The sum has the same derivative by either of its terms.
+    # Both terms of the sum have the same derivative.
     of_dense = hidden(self.weights, images).T @ errors
     gradients = [of_kernel, of_kernel, of_dense, errors.sum(axis=0)]
     norm = np.sqrt(sum(np.sum(g**2) for g in gradients))

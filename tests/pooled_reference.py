@@ -166,7 +166,7 @@ def train(
     losses.append(loss.numpy())
     rate = LEARNING_RATE * np.cos(7 * np.pi / 16 * num / TOTAL_STEPS)
     for i, gradient in enumerate(tape.gradient(loss, student)):
-      # Only kernels decay.
+      # Weight decay applies to kernels alone.
       gradient = gradient.numpy() + (DECAY * weights[i] if i in (2, 4) else 0)
       momentum[i] = 0.9 * momentum[i] + gradient
       weights[i] = weights[i] - rate * (gradient + 0.9 * momentum[i])

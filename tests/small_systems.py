@@ -115,7 +115,7 @@ def build(
   # Arrays and functions have no equals but themselves.
   key = (system, *(id(value) for value in vars(parts).values()))
   if key not in _built:
-    # With its ingredients: an id is of an object that lives.
+    # With the parts, since ids are unique only while objects live.
     _built[key] = parts, system.build(parts)
   return _built[key][1]
 
@@ -195,7 +195,7 @@ def _once(function: Callable[..., Any], key: Callable[..., Any]) -> Any:
   def call_once(*args):
     found = key(*args)
     if found not in results:
-      # With its arguments: an id is of an object that lives.
+      # With the arguments, since ids are unique only while objects live.
       results[found] = args, function(*args)
     return results[found][1]
 

@@ -46,7 +46,7 @@ def create_classifier(seed: int = 0) -> functional.ImageClassifier:
       weight.assign(generator.uniform(0.5, 1.5, size=weight.shape))
     if 'beta' in weight.name:
       weight.assign(generator.normal(size=weight.shape) / 2)
-    # So that it does not say the same of all images.
+    # Random, so that outputs differ between images.
     if 'dense' in weight.name:
       weight.assign(generator.normal(size=weight.shape))
   return functional.from_keras(model)

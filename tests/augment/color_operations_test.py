@@ -55,7 +55,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def test_enhancement(self, name, size):
     ours, theirs = _ENHANCEMENTS[name]
     images = np.repeat(pillow.create_images(*size), 4, axis=0)
-    # Some of those in use, and the ends of what is not.
+    # Some factors in use, and the extremes beyond them.
     factors = np.resize([0.0, 0.28, 0.46, 1.0, 1.18, 1.72, 1.9], len(images))
     expected = pillow.apply(
       lambda image, factor: theirs(image).enhance(factor), images, factors

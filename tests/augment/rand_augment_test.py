@@ -130,7 +130,8 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       for k in (0, 1)
     ]
     values = _augment(_images(np.zeros(60)), operations)[:, 0, 0, 0]
-    # The images that drew the first got 0, 1, ..., the others 100, 101, ...
+    # Images of the first operation get 0, 1, ...; the other images 100, 101,
+    # ...
     num_first = np.sum(values < 100)
     self.assertBetween(num_first, 1, 59)
     self.assertSameElements(
@@ -222,7 +223,7 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       tf.debugging.assert_positive(tf.shape(images)[0])
       return images + 1
 
-    # One image, ten operations: nine of them have none.
+    # One image and ten operations: nine operations have no image.
     views = _augment(_images([4]), [_operation(apply)] * 10)
     self.assertAllEqual(views, _images([5]))
 

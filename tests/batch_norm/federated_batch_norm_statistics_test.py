@@ -124,7 +124,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       )
       found = self.statistics(
         classifier.initial_weights,
-        # The other client has nothing to add.
+        # The second client has no image.
         _client_datasets([images, images[:0]]),
       )
       for array, value in zip(

@@ -81,7 +81,7 @@ class AugmentationTest(absltest.TestCase):
     self.assertLen(seen, 3 * 3)
     for images, _ in seen:
       self.assertEqual(images.shape, (6, 32, 32, 3))
-    # Each epoch of a repetition has views of its own.
+    # Each epoch of a repetition augments anew.
     self.assertLen({images.tobytes() for images, _ in seen}, 3)
     self.assertLen({seed.tobytes() for _, seed in seen}, 3)
 

@@ -32,7 +32,7 @@ class ExperimentsTest(absltest.TestCase):
   def test_one_for_each_seed(self):
     before = flags.FLAGS.flag_values_dict()
     first, second = self._create(
-      # Where its results would be if it were not for the sweep.
+      # The sweep overrides this output folder.
       '--total_rounds=3\n--output_dir=elsewhere\n',
       [5, 0],
       ['--num_clients=10'],
@@ -113,7 +113,7 @@ class ExperimentsTest(absltest.TestCase):
             '--total_rounds=4',
             '--seeds=3',
             '--noflip',
-            # Its value stands alone.
+            # The value is a word of its own.
             '--clients_per_round',
             '20',
             '--release_managers=csv,tensorboard',

@@ -116,7 +116,7 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
         state.guidance['teacher'], teacher, strict=True
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    # It has risen, and not by all 21 images.
+    # The threshold has risen, but not to the maximum of 21 images.
     self.assertBetween(
       threshold, _FIRST_THRESHOLD + _GROWTH, _FIRST_THRESHOLD + 20.5 * _GROWTH
     )

@@ -17,7 +17,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.randomness import random_seeds
 
 SEED = 11
-# Some images of each client are above it, some below.
+# Each client has images above and below this confidence.
 THRESHOLD = 0.4
 _TOTAL_ROUNDS = 10
 _INITIAL_LEARNING_RATE = 0.3

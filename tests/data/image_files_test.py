@@ -194,7 +194,7 @@ class ReadImageTest(parameterized.TestCase):
     )
 
   def test_resizing_averages_what_it_makes_smaller(self):
-    # A checkerboard becomes gray: nothing is picked out of it.
+    # Antialiasing turns a checkerboard gray.
     pixels = np.indices((16, 16)).sum(axis=0) % 2 * 255
     path = self._write(PIL.Image.fromarray(pixels.astype(np.uint8)))
     found = image_files.read_image(path, (4, 4, 1), _RESIZE).pixels

@@ -125,7 +125,7 @@ class ImageFoldersTest(parameterized.TestCase):
         self.assertStartsWith(str(error), f'in {root}: ')
         self.assertNotIn('\n', str(error))
         return
-      # Nothing was dropped but what systems leave behind.
+      # Only files that operating systems leave behind are dropped.
       for part, images in (
         ('server', found.labeled.images),
         ('clients', found.unlabeled),
@@ -139,7 +139,7 @@ class ImageFoldersTest(parameterized.TestCase):
       self.assertLen(found.client_names, len(found.shares))
 
   def test_name_that_no_saved_model_can_have(self):
-    # As an old archive may have it, in Latin-1.
+    # A name in Latin-1, as in old archives.
     for folder in ('server', 'test'):
       os.rename(
         os.fsencode(self._root / folder / 'cat'),
@@ -149,7 +149,7 @@ class ImageFoldersTest(parameterized.TestCase):
       image_listing.ImageFolderError, 'server/caf.* has a name that is no Uni'
     ) as raised:
       self._read()
-    # Whatever it is printed to.
+    # Messages are printable in any encoding.
     str(raised.exception).encode(errors='backslashreplace')
 
   def test_name_of_an_image_may_be_any_bytes(self):

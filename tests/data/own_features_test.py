@@ -34,7 +34,7 @@ class OwnFeaturesTest(parameterized.TestCase, tf.test.TestCase):
   def test_sequence_of_vectors(self):
     found = own_features.convert_examples('train', list(_FEATURES * 1000))
     self.assertAllEqual(found, _FEATURES * 1000)
-    # Of images, a small and a large one would be of different scales.
+    # As images, these two would be of different scales.
     small = [np.array([0.5, 0.25]), np.array([200.0, 3.0])]
     self.assertAllEqual(own_features.convert_examples('train', small), small)
 

@@ -28,7 +28,7 @@ class FlattenTest(parameterized.TestCase):
     ('list', ['cat', 'dog', 'cat']),
     ('column', np.array([['cat'], ['dog'], ['cat']])),
     ('objects', np.array(['cat', 'dog', 'cat'], object)),
-    # As they come from a tf.data.Dataset.
+    # Labels as a tf.data.Dataset returns them.
     ('bytes', np.array([b'cat', b'dog', b'cat'], object)),
   )
   def test_names(self, labels):

@@ -48,7 +48,7 @@ class SplitLabelsTest(parameterized.TestCase):
   def test_every_image_is_labeled_or_unlabeled(self, problem, seed):
     labels, num_labeled, num_classes = problem
     split = partition.split_labels(labels, num_labeled, num_classes, seed)
-    # The sizes and the sorted whole say: disjoint, complete, none twice.
+    # Sizes and sorted indices show that the parts are disjoint and complete.
     self.assertLen(split.labeled, num_labeled)
     self.assertEqual(
       sorted([*split.labeled, *split.unlabeled]), list(range(len(labels)))
@@ -121,7 +121,7 @@ class SplitLabelsTest(parameterized.TestCase):
       ' are possible',
     ):
       partition.split_labels(labels, 9, 3, seed=0)
-    # What the message says is so.
+    # The number in the message is possible.
     self.assertLen(partition.split_labels(labels, 6, 3, seed=0).labeled, 6)
 
 

@@ -97,8 +97,6 @@ class LabeledDatasetsTest(tf.test.TestCase):
 
 
 class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
-  # With the three that do not divide.
-
   @parameterized.parameters(0, 1, 3, 10)
   def test_cohort_has_distinct_clients(self, clients_per_round):
     population = _create_population(clients_per_round=clients_per_round)
@@ -164,7 +162,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
           [chunk['client_id'] for chunk in chunks], each.cohort(round_num)
         )
         for chunk in chunks:
-          # Those who drop out have no update.
+          # Clients that drop out have no update.
           self.assertEqual(
             chunk['earlier_rounds'], num_updates[chunk['client_id']]
           )

@@ -24,7 +24,7 @@ def _class_problems(draw):
   """Draws labels, classes a client and clients that go together."""
   num_classes = draw(strategies.integers(1, 6))
   classes_per_client = draw(strategies.integers(1, num_classes))
-  # With a multiple of the number of classes it always comes out even.
+  # Multiples of the number of classes always divide evenly.
   num_clients = num_classes * draw(strategies.integers(1, 4))
   num_shards = num_clients * classes_per_client // num_classes
   counts = draw(

@@ -49,7 +49,7 @@ class StoredImagesTest(parameterized.TestCase):
 
   def test_writing_to_rows(self):
     stored = _store(_IMAGES)
-    # Of another part of the file, and not contiguous.
+    # A row of a slice; the new pixels are not contiguous.
     stored[4:][1] = _IMAGES[0][::-1]
     expected = np.stack([_IMAGES[4], _IMAGES[0][::-1], _IMAGES[6]])
     np.testing.assert_array_equal(stored[4:], expected)

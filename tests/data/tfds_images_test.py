@@ -98,7 +98,7 @@ class LoadTest(parameterized.TestCase):
       message, f"data set 'cifar10' is not in {self._data_dir}"
     )
     self.assertIn('No route to host', message)
-    # One line, for a user and not for who would read a trace.
+    # One line, without TFDS' further text.
     self.assertNotIn('and much more', message)
     self.assertNotIn('\n', message)
     self.assertIsInstance(raised.exception.__cause__, OSError)

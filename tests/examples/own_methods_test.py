@@ -108,7 +108,7 @@ class PrototypesTest(_Problem):
       return method.select(client, labels)
 
     np.testing.assert_array_equal(select(guidance), [True, True, True, False])
-    # Not before there is a prototype of each class.
+    # The method waits until each class has a prototype.
     guidance['counts'] = tf.constant([5.0, 0.0, 1.0])
     np.testing.assert_array_equal(select(guidance), [True] * 4)
 

@@ -81,7 +81,7 @@ class AggregatorSettingsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('fedmatch', 'FedMatch weighs its updates, which is not private'),
-    # Its clients go on from their last update.
+    # Its clients continue from their last update.
     ('fedsgd_fixmatch', 'the images .* how often it took part'),
     ('client_prior_sgd', 'the images .* how often it took part'),
   )

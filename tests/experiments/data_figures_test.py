@@ -58,7 +58,7 @@ class DataFiguresTest(absltest.TestCase):
   def test_draws_no_classes_that_are_unknown(self):
     unknown = np.full(20, sources.UNKNOWN_LABEL)
     self.assertEqual(self._draw(unknown), ['augmentations.png'])
-    # Some are known: the others are a class of their own.
+    # Images of unknown class form a class of their own.
     unknown[0] = 3
     self.assertIn('partition.png', self._draw(unknown))
 

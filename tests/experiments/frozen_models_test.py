@@ -69,7 +69,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       experiment = self._create()
     self.assertEqual(lines.getvalue().count('30 images in'), 3)
     data = experiment.data
-    # Averages over pixels, which larger images of the same pixels have too.
+    # Averages over pixels, which do not depend on the image size.
     features = _create_images(1).mean(axis=(1, 2))
     self.assertAllClose(data.test.images, features, rtol=0.05, atol=3)
     folder = experiment_folder.open_folder(experiment)
@@ -81,7 +81,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       final.state.global_model_weights, tf.constant(data.test.images)
     )
     served = tf.saved_model.load(str(folder.export_path))
-    # It is locked.
+    # The folder is locked while the object lives.
     del folder
     found = served.signatures['serving_default'](
       images=tf.constant(_create_images(1))
@@ -92,7 +92,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       again = self._create(feature_cache=str(self._folder / 'cache'))
     self.assertEqual(lines.getvalue().count('computed before'), 3)
     experiment_folder.open_folder(again)
-    # The same file with other weights is another model.
+    # The same network with other weights is another model.
     self._save(2.0, 'other.keras')
     other = f'frozen:{self._folder / "other.keras"}'
     with self.assertRaises(durable_files.OutputError):
@@ -121,7 +121,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     with contextlib.redirect_stderr(io.StringIO()) as lines:
       computed = model.create_task(part)
       self.assertEqual(planned.data_description, computed.data_description)
-      # These are in the cache now.
+      # The cache has the features now.
       again = model.for_plan().create_task(part).load()
     self.assertNotIn('not cached', lines.getvalue())
     self.assertAllEqual(again.test.images, computed.load().test.images)

@@ -131,7 +131,7 @@ class IdentityTest(absltest.TestCase):
 
     self._open(create_model=create(2))
     with self.assertRaisesRegex(_OTHER, r'model\.function'):
-      # Closures of the same code, whose models would have the same shapes.
+      # Closures of the same code, whose models have the same shapes.
       self._open(create_model=create(2.0))
     self._open(create_model=create(2))
 
@@ -176,7 +176,7 @@ class IdentityTest(absltest.TestCase):
     experiment_folder.open_folder(experiment)
     recorded = json.loads(self._hparams_path.read_text())
     del recorded['parts']
-    # Of a function, its name said too little.
+    # Older versions recorded only the name of a function.
     self._hparams_path.write_text(json.dumps(recorded))
     with self.assertRaisesRegex(_OTHER, 'earlier version'):
       experiment_folder.open_folder(experiment)
@@ -221,7 +221,7 @@ class CommandLineTest(absltest.TestCase):
       settings.SettingError, 'of semifl and not composed_semifl'
     ):
       command.check_folder()
-    # The names of folders are the same, too.
+    # The default folder names are the same, too.
     self.assertLen(list(run.path.parent.iterdir()), 1)
 
   def test_reverse(self):

@@ -113,7 +113,7 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     self.assertNotIn('/home/someone', card)
     self.assertNotIn('None', card)
-    # Nothing to object to in the training and in these numbers.
+    # The card has no complaint about this training and these numbers.
     for text in ('not fully trained', 'not balanced', 'rivacy'):
       self.assertNotIn(text, card)
 
@@ -138,9 +138,9 @@ class ModelCardTest(absltest.TestCase):
       '58.0% of 50 images of 2 of 3 classes (95% interval 44.2% to 70.6%)',
       '| cat | 10 | 90.0% (59.6% to 98.2%) | owl (1) |',
       '| dog\\|wolf | 40 | 50.0% (35.2% to 64.8%) | cat (10) |',
-      '| owl | 0 | unknown | |',
+      '| owl | 0 | no images | |',
       'cat (10), owl (0).',
-      # Of two classes, 90% and 50%.
+      # The accuracies of two classes are 90% and 50%.
       '70.0%, over the 2 of 3',
     ):
       self.assertIn(text, card)
@@ -151,7 +151,7 @@ class ModelCardTest(absltest.TestCase):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
     for text in (
       '| 0.5 | 100.0% | 80.0% (67.0% to 88.8%) | 75.0% |',
-      '| 0.99 | 0.0% | unknown | 0.0% |',
+      '| 0.99 | 0.0% | no images | 0.0% |',
       'Least confidence: 0. ',
     ):
       self.assertIn(text, card)

@@ -78,7 +78,7 @@ class RecordedTest(parameterized.TestCase):
         'image_dir': 'photos',
         'num_clients': 3,
         'num_labeled': 4,
-        # As versions recorded it that had all settings for all.
+        # As in records of versions that wrote all settings for every system.
         'partition': None,
         'clipping_quantile': None,
       }

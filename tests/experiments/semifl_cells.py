@@ -17,7 +17,7 @@ _PARTITIONS = {
   'dirichlet0.3': {'partition': 'dirichlet', 'dirichlet_concentration': 0.3},
   'iid': {'partition': 'iid'},
 }
-# With labels and a pool of unlabeled images.
+# Systems with labels and a pool of unlabeled images.
 SYSTEMS_IN_ONE_PLACE = (
   'pi_model',
   'pseudo_labeling',
@@ -40,11 +40,11 @@ _OPTIMIZER_AND_MODEL = {
   'model_depth': 28,
   'normalization': 'static_batch',
 }
-# D.1, D33: none of it in the paper.
+# D.1, D33: not stated in the paper.
 _CENTRALIZED = _OPTIMIZER_AND_MODEL | {
   'total_epochs': 400,
   'learning_rate': 0.1,
-  # As the authors evaluate it (D8).
+  # The authors' evaluation (D8).
   'batch_norm_statistics': 'server_batches',
 }
 # F.1, of FixMatch's code (D52).
@@ -150,7 +150,7 @@ _OF_SYSTEMS = {
   | {'clients_per_step': 10, 'total_rounds': 800},
 }
 _CHANGES = {
-  # As the authors have them (D8), and their final test besides (D11).
+  # The authors' statistics (D8) and final test (D11).
   'server_statistics': {
     'batch_norm_statistics': 'server_batches',
     'reproduce_final_test': True,

@@ -138,7 +138,7 @@ _TASKS = {
     'num_labeled': 4700,
   },
 }
-# Without a server that trains, and with an anchor (E.6).
+# The server does not train, and has an anchor (E.6).
 _ANCHORS = {
   'easgd': {'moving_rate': 0.9 / 16},
   'overlap_sgd': {'pull_back': 0.6, 'anchor_momentum': 0.7},

@@ -111,7 +111,7 @@ class FeatureCacheTest(parameterized.TestCase):
       stored[number] = image
     path = self.create_tempdir().full_path + '/images.npy'
     np.save(path, _IMAGES)
-    # All have one key.
+    # All threads have the same key.
     backbone = FakeBackbone()
     for images in (stored, np.load(path, mmap_mode='r'), _IMAGES):
       np.testing.assert_array_equal(

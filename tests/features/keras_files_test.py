@@ -87,7 +87,7 @@ class KerasFilesTest(parameterized.TestCase):
 
   def test_refuses_what_is_no_keras_file(self):
     self._assert_refused(self._path, 'it is missing or no .keras file')
-    # As `model.save('mine.h5')` writes it, in which lambdas are run.
+    # The HDF5 format of `model.save('mine.h5')`, whose lambdas run on loading.
     old = self._path.with_suffix('.h5')
     small_backbone.create_network().save(old)
     self._assert_refused(old, 'it is missing or no .keras file')

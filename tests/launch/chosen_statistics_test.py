@@ -114,7 +114,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     self._assert_computes(
       experiment, experiment.training_program.statistics, expected
     )
-    # Neither the statistics of all images nor those of mixed batches.
+    # Neither the statistics of all images nor those of mixtures.
     for other in (
       _average_batches(experiment, images, 500),
       _average_batches(
@@ -208,7 +208,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
     with (
       contextlib.redirect_stdout(io.StringIO()) as printed,
-      # Nobody here looks at an exported model, which takes seconds to write.
+      # No test here needs an exported model, which takes seconds to write.
       mock.patch.object(running.saved_model, 'export_saved_model'),
     ):
       train.main(command)

@@ -58,7 +58,7 @@ class EvaluateTest(parameterized.TestCase):
     for name, level, size in (
       ('cat/a.png', 45, (16, 16)),
       ('cat/b.png', 165, (16, 16)),
-      # One level, whatever the size.
+      # One level, so that the size does not matter.
       ('cat/c.png', 105, (40, 9)),
       ('dog/a.jpg', 185, (16, 16)),
     ):
@@ -131,7 +131,7 @@ class EvaluateTest(parameterized.TestCase):
     self.assertIsNone(classes['cat']['accuracy'])
 
   def test_test_images_of_a_task(self):
-    # Of levels 60, a cat, 140 and 150, dogs; and the others are not used.
+    # Test levels are 60, a cat, and 140 and 150, dogs; other images are unused.
     tree = image_tree.write_tree(self._folder / 'photos')
     self.assertEqual(
       self._evaluate(task={'task': 'image_folder', 'image_dir': str(tree)})[0],

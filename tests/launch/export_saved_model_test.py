@@ -109,7 +109,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     images = small_model.random_images(5, model.input_shape[1:])
     found = np.log(exported_model.load(export).predict(images))
     logits = model(images.astype(np.float32)).numpy()
-    # Differences of logits and of log probabilities are the same.
+    # Differences of logits equal those of log probabilities.
     self.assertIn('temperature: 2.5, of 20 validation images', printed)
     np.testing.assert_allclose(
       found - found[:, :1],
@@ -121,7 +121,7 @@ class ExportSavedModelTest(parameterized.TestCase):
       'logits are divided by 2.5, which was chosen on 20 validation',
       (export / 'README.md').read_text(),
     )
-    # They are those that training does not see.
+    # The validation images are those that training does not see.
     with small_systems.without_process('semifl'):
       created = python_experiment.create_experiment(
         'semifl',
@@ -170,7 +170,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_exported(model, export)
     self.assertIn(reason, (export / 'README.md').read_text())
 
-    # It is at another place.
+    # The data are at another place.
     data_dir = self.create_tempdir().full_path
     self._assert_refused(f'--data_dir={data_dir}: .*not in', data_dir=data_dir)
     data = tfds_files.random_cifar10(200, seed=1)

@@ -37,14 +37,14 @@ class ImageFolderInputTest(parameterized.TestCase):
   def _assert_refused(self, message, **values):
     with self.assertRaises((ValueError, flags.Error)) as raised:
       self._create_task(**values)
-    # What is wrong with a command line is a line of its own.
+    # An error of the command line is one line.
     line = program.describe(raised.exception) or str(raised.exception)
     self.assertRegex(line, message)
     self.assertNotIn('\n', line)
 
   @parameterized.parameters(
     ('num_labeled', 4),
-    # Even with the value that they have by default.
+    # The default value is refused, too.
     ('partition', 'iid'),
     ('skew', 0.4),
   )

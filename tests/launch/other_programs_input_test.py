@@ -22,7 +22,7 @@ class OtherProgramsInputTest(parameterized.TestCase):
 
   @parameterized.parameters(*main.PROGRAMS)
   def test_help_is_no_error(self, name):
-    # All ways of asking are one to every program.
+    # Programs treat all forms of --help alike.
     ways = ('--help', '--helpshort', '--helpfull', '-h')
     for asking in ways if name == 'train' else ways[:1]:
       completed = forked_programs.run(f'launch.{name}', asking)

@@ -100,7 +100,7 @@ def _encodings(key):
       secret[::-1],
       secret.hex().encode(),
       secret.hex().upper().encode(),
-      # Without the ends, which depend on what is around it.
+      # Without its ends, which depend on neighboring bytes.
       base64.b64encode(secret)[:-4],
       base64.urlsafe_b64encode(secret)[:-4],
       *(str(number).encode() for number in (*words, *numbers)),
@@ -171,7 +171,7 @@ class PrivateTrainingTest(absltest.TestCase):
     found = {
       name for name, content in files for each in encodings if each in content
     }
-    # Which shows that it would be found.
+    # The search finds the key where it is.
     self.assertEqual(found, {'privacy.key'})
 
   def test_resumed_run_equals_one_that_ran_through_with_the_same_key(self):

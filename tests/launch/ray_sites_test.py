@@ -113,7 +113,7 @@ class SitesTest(absltest.TestCase):
     generator = np.random.default_rng()
     for name in ('server/a', 'server/b', 'test/a', 'test/b'):
       _write_images(self.images / name, generator)
-    # All that the program which directs training has.
+    # The files of the program that directs training.
     shutil.copytree(self.images, self.folder / 'apart')
     self.row = generator.integers(0, 256, _SIZE, dtype=np.uint8)
     for name in _SITES:

@@ -131,7 +131,7 @@ class TrainingTest(absltest.TestCase):
     wait_for_round(1)
     machines.kill(first)
     ray_machines.wait_until(lambda: 'is lost' in training.output)
-    # All that are left hold their breath until there is another.
+    # The remaining actors wait until there is another one.
     waiting = ray_machines.actors()
     for actor in waiting:
       actor.suspend()

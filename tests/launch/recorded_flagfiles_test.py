@@ -20,7 +20,7 @@ def _find_systems(path):
   """Returns what a flagfile is for, as docs/results have it."""
   if path.parent == _FOLDER:
     return ['semifl', 'batch_label_semifl']
-  # It begins with the name of the system.
+  # A file's name begins with that of its system.
   names = [
     name for name in system_registry.SYSTEMS if path.stem.startswith(name)
   ]

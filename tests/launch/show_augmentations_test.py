@@ -101,7 +101,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     measure, measured = remaining_contrast.measure, []
 
     def watch(images, strong, *, seed):
-      # Of all images, and not only of those that are shown.
+      # The statistics are of all images, not only of those shown.
       self.assertLen(images, 1437)
       measured.append(measure(images, strong, seed=seed))
       return measured[0]

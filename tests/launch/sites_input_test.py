@@ -117,7 +117,7 @@ class SiteTest(parameterized.TestCase):
     for variables in (
       {'RAY_AUTH_MODE': ''},
       {'RAY_AUTH_MODE': 'disabled'},
-      # Not all ports ask for certificates.
+      # Ray's TLS does not protect all ports.
       {'RAY_AUTH_MODE': '', 'RAY_USE_TLS': '1'},
     ):
       with self.assertRaisesRegex(

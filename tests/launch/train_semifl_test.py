@@ -140,7 +140,7 @@ class TrainSemiFLTest(absltest.TestCase):
     ):
       self.assertIn(said, content)
     self.assertLess(len(content), 1_000_000)
-    # What is no default, and nothing else, is in the command.
+    # The command has only values that are no default.
     self.assertNotIn('--momentum=', content)
     refused = forked_programs.run('launch.report', self.folder)
     self.assertEqual(refused.returncode, 1)
@@ -193,7 +193,7 @@ class TrainSemiFLTest(absltest.TestCase):
       process.send_signal(signal.SIGINT)
       errors = lines.read()
     self.assertEqual(process.wait(), 130, errors)
-    # Of round 2 the second client's update did not begin.
+    # In round 2 the second client's update did not begin.
     self.assertLen(self._rows(), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)

@@ -66,7 +66,7 @@ class WatchingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    # No process depends on who watches.
+    # The process does not depend on the watchers.
     cls.enterClassContext(small_systems.building_once('semifl'))
 
   def setUp(self):

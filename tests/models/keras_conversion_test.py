@@ -178,7 +178,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       )
     self.assertAllClose(
       classifier.train_logits(classifier.initial_weights, bright),
-      # As bright as half of it.
+      # Dark images are half as bright.
       model(dark, training=True),
       rtol=1e-3,
       atol=1e-4,
@@ -230,7 +230,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     kinds = weight_kinds.find(converted)
     # Kernel, bias, beta, mean and variance.
     self.assertLen(kinds.frozen, 5)
-    # The other normalization.
+    # Static batch normalization.
     self.assertLen(kinds.statistics, 2)
     self.assertLen(kinds.trainable, 2 + 2 + 2)
     classifier = functional.from_keras(converted)

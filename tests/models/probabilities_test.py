@@ -90,7 +90,7 @@ class RefusedTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('temperature', lambda: _connect(_Own('temperature', name='own'))),
     (
-      # For images of 255 it returns what is no number.
+      # The loss of images of level 255 is NaN.
       'careless',
       lambda: _connect(
         layers.Lambda(

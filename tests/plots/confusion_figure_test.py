@@ -22,7 +22,7 @@ class ConfusionFigureTest(parameterized.TestCase):
     ).axes
     (image,) = axes.images
     np.testing.assert_allclose(
-      # A class without images has no share of them.
+      # A class without images has no shares.
       image.get_array(),
       [[0.75, 0.25, 0], [0, 0, 0], [0.25, 0, 0.75]],
     )

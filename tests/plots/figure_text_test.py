@@ -46,7 +46,7 @@ class FigureTextTest(parameterized.TestCase):
     sizes = [_measure(text, 9) for text in names.texts]
     self.assertLess(max(width for width, _ in sizes), names.length)
     self.assertLess(max(height for _, height in sizes), names.height)
-    # Nor are they far smaller.
+    # Names are not much shorter than the limit, either.
     self.assertGreater(max(width for width, _ in sizes), 0.7 * names.length)
     self.assertGreater(max(height for _, height in sizes), 0.7 * names.height)
 

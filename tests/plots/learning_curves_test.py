@@ -82,7 +82,7 @@ class LearningCurvesTest(parameterized.TestCase):
     np.testing.assert_allclose(fixmatch.get_ydata(), [70, 70])
     np.testing.assert_allclose(alone.get_ydata(), [35, 35])
     self.assertNotEqual(fixmatch.get_linestyle(), alone.get_linestyle())
-    # Not all runs of one name label images, and those of the other none.
+    # Some runs of one name label images; those of the other name do not.
     self.assertLen(ratio.lines, 1)
     self.assertEqual(accuracy.get_xlim(), ratio.get_xlim())
     self.assertEqual(
@@ -154,7 +154,7 @@ class LearningCurvesTest(parameterized.TestCase):
   def test_runs_of_one_name_are_their_mean_in_a_band(self):
     runs = [
       {'round': np.arange(len(values)), 'test/accuracy': np.array(values)}
-      # The last has come further than the others.
+      # The last run has more rounds than the other runs.
       for values in ([0.2, 0.4], [0.3, 0.4], [0.7, 0.4, 0.9])
     ]
     fig = learning_curves.create_figure(
@@ -182,7 +182,7 @@ class LearningCurvesTest(parameterized.TestCase):
     ]
     fig = learning_curves.create_figure({'a': runs}, _CURVES, '')
     band = _band(fig.axes[0])
-    # Of two numbers, 0 and 20 say, the deviation is 20 / sqrt(2).
+    # The deviation of 0 and 20 is 20 / sqrt(2).
     np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
     np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
 

@@ -38,7 +38,7 @@ class DrawsTest(parameterized.TestCase, tf.test.TestCase):
   def test_purposes_do_not_share_a_stream(self, draw):
     streams = [draw(0, purpose, 1) for purpose in _PURPOSES]
     correlations = np.corrcoef(streams) - np.eye(len(_PURPOSES))
-    # Of independent draws they have standard deviation 1 / sqrt(draws).
+    # Correlations of independent draws have deviation 1 / sqrt(draws).
     self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(_NUM_DRAWS))
 
   @parameterized.parameters(_stateless_draws, _numpy_draws)

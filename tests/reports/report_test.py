@@ -119,7 +119,7 @@ class ReportTest(absltest.TestCase):
     parser = _Parser()
     parser.feed(content)
     self.assertEmpty(parser.open)
-    # Nothing is loaded, and no name becomes an element.
+    # The page loads nothing, and no name becomes an element.
     for name, value in parser.attributes:
       if name in ('src', 'href', 'xlink:href'):
         self.assertRegex(value, '^(#|data:image/png;base64,)')
@@ -135,7 +135,7 @@ class ReportTest(absltest.TestCase):
     # The mean of 3/4, 1/2 and 2/3.
     [balanced] = [row for row in rows if row[0] == 'balanced accuracy']
     self.assertEqual(balanced[1], '63.9%')
-    # One's own metric, after the round of the model.
+    # A user's metric, in the round of the model.
     self.assertIn(['mine', '9', '', ''], rows)
     self.assertIn(
       [
@@ -162,7 +162,7 @@ class ReportTest(absltest.TestCase):
     ):
       self.assertIn(said, content)
     self.assertLess(len(content), 300_000)
-    # What was not set otherwise is no setting of the experiment.
+    # Settings of the run are no settings of the experiment.
     self.assertNotIn('--output_dir', content)
 
   def test_degenerate_predictions(self):

@@ -81,7 +81,7 @@ PAPERS = {
       'algorithm': set(),
     },
   ),
-  # What is cited.
+  # The papers that are cited.
   '(FL)²': Paper(
     r'\(FL\)(?:\^2|²)',
     {

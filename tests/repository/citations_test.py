@@ -133,7 +133,7 @@ class CitationsTest(parameterized.TestCase):
     (f'{_PAPER}: {_TABLE} 6.', True),
     (f'Zhang et al., {_TABLE}s 1 to 5.', True),
     (f'Zhang et al., {_TABLE}s 1, 3 and F.{2}.', True),
-    # Neither has.
+    # Neither paper has this table.
     (f'{_TABLE} 11.', True),
   )
   def test_knows_what_papers_have(self, text, is_dangling):

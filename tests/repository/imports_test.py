@@ -43,7 +43,7 @@ _ROOMS = (
   'benchmarks',
 )
 
-# What TensorFlow and TFF do not make public, and who may import it.
+# Private modules of TensorFlow and TFF, and the file that may import them.
 _PRIVATE = (
   'tensorflow.core',
   'tensorflow.python',
@@ -52,7 +52,7 @@ _PRIVATE = (
 )
 _SHIM = 'tff_semifl/private_api.py'
 
-# What is plain TensorFlow, to be read and tested without knowing TFF.
+# Plain TensorFlow, readable and testable without TFF.
 _WITHOUT_TFF = (
   'tff_semifl/augment/',
   'tff_semifl/training/losses.py',
@@ -74,7 +74,7 @@ def _get_room(path: str) -> str:
 def _check_own(path: str, imported: str) -> str | None:
   """Returns what is wrong with one file importing another."""
   room, imported_room = _get_room(path), _get_room(imported)
-  # It names what users import, and imports nothing before they do.
+  # The file names what users import; it imports nothing itself.
   if imported == 'tff_semifl/__init__.py':
     return None
   if room == 'examples':

@@ -92,7 +92,7 @@ class WheelTest(absltest.TestCase):
       shutil.copytree(_ROOT / name, source / name, ignore=ignored)
     for name in ('pyproject.toml', 'README.md', 'LICENSE'):
       shutil.copy(_ROOT / name, source)
-    # As `pip wheel --no-build-isolation` does.
+    # The build of `pip wheel --no-build-isolation`.
     build = (
       f'import setuptools.build_meta as b; b.build_wheel({str(cls.folder)!r})'
     )
@@ -107,7 +107,7 @@ class WheelTest(absltest.TestCase):
     cls.installed = {
       path.name for path in set(cls.site_packages.iterdir()) - before
     }
-    # Its own packages come first.
+    # The packages of the wheel come first.
     (cls.site_packages / 'dependencies.pth').write_text(
       sysconfig.get_path('purelib')
     )
@@ -149,7 +149,7 @@ class WheelTest(absltest.TestCase):
   def test_trains_in_python(self):
     rounds, *files = self.run_there('python', '-c', _TRAINING).split()
     self.assertEqual(rounds, '1')
-    # They are those of the wheel.
+    # The imported files are those of the wheel.
     package = self.site_packages / 'tff_semifl'
     self.assertEqual(
       files, [f'{package}/__init__.py', f'{package}/tasks/digits.py']

@@ -67,7 +67,7 @@ def _no_waiting():
     signal.signal(signal.SIGALRM, before)
 
 
-# Whoever resumes has a program of its own, but tracing it takes seconds.
+# Cached, because tracing takes seconds.
 _create_program = functools.cache(linear_program.create_program)
 
 

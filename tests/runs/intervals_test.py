@@ -48,7 +48,7 @@ class IntervalsTest(absltest.TestCase):
     low, high = intervals.of_difference(before, after)
     self.assertLess(low, 0)
     self.assertGreater(high, 1 / 24)
-    # Nor do two models that are right on the same images.
+    # Two models that are right on the same images do not differ.
     low, high = intervals.of_difference(after, after)
     self.assertLess(low, -0.05)
     self.assertAlmostEqual(high, -low)

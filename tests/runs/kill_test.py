@@ -32,8 +32,7 @@ _MOST_CHECKPOINT_FILES = 8
 class KillTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    # Its processes are forked off one that has imported everything, and has
-    # computed nothing.
+    # Processes are forked from one that has imported all modules and run no op.
     self._context = multiprocessing.get_context('forkserver')
     self._context.set_forkserver_preload([killable_program.__name__])
 
@@ -107,7 +106,7 @@ class KillTest(absltest.TestCase):
       )
       self.assertIsNotNone(file, f'complete after {kill} kills')
       files.append(file)
-    # Some were in the middle of saving a round.
+    # Some programs were killed while saving a round.
     self.assertIn('.temporary', [file.suffix for file in files[::3]])
     self._finish(killed)
     found = saved_run.read(killed)
@@ -135,7 +134,7 @@ class KillTest(absltest.TestCase):
       str(logdir), tensor_size_guidance={'scalars': 0}
     ).Reload()
     for column in rows[0].keys() - {'round'}:
-      # What was not measured is empty, and has no point.
+      # Values that were not measured are empty, and have no point.
       measured = [row for row in rows if row[column]]
       if not measured:
         self.assertNotIn(column, shown.Tags()['tensors'])

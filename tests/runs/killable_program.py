@@ -28,7 +28,7 @@ _NUM_CLIENTS = 4
 _SHAPE = (100, 10)
 _METRICS = {'loss': 0.5, 'accuracy': 0.5}
 
-# Of Python's audit events, those that begin to use or to change a file.
+# Python's audit events before a file is used or changed.
 _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 
 
@@ -96,7 +96,7 @@ def _create_program(total_rounds):
   return training_program.TrainingProgram(
     process=_Process(),
     evaluation=lambda weights, _: {
-      # It rises and falls, so that the best round is now and then another.
+      # The accuracy rises and falls, so that the best round changes.
       'accuracy': np.float32(np.abs(np.sin(np.sum(weights)))),
       'loss': np.float32(np.sum(weights**2)),
     },

@@ -75,7 +75,7 @@ class RunLogTest(absltest.TestCase):
       run_log.RunLog(self._path, 10).__enter__()
     self._path.unlink()
     with run_log.RunLog(self._path, 10) as log:
-      # All writes to it fail, as on a full disk.
+      # All writes to the log fail, as on a full disk.
       log._handler.stream.close()
       log._handler.stream = open('/dev/full', 'a')
       with self.assertRaisesRegex(

@@ -38,7 +38,7 @@ class TensorBoardLogTest(absltest.TestCase):
       writer = csv.writer(file)
       writer.writerow(['round', 'test/accuracy', *columns])
       for row in zip(rounds, *columns.values(), strict=True):
-        # An accuracy that says which round it is of.
+        # The accuracy shows the round.
         writer.writerow([row[0], row[0] / 8, *row[1:]])
 
   def _open_tensorboard(self):

@@ -61,7 +61,7 @@ class TrainingWarningsTest(parameterized.TestCase):
     (line,) = self._watch(*[_UNLABELED] * 80)
     for known in ('mine: ', '0.625', 'threshold is 0.95', '87.5%'):
       self.assertIn(known, line)
-    # Rounds in which nobody was there say nothing of labels.
+    # Rounds without clients do not interrupt the count.
     lines = self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED)
     self.assertLen(lines, 2)
     self.assertIn('0.625', lines[1])
@@ -86,10 +86,10 @@ class TrainingWarningsTest(parameterized.TestCase):
     (line,) = self._watch(_round(0.5, 0.5), _ABSENT, _ABSENT)
     self.assertIn('round 2: of 4 chosen ones, 4 dropped out', line)
     self.assertIn('--client_dropout_probability', line)
-    # Nobody is asked in these.
+    # These rounds have no cohort.
     self.assertEmpty(self._watch(_ABSENT, first_round=0))
     self.assertEmpty(self._watch(_ABSENT, clients_per_round=0))
-    # Of this round more is to be said than that: all were rejected.
+    # Rejected clients have a warning of their own.
     self.assertEmpty(
       self._watch(
         _ABSENT._replace(client=_ABSENT.client._replace(num_rejected=2.0))

@@ -121,7 +121,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
         outputs.append(results)
     for ours, theirs in zip(*outputs, strict=True):
       self.assert_same(ours, theirs, **tolerance)
-    # What does not depend on its arguments agrees too easily.
+    # Outputs that ignore their arguments would agree trivially.
     found = {repr(to_leaves(output)) for output in outputs[0]}
     self.assertEqual(len(found), len(rounds) + 1, 'Two rounds are the same.')
     return outputs[0]

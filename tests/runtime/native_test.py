@@ -99,7 +99,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
     log_file = pathlib.Path(self.create_tempdir(), 'log')
     log_file.write_text('former\n')
     worker = worker_lib.Worker(log_file=log_file)
-    # Where the standard output of the process leads to.
+    # The file that is the standard output of the process.
     self.assertEqual(
       pathlib.Path(f'/proc/{worker.pid}/fd/1').resolve(), log_file.resolve()
     )

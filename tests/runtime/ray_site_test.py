@@ -79,7 +79,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
       ):
         self.site.read(dataset)
     pathlib.Path(self.site.images).unlink()
-    # Nobody else is to know where it has them.
+    # Errors do not reveal the site's folder to others.
     with self.assertRaisesRegex(
       errors.SiteError, '^east cannot read its images: No such file[a-z ]*$'
     ):

@@ -132,7 +132,7 @@ class StagesTest(absltest.TestCase):
       once = tff.federated_map(add_one, numbers)
       twice = tff.federated_map(add_one, once)
       total = tff.federated_broadcast(tff.federated_sum(twice))
-      # What is known of all clients only then is a stage of its own.
+      # A value that depends on all clients begins a new stage.
       both = tff.federated_zip((once, total))
       return tff.federated_sum(twice), both
 

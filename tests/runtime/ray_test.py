@@ -68,7 +68,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
 
   def test_rounds_have_the_same_numbers(self):
     process = linear_problem.build('semifl')
-    # None, fewer than actors, as many, more.
+    # No client, fewer than actors, as many, and more.
     cohorts = ([], [1], [0, 1], [2, 0, 1])
     with self.use(self.in_process):
       expected = linear_problem.train(process, cohorts)

@@ -140,7 +140,7 @@ class TLSTest(absltest.TestCase):
     )
 
     def stop():
-      # It takes the others along.
+      # The head takes the other machines with it.
       machine.terminate()
       machine.wait()
 

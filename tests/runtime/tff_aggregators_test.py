@@ -118,7 +118,7 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
       'adaptive_privacy_without_noise',
       _private.gaussian_adaptive(0.0, 3, initial_l2_norm_clip=5.0),
     ),
-    # This noise, and only this, has a seed.
+    # Of TFF's noise, only this kind has a seed.
     (
       'private_tree',
       _private.tree_aggregation(0.5, 3.0, 5.0, _VALUE_SPECS, noise_seed=1),

@@ -74,7 +74,7 @@ class TffProgramsTest(tf.test.TestCase):
       tff.learning.optimizers.build_sgdm(0.02),
       tff.learning.optimizers.build_adam(0.1),
     )
-    # What a loop of one's own gives.
+    # The result of a hand-written loop.
     tff.framework.set_default_context(cls._context)
     cls._states = [cls._process.initialize()]
     cls._metrics = []

@@ -44,7 +44,7 @@ def _use_generators(n):
 
 
 def _use_op_with_seed(n):
-  # Not the same at each call: the third is the third of both runtimes.
+  # Random at each call: the third call agrees in both runtimes.
   return tf.cast(n, tf.float32) + tf.random.uniform([2], seed=5)
 
 

@@ -19,7 +19,7 @@ from tff_semifl.sweeps import processes
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
-# Goes on for a minute, and ends in order, which takes it a moment.
+# Runs for a minute, and takes a moment to end in order.
 _LONG = """
 import os, signal, sys, time
 def end(*_):
@@ -148,7 +148,7 @@ class ProcessesTest(parameterized.TestCase):
     self.assertEqual(self._log('job'), 2 * once)
 
   def test_some_at_a_time(self):
-    # Each ends when another is there too, and not without.
+    # Each process ends only when the other one runs.
     code = f"""
 import os, pathlib, sys, time
 folder = pathlib.Path({str(self.folder)!r})

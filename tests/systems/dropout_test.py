@@ -55,7 +55,7 @@ class _Watched:
 
     def watch(logits, seed):
       noted = tf.numpy_function(note, [seed], tf.float32)
-      # Of no known shape otherwise.
+      # The shape is otherwise unknown.
       return logits + tf.ensure_shape(noted, [])
 
     self._note = note

@@ -102,7 +102,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
           / sum(r.num_labeled for r in rounds),
           rtol=1e-6,
         )
-    # Nothing of what clients do not train has momentum (D40).
+    # Weights that clients do not train have no momentum (D40).
     for index in {_SIGMA, _PHI, _KERNEL, _BIAS} - clients_train:
       np.testing.assert_array_equal(federation.velocity[index], 0)
     self.assertGreater(np.abs(federation.velocity[_PHI]).max(), 0)

@@ -14,7 +14,7 @@ from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl.randomness import random_seeds
 
-# Between what the model is sure of in some images and in others.
+# Some images have a higher confidence, some a lower.
 _THRESHOLD = 0.36
 
 

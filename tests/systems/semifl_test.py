@@ -108,7 +108,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       client_metrics = output.metrics['client']
       self.assertEqual(client_metrics['num_participating'], len(counting))
       num_labeled = sum(len(self.problem.clients[c][1]) for c in cohort)
-      # Of no label there is no share.
+      # Without pseudo-labels there is no share.
       np.testing.assert_allclose(
         client_metrics['label_ratio'],
         sum(r.num_confident for r in rounds) / num_labeled

@@ -53,7 +53,7 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )
-      # Nobody labels anything.
+      # Clients do not label.
       self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
   def test_absent_classes_are_not_trained_away_d53(self):

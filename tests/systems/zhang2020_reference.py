@@ -19,7 +19,7 @@ from tff_semifl.core import federated_process
 SEED = 7
 NUM_STEPS = 3
 BATCH_SIZE = 2
-# Some images are above it, some below.
+# Some images have a higher confidence, some a lower.
 THRESHOLD = 0.37
 WARM_UP = 2
 SCHEDULE = 20

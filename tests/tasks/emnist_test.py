@@ -51,7 +51,7 @@ class EmnistTest(ViewsTestCase):
     self.assertEqual(task.image_shape, (28, 28, 1))
     self.assertEqual(task.pixel_mean, (0.1307,))
     self.assertEqual(task.pixel_standard_deviation, (0.3081,))
-    # As many of each class, 4,700 in all (E.1).
+    # Equally many of each class, 4,700 in all (E.1).
     self.assertEqual(task.num_labeled, 100 * 47)
     names = task.class_names
     self.assertLen(names, 47)

@@ -146,14 +146,14 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(task.image_shape, (*size, 3))
     self.assertEqual(task.model_depth, depth)
     self.assertEqual(task.model_width, 1 if min(size) >= 128 else 2)
-    # Not of the wrong depth, which would be an error.
+    # A wrong depth would be an error.
     model = models.WideResNet(model_width=1).create(task, seed=0)
     self.assertEqual(model.output_shape, (None, 2))
 
   @parameterized.parameters(True, False)
   def test_weak_views_are_shifted_by_an_eighth_and_flipped_if_asked(self, flip):
     task = self._create(flip=flip)
-    # Each pixel says where it is from.
+    # Each pixel's value is its position.
     rows, columns = np.indices([16, 16], np.uint8)
     image = tf.constant(np.stack([rows, columns, 0 * rows], axis=-1))[None]
     views = [task.weak_augmentation(image, seed)[0].numpy() for seed in _SEEDS]
@@ -206,7 +206,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(data.train.labels, [0] * 7 + [1] * 2)
     self.assertEqual(task.num_labeled, 9)
-    # What is tested on is not in the statistics either.
+    # Statistics do not include test images.
     mean = (20 + 30 + 40 + 60 + 70 + 90 + 100 + 120) / 9 / 255
     self.assertAllClose(task.pixel_mean, [mean] * 3)
     self.assertIn("4 of the server's for testing", task.data_description)
@@ -301,7 +301,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     # Another image.
     image_tree.write_image(copy / 'clients/east/b.png', 31)
     found.append(describe_copy())
-    # The same images in the same order, but one is another client's.
+    # The same images in the same order, but one belongs to another client.
     shutil.move(copy / 'clients/east/b.png', copy / 'clients/north/0.png')
     found.append(describe_copy())
     # Another class, and then another name of it.

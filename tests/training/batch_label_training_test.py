@@ -90,7 +90,7 @@ class ComputationTest(absltest.TestCase):
     found = _build(
       classifier, threshold=0.9, return_given_labels=True
     ).next.type_signature
-    # No truth comes in, and the server learns nothing more.
+    # True labels change nothing in training.
     self.assertEqual(found.parameter, plain.parameter)
     self.assertEqual(found.result.measurements, plain.result.measurements)
     self.assertEqual(

@@ -113,7 +113,7 @@ class GuidanceTest(tf.test.TestCase):
     def label(guidance, logits):
       return pseudo_labels.from_logits(logits + guidance)
 
-    # It makes all images certain to be of class 1.
+    # This bias makes class 1 certain for all images.
     (_, bias), num_found = self._train(
       tf.constant([0.0, 100.0, 0.0]), label=label, select=_at_least(0.99)
     )

@@ -53,7 +53,7 @@ class LoopFormTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(*_COMPILED_SYSTEMS)
   @pytest.mark.slow
   def test_compiled(self, system_name):
-    # Both are padded to 32 images.
+    # Both numbers are padded to 32 images.
     self._compare(system_name, loop_form.COMPILED, small_updates.NUM_IMAGES, 17)
 
   def test_without_xla(self):
@@ -88,7 +88,7 @@ class ProgramTest(absltest.TestCase):
   def test_turn_is_one_program(self):
     outside, programs = _find_operations(loop_form.COMPILED)
     self.assertLen(programs, 1)
-    # All loops are inside: those of epochs, steps and batches.
+    # The program contains the loops over epochs, steps and batches.
     self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
     self.assertGreater(programs[0]['Conv2D'], 0)
     self.assertNotIn('Conv2D', outside)

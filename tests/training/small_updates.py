@@ -50,7 +50,7 @@ def _run_without_xla(loop, examples):
 # The operations of the compiled form, which XLA takes minutes to compile.
 PADDED = dataclasses.replace(loop_form.COMPILED, run=_run_without_xla)
 
-# All parts that no other system has.
+# All parts that no named system has.
 _PARTS = {
   'selection': 'softmatch',
   'regularizer': 'sharpness_aware',

@@ -67,7 +67,8 @@ class KernelTest(absltest.TestCase):
         [
           tf.keras.Input(linear_reference.IMAGE_SHAPE),
           tf.keras.layers.Flatten(),
-          # Of as many units as there are classes, and yet not the last.
+          # Not the last layer, though it has as many units as there are
+          # classes.
           tf.keras.layers.Dense(3),
           tf.keras.layers.Dense(3),
         ]

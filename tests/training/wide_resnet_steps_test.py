@@ -59,7 +59,7 @@ class ServerStepsTest(absltest.TestCase):
     with runtime.simulation_context():
       state = process.initialize()
       for round_num, learning_rate in ((1, 0.1), (2, 0.05)):
-        # As if clients had been averaged since the last update.
+        # The client continues after an average changed its weights.
         received = [
           (w + generator.normal(size=np.shape(w)) / 50).astype(np.float32)
           for w in weights.trainable

@@ -23,7 +23,7 @@ from tff_semifl.randomness import random_seeds
 
 NUM_OPERATIONS = 2
 APPLICATION_PROBABILITY = 0.5
-# Of the box, and outside of a moved image of FixMatch.
+# Fills the cutout box, and the pixels beyond a moved image, in FixMatch.
 MID_GRAY = 127
 
 # Strengths are levels out of ten; 0 and 10 are not drawn.

@@ -107,7 +107,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
     most = array.max()
     if array.dtype.kind == 'f' and 0 < most <= 1:
       small = small or field
-    # Normalized images have values above 1, too, and an error of their own.
+    # Normalized images have values above 1, too, and get an error of their own.
     elif most >= _BRIGHT:
       large = large or field
   if small and large:

@@ -16,7 +16,7 @@ from tff_semifl.privacy import privacy_statement
 
 # Classes whose labels are counted one by one.
 _MAX_COUNTS = 20
-# From so many times as many labels on, it is said what may be done.
+# Above this ratio of labels, the line suggests a remedy.
 _IMBALANCED = 5
 
 

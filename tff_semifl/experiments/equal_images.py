@@ -71,7 +71,7 @@ class EqualImages(settings.Settings):
     hashes, has_equal = _hash_all(images)
     if not has_equal:
       return data
-    # The same again of their indices, which say where each image is from.
+    # Splits indices likewise, which tell where each image is from.
     data_of_indices = split(_replace_by_indices(images))
     splits = _split(data_of_indices, hashes, images, f'{evaluated} images')
     lines = tuple(_describe(splits, images, hashes, self.drop_test_duplicates))
@@ -246,7 +246,7 @@ def _drop(
     )
   masks.pop(evaluated)
   if not masks:
-    # At sites, which nobody here sees.
+    # Images at sites cannot be compared here.
     return data._replace(labeled=labeled)
   ((name, is_unlabeled_kept),) = masks.items()
   if len(is_unlabeled_kept) and not is_unlabeled_kept.any():

@@ -237,7 +237,7 @@ def without_clients(experiment: Experiment) -> Experiment:
     training_program=dataclasses.replace(
       experiment.training_program, clients=clients
     ),
-    # Without clients there is nobody to protect.
+    # Without clients there is no privacy to protect.
     privacy_key=None,
   )
 

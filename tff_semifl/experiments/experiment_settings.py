@@ -322,7 +322,7 @@ def create(
     changed = settings.change_present(
       experiment, {**usual, **of_model, **changes}
     )
-  # These are recorded where the task decides on them.
+  # Records have these settings also where the task determines their values.
   given = _GIVEN if chosen_task.task.gives_shares else ()
   owner = settings.qualified_name(type(chosen_task.task))
   settings.check_names(changed, dict.fromkeys(given, owner))

@@ -26,7 +26,7 @@ from tff_semifl.experiments import loaded_task
 # Larger images, such as photos from a camera, are used as they are only if
 # --image_size asks for them: they fill the memory, and a step takes seconds.
 MAX_DEFAULT_SIZE = 128
-# Where images have several sizes or are larger.
+# The size if images have several sizes or are larger.
 DEFAULT_SIZE = (64, 64)
 # 39,000 images of 96x96 in color.
 MAX_GIB_IN_MEMORY = 1
@@ -130,7 +130,7 @@ def create_task(
     unlabeled = site_images.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
-    # Each stands for all of its images.
+    # Each index stands for all images of a site.
     shares = np.split(np.arange(len(sites)), len(sites))
   if isinstance(found.unlabeled, stored_images.StoredImages):
     logging.warning(
@@ -140,7 +140,7 @@ def create_task(
       math.prod(found.unlabeled.shape) / 1e9,
       stored_images.folder(),
     )
-  # Who names a size asks for this.
+  # An explicit size is a request to scale.
   if found.num_resized and image_size is None:
     logging.warning(
       '%s: %d of %d images have another size and are scaled and cropped to'

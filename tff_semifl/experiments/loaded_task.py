@@ -123,7 +123,7 @@ def describe(
     transparent: Words on images that were transparent, with a comma; or ''.
   """
   unlabeled = data.unlabeled
-  # Of sites, their names are all that is known.
+  # Of sites, only the names are known.
   names = ()
   if isinstance(unlabeled, site_images.SiteImages):
     names = unlabeled.names

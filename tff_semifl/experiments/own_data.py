@@ -23,7 +23,7 @@ from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
-# What all these tasks are called in records.
+# The name of all these tasks in records.
 REFERENCE = 'own_data'
 
 

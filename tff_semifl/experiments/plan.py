@@ -63,7 +63,7 @@ def _describe_images_of_clients(
   if names:
     return {
       'sites': names,
-      # What sites may be asked to approve.
+      # The hashes that sites may be asked to approve.
       'programs_of_sites': _find_programs(experiment),
     }
   sizes = experiment.clients.num_images

@@ -16,9 +16,9 @@ class WeakAugmentation(settings.Settings):
 
   weak_augmentation: str | None = settings.setting(
     None,
-    'none: no weak augmentation, neither alone nor before the strong one. By'
-    ' default that of the task: random shifts and, where mirror images are of'
-    ' the same class, flips.',
+    'With none, no weak augmentation, neither alone nor before the strong one.'
+    ' By default that of the task: random shifts and, where mirror images are'
+    ' of the same class, flips.',
     settings.one_of('none'),
   )
 

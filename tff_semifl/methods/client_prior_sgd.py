@@ -83,7 +83,7 @@ def build_training(
     node = round_context.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
     batch = gradients.select_batch(node, data, batch_size)
-    # The batch first, then others in a random order.
+    # The images of the batch come first, then other images in a random order.
     order = draws.shuffle(
       tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
     )

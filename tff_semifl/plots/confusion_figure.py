@@ -46,7 +46,7 @@ def create_figure(
       side + names.length + 1.6,
       side + names.length + 0.7 + 0.2 * title.count('\n'),
     ),
-    # With square cells, constrained layout cuts labels off.
+    # Constrained layout would cut off labels beside square cells.
     layout='compressed',
   )
   axes = fig.add_subplot()

@@ -38,7 +38,7 @@ def create_classes(run: run_record.RunRecord) -> Iterator[str]:
     'most often taken for',
   ]
   if len(rows) > _SHOWN_CLASSES:
-    # Those that are recognized worst come first.
+    # The classes with the lowest recall come first.
     order = sorted(
       range(len(rows)),
       key=lambda i: (

@@ -14,7 +14,7 @@ from tff_semifl.reports import run_record
 from tff_semifl.runs import intervals
 from tff_semifl.sweeps import repetitions
 
-# One of so many is half a point.
+# With so many images, one is half a point.
 FEW_IMAGES = 200
 _TITLES = {
   'accuracy': 'accuracy',
@@ -25,7 +25,7 @@ _TITLES = {
   'brier': 'Brier score',
   'ece': 'expected calibration error',
 }
-# Of more logits, five hundred samples take minutes.
+# With more logits, 500 samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
 
 
@@ -62,7 +62,7 @@ def measure(run: run_record.RunRecord) -> Iterator[Measured]:
         _interval(run, name),
         'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
       )
-  # Those that were asked for; those of classes have a table.
+  # Metrics of the setting `metrics`; those by class have a table.
   for name, value in values.items():
     of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
     if name not in known and not of_class:

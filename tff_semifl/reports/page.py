@@ -48,7 +48,7 @@ _FIGURE_STYLE = {
 }
 # Characters of a cell that is not broken into lines.
 _MAX_WHOLE = 40
-# Larger images of examples are scaled down to it.
+# Larger images are scaled down to this size.
 _MAX_SIDE = 160
 _STYLE = """\
 :root { color-scheme: light dark; --back: #ffffff; --text: #1b1f24;
@@ -180,7 +180,7 @@ def draw(fig: figure.Figure, label: str) -> str:
   file = io.StringIO()
   with figure_style():
     fig.savefig(file, format='svg', metadata={'Date': None})
-  # What comes before is of a file of its own.
+  # Leaves out the XML prolog, which belongs to a separate file.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
   svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')

@@ -19,7 +19,7 @@ from tff_semifl.reports import run_sections
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import saved_experiment
 
-# So many are shown in full, so that the file of a sweep stays small.
+# More runs are only in the tables, so that the file of a sweep stays small.
 _MAX_IN_FULL = 8
 
 
@@ -42,7 +42,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     )
     if not inside:
       with _naming(folder):
-        # Says what the folder of an experiment is.
+        # Raises an error that says why the folder is no experiment.
         saved_experiment.read_hparams(folder)
     found.extend(inside)
   taken = set()

@@ -55,7 +55,7 @@ def find_problems(run: run_record.RunRecord) -> list[str]:
   """Returns lines on what a run's numbers do not say, the gravest first."""
   scores = None if run.evaluated is None else run.evaluated.scores
   lines = [
-    # They are of a list in Markdown.
+    # The lines are items of a list in Markdown.
     line.removeprefix('- ').replace(r'\|', '|')
     for line in model_card.describe_limits(
       run.class_names, run.hparams, run.trained, scores
@@ -81,10 +81,10 @@ def curves(experiments: learning_curves.Experiments) -> str:
         fig = learning_curves.create_figure(experiments, [panel], '')
       except metrics_table.MetricsError:
         continue
-    # A panel alone has more room than beside others.
+    # A single panel has more room than one beside others.
     fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
     if sum(map(len, experiments.values())) == 1:
-      # There is one curve.
+      # One curve needs no legend.
       fig.legends[0].remove()
     drawn.append(page.draw(fig, f'{panel.title} by round'))
   return page.box('figures', ''.join(drawn))

@@ -29,7 +29,7 @@ class Labels(enum.Enum):
 
   # The server has some labels, clients the other images.
   AT_SERVER = enum.auto()
-  # The server has some labels, nobody the other images.
+  # The server has some labels; other images are not used.
   AT_SERVER_ALONE = enum.auto()
   # The server has all images and labels of some; there are no clients.
   AT_SERVER_WITH_POOL = enum.auto()

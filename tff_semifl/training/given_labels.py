@@ -55,7 +55,7 @@ class LabelRoom(NamedTuple):
   number: tf.Tensor
 
 
-# Stands for `GivenLabels` where they are not asked for.
+# Stands for `GivenLabels` where pseudo-labels are not kept.
 NOT_KEPT = ()
 KeptLabels = GivenLabels | LabelRoom | tuple[()]
 

@@ -116,7 +116,7 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
         zhang2020_reference.assert_close(
           memory.optimizer_state['accumulator'], momentum
         )
-    # Clients and anchor are not the same.
+    # Clients differ from the anchor.
     self.assertGreater(np.abs(own[0][0] - anchor[0]).max(), 0.01)
 
   @pytest.mark.slow

@@ -29,7 +29,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
     (3, 4, '^3 clients .* in 4 groups; num_groups can be 1 to 3'),
     (3, 0, '^3 clients .* in 0 groups'),
     (0, 2, '^0 clients .* in 2 groups; num_groups can be 1 to 1'),
-    # Two and two, and nobody is left.
+    # Four clients fill two groups of two.
     (4, 3, '^4 clients per round, 2 in each group, fill 2 groups and not 3'),
   )
   def test_group_without_slot(self, clients_per_round, num_groups, message):

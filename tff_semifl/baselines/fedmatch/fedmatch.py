@@ -207,7 +207,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
           optimizer, parts.sigma, optimizers.zero_second_half
         ),
       )
-    # Both train normalization and classifier, which are averaged like phi.
+    # Client and server train normalization and classifier, averaged like phi.
     return (
       optimizers.restrict(
         optimizer, [not is_sigma for is_sigma in parts.sigma]
