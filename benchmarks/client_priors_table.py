@@ -256,7 +256,7 @@ def _show(values: np.ndarray, sign: str = '') -> str:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the table does not have, and prints means of what it has."""
+  """Runs the missing cells, and prints means of all."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

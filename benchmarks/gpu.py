@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks the first GPU that TensorFlow sees, and measures training on it.
+"""Checks the first GPU, and measures training on it.
 
   python -m benchmarks.gpu --minutes=8
 

@@ -81,7 +81,7 @@ def train_client(
   offsets_fn=_no_offset,
   dropout_rate: float = 0.0,
 ) -> ClientRound:
-  """Labels and trains as Algorithm 1 says (A.6 to A.9).
+  """Labels and trains by Algorithm 1 (A.6 to A.9).
 
   Args:
     weights: What the client receives.

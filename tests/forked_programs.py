@@ -78,12 +78,12 @@ class Program:
     return self._code
 
   def send_signal(self, number: int) -> None:
-    """Sends a signal to the program, if it still runs."""
+    """Sends a signal to the program, if still running."""
     if self.poll() is None:
       os.kill(self.pid, number)
 
   def kill(self) -> None:
-    """Kills the program, if it still runs."""
+    """Kills the program, if still running."""
     self.send_signal(signal.SIGKILL)
 
 
@@ -214,7 +214,7 @@ def _run_one(
   output: int,
   errors: int,
 ) -> int:
-  """Runs a program in a fork of this fork, and replies with what it was."""
+  """Runs a program in a further fork, and replies with its outcome."""
   pid = os.fork()
   if pid == 0:
     if new_session:

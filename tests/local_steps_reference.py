@@ -65,7 +65,7 @@ def train_node(
   batch_size,
   learning_rates,
 ) -> NodeRound:
-  """Trains on labels if there are any, or on the model's own."""
+  """Trains on labels if given, otherwise on pseudo-labels."""
   weights = [np.asarray(array, np.float64) for array in weights]
   accumulator = [np.asarray(array, np.float64) for array in accumulator]
   batches = draw_batches(

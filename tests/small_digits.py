@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task and a model whose computations are built in a moment.
+"""A small task and model that are built quickly.
 
 To build the computations of a WideResNet and of RandAugment takes far longer
 than to train it in a test. Tests of what programs do with any task and any
@@ -44,7 +44,7 @@ class SmallDigits(digits.Digits):
 
 @contextlib.contextmanager
 def without_rand_augment() -> Iterator[None]:
-  """Within, the RandAugment of digits and of one's own images is a shift."""
+  """A context in which RandAugment is a shift, for digits and image folders."""
   name = 'build_gentle_rand_augment'
   with (
     mock.patch.object(keras_cv_policy, name, lambda: _shift),
@@ -56,7 +56,7 @@ def without_rand_augment() -> Iterator[None]:
 
 
 def without_wide_resnet() -> contextlib.AbstractContextManager:
-  """Within, the model `wide_resnet` is `create_small_model`."""
+  """A context in which the model `wide_resnet` is `create_small_model`."""
   return mock.patch.object(
     models.WideResNet,
     'create',

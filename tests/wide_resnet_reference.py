@@ -171,7 +171,7 @@ def relative_error(
   expected: Sequence[np.ndarray],
   before: Sequence[np.ndarray],
 ) -> float:
-  """Returns how far weights are from others, as a share of their way there."""
+  """Returns the difference of weights, relative to the training's change."""
 
   def length(arrays, others) -> float:
     return np.sqrt(

@@ -42,7 +42,7 @@ _private_mean = functools.cache(_create_private_mean)
 
 
 def _draw_updates(num_clients, seed, lengths=None):
-  """Draws an update for each client, of a length in each tensor if asked."""
+  """Draws an update for each client, with tensors of given lengths."""
   generator = np.random.default_rng(seed)
   updates = []
   for client in range(num_clients):
@@ -216,7 +216,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(256))
 
   def test_two_runs_with_keys_of_their_own_do_not_tell_what_a_client_did(self):
-    """Their difference is noise of both, whatever seed they have."""
+    """The difference of two runs has the noise of both, even with one seed."""
     updates = _draw_updates(4, seed=1, lengths=[1.0] * 4)
     changed = [*updates[:3], _draw_updates(1, seed=9, lengths=[1.0])[0]]
     first, second = (

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that operations on gray levels give what Pillow gives, to the bit."""
+"""Tests that operations on gray levels equal Pillow's, to the bit."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -84,7 +84,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_every_gray_level(self):
-    """An image with all of them, so that no rounding goes unseen."""
+    """An image with all gray levels shows all rounding."""
     images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
     images = np.tile(images, [1, 1, 1, 3])
     for factor in np.linspace(0.1, 1.9, 19):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that operations that move or cover pixels do so as Pillow does."""
+"""Tests that operations that move or cover pixels equal Pillow's."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

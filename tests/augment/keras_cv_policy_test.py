@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that our RandAugment is KerasCV's, but for where it draws from.
+"""Tests that RandAugment equals KerasCV's with the same draws.
 
 What it should be is read from KerasCV itself: its defaults, its pool of layers
 and what these draw and do.
@@ -50,7 +50,7 @@ def _create_operations():
 
 
 def _parameters_of(operation, transformations):
-  """Returns what of a layer's transformations our operation draws.
+  """Returns the parameters of a layer's transformations.
 
   A layer shears or shifts along both axes, but the policy sets one of them to
   zero; our operation only draws the other.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the random choice of operations, with operations made for it.
+"""Tests for the random choice of operations, with simple operations.
 
 The operations do arithmetic, so that a view tells which were applied.
 """
@@ -29,7 +29,7 @@ def _add(amount):
 
 
 def _images(values, num_channels=3):
-  """Images of one pixel each, all channels of it the same."""
+  """Returns images of one pixel each, with equal channels."""
   values = np.asarray(values, np.uint8)
   return np.tile(values[:, None, None, None], [1, 1, 1, num_channels])
 
@@ -65,7 +65,7 @@ class DrawSignsTest(tf.test.TestCase):
 
 class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def _assert_frequencies(self, values, expected):
-    """Asserts that values are about as frequent as `expected` says."""
+    """Asserts that values have about the `expected` frequencies."""
     self.assertContainsSubset(set(values.tolist()), expected)
     for value, probability in expected.items():
       # Five standard deviations of a binomial count.

@@ -21,7 +21,7 @@ def _unchanged(images, seed):
 
 
 def _stripes(*levels, num_images=1):
-  """Returns images of 4x6 pixels whose rows have these levels in turn."""
+  """Returns images of 4x6 pixels whose rows alternate between these levels."""
   rows = np.resize(np.array(levels, np.uint8), 4)
   return np.broadcast_to(rows[:, None, None], [num_images, 4, 6, 3])
 

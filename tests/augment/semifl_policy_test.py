@@ -37,7 +37,7 @@ def _enhance(enhancement):
 
 
 def _cut_out(image, point):
-  """CutoutConst of the authors' code at full strength, in other words."""
+  """CutoutConst of the authors' code at full strength, written differently."""
   box = []
   for fraction, size in zip(point, image.size, strict=True):
     first = max(0, int(np.float32(fraction * np.float32(size)) - 20))

@@ -24,7 +24,7 @@ def _build(classifier):
 
 
 def _create_client_images(sizes=_CLIENT_SIZES):
-  """Returns images of each client; every other client's are dark."""
+  """Returns images of each client; those of every other client are dark."""
   images = [
     linear_reference.create_images(size, seed=client)
     for client, size in enumerate(sizes)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that benchmarks compare the same arithmetic, on federations as small.
+"""Tests that benchmarks compare equal arithmetic, on small federations.
 
 How fast it is, is no test.
 """
@@ -48,7 +48,7 @@ def tearDownModule():
 
 
 class _TestCase(absltest.TestCase):
-  """Federations are built in a moment, and those of a size once."""
+  """Base of tests with small federations, built once for each size."""
 
   def setUp(self):
     super().setUp()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that benchmarks measure what they say; how fast it is, is no test."""
+"""Tests that benchmarks measure the right thing; speed is not tested."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of a sweep's experiments: what is run, with which flags."""
+"""Tests of the experiments and flags of a sweep."""
 
 import pathlib
 import sys

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that updates count or are rejected, whatever clients do."""
+"""Tests which updates count and which are rejected."""
 
 import collections
 import functools
@@ -37,7 +37,7 @@ class _Update(NamedTuple):
 
 
 def _weights(length):
-  """Returns weights of a length, all elements the same."""
+  """Returns weights of a given norm, all elements equal."""
   value = np.float32(length / math.sqrt(_NUM_WEIGHTS))
   return functional.ModelWeights(
     (np.full([4, 3], value), np.full([3], value)), ()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what an algorithm keeps at the server and tells clients."""
+"""Tests of the state that a method keeps at the server and broadcasts."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ _GROWTH = 0.002
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _FixMixByRisingThreshold(fix_mix.FixMix):
-  """SemiFL's clients, which are told a threshold that rises."""
+  """SemiFL's clients with a rising threshold from the server."""
 
   def select(self, update, labels):
     return labels.confidences >= update.guidance

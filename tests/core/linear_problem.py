@@ -62,7 +62,7 @@ def learning_rate(round_num: int) -> float:
 
 
 def true_labels(client_id: int) -> np.ndarray:
-  """Returns labels of two classes of three, other ones for each client."""
+  """Returns labels of two of three classes, which depend on the client."""
   return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
 
 
@@ -88,7 +88,7 @@ class LinearProblem:
     ]
 
   def client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
-    """Returns a cohort's data as the process takes it."""
+    """Returns a cohort's data, as an argument of the process."""
     return [
       linear_reference.client_dataset(*self.clients[client_id])
       for client_id in client_ids
@@ -122,7 +122,7 @@ class LinearProblem:
   def train_on_labels(
     self, weights, images, labels, client_id: int, round_num: int
   ) -> list[np.ndarray]:
-    """Takes two epochs in batches of three, in the client's own order."""
+    """Trains for two epochs in batches of three, in the client's order."""
     sgd = linear_reference.NumpySGD(weights, learning_rate(round_num))
     for epoch in range(2):
       order = linear_reference.order(

@@ -33,7 +33,7 @@ def _build(system_name, **changes):
 
 
 def _build_without_server_share(system):
-  """Composes a system's parts so that the server trains for nothing."""
+  """Composes a system in which the server's update has weight 0."""
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
   return parallel.compose_parallel_process(
     system.build_parts(ingredients, system.server),
@@ -158,7 +158,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(found.next.type_signature, expected.next.type_signature)
 
   def test_without_clients_momentum_decays_and_is_applied(self):
-    """As D.3 has it; in alternate training it waits (A.11)."""
+    """D.3; in alternate training the momentum waits (A.11)."""
     problem = linear_problem.LinearProblem()
     # No image reaches this threshold.
     process = _build('parallel_semifl', confidence_threshold=1.0)

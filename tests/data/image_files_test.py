@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reading image files: good ones, odd ones, and what is no image."""
+"""Tests of reading image files: good, unusual and damaged ones."""
 
 import pathlib
 from unittest import mock

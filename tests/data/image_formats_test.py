@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which image files are decoded: formats, and numbers of pixels."""
+"""Tests of which image formats and sizes are decoded."""
 
 import io
 import pathlib

@@ -49,7 +49,7 @@ def _deal(num_classes, num_clients):
 
 
 def _equation_8(sizes, skew, num_clients):
-  """Numbers of images as they are written, which are no integers.
+  """Numbers of images by equation 8, before rounding.
 
   A client has what equation 8 gives for each of its main classes.
   """

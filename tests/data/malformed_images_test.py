@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of image files and folders of which anything may be wrong."""
+"""Tests of damaged image files and folders."""
 
 import io
 import os
@@ -66,7 +66,7 @@ class ImageFilesTest(parameterized.TestCase):
         image_files.read_size(pathlib.Path(file.name))
 
   def test_what_is_no_file_is_not_opened(self):
-    """To open a pipe is to wait for whoever writes to it."""
+    """Opening a pipe would wait for its writer."""
     folder = pathlib.Path(self.create_tempdir().full_path)
     os.mkfifo(folder / 'pipe.png')
     (folder / 'loop.png').symlink_to('loop.png')

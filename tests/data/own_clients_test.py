@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for clients' images and shares in the forms that people have them."""
+"""Tests of the forms in which clients' images and shares may be given."""
 
 import json
 import pathlib

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for images in the forms that people have them."""
+"""Tests of the forms in which images may be given."""
 
 from absl.testing import parameterized
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for labels in the forms that people have them."""
+"""Tests of the forms in which labels may be given."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

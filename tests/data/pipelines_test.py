@@ -20,7 +20,7 @@ _IMAGE_SHAPE = (2, 3, 1)
 
 
 def _create_data(num_images):
-  """Returns images that each differ from all others, with labels 0 to 4."""
+  """Returns images that all differ, with labels 0 to 4."""
   size = int(np.prod(_IMAGE_SHAPE))
   images = np.arange(num_images * size, dtype=np.uint8)
   return sources.LabeledImages(
@@ -107,7 +107,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
       self.assertContainsSubset(cohort, range(10))
 
   def test_round_0_has_no_clients(self):
-    """In it only the server trains (D1)."""
+    """Round 0 trains the server alone (D1)."""
     population = _create_population()
     self.assertEmpty(population.cohort(0))
     self.assertEmpty(population.datasets(0))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of images on disk: they are as an array is, but not in memory."""
+"""Tests that images on disk behave like an array."""
 
 import errno
 import os

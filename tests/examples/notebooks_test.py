@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the notebooks of examples, and checks what is stored in them."""
+"""Runs the example notebooks, and checks their stored outputs."""
 
 import os
 import pathlib
@@ -42,14 +42,14 @@ def _find_code(notebook):
 
 
 def _find_text(cell):
-  """Returns what a cell printed."""
+  """Returns the text that a cell printed."""
   return ''.join(
     output.text for output in cell.outputs if output.output_type == 'stream'
   )
 
 
 def _find_kinds(cell):
-  """Returns what kinds of things a cell showed, sorted."""
+  """Returns the MIME types of a cell's outputs, sorted."""
   kinds = set()
   for output in cell.outputs:
     kinds.update([output.name] if 'name' in output else output.data)

@@ -194,7 +194,7 @@ class _BatchMean(label_each_batch.LabelEachBatch):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Counting(client_parts.Weighting):
-  """Weighs by the number of images, of which none is padding."""
+  """Weighs clients by the number of images, without padding."""
 
   def weigh(self, client):
     return tf.cast(client.num_trained_on, tf.float32)

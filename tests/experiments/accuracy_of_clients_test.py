@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the accuracy of each client, by labels that nobody trains on."""
+"""Tests of the accuracy of each client, by labels that only measure."""
 
 import csv
 from unittest import mock

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the settings of aggregators: which go together, and with what."""
+"""Tests of which settings of aggregators can be combined."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said before training; `private_experiment_test` has more."""
+"""Tests of facts and warnings before training."""
 
 from unittest import mock
 

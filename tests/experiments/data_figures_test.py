@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that an experiment's data are drawn once, where they are known."""
+"""Tests of the figures of an experiment's data."""
 
 import pathlib
 

@@ -18,7 +18,7 @@ from tff_semifl.experiments import own_data
 
 
 def _images(levels):
-  """Returns images of one level each, which tells them apart."""
+  """Returns images of one level each, which identifies the image."""
   levels = np.array(levels, np.uint8)
   return np.tile(levels[:, None, None, None], [1, 2, 2, 1])
 
@@ -32,7 +32,7 @@ def _labeled(levels, labels):
 
 
 def _create_data(**changes):
-  """Returns images of which no two are equal."""
+  """Returns images that all differ."""
   data = image_task.TaskData(
     train=_labeled([0, 1, 2, 3], [0, 0, 1, 1]),
     test=_labeled([10, 11, 12], [0, 1, 1]),

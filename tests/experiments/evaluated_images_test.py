@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is known of the images that an experiment is evaluated on."""
+"""Tests of facts on the images that an experiment is evaluated on."""
 
 import dataclasses
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cells of Table 1 of (FL)^2, as the paper has them (G.6).
+"""The cells of Table 1 of (FL)^2 (G.6).
 
 Where the paper is silent, settings are those of its authors' code (G.5).
 """

@@ -160,7 +160,7 @@ class IdentityTest(absltest.TestCase):
         create()
 
   def test_folder_of_an_earlier_version(self):
-    """Its names say all of it where its parts are of this package."""
+    """Names suffice where all parts belong to this package."""
     experiment = self._create(
       fix_mix.FixMix(weighting=_Halving()), digits.Digits()
     )
@@ -183,7 +183,7 @@ class IdentityTest(absltest.TestCase):
 
 
 class CommandLineTest(absltest.TestCase):
-  """Programs find by name what Python runs, and the reverse."""
+  """Programs resume runs of Python by names, and the reverse."""
 
   def setUp(self):
     super().setUp()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the best model by a metric is exported, and that files say so."""
+"""Tests that the best model by a metric is exported and recorded."""
 
 import contextlib
 import csv

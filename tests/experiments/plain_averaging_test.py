@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that federated averaging can be had without what papers add to it."""
+"""Tests of plain federated averaging, without the papers' additions."""
 
 from absl.testing import absltest
 import numpy as np

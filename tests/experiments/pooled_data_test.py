@@ -20,7 +20,7 @@ _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
 
 
 def _split(labels, data=None, *, is_given=False, num_labeled=50):
-  """Shares out digits, or other data, with the usual settings."""
+  """Splits digits, or other data, with the default settings."""
   task = digits.Digits().create()
   data_split = data_splits.choose_data_split(labels, is_given=is_given)
   data_split = settings.change_present(

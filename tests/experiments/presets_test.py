@@ -107,7 +107,7 @@ class PresetsTest(parameterized.TestCase):
     self.assertEqual({row['name'] for row in bases}, used)
 
   def test_papers_and_their_numbers_are_those_that_were_compared(self):
-    """Who changes one compares it with the paper, and puts the digest here."""
+    """Compare a changed file with the paper, then update the digest here."""
     table = [
       (row['name'], row['accuracy'], row['deviation'], row['cell'])
       for row in _read('presets.csv')

@@ -111,7 +111,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn('without_clients', filled.default_name)
 
   def test_what_a_system_says_of_itself_stays(self):
-    """Also if it is what SemiFL has where nobody says who has what."""
+    """Even if the value equals SemiFL's default."""
     system = settings.change(
       system_registry.SYSTEMS['semifl'],
       {'clients_per_round': 10, 'total_rounds': 800},

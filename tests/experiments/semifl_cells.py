@@ -162,7 +162,7 @@ _CHANGES = {
 
 
 def _choose_server_batch_size(system, num_labeled):
-  """Returns the server's batch size, or None if it takes no steps."""
+  """Returns the server's batch size, or None without server steps."""
   if system in ('supervised_fedavg', *SYSTEMS_IN_ONE_PLACE):
     return None
   # D4, the code at the time of the paper.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what all tasks with a name promise."""
+"""Tests for all tasks with a name."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said of errors of a user's code."""
+"""Tests of the notes on errors of a user's code."""
 
 import pathlib
 import re

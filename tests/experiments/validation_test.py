@@ -30,7 +30,7 @@ def _split(labels, data=None, *, is_given=False, **changes):
 
 
 def _identify(images):
-  """Returns a set of bytes, one for each image, whatever their order."""
+  """Returns the set of the images' bytes."""
   return {image.tobytes() for image in images}
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of hiding lines of TFLite, and of nothing else."""
+"""Tests of hiding TFLite's lines alone."""
 
 import os
 import tempfile

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that images are made to fit as they are for training."""
+"""Tests that exported models resize images as training does."""
 
 import pathlib
 

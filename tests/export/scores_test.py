@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of counting what a model gets right, with a model of three answers."""
+"""Tests of scores, with a model of three fixed outputs."""
 
 import math
 

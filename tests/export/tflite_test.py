@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of TFLite models: what they compute, and with what."""
+"""Tests of the outputs and operations of TFLite models."""
 
 import contextlib
 import io

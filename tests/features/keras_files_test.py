@@ -18,7 +18,7 @@ from tff_semifl.features import keras_files
 
 
 def _change_config(path, change):
-  """Replaces what the configuration in a file says."""
+  """Changes the configuration in a file."""
   with zipfile.ZipFile(path) as archive:
     contents = {name: archive.read(name) for name in archive.namelist()}
   config = json.loads(contents['config.json'])

@@ -21,7 +21,7 @@ _ELEMENTS = np.arange(6, dtype=np.float32)
 
 
 class _Command:
-  """Would run a command of the system when it is unpickled."""
+  """An object that would run a shell command when unpickled."""
 
   def __init__(self, command):
     self._command = command

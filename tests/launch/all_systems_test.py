@@ -86,7 +86,7 @@ def _num_participating(system):
 
 
 def _watch_export(*, is_done=False):
-  """Returns a mock of the export, which takes as long as to train."""
+  """Returns a mock of the export, which takes as long as training."""
   export = running.saved_model.export_saved_model
   return mock.patch.object(
     running.saved_model, 'export_saved_model', wraps=export if is_done else None
@@ -95,7 +95,7 @@ def _watch_export(*, is_done=False):
 
 @contextlib.contextmanager
 def _with_computations_of(experiment):
-  """Within, experiments have the computations that were built already."""
+  """A context in which experiments share computations of earlier ones."""
   program = experiment.training_program
   with (
     mock.patch.object(
@@ -112,7 +112,7 @@ def _with_computations_of(experiment):
 
 
 def _with_fewer_channels():
-  """Within, FedMatch's network has a sixteenth of its channels."""
+  """A context in which FedMatch's network has a sixteenth of its channels."""
   convolution = fedmatch_resnet.SparseConvolution
   return mock.patch.object(
     fedmatch_resnet,
@@ -136,7 +136,7 @@ class AllSystemsTest(parameterized.TestCase):
     return settings.change_present(commands.create(system_name, {}), values)
 
   def _run(self, command, experiment):
-    """Trains what is not trained yet; returns the folder."""
+    """Trains the missing rounds, and returns the folder."""
     folder = command.open_folder(experiment)
     running.run(experiment, folder, quiet=True)
     return folder.path
@@ -200,7 +200,7 @@ class AllSystemsTest(parameterized.TestCase):
           )
 
   def _check_export(self, export, experiment, folder):
-    """Checks that the model of the last round is what was exported."""
+    """Checks that the exported model is that of the last round."""
     model, class_names, *_ = export.call_args.args
     self.assertEqual(class_names, experiment.task.class_names)
     expected = saved_experiment.read_trained_model(folder)

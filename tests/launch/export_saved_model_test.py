@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of taking a trained model away, and of using it elsewhere."""
+"""Tests of exporting a trained model, and of using it elsewhere."""
 
 import contextlib
 import io

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said of folders of images that cannot be used."""
+"""Tests of error messages for unusable folders of images."""
 
 import pathlib
 import shutil

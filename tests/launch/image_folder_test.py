@@ -124,7 +124,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(second.stdout, first.stdout)
 
   def _open(self, **values):
-    """Makes or finds the folder of an experiment, and returns it."""
+    """Creates or opens the folder of an experiment."""
     command = self._command(
       experiment_name='mine', output_dir=str(self._folder), **values
     )

@@ -44,12 +44,12 @@ class ImagesOnDiskTest(absltest.TestCase):
     self.enter_context(small_systems.building_once('semifl'))
 
   def _enter_context(self, kind):
-    """Enters one context for all runs: they find compiled what they share."""
+    """Enters one context for all runs, which share compiled computations."""
     command = commands.create('semifl', {'runtime': kind})
     self.enter_context(command.context())
 
   def _run(self, folder, **changes):
-    """Trains, and returns the experiment and what it left."""
+    """Trains, and returns the experiment and its results."""
     command = commands.create(
       'semifl',
       _SETTINGS

@@ -97,7 +97,7 @@ def _create(changes):
 
 
 def _show(values):
-  """Does what the program does with flags."""
+  """Runs `launch.show_partition` with flags."""
   own = {k: v for k, v in values.items() if k == 'output_file'}
   arguments = [f'--{k}={v}' for k, v in values.items() if k not in own]
   part = setting_flags.choose(_create, arguments)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the real program: what it lets see, in a terminal and in TensorBoard."""
+"""Tests of the real program's output in a terminal and in TensorBoard."""
 
 import fcntl
 import os
@@ -42,7 +42,7 @@ def _arguments(folder, *flags):
 
 
 def _read_terminal(terminal):
-  """Returns all that a program writes into its terminal until it ends."""
+  """Returns a program's output in its terminal until the program ends."""
   text = b''
   while True:
     try:

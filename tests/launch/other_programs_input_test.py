@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what bad flags of programs that train nothing get: one line."""
+"""Tests that bad flags of other programs give one line."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -39,7 +39,7 @@ class PlotTest(parameterized.TestCase):
     return [str(self.folder / name) for name in names]
 
   def _plot(self, **flag_values):
-    """Runs the program and returns the files that it says it has drawn."""
+    """Runs the program and returns the files that it names."""
     values = {
       'experiments': self._folders('semifl', 'alone'),
       'output_file': self._folders('curves.svg'),

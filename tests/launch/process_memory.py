@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The memory of other processes, to look for what should not be there."""
+"""The memory of other processes, to search for secrets."""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -64,7 +64,7 @@ def _contents(pid: int) -> Iterator[bytes]:
 
 
 def _used_parts(file: int) -> Iterator[bytes]:
-  """Yields the parts of a sparse file that have something in them."""
+  """Yields the written parts of a sparse file."""
   end = 0
   while True:
     try:

@@ -17,7 +17,7 @@ _FOLDER = _ROOT / 'launch' / 'flagfiles' / 'results'
 
 
 def _find_systems(path):
-  """Returns what a flagfile is for, as docs/results have it."""
+  """Returns the systems of a flagfile, by docs/results."""
   if path.parent == _FOLDER:
     return ['semifl', 'batch_label_semifl']
   # A file's name begins with that of its system.

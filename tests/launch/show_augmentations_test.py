@@ -34,7 +34,7 @@ _NOTES = 2 * 16
 
 
 def _without_measuring():
-  """Within, nothing is measured, which takes longer than to draw."""
+  """A context without the measurement of contrast, which is slow."""
   return mock.patch.object(
     remaining_contrast,
     'measure',

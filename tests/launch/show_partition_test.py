@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the real program: what it prints and draws, and what it refuses."""
+"""Tests of the real program: output, figures and errors."""
 
 import pathlib
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what bad flags of sites get, and of those who train with them."""
+"""Tests of bad flags of sites, and of training with sites."""
 
 import os
 import pathlib

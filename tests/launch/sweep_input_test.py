@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a sweep finds mistakes before it trains anything."""
+"""Tests that a sweep reports mistakes before training."""
 
 import contextlib
 import io

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the real program with the real programs that it runs."""
+"""Tests of the real sweep with the real programs."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ _FLAGS = (
 
 
 def _processes_of(folder):
-  """Returns the living processes that were told of a folder."""
+  """Returns the living processes with a folder in their command line."""
   found = []
   for path in pathlib.Path('/proc').glob('[0-9]*'):
     try:

@@ -53,7 +53,7 @@ class _SystemOfUnknownBatches(_SystemWithoutBatches):
 
 @contextlib.contextmanager
 def _new_program():
-  """Yields a mock of what sets threads, as if TensorFlow had not begun."""
+  """Yields a mock of TensorFlow's thread settings, as in a new program."""
   with (
     mock.patch.dict(os.environ),
     mock.patch.object(

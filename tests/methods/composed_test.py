@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of parts of later methods, and that they go together, in NumPy."""
+"""Tests of parts of later methods, alone and combined, against NumPy."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -151,7 +151,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     cls.process = linear_problem.build('flfl', _CHANGES)
 
   def test_type_is_that_of_semifl(self):
-    """The server keeps nothing more and clients report no more."""
+    """The server keeps no further state, and clients report no further sums."""
     self.assertEqual(
       self.process.next.type_signature.compact_representation(),
       linear_problem.build(

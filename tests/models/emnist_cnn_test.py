@@ -43,7 +43,7 @@ def _pool(x):
 
 
 def _dropout(x, rate, key, *, noise_shape=None):
-  """The layer's own draws, so that what is tested is where they apply."""
+  """The layer's own draws: the test is of the places of dropout."""
   layer = keyed_dropout.KeyedDropout(rate, key=key, noise_shape=noise_shape)
   with keyed_dropout.seeded(_SEED):
     mask = layer(tf.ones(x.shape), training=True).numpy()

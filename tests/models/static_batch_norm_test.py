@@ -26,7 +26,7 @@ def _random_inputs(scale=1.0, shape=(5, 3, 2)):
 
 
 def _create_layer():
-  """Returns a layer none of whose weights are what they began as."""
+  """Returns a layer with changed weights."""
   layer = static_batch_norm.StaticBatchNormalization()
   layer(_random_inputs())  # Creates them.
   layer.gamma.assign([1.0, 2.0, 0.5, -1.0])
@@ -45,7 +45,7 @@ def _normalize(inputs, layer, mean, variance):
 class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(1.0, 1e-3)
   def test_training_uses_the_statistics_of_the_batch(self, scale):
-    """Biased variance, epsilon 1e-5 (A.5): it shows where inputs are small."""
+    """Biased variance, epsilon 1e-5 (A.5), visible with small inputs."""
     layer = _create_layer()
     inputs = _random_inputs(scale)
     rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
@@ -188,7 +188,7 @@ class MomentsTest(tf.test.TestCase):
 
 
 def _create_branching_model():
-  """Two normalized branches of different length, and one after them."""
+  """Returns two normalized branches of different length, then a third layer."""
   normalize = static_batch_norm.StaticBatchNormalization
   inputs = tf.keras.Input([4, 4, 2])
   long = tf.keras.layers.Conv2D(3, 1)(normalize()(inputs))

@@ -53,7 +53,7 @@ def _run(classifier, num_real=None):
 
 
 def _operations(classifier):
-  """Returns name, type and attributes of what a training pass consists of."""
+  """Returns names, types and attributes of a training pass's operations."""
   weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
   function = tf.function(classifier.train_logits).get_concrete_function(
     weights, tf.constant(_IMAGES)

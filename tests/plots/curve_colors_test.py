@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that curves can be told apart, by Pillow's idea of CIELAB."""
+"""Tests that curve colors differ, by CIELAB in Pillow."""
 
 import itertools
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that figures become the files that their names say."""
+"""Tests of the formats of figure files."""
 
 import pathlib
 

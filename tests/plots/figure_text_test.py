@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that text is as wide as it is said to be, or less."""
+"""Tests that wrapped text has the stated width or less."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -18,7 +18,7 @@ _TEXTS = (
 
 
 def _measure(text, font_size):
-  """Returns width and height in inches, as Matplotlib draws it."""
+  """Returns width and height in inches, as drawn by Matplotlib."""
   fig = figure.Figure()
   drawn = fig.text(0, 0, text, fontsize=font_size)
   box = drawn.get_window_extent()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that learning curves show what is in the tables."""
+"""Tests that learning curves show the values of the tables."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -105,7 +105,7 @@ class LearningCurvesTest(parameterized.TestCase):
       np.testing.assert_allclose(line.get_ydata(), values)
 
   def test_empty_cells_are_as_zeros_were(self):
-    """A table of what nobody measured has the figure of an older one."""
+    """Tables with empty cells give the figure of older tables with zeros."""
     nan = np.nan
     values = {
       'client/label_ratio': [nan, 0.0, 0.3],

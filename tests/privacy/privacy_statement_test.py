@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a model promises to clients."""
+"""Tests of the privacy statement of a model."""
 
 import dataclasses
 import math

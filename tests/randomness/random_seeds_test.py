@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that random numbers are functions of their keys, and of all of them."""
+"""Tests that random numbers are functions of all their keys."""
 
 import itertools
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reports on runs: what they say, and that nothing is loaded."""
+"""Tests of reports: their content, and that pages load nothing."""
 
 import html.parser
 import re
@@ -28,7 +28,7 @@ _VOID = ('meta', 'img', 'br')
 
 
 class _Parser(html.parser.HTMLParser):
-  """Checks that elements end where they should, and keeps texts of cells."""
+  """Checks that elements are closed, and keeps texts of cells."""
 
   def __init__(self):
     super().__init__()

@@ -68,7 +68,7 @@ class CitationsTest(parameterized.TestCase):
     self.assertIn(f'\nversion: {tff_semifl.__version__}\n', citation)
 
   def _find(self, text: str, name: str = 'a.py'):
-    """Returns what a file of one docstring cites, and what is wrong with it."""
+    """Returns the citations of one docstring, and the wrong ones."""
     if name.endswith('.py'):
       text = f'"""{text}"""\n'
     root = pathlib.Path(self.create_tempdir().full_path)

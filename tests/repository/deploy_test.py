@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the Dockerfile and of what starts runs on clusters.
+"""Tests of the Dockerfile and of the scripts for clusters.
 
 Neither Docker, SLURM nor Kubernetes is there.
 """

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imports point one way: from the algorithms to what they are made of."""
+"""Tests that imports point one way, from algorithms to their parts."""
 
 import pathlib
 
@@ -72,7 +72,7 @@ def _get_room(path: str) -> str:
 
 
 def _check_own(path: str, imported: str) -> str | None:
-  """Returns what is wrong with one file importing another."""
+  """Returns the problem of an import of this project, or None."""
   room, imported_room = _get_room(path), _get_room(imported)
   # The file names what users import; it imports nothing itself.
   if imported == 'tff_semifl/__init__.py':
@@ -87,7 +87,7 @@ def _check_own(path: str, imported: str) -> str | None:
 
 
 def _check_other(path: str, module: str) -> str | None:
-  """Returns what is wrong with a file importing another package's module."""
+  """Returns the problem of an import of another package, or None."""
   if module.startswith(_PRIVATE) and path != _SHIM:
     return f'please name it in {_SHIM}, which alone uses what is not public'
   if f'{module}.'.startswith('tensorflow_federated.') and path.startswith(

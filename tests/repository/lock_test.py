@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The locks are what `make lock` and TensorFlow say, and what is installed."""
+"""Tests that locks agree with pyproject.toml, TensorFlow and .venv."""
 
 import hashlib
 import importlib

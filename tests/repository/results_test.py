@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that recorded tables say what the metrics beside them say.
+"""Tests that tables of results agree with the metrics beside them.
 
 `docs/results/<page>/<experiment>_seed<seed>/metrics.csv` is what a run wrote.
 A row of the page's tables that names an experiment, as `semifl`, has the mean
@@ -78,7 +78,7 @@ def _read(page, experiment):
 
 
 def _show(values):
-  """Returns mean and deviation as tables have them."""
+  """Returns mean and deviation in the form of the tables."""
   shown = f'{statistics.fmean(values):.1%}'
   if len(values) > 1:
     shown += f' ({100 * statistics.stdev(values):.1f})'
@@ -93,7 +93,7 @@ def _show_difference(values, others):
 
 
 def _show_beside_semifl(page, experiment):
-  """Returns a mean accuracy and its difference to SemiFL, as H.8 has them."""
+  """Returns a mean accuracy and its difference to SemiFL, in H.8's form."""
   has_difference = experiment not in ('semifl', *_WITHOUT_CLIENTS)
   if experiment in _WITHOUT_CLIENTS:
     page = re.sub('_(50|20)_.*', r'_\1_iid', page)

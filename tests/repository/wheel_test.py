@@ -54,7 +54,7 @@ _FLAGS = (
 
 
 def _run(*command, **kwargs) -> str:
-  """Returns what a command prints on standard output."""
+  """Returns the standard output of a command."""
   completed = subprocess.run(
     [str(each) for each in command],
     capture_output=True,
@@ -68,7 +68,7 @@ def _run(*command, **kwargs) -> str:
 
 
 def _package_files() -> dict[str, pathlib.Path]:
-  """Returns what is to be installed: paths in a wheel, and our files."""
+  """Returns the files to install: path in the wheel, and file here."""
   files = {}
   for folder in _PACKAGES:
     prefix = '' if folder == 'tff_semifl' else 'tff_semifl/'
@@ -114,7 +114,7 @@ class WheelTest(absltest.TestCase):
 
   @classmethod
   def run_there(cls, program, *arguments) -> str:
-    """Returns what a program of the environment prints in an empty folder."""
+    """Returns the output of a program run in an empty folder."""
     environment = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
     return _run(
       cls.programs / program,

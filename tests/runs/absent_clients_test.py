@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is remembered of clients that drop out of a round."""
+"""Tests of the memories of clients that drop out of a round."""
 
 import pathlib
 import types

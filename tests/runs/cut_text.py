@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures what of Matplotlib's figures does not fit into them."""
+"""Measures text that Matplotlib's figures cut off."""
 
 from matplotlib import figure
 

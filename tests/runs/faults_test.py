@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds that end with what is no number."""
+"""Tests of rounds that end with values that are not finite."""
 
 import asyncio
 import dataclasses
@@ -44,7 +44,7 @@ def _spoil_loss(output):
 
 
 def _with_faults(program, spoil, *faults):
-  """Returns a program some of whose calls of the process go wrong."""
+  """Returns a program whose process fails in some calls."""
   process = program.process
   calls = itertools.count()
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a run is the same, however often it is killed on the way."""
+"""Tests that killed and resumed runs have the same results."""
 
 import multiprocessing
 import pathlib
@@ -48,7 +48,7 @@ class KillTest(absltest.TestCase):
     return process, receiver
 
   def _finish(self, folder):
-    """Returns the seconds that training took, without what goes before."""
+    """Returns the seconds of training, without the start."""
     process, receiver = self._start(folder)
     self.assertEqual(receiver.recv(), 'start')
     start = time.monotonic()
@@ -72,7 +72,7 @@ class KillTest(absltest.TestCase):
     return pathlib.Path(said[-1]).relative_to(folder)
 
   def _kill_after(self, folder, seconds):
-    """Returns whether it was still training."""
+    """Kills the run, and returns whether training was unfinished."""
     process, receiver = self._start(folder)
     self.assertEqual(receiver.recv(), 'start')
     time.sleep(seconds)
@@ -128,7 +128,7 @@ class KillTest(absltest.TestCase):
     return {name: each.tobytes() for name, each in best.items()}
 
   def _assert_tensorboard_shows(self, logdir, rows):
-    """Asserts that each round is a point of each curve, and nothing else is."""
+    """Asserts that curves have exactly one point for each round."""
     self.assertLen(list(logdir.iterdir()), 1)
     shown = plugin_event_accumulator.EventAccumulator(
       str(logdir), tensor_size_guidance={'scalars': 0}

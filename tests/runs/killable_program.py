@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small training program that is run in a process of its own, and killed.
+"""A small training program that is run in a process and killed.
 
 Its rounds are computed by NumPy, so that it is at work in a moment. All that it
 writes is written as by the real one.
@@ -33,7 +33,7 @@ _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 
 
 class _Process(federated_process.FederatedProcess):
-  """Least squares; each client has a momentum that it keeps."""
+  """Least squares; each client keeps a momentum."""
 
   prepare = None
 

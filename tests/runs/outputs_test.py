@@ -149,7 +149,7 @@ class ExperimentFolderTest(absltest.TestCase):
 
 class ClientMemoriesTest(absltest.TestCase):
   def test_each_checkpoint_finds_what_clients_had_then(self):
-    """Checkpoints of every fifth round, of which three are kept."""
+    """Checkpoints of every fifth round; three are kept."""
     folder = outputs.ExperimentFolder(
       pathlib.Path(self.create_tempdir().full_path), _FLAGS
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is shown while training."""
+"""Tests of the display of progress."""
 
 import contextlib
 import io

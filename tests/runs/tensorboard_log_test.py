@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what TensorBoard shows, as TensorBoard reads it."""
+"""Tests of TensorBoard's logs, read by TensorBoard."""
 
 import csv
 import pathlib
@@ -47,7 +47,7 @@ class TensorBoardLogTest(absltest.TestCase):
     )
 
   def _read(self, tag, tensorboard=None):
-    """Returns steps and values of what there is under a tag."""
+    """Returns steps and values of a tag."""
     tensorboard = tensorboard or self._open_tensorboard()
     tensorboard.Reload()
     return [
@@ -56,7 +56,7 @@ class TensorBoardLogTest(absltest.TestCase):
     ]
 
   def _run(self, first_round, last_round):
-    """Runs rounds, and says so to a log as a program does."""
+    """Reports rounds to a log."""
     log = self._create_log()
     if not first_round:
       self._write_table([])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what the training program measures and writes down."""
+"""Tests of the metrics of the training program."""
 
 import dataclasses
 import types

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of warnings about rounds from which clients add nothing."""
+"""Tests of warnings about clients that do not help."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from tff_semifl.runs import training_warnings
 
 
 def _round(accuracy, label_ratio, **client):
-  """Returns metrics, without the truth on pseudo-labels unless it is given."""
+  """Returns metrics, without true labels by default."""
   values = {
     'micro_threshold_accuracy': math.nan,
     'num_participating': 2.0,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is the same in programs whenever they are built."""
+"""Tests that digests of programs do not depend on the build."""
 
 from absl.testing import absltest
 import numpy as np

@@ -198,7 +198,7 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     num_clients=[0, 5],
   )
   def test_mean_is_the_one_with_weights_of_one(self, template, num_clients):
-    """To the last bit, although nothing is weighed."""
+    """Equal to the last bit."""
 
     @tff.federated_computation(
       tff.FederatedType(_type_of(template), tff.CLIENTS), _FLOAT_AT_CLIENTS

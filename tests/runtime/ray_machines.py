@@ -38,7 +38,7 @@ _MACHINE = {'object_store_memory': 10**8, 'include_dashboard': False}
 
 @contextlib.contextmanager
 def local_cluster(num_cpus: int) -> Iterator[None]:
-  """Connects this process to a cluster of its own."""
+  """Connects this process to a new cluster."""
   with tempfile.TemporaryDirectory(prefix='ray_') as folder:
     ray.init(
       'local',
@@ -59,10 +59,10 @@ def local_cluster(num_cpus: int) -> Iterator[None]:
 
 
 class Machines:
-  """A cluster whose machines come and go."""
+  """A cluster to which machines can be added or lost."""
 
   def __init__(self):
-    """Starts a machine that directs others and has no CPU for clients."""
+    """Starts the head, which has no CPU for clients."""
     # Other users of this machine may have clusters.
     self._folder = tempfile.TemporaryDirectory(prefix='ray_')
     self._cluster = cluster_utils.Cluster(
@@ -91,7 +91,7 @@ class Machines:
     return added
 
   def new_address(self) -> str:
-    """Returns an address of this machine that no other machine has."""
+    """Returns an unused address of this machine."""
     return next(self._addresses)
 
   def has(self, ip_address: str) -> bool:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of how actors are lost, with what Ray says in place of Ray."""
+"""Tests of losing actors, with a mock of Ray."""
 
 from unittest import mock
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which machine gets how many actors."""
+"""Tests of the number of actors on each machine."""
 
 from absl.testing import absltest
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of computations whose clients work in processes of Ray."""
+"""Tests of computations whose clients work in Ray's processes."""
 
 import collections
 import os

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a Ray cluster with TLS and a token lets in nobody else."""
+"""Tests that a Ray cluster with TLS and a token admits only its members."""
 
 import os
 import pathlib

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that nothing is left of tensors that nobody uses any more."""
+"""Tests that unused tensors are freed completely."""
 
 from collections.abc import Callable
 import gc

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TFF's own aggregators give the same on both runtimes.
+"""Tests that TFF's aggregators agree on both runtimes.
 
 Those with secure sums have them replaced by sums in the clear, by TFF's own
 rewriting: TFF's worker has no others. Noise cannot be compared, since it is

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TFF's own learning algorithms give the same on both runtimes."""
+"""Tests that TFF's learning algorithms agree on both runtimes."""
 
 from absl.testing import parameterized
 import numpy as np

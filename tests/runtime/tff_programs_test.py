@@ -18,7 +18,7 @@ _SIZES = (3, 2, 5)
 
 
 class _Iterator(tff.program.FederatedDataSourceIterator):
-  """Selects data by the number of the round; TFF's own do it at random."""
+  """Selects data by the round; TFF's iterators select at random."""
 
   def __init__(self, round_number: int):
     self._round_number = round_number

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TensorFlow code gives the same on both runtimes, call after call.
+"""Tests that TensorFlow code agrees on both runtimes, in repeated calls.
 
 TFF's worker runs each call in a session of its own. What TensorFlow keeps must
 not outlive the call on the other one either.

@@ -41,7 +41,7 @@ if not mark.exists():
 
 
 class _Watcher:
-  """Calls a function with the jobs under way, and notes what ended."""
+  """Calls a function with the running jobs, and records finished ones."""
 
   def __init__(self, poll=lambda jobs: None):
     self.poll = poll

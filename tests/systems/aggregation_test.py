@@ -119,7 +119,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
     self.assertAlmostEqual(after / before, np.exp(0.2 * 0.8), places=5)
 
   def test_private_mean_counts_all_clients_of_the_round(self):
-    """Those without an update too: who had one is nobody's business."""
+    """Clients without an update count, too: who has one is secret."""
     process = _build_private()
     rounds = [
       self._run_round(process, cohort) for cohort in ([0], [1], [2], [0, 1])
@@ -190,7 +190,7 @@ class NotFilledInTest(parameterized.TestCase):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Counting(client_parts.FixedThreshold):
-  """Tells the server a number of images, and nobody that it does so."""
+  """Reports a number of images to the server, undeclared."""
 
   def report(self, update):
     return tf.reduce_sum(update.labels.confidences)

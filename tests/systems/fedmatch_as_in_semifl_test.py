@@ -34,7 +34,7 @@ def _build(classifier=None, *, system_name='fedmatch_as_in_semifl', **changes):
 
 class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
   def test_types_are_those_of_alternate_training_d40(self):
-    """But that an optimizer keeps nothing of what it does not train."""
+    """Optimizers keep no state of weights that they do not train."""
     found, expected = (
       _build(system_name=name).next.type_signature
       for name in ('fedmatch_as_in_semifl', 'batch_label_semifl')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of federated SGD as SemiFL's authors ran it, against a second (D55).
+"""Tests of SemiFL's federated SGD against a second implementation (D55).
 
 The second one is a loop over steps that puts each cohort's images together and
 passes them through the network of `wide_resnet_reference`, in float64. Only the

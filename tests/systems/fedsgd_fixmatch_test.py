@@ -60,7 +60,7 @@ class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(found.result.metrics, expected.result.metrics)
 
   def test_rounds_equal_numpy(self):
-    """One step a round, on the union of what server and clients drew.
+    """One step a round, on the union of the batches of server and clients.
 
     Clients skip rounds, and have two batches an epoch: client 0 is in its third
     epoch in the end.

@@ -159,7 +159,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(array, np.ones_like(array))
 
   def test_statistics_are_those_of_the_weights_that_are_returned(self):
-    """Static batch normalization goes with the tuned weights (A.1)."""
+    """Static batch normalization statistics are of the tuned weights (A.1)."""
     classifier = functional.from_keras(
       tf.keras.Sequential(
         [

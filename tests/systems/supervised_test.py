@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the baselines that have all labels: clients with them, one place."""
+"""Tests of the baselines with all labels, at clients or in one place."""
 
 import functools
 

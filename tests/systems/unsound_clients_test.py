@@ -41,7 +41,7 @@ def _build():
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Liars(fix_mix.FixMix):
-  """SemiFL's clients, of which some report other weights than they trained."""
+  """SemiFL's clients, some of which report wrong weights."""
 
   def build(self, ingredients, optimizer, epochs):
     train = super().build(ingredients, optimizer, epochs)
@@ -63,7 +63,7 @@ class _Liars(fix_mix.FixMix):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _MeanConfidence(client_parts.FixedThreshold):
-  """Reports a mean over all images, of which there may be none."""
+  """Reports a mean over all images, NaN without images."""
 
   def init_guidance(self, model):
     return tf.constant(0.0)
@@ -82,7 +82,7 @@ class _MeanConfidence(client_parts.FixedThreshold):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Weights(client_parts.Weighting):
-  """Weighs clients by whatever it is given."""
+  """Weighs clients by a given function."""
 
   weigh_fn: Any = None
 
@@ -120,7 +120,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     return process.next(state, self.problem.server_data, clients)
 
   def _client_data(self, liar):
-    """That of a liar, who has the images of client 1, among the others."""
+    """Data of a lying client, with client 1's images, among other clients."""
     first, last = self.problem.client_data([0, 2])
     return [
       first,

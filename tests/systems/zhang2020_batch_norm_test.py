@@ -42,7 +42,7 @@ def _move(average, pixels):
 
 
 class BatchNormTest(simulation_test_case.SimulationTestCase):
-  """Running averages stay where they are (D48)."""
+  """Running averages are not sent (D48)."""
 
   def setUp(self):
     super().setUp()

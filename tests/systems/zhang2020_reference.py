@@ -44,7 +44,7 @@ def build(
   changes: Mapping[str, Any] = types.MappingProxyType({}),
   **ingredients: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds a system with `SETTINGS`, and two views unlike each other."""
+  """Builds a system with `SETTINGS` and two different augmentations."""
   views = {
     'weak_augmentation': linear_reference.shifted,
     'strong_augmentation': linear_reference.inverted,

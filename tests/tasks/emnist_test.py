@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for EMNIST, and for tasks as Zhang et al. vary them (C.6)."""
+"""Tests for EMNIST, and for the variants of tasks of Zhang et al. (C.6)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

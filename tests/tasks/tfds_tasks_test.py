@@ -27,7 +27,7 @@ _SEED = tf.constant([1, 2])
 
 class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
   def load(self, part, name, splits):
-    """Returns what a task finds where just `splits` were written."""
+    """Returns the data of a task of which only `splits` are on the disk."""
     data_dir = self.create_tempdir().full_path
     self.enter_context(tfds_files.offline())
     tfds_files.write(name, data_dir, splits)
@@ -172,7 +172,7 @@ class Stl10Test(TaskTestCase):
     self._task = stl10.STL10().create()
 
   def test_constants_are_the_published_ones(self):
-    """Of C.1 (D23), though it cannot be run in the authors' code (D20)."""
+    """C.1 (D23); the authors' code cannot run STL-10 (D20)."""
     task = self._task
     self.assertEqual(task.image_shape, (96, 96, 3))
     self.assertEqual(task.pixel_mean, (0.4409, 0.4279, 0.3868))

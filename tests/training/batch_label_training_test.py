@@ -186,7 +186,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_client_that_is_sure_of_nothing_counts_with_no_change(self):
-    """D36: a client takes part even if it was never sure."""
+    """D36: a client without a confident image counts, too."""
     output = _next(
       _build(self.classifier, threshold=1.0), self.weights, self.images
     )

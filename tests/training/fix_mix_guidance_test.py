@@ -25,7 +25,7 @@ _SEED = 7
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Method(fix_mix.Fix):
-  """A method whose hooks are given."""
+  """A method with given hooks."""
 
   hooks: ClassVar[dict[str, Any]] = {}
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for pseudo-labels, and which of them are trusted (A.6)."""
+"""Tests for pseudo-labels and their selection (A.6)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -34,7 +34,7 @@ _BATCH_SIZE = 4
 
 class ServerStepsTest(absltest.TestCase):
   def test_two_turns_equal_the_reference(self):
-    """A.3, D5, D6: reshuffled epochs, remainders, other weights in between."""
+    """A.3, D5, D6: new orders, last batches, other weights between updates."""
     classifier = wide_resnet_reference.create_classifier()
     images = wide_resnet_reference.create_images(_NUM_IMAGES)
     labels = np.arange(_NUM_IMAGES) % wide_resnet_reference.NUM_CLASSES

@@ -27,7 +27,7 @@ _BRIGHT = 64
 
 
 def check_form(field: str, data: Any) -> None:
-  """Raises `ValueError` for paths, iterators and others that are no data."""
+  """Raises `ValueError` for paths, iterators and other values without data."""
   if isinstance(data, str | os.PathLike):
     raise ValueError(
       f'{field}: found the path {os.fspath(data)!r}; read the images first and'

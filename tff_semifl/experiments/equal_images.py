@@ -44,8 +44,8 @@ class EqualImages(settings.Settings):
 
   drop_test_duplicates: bool = settings.setting(
     False,
-    'Whether nobody trains on images of which all pixels are those of a test'
-    ' image (or validation image): neither clients nor the server.',
+    'Whether to remove from training, at clients and server, the images whose'
+    ' pixels all equal those of a test image (or validation image).',
   )
 
   def find_and_drop(
@@ -162,7 +162,7 @@ def _describe(
       what = ''
       if name == evaluated:
         what = (
-          '; nobody trains on them'
+          '; they are removed from training'
           if are_dropped
           else '; accuracy on them says nothing of new images, and'
           ' drop_test_duplicates keeps them out of training'

@@ -351,7 +351,7 @@ def describe_limits(
       f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )
   if scores is None:
-    yield ('- It was not tested: its accuracy and calibration are unknown.')
+    yield ('- It was not tested: its accuracy is unknown.')
   else:
     yield from scores_in_words.describe_limits(class_names, scores)
   yield from _LIMITS_OF_ALL

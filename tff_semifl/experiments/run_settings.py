@@ -52,8 +52,8 @@ class RunSettings(settings.Settings):
   client_accuracy: bool = settings.setting(
     False,
     'Whether to measure the exported model on the images of each client by'
-    ' labels that nobody trains on: the table client_accuracy.csv, a figure'
-    ' beside it, and a line on the spread and the worst tenth.',
+    ' labels that only measure: the table client_accuracy.csv, a figure, and a'
+    ' line on the spread and the worst tenth.',
   )
   client_classes: bool = settings.setting(
     False,
@@ -116,7 +116,7 @@ class RunSettings(settings.Settings):
     if 'prior_iterations' not in settings.as_dict(experiment.system):
       reason = 'needs clients that estimate class priors: client_prior_semifl'
     elif experiment.data.task.sites:
-      reason = 'sites keep their images; nobody can count them here'
+      reason = 'sites keep their images, which cannot be counted here'
     elif experiment.private_mean is not None:
       reason = 'differential privacy does not cover what this would tell'
     if reason is not None:

@@ -62,7 +62,7 @@ def create(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
 
 
 def find_problems(groups: Sequence[groups_lib.Group]) -> list[str]:
-  """Lines on what a comparison does not show."""
+  """Limits of a comparison, as lines."""
   runs = [run for group in groups for run in group.runs.values()]
   lines = []
   kinds = {run.kind for run in runs}

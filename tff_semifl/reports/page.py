@@ -139,7 +139,7 @@ def paragraph(content: str, kind: str = '') -> str:
 
 
 def items(lines: Iterable[str]) -> str:
-  """Returns a list of texts, or nothing if there are none."""
+  """A list of texts, or nothing without texts."""
   rows = ''.join(f'<li>{text(line)}</li>\n' for line in lines)
   return f'<ul>\n{rows}</ul>\n' if rows else ''
 
@@ -150,7 +150,7 @@ def box(kind: str, content: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-  """Returns a table of texts, which scrolls if it is wide."""
+  """A table of texts, which scrolls if it is wide."""
   head = ''.join(f'<th scope="col">{text(each)}</th>' for each in headings)
   body = ''.join(
     f'<tr>{"".join(_cell(cell) for cell in row)}</tr>\n' for row in rows

@@ -24,7 +24,7 @@ _MAX_IN_FULL = 8
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-  """Returns the folders of experiments, for a folder of them all that it has.
+  """The folders of experiments: those given, or those inside.
 
   Args:
     folders: Folders of experiments, or of many experiments each.
@@ -54,7 +54,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
-  """Writes a report, in place of what is there.
+  """Writes a report, and replaces an existing file.
 
   Args:
     path: The file.
@@ -118,7 +118,7 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
 
 @contextlib.contextmanager
 def _naming(folder: pathlib.Path) -> Iterator[None]:
-  """Adds the folder to errors about what it holds."""
+  """Adds the folder's name to errors about its files."""
   try:
     yield
   except saved_experiment.SavedExperimentError as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that the folder of an experiment says of its run, for a report.
+"""The record of a run for a report, read from its folder.
 
 The exported model is scored on the images that the run was evaluated on, if
 both are on this machine; nothing is downloaded, and nothing in the folder
@@ -44,7 +44,7 @@ _WARNING = re.compile(r'\S+ WARNING (.*)')
 
 
 class Example(NamedTuple):
-  """An image with what the model says of it.
+  """An image and its prediction.
 
   Attributes:
     image: uint8 [height, width, channels].
@@ -60,7 +60,7 @@ class Example(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-  """The exported model's predictions of the images that it is evaluated on.
+  """The exported model's predictions of the test or validation images.
 
   Attributes:
     scores: With labels and probabilities.

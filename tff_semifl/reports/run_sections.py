@@ -52,7 +52,7 @@ def create(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def find_problems(run: run_record.RunRecord) -> list[str]:
-  """Returns lines on what a run's numbers do not say, the gravest first."""
+  """Limits of a run's numbers, the gravest first."""
   scores = None if run.evaluated is None else run.evaluated.scores
   lines = [
     # The lines are items of a list in Markdown.
@@ -73,7 +73,7 @@ def find_problems(run: run_record.RunRecord) -> list[str]:
 
 
 def curves(experiments: learning_curves.Experiments) -> str:
-  """Returns a figure for each panel that has something to show, HTML."""
+  """Figures of all panels that have curves, HTML."""
   drawn = []
   for panel in (*curve_panels.LEARNING_CURVES, *_LOSSES):
     with page.figure_style():
@@ -190,7 +190,7 @@ def _settings(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def spell_command(run: run_record.RunRecord) -> str:
-  """Returns a command that trains the same, with what is no default.
+  """The command that repeats the training, without default values.
 
   Args:
     run: A run whose settings are known.

@@ -44,7 +44,7 @@ _PADDING = -1
 
 
 class LabelRoom(NamedTuple):
-  """A fixed number of elements, of which the first are labels.
+  """A fixed number of elements, the first of which are labels.
 
   Attributes:
     labels: The labels, and padding after them.

@@ -35,7 +35,7 @@ def _pool(x):
 
 
 def _forward(images, kernels):
-  """The network as D.6 has it, in float64."""
+  """The network of D.6 in float64."""
 
   def convolve(x, kernel):
     return np.maximum(residual_reference.convolve(x, kernel, 1), 0)

@@ -60,7 +60,7 @@ def _build():
 
 
 def _stack(models):
-  """Returns what a client is sent of its helpers."""
+  """Returns the helpers' models that a client receives."""
   return (np.reshape(models, [-1, 2, 2, 1, 4]).astype(np.float32),)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of who helps whom, and of resuming with what was remembered (D.6)."""
+"""Tests of the choice of helpers, and of resuming with stored models (D.6)."""
 
 import asyncio
 import dataclasses

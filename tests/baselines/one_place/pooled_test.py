@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what training in one place has in common, whatever the method."""
+"""Tests of training in one place, for all its methods."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -39,7 +39,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
 
 class GroupMeanTest(absltest.TestCase):
   def test_clients_weigh_what_they_say_and_a_replica_one(self):
-    """Two groups: clients of weights 0.5 and 2 in one, nobody in the other."""
+    """Clients of weights 0.5 and 2 form one group; the other has no client."""
     received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
     replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
     sums = [

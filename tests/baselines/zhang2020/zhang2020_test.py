@@ -89,7 +89,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))
   def test_rounds_equal_numpy(self, num_groups, group_size):
-    """Nobody, all, one fewer than there are slots, all, in other slots."""
+    """No client, all, one fewer than slots, and all again in other slots."""
     process = slotted_process.SlottedProcess(_build(num_groups=num_groups), 3)
     state = process.initialize()
     reference = zhang2020_reference.Reference(num_groups, 3, group_size)

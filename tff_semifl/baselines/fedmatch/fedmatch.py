@@ -180,7 +180,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
-    ' the outputs of each kernel only decay at the server, and nobody trains'
+    ' the outputs of each kernel only decay at the server, and no node trains'
     ' normalization and classifier.',
   )
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A step on labeled and unlabeled images, as a method's loss sees it."""
+"""A step on labeled and unlabeled images: the argument of a method's loss."""
 
 from collections.abc import Callable
 import itertools
