@@ -62,7 +62,7 @@ class OwnFeaturesTest(parameterized.TestCase, tf.test.TestCase):
       own_features.convert_examples('train', features)
 
   def test_measures_by_feature(self):
-    # The last is constant.
+    # The last feature is constant.
     features = np.array([[1, 10, 0.1], [3, 50, 0.1]], np.float32)
     mean, deviation = own_features.measure(features)
     self.assertAllClose(mean, [2, 30, 0.1])

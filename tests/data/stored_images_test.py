@@ -44,7 +44,7 @@ class StoredImagesTest(parameterized.TestCase):
     self.assertEqual(stored.shape, expected.shape)
     self.assertLen(stored, len(expected))
     np.testing.assert_array_equal(np.asarray(stored), expected)
-    # Rows of rows.
+    # A slice of a selection.
     np.testing.assert_array_equal(stored[::-1], expected[::-1])
 
   def test_writing_to_rows(self):

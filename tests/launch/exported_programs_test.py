@@ -22,8 +22,8 @@ from tests import small_digits
 from tff_semifl.export import exported_model
 
 _ROOT = pathlib.Path(__file__).parents[2]
-# Runs programs where TFF cannot be imported, in forks of one process, as to
-# import TensorFlow takes longest.
+# Runs programs without TFF in forks of one process, because importing
+# TensorFlow is slow.
 _WITHOUT_TFF = """
 import json, os, runpy, sys
 sys.modules['tensorflow_federated'] = None

@@ -118,7 +118,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
   @pytest.mark.slow
   def test_ends_with_the_interpreter(self):
     script, pid = self._start_script('raise ValueError')
-    # Returns when all who hold the pipe have left.
+    # Returns when all processes have closed the pipe, also the worker.
     script.communicate(timeout=30)
     self.assertEqual(script.returncode, 1)
     self.assertFalse(_exists(pid))

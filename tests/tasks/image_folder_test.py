@@ -157,7 +157,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     rows, columns = np.indices([16, 16], np.uint8)
     image = tf.constant(np.stack([rows, columns, 0 * rows], axis=-1))[None]
     views = [task.weak_augmentation(image, seed)[0].numpy() for seed in _SEEDS]
-    # Two pixels of 16, in both directions; in the middle nothing is reflected.
+    # Shifts of at most two of 16 pixels, read in the middle of the image.
     shifts = {int(view[8, 8, 0]) - 8 for view in views}
     self.assertEqual(shifts, {-2, -1, 0, 1, 2})
     steps = {int(view[8, 9, 1]) - int(view[8, 8, 1]) for view in views}

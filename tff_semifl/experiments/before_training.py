@@ -95,8 +95,8 @@ def _find_training_problems(
     and not system.clients_have_labels
   ):
     yield (
-      'the server takes no step in a round, so that its labels are never trained'
-      ' on, and pseudo-labels are those of the initial weights; raise'
+      'the server takes no step in a round, so that its labels are unused, and'
+      ' pseudo-labels are those of the initial weights; raise'
       f' --server_epochs (now {values.get("server_epochs")})'
     )
   threshold = values.get('confidence_threshold')

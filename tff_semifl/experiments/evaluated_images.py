@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images that an experiment is evaluated on, and their precision."""
+"""The images that an experiment is evaluated on."""
 
 from collections.abc import Iterator
 
