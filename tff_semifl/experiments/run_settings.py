@@ -43,7 +43,7 @@ class RunSettings(settings.Settings):
   )
   metrics: tuple[str, ...] = settings.setting(
     (),
-    'Metrics of each evaluation too, with commas, over all of its images:'
+    'Comma-separated further metrics of each evaluation, over all its images:'
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
     ' ece, nll, brier, top_K, or package.module:NAME, a tf.keras.metrics.Metric'
     ' or a function of labels and logits. They are further columns wherever'
