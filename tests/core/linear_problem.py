@@ -70,9 +70,9 @@ class LinearProblem:
   """Five labeled images and three clients with four to six each.
 
   Attributes:
-    images: The server's.
-    labels: Of these.
-    server_data: Both, as the process takes them.
+    images: The server's images.
+    labels: The labels of `images`.
+    server_data: Images and labels, as an argument of the process.
     clients: Number and images of each client.
   """
 

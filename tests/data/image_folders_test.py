@@ -278,7 +278,7 @@ class ListTest(absltest.TestCase):
     for name, reason in (
       ('owl', 'has no file in it'),
       ('newt', 'is missing'),
-      # The system knows no such name.
+      # The system has no such name.
       ('x' * 300, 'is missing'),
     ):
       with self.assertRaisesRegex(

@@ -113,7 +113,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     part = own_data.create_part(task)
     with contextlib.redirect_stderr(io.StringIO()) as lines:
       planned = model.for_plan().create_task(part)
-    self.assertEqual(lines.getvalue().count('images are not cached'), 3)
+    self.assertEqual(lines.getvalue().count('are missing; training'), 3)
     self.assertFalse((self._folder / 'cache').exists())
     data = planned.load()
     self.assertAllEqual(data.unlabeled, data.train.images[:8])
@@ -123,7 +123,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(planned.data_description, computed.data_description)
       # The cache has the features now.
       again = model.for_plan().create_task(part).load()
-    self.assertNotIn('not cached', lines.getvalue())
+    self.assertNotIn('are missing', lines.getvalue())
     self.assertAllEqual(again.test.images, computed.load().test.images)
 
   @parameterized.parameters(

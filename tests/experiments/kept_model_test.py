@@ -71,7 +71,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     briers = [float(row['test/brier']) for row in rows]
     best_round = briers.index(min(briers))
     self.assertEqual(final.best[:2], (briers[best_round], best_round))
-    # JSON lines and TensorBoard have what the table has.
+    # JSON lines and TensorBoard have the values of the table.
     lines = [
       json.loads(line)['metrics']
       for line in said.getvalue().splitlines()

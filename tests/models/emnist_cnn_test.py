@@ -108,7 +108,7 @@ class EmnistCnnTest(parameterized.TestCase, tf.test.TestCase):
       for array in model.trainable_weights[2 * index : 2 * index + 2]:
         array = array.numpy()
         self.assertLessEqual(np.abs(array).max(), bound * (1 + 1e-6))
-        # 5 standard deviations, as a uniform variable's square has them.
+        # 5 standard deviations of a uniform variable's square.
         self.assertAllClose(
           array.var(), bound**2 / 3, rtol=5 * np.sqrt(0.8 / array.size), atol=0
         )

@@ -14,7 +14,7 @@ from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_placement
 
 ray = ray_machines.ray
-# Ids as Ray has them.
+# Ids in Ray's form.
 _A, _B = 'a' * 56, 'b' * 56
 
 

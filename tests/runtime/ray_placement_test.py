@@ -72,7 +72,7 @@ class PlacementTest(absltest.TestCase):
       ray_placement.Placement(gpus_per_client=0.5).place(machines),
       {'a': (4, _Share(0, 0.5)), 'c': (2, _Share(0, 0.5))},
     )
-    # Seven times a seventh is less than one, as computers have it.
+    # In floats, seven times a seventh is less than one.
     seventh = ray_placement.Placement(gpus_per_client=1 / 7)
     self.assertEqual(seventh.place(machines)['c'][0], 7)
     self.assertEqual(

@@ -38,7 +38,7 @@ class SlottedProcess:
     """Runs a round; clients are in the order of slots."""
     *process_state, held = state
     cohort = range(len(client_data))
-    # Slots know no rounds.
+    # The state of slots does not contain the round.
     output = self._process.next(
       group_averaging.GroupState(*process_state),
       server_data,

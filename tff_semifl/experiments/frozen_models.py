@@ -161,15 +161,16 @@ class Frozen(models.Linear):
     def compute(name: str, images: sources.Images) -> np.ndarray:
       if not len(images):
         return np.empty([0, backbone.feature_dimension], np.float32)
+
+      def say(line: str) -> None:
+        _say_once(line.replace('features:', f'features of {name} images:', 1))
+
       if self.computes:
-        found = feature_cache.compute(backbone, images, folder)
+        found = feature_cache.compute(backbone, images, folder, say)
       else:
-        found = feature_cache.load(backbone, images, folder)
+        found = feature_cache.load(backbone, images, folder, say)
       if found is None:
-        progress_lines.to_stderr(
-          f'features: those of {len(images):,} {name} images are not cached;'
-          ' training computes them first'
-        )
+        say(f'features: {len(images):,} are missing; training computes them')
         found = _stand_ins(images, backbone.feature_dimension)
       return own_features.convert(f'features of {name} images', found)
 
@@ -204,6 +205,12 @@ def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
   ):
     np.random.default_rng(digest).random(out=vector, dtype=np.float32)
   return found
+
+
+# A program asks for features several times.
+@functools.cache
+def _say_once(line: str) -> None:
+  progress_lines.to_stderr(line)
 
 
 # Creating one takes seconds, and a program asks for it several times.

@@ -163,7 +163,7 @@ class Task(settings.Settings, abc.ABC):
   @property
   def shares_description(self) -> str:
     """The partition in a few words, where the task gives it."""
-    return 'as the task has it'
+    return 'of the task'
 
   @property
   def usual(self) -> Mapping[str, Any]:

@@ -44,7 +44,7 @@ class Application(models.Converted):
   )
   freeze_backbone: bool = settings.setting(
     False,
-    'Whether the backbone stays as its pretrained weights have it, and only the'
+    'Whether the backbone keeps its pretrained weights, and only the'
     ' last layer is trained and sent. To be preferred with few labels.',
   )
 

@@ -88,7 +88,7 @@ def _describe_privacy(
   epsilon = promised.epsilon
   return {
     'privacy': {
-      # JSON knows no infinity.
+      # JSON has no infinity.
       'epsilon': epsilon if epsilon is None or math.isfinite(epsilon) else None,
       'delta': promised.delta,
       'rounds': promised.num_rounds,
