@@ -79,7 +79,7 @@ _EPOCH = 1024
 
 
 def _equation_10(t, gamma, c, epochs, warm_up_epochs, epsilon):
-  """Equation 10 in float64, with warm-up (E.4)."""
+  """Equation 10 of Zhang et al. in float64, with warm-up (E.4)."""
   warm_up = warm_up_epochs * _EPOCH
   if t < warm_up:
     return gamma * t / warm_up
