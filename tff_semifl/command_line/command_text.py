@@ -120,7 +120,8 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
     raise settings.SettingError(
       'preset',
       name,
-      f'is of {preset.system_name}; train that, or choose one of {system_name}',
+      f'is a preset of {preset.system_name}; train {preset.system_name}, or leave'
+      ' it out',
     )
   chosen = {'output_dir': preset.output_dir, **preset.settings}
   return [
