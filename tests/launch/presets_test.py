@@ -65,7 +65,7 @@ class PresetsTest(parameterized.TestCase):
   def test_mistakes_are_named(self):
     with self.assertRaisesRegex(
       settings.SettingError,
-      f'^preset={_NAME}: is of semifl; train that, or .* of fedavg_fixmatch$',
+      f'^preset={_NAME}: is a preset of semifl, not of fedavg_fixmatch$',
     ):
       command_text.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
     with self.assertRaisesRegex(settings.SettingError, '^preset=semifl/none'):

@@ -120,8 +120,7 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
     raise settings.SettingError(
       'preset',
       name,
-      f'is a preset of {preset.system_name}; train {preset.system_name}, or leave'
-      ' it out',
+      f'is a preset of {preset.system_name}, not of {system_name}',
     )
   chosen = {'output_dir': preset.output_dir, **preset.settings}
   return [
