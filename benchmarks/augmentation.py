@@ -15,7 +15,7 @@ import tensorflow as tf
 from benchmarks import measurement
 from tasks import cifar10
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import strong_views
+from tff_semifl.experiments import strong_augmentation
 from tff_semifl.randomness import random_seeds
 
 # About a client's images of CIFAR-10 in SemiFL, and its epochs.
@@ -38,11 +38,11 @@ def measure(
   seconds = measurement.time_alternately(
     {
       name: _client(task, build(), images, num_epochs)
-      for name, build in strong_views.BUILDERS.items()
+      for name, build in strong_augmentation.BUILDERS.items()
     },
     num_repetitions,
   )
-  num_views = num_images * num_epochs
+  num_augmented = num_images * num_epochs
   size = 'x'.join(map(str, task.image_shape))
   return measurement.Measurement(
     name='augmentation',
@@ -54,7 +54,7 @@ def measure(
       f' {num_epochs} epochs'
     ),
     values={
-      name: [num_views / each for each in values]
+      name: [num_augmented / each for each in values]
       for name, values in seconds.items()
     },
   )

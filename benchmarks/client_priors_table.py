@@ -206,7 +206,7 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
     if process is None:
       num_classes = data.labeled.labels.max() + 1
       process = build(data.labeled.images.shape[1:], num_classes)
-      # The same of all seeds: the server's labels and the others.
+      # All seeds have the same server labels and unlabeled images.
       all_labels = measure_all_labels(process, data)
     shares = thin_out(data, _SKEW.value)
     alone, ours = measure(process, data, shares)
@@ -256,7 +256,7 @@ def _show(values: np.ndarray, sign: str = '') -> str:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the table does not have, and prints means of what it has."""
+  """Runs the missing cells, and prints means of all."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

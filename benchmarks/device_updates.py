@@ -86,7 +86,7 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
 def are_equal(compared: measurement.Measurement) -> bool:
   """Whether all errors of `compare` are within the tolerance."""
   [tolerance] = compared.values[_TOLERANCE]
-  # NaN is not.
+  # NaN compares as False.
   return all(error <= tolerance for [error] in compared.values.values())
 
 

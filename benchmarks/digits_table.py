@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Methods on digits, tuned alike on some seeds and reported on others.
+"""Methods on digits, with learning rates chosen on separate seeds.
 
   python -m benchmarks.digits_table --table_dir=results/digits_table
 
@@ -302,7 +302,7 @@ def tables(runs: dict[tuple[str, ...], Run]) -> list[str]:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Trains what is missing, and prints the tables."""
+  """Trains the missing runs, and prints the tables."""
   if len(argv) > 1:
     raise app.UsageError(f'Found {argv[1]!r}; there are only flags.')
   tf.config.threading.set_intra_op_parallelism_threads(1)

@@ -112,13 +112,13 @@ class Federation:
     return self.process.initialize()._replace(round_num=np.int32(1))
 
   def server_data(self) -> tf.data.Dataset:
-    """The server's images as the process takes them."""
+    """The server's images, as an argument of the process."""
     return pipelines.labeled_dataset(
       sources.LabeledImages(self.server_images, self.server_labels)
     )
 
   def client_data(self) -> list[tf.data.Dataset]:
-    """The clients' images as the process takes them."""
+    """The clients' images, as an argument of the process."""
     return [
       tf.data.Dataset.from_tensors(
         collections.OrderedDict(client_id=np.int32(client), image=images)

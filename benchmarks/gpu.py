@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks the first GPU that TensorFlow sees, and measures training on it.
+"""Checks the first GPU, and measures training on it.
 
   python -m benchmarks.gpu --minutes=8
 
@@ -98,7 +98,7 @@ def main() -> None:
   )
   devices = _create_devices(max(_SIDE_BY_SIDE.value))
   rounds = functools.partial(device_rounds.measure, size=size)
-  # What a next GPU would be wanted for comes last.
+  # The least important part comes last.
   parts = {
     'steps': lambda: device_updates.measure(
       devices[0], size, report.REPETITIONS.value

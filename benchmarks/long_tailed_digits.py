@@ -27,7 +27,7 @@ _NUM_CLIENTS = 10
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LongTailedDigits(image_task.Task):
-  """Digits of which classes have ever fewer labels and images."""
+  """Digits whose classes have decreasing numbers of images and labels."""
 
   gives_shares = True
 

@@ -41,7 +41,7 @@ class Machine(NamedTuple):
 
 
 def describe() -> Machine:
-  """Describes this machine as it is now."""
+  """Describes this machine and its current load."""
   devices = tf.config.list_physical_devices('GPU')
   details = map(tf.config.experimental.get_device_details, devices)
   return Machine(

@@ -50,7 +50,7 @@ def measure(
 def profile(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures where the time of a round in process goes."""
+  """Measures the parts of a round in process."""
   federation = federation_lib.Federation(size or federation_lib.Size())
   seconds = {
     'TensorFlow': [],
@@ -86,7 +86,7 @@ def profile(
 
 
 def _cumulative(statistics: pstats.Stats, function) -> float:
-  """The seconds in a function and all that it called."""
+  """The seconds in a function, with those in its callees."""
   code = function.__code__
   key = (code.co_filename, code.co_firstlineno, code.co_name)
   return statistics.stats[key][3]

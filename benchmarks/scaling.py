@@ -65,7 +65,7 @@ def measure_population(
   """Measures the sampling of cohorts of ten, by the size of the population."""
   alternatives = {}
   for number in numbers:
-    # All clients share one image; there are still as many indices.
+    # All clients share one image, but have as many indices as usual.
     tracemalloc.start()
     shares = partition.partition_iid(number, number, seed=0)
     population = pipelines.ClientPopulation(

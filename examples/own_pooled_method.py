@@ -36,7 +36,7 @@ class EntropyMinimization(sfl.PooledMethod):
     del memory
     # One batch, for the statistics of batch normalization.
     labeled_logits, logits = step.logits(
-      step.labeled_views(), step.weak_views()
+      step.labeled_images(), step.weak_images()
     )
     supervised = tf.nn.sparse_softmax_cross_entropy_with_logits(
       step.labels, labeled_logits

@@ -45,7 +45,7 @@ class PrototypeFixMix(sfl.FixMix):
   def select(
     self, client: sfl.ClientContext, labels: sfl.PseudoLabels
   ) -> tf.Tensor:
-    """Selects confident images whose label is that of the nearest prototype."""
+    """Selects confident images with the label of the nearest prototype."""
     counts = client.guidance['counts'][:, tf.newaxis]
     means = client.guidance['sums'] / tf.maximum(counts, 1.0)
     distances = tf.norm(client.features()[:, tf.newaxis] - means, axis=-1)

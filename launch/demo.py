@@ -52,7 +52,7 @@ def main(command: command_lib.Command) -> None:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
   path = pathlib.Path(command.run.output_dir) / 'report.html'
-  # All runs without clients come first: differences are from these.
+  # Runs without clients come first: differences are from the first runs.
   folders = [
     run.folder.path for column in zip(*pairs, strict=True) for run in column
   ]

@@ -79,14 +79,10 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
     strict=True,
   )
   for name, num_right, size in rows:
-    print(f'{name}: {intervals.show(num_right, size)} of {size}')
-  for each in scores.floors():
-    print(
-      f'at a confidence of {each.floor:g} or more:'
-      f' {each.num_images / scores.num_images:.1%} of images,'
-      f' {intervals.show(each.num_right, each.num_images)} right;'
-      f' {each.share_of_noise:.1%} of noise'
-    )
+    of_all = f' of {size}' if size else ''
+    print(f'{name}: {intervals.show(num_right, size)}{of_all}')
+  for line in scores_in_words.list_floors(scores):
+    print(line)
   measured = scores.measure()
   for line in scores_in_words.describe_metrics(measured):
     print(line)

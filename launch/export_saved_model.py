@@ -13,6 +13,7 @@ The settings are the experiment's; if its images or features have moved, say
 where they are by --data_dir, --image_dir or --features_file.
 """
 
+from collections.abc import Iterator, Sequence
 import pathlib
 from typing import Any
 
@@ -31,6 +32,7 @@ from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
+from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 from tff_semifl.models import weight_kinds
 from tff_semifl.runs import outputs
@@ -42,7 +44,7 @@ _EXPERIMENT = flags.DEFINE_string(
 _FORMAT = flags.DEFINE_list(
   'format',
   [export_formats.SAVED_MODEL],
-  f'Formats to export, with commas: {", ".join(export_formats.NAMES)}, or'
+  f'Comma-separated formats to export: {", ".join(export_formats.NAMES)}, or'
   ' tflite for all formats of TFLite. The int8 format, which computes with'
   " integers, is calibrated with the server's labeled images.",
 )
@@ -177,7 +179,7 @@ def main() -> None:
         least_confidence=least_confidence,
         background=task.background,
       )
-      for name in formats
+      for name in _announced(formats)
     ]
     model_card.write(
       path,
@@ -212,6 +214,13 @@ def main() -> None:
   print(
     f'model of round {trained.round_num}{why}, with its card: {export_path}'
   )
+
+
+def _announced(names: Sequence[str]) -> Iterator[str]:
+  """Yields names of formats; a conversion to TFLite may take minutes."""
+  for name in names:
+    progress_lines.to_stderr(f'exporting {name}')
+    yield name
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:

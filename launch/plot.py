@@ -45,24 +45,24 @@ from absl import flags
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
 from tff_semifl.plots import curve_panels
+from tff_semifl.plots import figure_files
 from tff_semifl.plots import learning_curves
-from tff_semifl.plots import picture_files
 from tff_semifl.runs import metrics_table
 
 _EXPERIMENTS = flags.DEFINE_list(
-  'experiments', None, 'Folders of experiments, with commas.'
+  'experiments', None, 'Comma-separated folders of experiments.'
 )
 _NAMES = flags.DEFINE_list(
   'names',
   None,
-  'Names of the experiments in the legend, with commas; by default those of'
+  'Comma-separated names in the legend; by default those of'
   ' their folders. Experiments of the same name are drawn as one curve, with'
   ' mean and standard deviation.',
 )
 _REFERENCES = flags.DEFINE_list(
   'references',
   [],
-  'Folders, with commas, of experiments whose values after the last round are'
+  'Comma-separated folders of experiments whose values after the last round are'
   ' drawn as horizontal lines.',
 )
 _REFERENCE_NAMES = flags.DEFINE_list(
@@ -74,14 +74,14 @@ _TITLE = flags.DEFINE_string('title', '', 'Title of the figures.')
 _PSEUDO_LABEL_FILES = flags.DEFINE_list(
   'pseudo_label_files',
   None,
-  'Files for the quality of pseudo-labels, with commas; the suffix of each'
+  'Comma-separated files for the quality of pseudo-labels; the suffix of each'
   ' chooses PNG, PDF or SVG. By default it is not drawn.',
 )
 
 _METRICS = flags.DEFINE_list(
   'metrics',
   None,
-  'Columns of metrics.csv to draw in --output_file, with commas; empty cells'
+  'Comma-separated columns of metrics.csv to draw in --output_file; empty cells'
   ' are gaps. By default the test accuracy, and the share and the accuracy of'
   ' pseudo-labels.',
 )
@@ -117,11 +117,11 @@ def main() -> None:
     if files is None:
       continue
     with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
-      picture = learning_curves.create_figure(
+      fig = learning_curves.create_figure(
         experiments, panels, _TITLE.value, references
       )
     with program.blame(flag, OSError):
-      picture_files.save(picture, files)
+      figure_files.save(fig, files)
     for file in files:
       print(f'figure: {file}')
 

@@ -9,9 +9,20 @@ r"""Predicts the classes of images with an exported model.
 Images may have any size and number: only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
 table, results/predictions.csv by default, has a row for each image or vector:
-path, class_name and probability of the most probable class. --overwrite
-replaces an existing file.
+path, class_name and probability of the most probable class. The first rows are
+printed. --overwrite replaces an existing file. --output_file=- writes the table
+to standard output, and nothing else:
+
+  python -m launch.predict --exported_model=results/mine/export \
+    --images=photos --output_file=- | sort --field-separator=, --key=3
 """
+
+from collections.abc import Iterator, Sequence
+import csv
+import itertools
+import pathlib
+import sys
+from typing import BinaryIO
 
 from absl import flags
 from absl import logging
@@ -24,8 +35,14 @@ from tff_semifl.command_line import program
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
+from tff_semifl.export import exported_model
 from tff_semifl.export import predictions
 from tff_semifl.files import durable_files
+
+# The name of standard output as --output_file.
+_STDOUT = '-'
+# Rows of the table that are printed, too.
+_NUM_SHOWN = 5
 
 _ALL_PROBABILITIES = flags.DEFINE_bool(
   'all_probabilities',
@@ -48,7 +65,10 @@ flags.adopt_module_key_flags(overwrite_flag)
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  path = overwrite_flag.check(output_flag.one('results/predictions.csv'))
+  path = output_flag.one('results/predictions.csv')
+  is_stdout = str(path) == _STDOUT
+  if not is_stdout:
+    overwrite_flag.check(path)
   with exported_model_flags.blame_images(
     ValueError, image_listing.ImageFolderError
   ):
@@ -56,28 +76,54 @@ def main() -> None:
       raise ValueError('name files or folders of images')
     files = image_listing.list_files(exported_model_flags.IMAGES.value)
   model = exported_model_flags.load_model()
-  least_confidence = least_confidence_flag.check(model.class_names)
+  if is_stdout:
+    _write(model, files, sys.stdout.buffer)
+    return
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    with (
-      durable_files.replacing(path) as file,
-      exported_model_flags.blame_images(
-        image_files.ImageFileError, feature_files.FeatureFileError
-      ),
-    ):
-      num_written, num_transparent = predictions.write_table(
-        model,
-        files,
-        file,
-        all_probabilities=_ALL_PROBABILITIES.value,
-        least_confidence=least_confidence,
-        on_error=_leave_out if _SKIP_UNREADABLE.value else None,
-      )
+    with durable_files.replacing(path) as file:
+      num_written, num_transparent = _write(model, files, file)
   print(f'images: {num_written}')
   exported_model_flags.say_transparent(model, num_transparent)
   if _SKIP_UNREADABLE.value:
     print(f'left out, as they cannot be read: {len(files) - num_written}')
+  for line in _first_rows(path):
+    print(line)
+  if num_written > _NUM_SHOWN:
+    print(f'  and {num_written - _NUM_SHOWN} more')
   print(f'predictions: {path}')
+
+
+def _write(
+  model: exported_model.ExportedModel,
+  files: Sequence[pathlib.Path],
+  output: BinaryIO,
+) -> tuple[int, int]:
+  """Writes the table; see `predictions.write_table`."""
+  least_confidence = least_confidence_flag.check(model.class_names)
+  with exported_model_flags.blame_images(
+    image_files.ImageFileError, feature_files.FeatureFileError
+  ):
+    return predictions.write_table(
+      model,
+      files,
+      output,
+      all_probabilities=_ALL_PROBABILITIES.value,
+      least_confidence=least_confidence,
+      on_error=_leave_out if _SKIP_UNREADABLE.value else None,
+    )
+
+
+def _first_rows(path: pathlib.Path) -> Iterator[str]:
+  """Yields the first rows of a table as lines: file, class, probability."""
+  with path.open(
+    newline='', encoding='utf-8', errors='backslashreplace'
+  ) as file:
+    for row in itertools.islice(csv.DictReader(file), _NUM_SHOWN):
+      yield (
+        f'  {row["path"]}: {row["class_name"]}'
+        f' ({float(row["probability"]):.1%})'
+      )
 
 
 def _leave_out(message: str) -> None:

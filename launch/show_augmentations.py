@@ -23,7 +23,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.plots import augmentation_picture
+from tff_semifl.plots import augmentation_figure
 
 _NUM_IMAGES = flags.DEFINE_integer(
   'num_images',
@@ -56,7 +56,7 @@ def main(settings: experiment_settings.Data) -> None:
   notes = remaining_contrast.measure(
     images, task.strong_augmentation, seed=seed
   ).describe()
-  picture = augmentation_picture.create_picture(
+  fig = augmentation_figure.create_image(
     images[: _NUM_IMAGES.value],
     weak=task.weak_augmentation,
     strong=task.strong_augmentation,
@@ -65,7 +65,7 @@ def main(settings: experiment_settings.Data) -> None:
   )
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    picture.save(path, format='PNG')
+    fig.save(path, format='PNG')
   print(*notes, f'figure: {path}', sep='\n')
 
 

@@ -22,7 +22,7 @@ from tff_semifl.command_line import setting_program
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
-from tff_semifl.plots import picture_files
+from tff_semifl.plots import figure_files
 
 
 def main(settings: experiment_settings.Data) -> None:
@@ -43,7 +43,7 @@ def main(settings: experiment_settings.Data) -> None:
   data = experiment.load_data(settings.fill_in(task), task)
   summary = partition_summary.summarize(task, data, settings.title)
   with output_flag.writing(*files):
-    picture_files.save(summary.create_figure(), files)
+    figure_files.save(summary.create_figure(), files)
 
   num_images = len(data.unlabeled.true_labels)
   sizes = summary.counts.sum(axis=1)

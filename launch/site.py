@@ -65,7 +65,7 @@ class SiteSettings(settings.Settings):
   reading: image_folder.Reading = image_folder.Reading()
   approved: tuple[str, ...] = settings.setting(
     (),
-    'Hashes of the programs that may run here, with commas, or names of files'
+    'Comma-separated hashes of programs that may run here, or names of files'
     ' with a hash in each line; --dry_run of launch.train prints them. Other'
     ' programs are refused. By default all may run.',
   )

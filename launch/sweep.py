@@ -79,7 +79,7 @@ _PRINT_COMMANDS = flags.DEFINE_bool(
 _TABLE_FILES = flags.DEFINE_list(
   'table_files',
   None,
-  'Files for the table, with commas; each ends in .md for Markdown or in .csv.'
+  'Comma-separated files for the table; each ends in .md (Markdown) or .csv.'
   ' By default table.md and table.csv in --output_dir.',
 )
 flags.register_validator(

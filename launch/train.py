@@ -126,8 +126,8 @@ def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
   keep_best = command.experiment.selection.keep_best
   if keep_best is not None:
     print(
-      f'each part chose the round of its model, by {keep_best}: what is said of'
-      ' it is too good'
+      f'each part chose the round of its model, by {keep_best}: these numbers'
+      ' are too good'
     )
   print(
     'The same command without --cross_validation trains on all labels, and'
@@ -149,6 +149,8 @@ def _evaluated(command: command_lib.Command) -> str:
 
 def _train(command: command_lib.Command) -> None:
   """Trains once, or with --dry_run prints what would be run."""
+  if _DRY_RUN.value:
+    command = command.for_plan()
   with interrupts.without_search():
     experiment = command.create_experiment()
   if _DRY_RUN.value:

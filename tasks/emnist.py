@@ -30,7 +30,7 @@ class EMNIST(tfds_task.TFDSTask):
   data_set = tfds_task.DataSet(
     name='emnist/balanced',
     image_shape=(28, 28, 1),
-    # Small letters that have a class of their own come last.
+    # The small letters that are classes of their own come last.
     class_names=(*string.digits, *string.ascii_uppercase, *'abdefghnqrt'),
     # MNIST's values, as in the code of Zhang et al.
     pixel_mean=(0.1307,),

@@ -122,9 +122,9 @@ class ImageFolder(image_task.Task):
 
   sites: tuple[str, ...] = settings.setting(
     (),
-    "Names of the sites that hold clients' images, with commas: those of"
-    ' launch.site on machines of the cluster of --ray_address. The folder must'
-    ' have no client folders then.',
+    "Comma-separated names of the sites that hold clients' images: those of"
+    ' launch.site on the cluster of --ray_address. The folder must then have no'
+    ' client folders.',
     settings.Values(
       f'different names of {sites_lib.NAME_DESCRIPTION}',
       lambda names: (

@@ -40,7 +40,7 @@ _STARTS_PROGRAMS = re.compile(
 
 @pytest.fixture(autouse=True)
 def messages():
-  """Has absl log messages in each test, whatever was run before.
+  """Makes absl log messages in each test, whatever ran before.
 
   TensorFlow logs none while it writes a SavedModel. Where two threads do so at
   the same time, as TFF's own managers do, it may log none ever after.
@@ -50,7 +50,7 @@ def messages():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-  """Has files with real programs begin first: they take longest.
+  """Schedules files with real programs first, because they take longest.
 
   By itself xdist begins with the files that have the most tests, and those with
   one long test come last, when other processes have nothing left to do.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files as failing disks, wrong programs and hurried people leave them."""
+"""Damages files like failing disks, faulty programs and users do."""
 
 import functools
 
@@ -20,9 +20,9 @@ settings = functools.partial(
 
 @strategies.composite
 def damaged(draw: strategies.DrawFn, content: bytes) -> bytes:
-  """Draws what has become of a file."""
+  """Draws a damaged version of a file."""
   found = bytearray(content)
-  # What a file says of itself is often at its beginning.
+  # Headers, which are often at the beginning, are damaged more often.
   positions = strategies.integers(0, len(content) - 1) | strategies.integers(
     0, min(len(content), 64) - 1
   )

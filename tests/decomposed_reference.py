@@ -42,7 +42,7 @@ def create_classifier() -> functional.ImageClassifier:
 
 
 def pixels(images: np.ndarray) -> np.ndarray:
-  """Returns float64 [num_images, pixels], as the model has them."""
+  """Returns the model's input, float64 [num_images, pixels]."""
   return images.reshape(len(images), -1).astype(np.float64) * _SCALE
 
 
@@ -76,7 +76,7 @@ class NumpySGD:
     return logits(self.weights, images)
 
   def step(self, term: tuple[float, np.ndarray, np.ndarray]) -> float:
-    """Takes a step on a mean cross-entropy, and returns it."""
+    """Takes a step, and returns the mean cross-entropy before the step."""
     _, images, labels = term
     probabilities = linear_reference.softmax(self.logits(images))
     targets = np.eye(linear_reference.NUM_CLASSES)[labels]
@@ -84,7 +84,7 @@ class NumpySGD:
     errors = (probabilities - targets) / len(labels)
     of_kernel = pixels(images).T @ errors @ self.weights[2].T
     of_kernel = of_kernel.reshape(self.weights[0].shape)
-    # The sum has the same derivative by either of its terms.
+    # Both terms of the sum have the same derivative.
     of_dense = hidden(self.weights, images).T @ errors
     gradients = [of_kernel, of_kernel, of_dense, errors.sum(axis=0)]
     norm = np.sqrt(sum(np.sum(g**2) for g in gradients))

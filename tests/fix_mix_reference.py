@@ -81,7 +81,7 @@ def train_client(
   offsets_fn=_no_offset,
   dropout_rate: float = 0.0,
 ) -> ClientRound:
-  """Labels and trains as Algorithm 1 says (A.6 to A.9).
+  """Labels and trains by Algorithm 1 (A.6 to A.9).
 
   Args:
     weights: What the client receives.
@@ -154,7 +154,7 @@ def train_client(
       mixed += (1 - share) * mix_views[batch]
       if mix_before_augmentation:
         mixed = view(weak, mixed, purpose.WEAK_VIEW, epoch, batch_num)
-      # Each of the two passes drops by itself.
+      # Strong augmentations and mixtures have separate dropout masks.
       strong_batch = drop(strong_views[batch], epoch, batch_num, 0)
       mixed = drop(mixed, epoch, batch_num, 1)
       strong_logits = linear_reference.logits(sgd.weights, strong_batch)

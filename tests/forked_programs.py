@@ -78,12 +78,12 @@ class Program:
     return self._code
 
   def send_signal(self, number: int) -> None:
-    """Sends a signal to the program, if it still runs."""
+    """Sends a signal to the program, if still running."""
     if self.poll() is None:
       os.kill(self.pid, number)
 
   def kill(self) -> None:
-    """Kills the program, if it still runs."""
+    """Kills the program, if still running."""
     self.send_signal(signal.SIGKILL)
 
 
@@ -166,7 +166,7 @@ def _server() -> socket.socket:
     cwd=_ROOT,
     pass_fds=[its.fileno()],
     stdin=subprocess.DEVNULL,
-    # Packages say things when they are imported.
+    # Some packages print lines when they are imported.
     stdout=subprocess.DEVNULL,
     stderr=subprocess.DEVNULL,
   )
@@ -174,7 +174,7 @@ def _server() -> socket.socket:
 
   @atexit.register
   def end() -> None:
-    # It ends when nobody can ask for anything any more.
+    # The server ends when no process can send requests.
     ours.close()
     process.wait()
 
@@ -214,7 +214,7 @@ def _run_one(
   output: int,
   errors: int,
 ) -> int:
-  """Runs a program in a fork of this fork, and replies with what it was."""
+  """Runs a program in a further fork, and replies with its outcome."""
   pid = os.fork()
   if pid == 0:
     if new_session:
@@ -237,13 +237,13 @@ def _run_one(
     for fd in (reply, output, errors):
       os.close(fd)
     os._exit(_run_module(*command))
-  # It outlives what ends this process's group, so as to end the program.
+  # The guard survives the end of its process group, to end the program.
   for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_IGN)
   os.close(output)
   os.close(errors)
   os.write(reply, str(pid).encode())
-  # The other end of `reply` is closed when the test is no more.
+  # The other end of `reply` is closed when the test has ended.
   ended = os.pidfd_open(pid)
   ready, _, _ = select.select([ended, reply], [], [])
   if ended not in ready:

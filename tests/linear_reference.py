@@ -65,7 +65,7 @@ def unchanged(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def shifted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """An augmentation whose views depend on the draw, a weak one, say."""
+  """An augmentation that depends on the draw, such as a weak one."""
   noise = tf.random.stateless_uniform(
     tf.shape(images), seed, maxval=64, dtype=tf.int32
   )
@@ -74,12 +74,12 @@ def shifted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def inverted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Another one, unlike `shifted` for the same seed: a strong one, say."""
+  """A second augmentation, different from `shifted`, such as a strong one."""
   return 255 - shifted(images, seed)
 
 
 def mirrored(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """An augmentation for any dtype: mirrors some images, as the draw has it."""
+  """An augmentation for any dtype that mirrors random images."""
   mirror = tf.random.stateless_uniform([tf.shape(images)[0], 1, 1, 1], seed)
   return tf.where(mirror < 0.5, tf.reverse(images, [2]), images)
 
@@ -113,7 +113,7 @@ def order(values: int | np.ndarray, *keys: Any) -> np.ndarray:
 
 
 def drop(images: np.ndarray, rate: float, seed: tf.Tensor) -> np.ndarray:
-  """Returns what dropout leaves of images, in place of the layer."""
+  """Applies dropout to images in place of the layer."""
   if not rate:
     return images
   draws = tf.random.stateless_uniform(
@@ -137,7 +137,7 @@ def softmax(values: np.ndarray) -> np.ndarray:
 
 
 def assert_is_update(update, received, trained) -> None:
-  """Asserts that an update is what was received less what was trained."""
+  """Asserts that an update is received minus trained weights."""
   for found, before, after in zip(update, received, trained, strict=True):
     np.testing.assert_allclose(found, before - after, rtol=1e-4, atol=1e-6)
 

@@ -65,7 +65,7 @@ def train_node(
   batch_size,
   learning_rates,
 ) -> NodeRound:
-  """Trains on labels if there are any, or on the model's own."""
+  """Trains on labels if given, otherwise on pseudo-labels."""
   weights = [np.asarray(array, np.float64) for array in weights]
   accumulator = [np.asarray(array, np.float64) for array in accumulator]
   batches = draw_batches(
@@ -115,7 +115,7 @@ def train_node(
     pixels = inputs.reshape(len(batch), -1).astype(np.float64) / 255
     gradients = [pixels.T @ errors, errors.sum(axis=0)]
     for index, gradient in enumerate(gradients):
-      # Nothing is clipped; weight decay of 1e-4 (D45).
+      # No clipping; weight decay 1e-4 (D45).
       gradient = gradient + 1e-4 * weights[index]
       accumulator[index] = 0.9 * accumulator[index] + gradient
       weights[index] = weights[index] - learning_rates[step] * (

@@ -35,7 +35,7 @@ def predict(step, images):
   """
   size = pooled_reference.BATCH_SIZE
   num_blocks = len(images) // size
-  # The last parts have what is over.
+  # The last parts have the remainder.
   bounds = np.cumsum(
     [0]
     + [

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps of optimizers as a training loop takes them, for tests."""
+"""Optimizer steps in a training loop, for tests."""
 
 import numpy as np
 import tensorflow as tf

@@ -76,7 +76,7 @@ def create_classifier() -> functional.ImageClassifier:
 
 
 class Step:
-  """A step in float64, as the formulas of F have it.
+  """A step in float64, by the formulas of F.
 
   Attributes:
     x: Weak views of labeled images, [batch, 4].
@@ -116,7 +116,7 @@ class Step:
     return self._view(linear_reference.shifted, images, 'WEAK_VIEW', key)
 
   def strong(self, key: int = 0) -> np.ndarray:
-    """Returns strong views of them."""
+    """Returns strongly augmented images."""
     images = IMAGES[self._unlabeled]
     return self._view(linear_reference.inverted, images, 'STRONG_VIEW', key)
 
@@ -125,7 +125,7 @@ class Step:
     return _logits(self._student, views)
 
   def features(self, views) -> tf.Tensor:
-    """Returns what the student's last layer is given."""
+    """Returns the input of the student's last layer."""
     return _normalize(self._student, views)
 
   def teacher(self, views) -> tf.Tensor:
@@ -166,7 +166,7 @@ def train(
     losses.append(loss.numpy())
     rate = LEARNING_RATE * np.cos(7 * np.pi / 16 * num / TOTAL_STEPS)
     for i, gradient in enumerate(tape.gradient(loss, student)):
-      # Only kernels decay.
+      # Weight decay applies to kernels alone.
       gradient = gradient.numpy() + (DECAY * weights[i] if i in (2, 4) else 0)
       momentum[i] = 0.9 * momentum[i] + gradient
       weights[i] = weights[i] - rate * (gradient + 0.9 * momentum[i])
@@ -207,7 +207,7 @@ def train_system(
 
 
 def assert_equal(found: Trained, expected: Trained) -> None:
-  """Asserts that the system's training is the other, step by step."""
+  """Asserts that a system's training equals the reference, step by step."""
   means = np.reshape(expected.losses, [-1, STEPS_PER_ROUND]).mean(axis=1)
   np.testing.assert_allclose(found.losses, means, rtol=1e-4)
   for ours, others in (

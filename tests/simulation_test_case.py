@@ -24,7 +24,7 @@ class SimulationTestCase(parameterized.TestCase):
 
 @contextlib.contextmanager
 def without_grappler() -> Iterator[None]:
-  """Within, graphs run as they are written.
+  """A context in which graphs are not optimized.
 
   What tests compute takes milliseconds, and grappler, which rewrites graphs
   before their first run, half a second for each process. Programs have it, and

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 @contextlib.contextmanager
 def with_small_backbones() -> Iterator[None]:
-  """Within, all of them are small."""
+  """A context in which all backbones are small."""
   with (
     with_small_efficientnet(),
     with_small_mobilenet(),
@@ -28,7 +28,7 @@ def with_small_backbones() -> Iterator[None]:
 
 
 def with_small_efficientnet() -> contextlib.AbstractContextManager:
-  """Within, EfficientNetV2-B0 has 3 blocks of 21, and a quarter of its width.
+  """A context with an EfficientNetV2-B0 of 3 of 21 blocks, a quarter as wide.
 
   One of them is fused, and one drops itself.
   """
@@ -46,7 +46,7 @@ def with_small_efficientnet() -> contextlib.AbstractContextManager:
 
 
 def with_small_resnet() -> contextlib.AbstractContextManager:
-  """Within, ResNet50V2 has 2 blocks of 16, and an eighth of its width."""
+  """A context with a ResNet50V2 of 2 of 16 blocks, an eighth as wide."""
   module = inspect.getmodule(tf.keras.applications.ResNet50V2)
   resnet = module.resnet
   add_stack = resnet.stack2
@@ -60,7 +60,7 @@ def with_small_resnet() -> contextlib.AbstractContextManager:
 
 
 def with_small_mobilenet_v2() -> contextlib.AbstractContextManager:
-  """Within, MobileNetV2 has its first three blocks of 17."""
+  """A context with a MobileNetV2 of its first three of 17 blocks."""
   module = inspect.getmodule(tf.keras.applications.MobileNetV2)
   name = '_inverted_res_block'
   add_block = getattr(module, name)
@@ -74,7 +74,7 @@ def with_small_mobilenet_v2() -> contextlib.AbstractContextManager:
 
 
 def with_small_mobilenet() -> contextlib.AbstractContextManager:
-  """Within, MobileNet has its first, its second and its last block of 13."""
+  """A context with a MobileNet of three of its 13 blocks."""
   module = inspect.getmodule(tf.keras.applications.MobileNet)
   name = '_depthwise_conv_block'
   add_block = getattr(module, name)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task and a model whose computations are built in a moment.
+"""A small task and model that are built quickly.
 
 To build the computations of a WideResNet and of RandAugment takes far longer
 than to train it in a test. Tests of what programs do with any task and any
@@ -21,7 +21,7 @@ from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
-from tff_semifl.experiments import strong_views
+from tff_semifl.experiments import strong_augmentation
 from tff_semifl.models import static_batch_norm
 
 SETTINGS = {
@@ -44,17 +44,19 @@ class SmallDigits(digits.Digits):
 
 @contextlib.contextmanager
 def without_rand_augment() -> Iterator[None]:
-  """Within, the RandAugment of digits and of one's own images is a shift."""
+  """A context in which RandAugment is a shift, for digits and image folders."""
   name = 'build_gentle_rand_augment'
   with (
     mock.patch.object(keras_cv_policy, name, lambda: _shift),
-    mock.patch.dict(strong_views.BUILDERS, keras_cv_gentle=lambda: _shift),
+    mock.patch.dict(
+      strong_augmentation.BUILDERS, keras_cv_gentle=lambda: _shift
+    ),
   ):
     yield
 
 
 def without_wide_resnet() -> contextlib.AbstractContextManager:
-  """Within, the model `wide_resnet` is `create_small_model`."""
+  """A context in which the model `wide_resnet` is `create_small_model`."""
   return mock.patch.object(
     models.WideResNet,
     'create',

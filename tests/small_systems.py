@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems of the registry with a model that is trained in a moment."""
+"""Systems of the registry with a small model."""
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
@@ -54,7 +54,7 @@ def create(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Aggregator(aggregator_settings.Aggregator):
-  """An aggregator that has no settings of its own."""
+  """An aggregator without settings."""
 
   factory: tff.aggregators.AggregationFactory
 
@@ -66,7 +66,7 @@ class _Aggregator(aggregator_settings.Aggregator):
 def use_aggregator(
   system: Any, factory: tff.aggregators.AggregationFactory
 ) -> Any:
-  """Returns a system whose updates become one by any aggregator of TFF's."""
+  """Returns a system with any TFF aggregator."""
   return dataclasses.replace(
     system,
     averaging=dataclasses.replace(
@@ -82,7 +82,7 @@ def create_ingredients(
   strong_augmentation: augmentation.Augmentation = linear_reference.unchanged,
   **others: Any,
 ) -> system_lib.Ingredients:
-  """Creates what processes are built of beside settings.
+  """Creates the arguments, beside settings, that build a process.
 
   Args:
     classifier: The model. By default that of `linear_reference`.
@@ -115,13 +115,13 @@ def build(
   # Arrays and functions have no equals but themselves.
   key = (system, *(id(value) for value in vars(parts).values()))
   if key not in _built:
-    # With its ingredients: an id is of an object that lives.
+    # With the parts, since ids are unique only while objects live.
     _built[key] = parts, system.build(parts)
   return _built[key][1]
 
 
 def without_process(system_name: str) -> Any:
-  """Within, experiments of a system have no process, which takes longest.
+  """A context in which experiments do not build the slow process.
 
   Args:
     system_name: One of `system_registry.SYSTEMS`.
@@ -133,7 +133,7 @@ def without_process(system_name: str) -> Any:
 
 
 def building_once(system_name: str) -> Any:
-  """Within, equal systems share the process of the first experiment.
+  """A context in which equal systems share one process.
 
   For runs that differ in what no process depends on, such as where images are,
   and for those that resume others. Their model and their task must be the same.
@@ -151,7 +151,7 @@ def building_once(system_name: str) -> Any:
 
 @contextlib.contextmanager
 def sharing_models() -> Iterator[None]:
-  """Within, experiments of equal models and tasks share model and evaluation.
+  """A context in which experiments of a model and task share both.
 
   For experiments that are run one after the other: the model of each begins
   with its initial weights.
@@ -195,7 +195,7 @@ def _once(function: Callable[..., Any], key: Callable[..., Any]) -> Any:
   def call_once(*args):
     found = key(*args)
     if found not in results:
-      # With its arguments: an id is of an object that lives.
+      # With the arguments, since ids are unique only while objects live.
       results[found] = args, function(*args)
     return results[found][1]
 

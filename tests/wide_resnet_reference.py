@@ -46,7 +46,7 @@ def create_classifier(seed: int = 0) -> functional.ImageClassifier:
       weight.assign(generator.uniform(0.5, 1.5, size=weight.shape))
     if 'beta' in weight.name:
       weight.assign(generator.normal(size=weight.shape) / 2)
-    # So that it does not say the same of all images.
+    # Random, so that outputs differ between images.
     if 'dense' in weight.name:
       weight.assign(generator.normal(size=weight.shape))
   return functional.from_keras(model)
@@ -171,7 +171,7 @@ def relative_error(
   expected: Sequence[np.ndarray],
   before: Sequence[np.ndarray],
 ) -> float:
-  """Returns how far weights are from others, as a share of their way there."""
+  """Returns the difference of weights, relative to the training's change."""
 
   def length(arrays, others) -> float:
     return np.sqrt(

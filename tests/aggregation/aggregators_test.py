@@ -19,7 +19,7 @@ from tff_semifl.aggregation import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runs import checkpoints
 
-# One of more than 256 elements, which is quantized, and one of as many.
+# Only tensors of more than 256 elements are quantized.
 _SHAPES = ((30, 40), (256,))
 _KEY = privacy_key.PrivacyKey((3).to_bytes(32))
 _TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])
@@ -37,12 +37,12 @@ def _create_private_mean(key=_KEY):
   )
 
 
-# With the key of most tests.
+# Most tests share this key.
 _private_mean = functools.cache(_create_private_mean)
 
 
 def _draw_updates(num_clients, seed, lengths=None):
-  """Draws an update for each client, of a length in each tensor if asked."""
+  """Draws an update for each client, with tensors of given lengths."""
   generator = np.random.default_rng(seed)
   updates = []
   for client in range(num_clients):
@@ -111,7 +111,7 @@ class RobustMeanTest(simulation_test_case.SimulationTestCase):
         5, seed=round_num, lengths=[0.3, 0.8, 1.3, 2.0, 600.0]
       )
       weights = [1.0, 1.0, 0.0, 1.0, 1.0]
-      # One that does not count has no update either.
+      # A client that does not count has no update, either.
       updates[2] = [np.zeros_like(array) for array in updates[2]]
       output = process.next(state, updates, weights)
       state = output.state
@@ -144,7 +144,7 @@ class RobustMeanTest(simulation_test_case.SimulationTestCase):
       zeroing *= np.exp(-np.log(10.0) * (share - 0.98))
       share = np.mean([length <= clipping for length in lengths])
       clipping *= np.exp(-0.2 * (share - 0.8))
-    # It was zeroed until the estimate had seen such lengths.
+    # The long update is zeroed until the estimate has adapted.
     self.assertEqual(num_zeroed[0], 1)
     self.assertEqual(num_zeroed[-1], 0)
     self.assertGreater(min(num_clipped), 0)
@@ -163,7 +163,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
       state = process.initialize()
       lengths = [0.5, 8.0, 1.9, 2.1, 0.0][:num_clients]
       updates = _draw_updates(num_clients, seed=1, lengths=lengths)
-      # The noise of a state is the same whoever comes.
+      # The noise of a state does not depend on the cohort.
       noise, _ = self._noise(process, state)
       output = process.next(state, updates)
       clipped = [
@@ -216,7 +216,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(256))
 
   def test_two_runs_with_keys_of_their_own_do_not_tell_what_a_client_did(self):
-    """Their difference is noise of both, whatever seed they have."""
+    """The difference of two runs has the noise of both, even with one seed."""
     updates = _draw_updates(4, seed=1, lengths=[1.0] * 4)
     changed = [*updates[:3], _draw_updates(1, seed=9, lengths=[1.0])[0]]
     first, second = (
@@ -226,7 +226,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
         (_create_private_mean(privacy_key.PrivacyKey.draw()), changed),
       )
     )
-    # Of the client whose update is another: a quarter of it in the mean.
+    # One of four clients has this update: a quarter is in the mean.
     told = np.concatenate(
       [
         (a - b - (u - v) / 4).ravel()
@@ -285,7 +285,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     )
     for manager in managers:
       asyncio.run(manager.save(state, 1))
-      # As when a program starts anew.
+      # A new object, as in a program that starts anew.
       restarted = _create_private_mean()
       structure = restarted.initialize()
       loaded, _ = asyncio.run(manager.load_latest(structure))
@@ -299,7 +299,7 @@ class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
   def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
     process = _create(aggregators.build_quantized_mean(bits=bits))
     updates = _draw_updates(3, seed=2)
-    # All elements the same: there is no grid, and nothing to divide by.
+    # With equal elements there is no grid, and no division by its width.
     updates[1][0] = np.full_like(updates[1][0], 0.25)
     weights = [1.0, 1.0, 0.0]
     output = process.next(process.initialize(), updates, weights)
@@ -319,7 +319,7 @@ class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
     difference = np.abs(output.result[0] - expected[0])
     self.assertGreater(np.mean(difference < 1e-5), 0.99)
     if bits == 1:
-      # It is the smallest or the largest element of a client, or 0.25.
+      # Each element is the client's smallest, its largest, or 0.25.
       self.assertLen(np.unique(output.result[0]), 2)
 
 

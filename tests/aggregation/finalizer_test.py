@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that our finalizer computes what TFF's does."""
+"""Tests that the finalizer computes what TFF's does."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that operations on gray levels give what Pillow gives, to the bit."""
+"""Tests that operations on gray levels equal Pillow's, to the bit."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -55,7 +55,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def test_enhancement(self, name, size):
     ours, theirs = _ENHANCEMENTS[name]
     images = np.repeat(pillow.create_images(*size), 4, axis=0)
-    # Some of those in use, and the ends of what is not.
+    # Some factors in use, and the extremes beyond them.
     factors = np.resize([0.0, 0.28, 0.46, 1.0, 1.18, 1.72, 1.9], len(images))
     expected = pillow.apply(
       lambda image, factor: theirs(image).enhance(factor), images, factors
@@ -84,7 +84,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_every_gray_level(self):
-    """An image with all of them, so that no rounding goes unseen."""
+    """An image with all gray levels shows all rounding."""
     images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
     images = np.tile(images, [1, 1, 1, 3])
     for factor in np.linspace(0.1, 1.9, 19):

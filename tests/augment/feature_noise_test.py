@@ -47,7 +47,7 @@ class AddNoiseTest(tf.test.TestCase):
     )
     self.assertAllEqual(first, again)
     self.assertNotAllClose(first, other)
-    # Rows that are only padding change nothing in the others.
+    # Padding does not change the other rows.
     more = feature_noise.add_noise(
       tf.zeros([5, 3]), tf.constant([1, 2]), standard_deviation=_SCALE
     )

@@ -52,7 +52,7 @@ class BuildFixMatchPyTorchRandAugmentTest(
     areas = covered.sum(axis=(1, 2))
     # A pixel more where all fit; where the border cuts some off, at the end.
     self.assertGreaterEqual(areas.min(), (num_pixels // 2) ** 2)
-    # What black brings about before that is black, or white.
+    # Operations before the cutout make black pixels black or white, never gray.
     self.assertEqual(areas.max(), (num_pixels + 1) ** 2)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that operations that move or cover pixels do so as Pillow does."""
+"""Tests that operations that move or cover pixels equal Pillow's."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,7 +14,7 @@ from tests.augment import pillow
 from tff_semifl.augment import geometric_operations
 
 _SIZES = ((32, 32), (9, 40))
-# Where the amount stands in Pillow's six numbers.
+# The index of the magnitude in Pillow's six coefficients.
 _MAPS = {
   'shear_x': (geometric_operations.shear_x, 1),
   'shear_y': (geometric_operations.shear_y, 3),
@@ -76,7 +76,7 @@ class AffineTest(parameterized.TestCase, tf.test.TestCase):
       geometric_operations.fetch_nearest(_to_float(images), maps, fill=0),
       pillow.apply(Image.Image.rotate, images, degrees),
     )
-    # Nobody rotates so, and cosines of another last digit may show.
+    # No policy rotates by these angles; cosines may differ in the last digit.
     self.assertAllClose(
       geometric_operations.fetch_bilinear(_to_float(images), maps, fill=0),
       pillow.apply(

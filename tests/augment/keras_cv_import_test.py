@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is imported of KerasCV, in a process that has none of it."""
+"""Tests which parts of KerasCV are imported."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that our RandAugment is KerasCV's, but for where it draws from.
+"""Tests that RandAugment equals KerasCV's with the same draws.
 
 What it should be is read from KerasCV itself: its defaults, its pool of layers
 and what these draw and do.
@@ -25,9 +25,9 @@ from tff_semifl.augment import rand_augment
 _SEED = tf.constant([7, 8])
 _MAGNITUDE = 0.5
 _STANDARD_DEVIATION = 0.15
-# Of fewer than 256 pixels `Equalization` makes nothing else.
+# With fewer than 256 pixels, `Equalization` changes nothing.
 _IMAGE_SIZE = (16, 20)
-# Their positions in the pool; the first two have no parameters.
+# Positions in the pool; the first two operations have no parameters.
 _INDICES = tuple(range(10))
 _WITH_PARAMETERS = tuple(range(2, 10))
 
@@ -50,7 +50,7 @@ def _create_operations():
 
 
 def _parameters_of(operation, transformations):
-  """Returns what of a layer's transformations our operation draws.
+  """Returns the parameters of a layer's transformations.
 
   A layer shears or shifts along both axes, but the policy sets one of them to
   zero; our operation only draws the other.
@@ -99,7 +99,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     with mock.patch.object(tf.random, 'get_global_generator') as get_generator:
       _create_operations()
       get_generator.assert_not_called()
-      # To see that this says something.
+      # Shows that the check can fail.
       keras_cv.layers.AutoContrast((0, 255))
       get_generator.assert_called()
 

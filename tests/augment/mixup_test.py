@@ -16,7 +16,7 @@ _NUM_DRAWS = 4000
 # Of a small concentration, nearly all coefficients are 0 or 1 in float32:
 # of Beta(.001, .001), 45 in 100 are below 1e-38.
 _CONCENTRATIONS = (1e-3, 0.03, 0.75, 10)
-# What float32 can tell from 0, from 1 and from 1/2.
+# Bounds that float32 can tell from 0, 1/2 and 1.
 _BOUNDS = np.array(
   [1e-30, 1e-10, 1e-5, 0.01, 0.2, 0.4, 0.499, 0.501, 0.6, 0.8, 0.99, 1 - 1e-5]
 )
@@ -117,7 +117,7 @@ class MixWithEachOtherTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(
       mixed[:, 0, 0, 0], labels @ np.arange(num_images), rtol=1e-5
     )
-    # It keeps the greater part of itself,
+    # Each image keeps the larger share of itself.
     own = np.diag(labels)
     self.assertBetween(own.min(), 0.5, 1)
     self.assertAllClose(labels.sum(axis=1), np.ones(num_images))

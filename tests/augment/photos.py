@@ -6,7 +6,7 @@
 import numpy as np
 from sklearn import datasets
 
-# Of 427x640 pixels so many, in both directions, make up an image.
+# An image shows 300x300 of a photo's 427x640 pixels.
 _NUM_PIXELS = 300
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the random choice of operations, with operations made for it.
+"""Tests for the random choice of operations, with simple operations.
 
 The operations do arithmetic, so that a view tells which were applied.
 """
@@ -29,7 +29,7 @@ def _add(amount):
 
 
 def _images(values, num_channels=3):
-  """Images of one pixel each, all channels of it the same."""
+  """Returns images of one pixel each, with equal channels."""
   values = np.asarray(values, np.uint8)
   return np.tile(values[:, None, None, None], [1, 1, 1, num_channels])
 
@@ -65,7 +65,7 @@ class DrawSignsTest(tf.test.TestCase):
 
 class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def _assert_frequencies(self, values, expected):
-    """Asserts that values are about as frequent as `expected` says."""
+    """Asserts that values have about the `expected` frequencies."""
     self.assertContainsSubset(set(values.tolist()), expected)
     for value, probability in expected.items():
       # Five standard deviations of a binomial count.
@@ -130,7 +130,8 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       for k in (0, 1)
     ]
     values = _augment(_images(np.zeros(60)), operations)[:, 0, 0, 0]
-    # The images that drew the first got 0, 1, ..., the others 100, 101, ...
+    # Images of the first operation get 0, 1, ...; the other images 100, 101,
+    # ...
     num_first = np.sum(values < 100)
     self.assertBetween(num_first, 1, 59)
     self.assertSameElements(
@@ -222,7 +223,7 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       tf.debugging.assert_positive(tf.shape(images)[0])
       return images + 1
 
-    # One image, ten operations: nine of them have none.
+    # One image and ten operations: nine operations have no image.
     views = _augment(_images([4]), [_operation(apply)] * 10)
     self.assertAllEqual(views, _images([5]))
 

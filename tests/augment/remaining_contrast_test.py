@@ -21,7 +21,7 @@ def _unchanged(images, seed):
 
 
 def _stripes(*levels, num_images=1):
-  """Returns images of 4x6 pixels whose rows have these levels in turn."""
+  """Returns images of 4x6 pixels whose rows alternate between these levels."""
   rows = np.resize(np.array(levels, np.uint8), 4)
   return np.broadcast_to(rows[:, None, None], [num_images, 4, 6, 3])
 
@@ -66,7 +66,7 @@ class MeasureTest(absltest.TestCase):
       return tf.concat([images[:3] // 100 + 99, images[3:]], axis=0)
 
     found = remaining_contrast.measure(images, first_three_end_gray, seed=0)
-    self.assertEqual(found.num_blank_views, 3 * 8)
+    self.assertEqual(found.num_blank_augmented, 3 * 8)
     self.assertEqual(found.median_ratio, 1)
     # Levels of 99 and 101: a standard deviation of 1 instead of 100.
     self.assertAlmostEqual(found.low_ratio, 0.01)
@@ -85,7 +85,7 @@ class MeasureTest(absltest.TestCase):
     )
     for blank in (images[1:], images[:0]):
       found = remaining_contrast.measure(blank, _unchanged, seed=0)
-      self.assertEqual(found.num_views, 0)
+      self.assertEqual(found.num_augmented, 0)
       self.assertEqual(
         found.describe()[-1],
         'strongly augmented images: none, as all originals are blank',
@@ -97,7 +97,9 @@ class MeasureTest(absltest.TestCase):
       [_stripes(0, 200, num_images=100), _stripes(7, num_images=100)]
     )
     found = remaining_contrast.measure(images, _unchanged, seed=0)
-    self.assertEqual((found.num_blank_images, found.num_views), (32, 32 * 8))
+    self.assertEqual(
+      (found.num_blank_images, found.num_augmented), (32, 32 * 8)
+    )
 
   def test_of_large_images_fewer_are_looked_at(self):
     seen = []
@@ -131,21 +133,23 @@ class PhotosTest(parameterized.TestCase):
     size = 96
     expected = 1 - (1 - 1 / 15) ** 2 - 1 / 15 * 1 / 30
     found = self._measure(semifl_policy.build_semifl_rand_augment, size)
-    self.assertEqual(found.num_views, 512)
-    deviation = np.sqrt(expected * (1 - expected) / found.num_views)
+    self.assertEqual(found.num_augmented, 512)
+    deviation = np.sqrt(expected * (1 - expected) / found.num_augmented)
     self.assertAlmostEqual(
-      found.num_blank_views / found.num_views, expected, delta=4 * deviation
+      found.num_blank_augmented / found.num_augmented,
+      expected,
+      delta=4 * deviation,
     )
     self.assertLess(found.low_ratio, 0.01)
 
   @parameterized.parameters(32, 96)
   def test_none_of_the_gentle_policy_is_blank(self, size):
     found = self._measure(keras_cv_policy.build_gentle_rand_augment, size)
-    self.assertEqual(found.num_views, 512)
-    self.assertEqual(found.num_blank_views, 0)
+    self.assertEqual(found.num_augmented, 512)
+    self.assertEqual(found.num_blank_augmented, 0)
     # Little is lost in the usual view, and hardly any is near to blank.
     self.assertAlmostEqual(found.median_ratio, 1, delta=0.1)
-    self.assertGreater(found.low_ratio, 5 * remaining_contrast.BLANK_VIEW_RATIO)
+    self.assertGreater(found.low_ratio, 5 * remaining_contrast.BLANK_RATIO)
 
 
 if __name__ == '__main__':

@@ -37,7 +37,7 @@ def _enhance(enhancement):
 
 
 def _cut_out(image, point):
-  """CutoutConst of the authors' code at full strength, in other words."""
+  """CutoutConst of the authors' code at full strength, written differently."""
   box = []
   for fraction, size in zip(point, image.size, strict=True):
     first = max(0, int(np.float32(fraction * np.float32(size)) - 20))
@@ -100,7 +100,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(views, pillow.apply(_WITHOUT_PARAMETERS[name], images))
 
   @parameterized.product(
-    # Of images above 100 pixels a translation leaves something.
+    # A translation by 100 pixels leaves part of larger images.
     name=list(_WITH_PARAMETERS),
     size=[(32, 32), (120, 110)],
   )
@@ -183,8 +183,8 @@ class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
 
   def test_as_many_views_are_unchanged_as_follows(self):
     num_images = 4000
-    # All operations change noise, and no two of them cancel but inversions
-    # (Invert and Solarize).
+    # Each operation changes noise, and only inversions (Invert and Solarize)
+    # cancel each other.
     images = np.repeat(_create_noise(), num_images, axis=0)
     views = self.augment(images).numpy()
     is_unchanged = (views == images).all(axis=(1, 2, 3))

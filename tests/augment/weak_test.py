@@ -61,7 +61,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_all_draws_are_equally_likely(self):
     padding, num_images = 2, 5000
-    # The same image each time: its views tell the draws.
+    # All images are equal, so that results show the draws.
     image = _random_images(1)
     views = weak.flip_and_crop(
       tf.constant(np.repeat(image, num_images, axis=0)),
@@ -118,7 +118,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
     images = tf.cast(_random_images(10) % 2, dtype)
     views = weak.flip_and_crop(images, _SEED, flip=True, padding=2)
     self.assertEqual(views.dtype, dtype)
-    # Which pixel goes where does not depend on what it holds.
+    # The permutation of pixels does not depend on their values.
     self.assertAllEqual(
       tf.cast(views, tf.uint8),
       weak.flip_and_crop(

@@ -24,7 +24,7 @@ def _build(classifier):
 
 
 def _create_client_images(sizes=_CLIENT_SIZES):
-  """Returns images of each client; every other client's are dark."""
+  """Returns images of each client; those of every other client are dark."""
   images = [
     linear_reference.create_images(size, seed=client)
     for client, size in enumerate(sizes)
@@ -124,7 +124,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       )
       found = self.statistics(
         classifier.initial_weights,
-        # The other client has nothing to add.
+        # The second client has no image.
         _client_datasets([images, images[:0]]),
       )
       for array, value in zip(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that benchmarks compare the same arithmetic, on federations as small.
+"""Tests that benchmarks compare equal arithmetic, on small federations.
 
 How fast it is, is no test.
 """
@@ -38,7 +38,7 @@ _SIZE = federation_lib.Size(
 )
 
 
-# They keep nothing of their rounds, and to build one takes longer than those.
+# Federations keep no state of their rounds, and are slow to build.
 _create_federation = functools.cache(federation_lib.Federation)
 
 
@@ -48,7 +48,7 @@ def tearDownModule():
 
 
 class _TestCase(absltest.TestCase):
-  """Federations are built in a moment, and those of a size once."""
+  """Base of tests with small federations, built once for each size."""
 
   def setUp(self):
     super().setUp()
@@ -132,14 +132,14 @@ class MeasurementsTest(_TestCase):
       self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
     images = measured.values['data']
     size = 32 * 32 * 3 / 1e6
-    # Of clients and server, each in one piece, and once.
+    # Images of clients and server are sent once, each in one piece.
     self.assertBetween(images[0], (2 * 12 + 20) * size, 1.1 * 44 * size)
     self.assertEqual(images[1], 0)
     self.assertGreater(min(measured.values['results']), 0)
 
   def test_profile_adds_up(self):
     measured = rounds.profile(2, _SIZE)
-    # All else is what is left, of times that a profiler reads one by one.
+    # 'all else' is a difference of times that a profiler reads one by one.
     self._check(
       measured,
       ['TensorFlow', 'arguments in', 'results out', 'all else'],

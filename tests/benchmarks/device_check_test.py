@@ -41,7 +41,7 @@ _FLAGS = {
 class DeviceCheckTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    # Without views: to build them takes longer than to train here.
+    # Building augmentations takes longer here than training.
     data_set = dataclasses.replace(
       cifar10.CIFAR10.data_set,
       build_strong_augmentation=lambda: lambda images, seed: images,
@@ -98,7 +98,7 @@ class DeviceCheckTest(absltest.TestCase):
       self.assertIn(each.table(), output.getvalue())
     errors = measured['numbers'].values
     self.assertEqual(list(errors), [*forms, 'tolerance'])
-    # The same update on the same device, and another of the same arithmetic.
+    # The dynamic form is the reference; XLA rounds differently.
     self.assertEqual(errors['dynamic'], [0])
     self.assertBetween(errors['XLA'][0], 1e-9, errors['tolerance'][0])
     # Three steps take less than the update that traces and compiles them.
@@ -109,7 +109,7 @@ class DeviceCheckTest(absltest.TestCase):
   def test_other_numbers(self):
     def build(federation, form):
       del federation
-      # Its update is what it receives, but for an error of a percent.
+      # XLA's update is one percent off.
       factor = 1.01 if form is loop_form.COMPILED else 1
       return lambda weights: types.SimpleNamespace(
         result=[
@@ -133,7 +133,7 @@ class DeviceCheckTest(absltest.TestCase):
     compared.values['XLA'][:] = [float('nan')]
     self.assertFalse(device_updates.are_equal(compared))
 
-    # No time for other parts.
+    # The time limit leaves out all other parts.
     path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
     output = io.StringIO()
     with (

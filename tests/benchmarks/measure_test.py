@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that benchmarks measure what they say; how fast it is, is no test."""
+"""Tests that benchmarks measure the right thing; speed is not tested."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
 from tff_semifl.command_line import program
-from tff_semifl.experiments import strong_views
+from tff_semifl.experiments import strong_augmentation
 
 
 class MeasurementTest(absltest.TestCase):
@@ -73,7 +73,7 @@ class AugmentationTest(absltest.TestCase):
       return images
 
     with mock.patch.dict(
-      strong_views.BUILDERS, {'watched': lambda: policy}, clear=True
+      strong_augmentation.BUILDERS, {'watched': lambda: policy}, clear=True
     ):
       measured = augmentation.measure(2, num_images=6, num_epochs=3)
     self.assertLen(measured.values['watched'], 2)
@@ -81,7 +81,7 @@ class AugmentationTest(absltest.TestCase):
     self.assertLen(seen, 3 * 3)
     for images, _ in seen:
       self.assertEqual(images.shape, (6, 32, 32, 3))
-    # Each epoch of a repetition has views of its own.
+    # Each epoch of a repetition augments anew.
     self.assertLen({images.tobytes() for images, _ in seen}, 3)
     self.assertLen({seed.tobytes() for _, seed in seen}, 3)
 

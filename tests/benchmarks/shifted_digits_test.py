@@ -56,7 +56,7 @@ class ShiftedDigitsTest(absltest.TestCase):
 
   def test_clients_have_two_classes(self):
     data = self._load(shifted_digits.ALIKE)
-    # No two of these images are the same.
+    # All images differ.
     labels = {
       image.tobytes(): label
       for image, label in zip(self.train.images, self.train.labels, strict=True)

@@ -47,7 +47,7 @@ class ProgramTest(parameterized.TestCase):
     (_INTERRUPT, f'\n{_LAST_LINE}'),
   )
   def test_last_line_is_last_in_a_file_of_both(self, end, expected):
-    # As Python has it for a file, whatever PYTHONUNBUFFERED says.
+    # Buffered as Python buffers files, whatever PYTHONUNBUFFERED says.
     program = self._write(f"""
   import sys
   sys.stdout.reconfigure(write_through=False)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of a sweep's experiments: what is run, with which flags."""
+"""Tests of the experiments and flags of a sweep."""
 
 import pathlib
 import sys
@@ -32,7 +32,7 @@ class ExperimentsTest(absltest.TestCase):
   def test_one_for_each_seed(self):
     before = flags.FLAGS.flag_values_dict()
     first, second = self._create(
-      # Where its results would be if it were not for the sweep.
+      # The sweep overrides this output folder.
       '--total_rounds=3\n--output_dir=elsewhere\n',
       [5, 0],
       ['--num_clients=10'],
@@ -113,7 +113,7 @@ class ExperimentsTest(absltest.TestCase):
             '--total_rounds=4',
             '--seeds=3',
             '--noflip',
-            # Its value stands alone.
+            # The value is a word of its own.
             '--clients_per_round',
             '20',
             '--release_managers=csv,tensorboard',

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that updates count or are rejected, whatever clients do."""
+"""Tests which updates count and which are rejected."""
 
 import collections
 import functools
@@ -37,7 +37,7 @@ class _Update(NamedTuple):
 
 
 def _weights(length):
-  """Returns weights of a length, all elements the same."""
+  """Returns weights of a given norm, all elements equal."""
   value = np.float32(length / math.sqrt(_NUM_WEIGHTS))
   return functional.ModelWeights(
     (np.full([4, 3], value), np.full([3], value)), ()
@@ -116,7 +116,7 @@ _CASES = (
   ('nothing', 4.0, _Update(length=0.0), True),
   ('not_a_number', 4.0, _Update(length=math.nan), False),
   ('infinite', 4.0, _Update(length=math.inf), False),
-  # Its square overflows float32.
+  # The square of this length overflows float32.
   ('exploded', 4.0, _Update(length=1e30), False),
   ('loss_not_a_number', 4.0, _Update(loss=math.nan), False),
   ('loss_infinite', 4.0, _Update(loss=-math.inf), False),
@@ -177,7 +177,7 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
       _Update(length=math.nan),
       _Update(length=100.0, loss=1000.0),
       _Update(loss=math.inf),
-      # It has no update to report, but is not rejected.
+      # This client has no update, but is not rejected.
       _Update(length=0.0, loss=0.0, weight=0.0),
     ]
     output = _next(_build(updates), 5, _weights(4.0))
@@ -196,7 +196,7 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
         'num_views': 14.0,
         'num_participating': 1.0,
         'num_rejected': 3.0,
-        # That of one client.
+        # The diversity of a single client.
         'weight_diversity': 1.0,
         'relative_weight_diversity': 1.0,
       },

@@ -118,7 +118,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
           round_num,
           threshold=linear_problem.THRESHOLD,
           mix_loss_weight=1.0,
-          # Client 2 works twice, and goes on with what it had.
+          # Client 2 trains twice, the second time from its stored state.
           accumulator=accumulators.get(client_id),
         )
         for client_id in cohort

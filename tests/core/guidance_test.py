@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what an algorithm keeps at the server and tells clients."""
+"""Tests of the state that a method keeps at the server and broadcasts."""
 
 import dataclasses
 
@@ -27,7 +27,7 @@ _GROWTH = 0.002
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _FixMixByRisingThreshold(fix_mix.FixMix):
-  """SemiFL's clients, which are told a threshold that rises."""
+  """SemiFL's clients with a rising threshold from the server."""
 
   def select(self, update, labels):
     return labels.confidences >= update.guidance
@@ -116,7 +116,7 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
         state.guidance['teacher'], teacher, strict=True
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-    # It has risen, and not by all 21 images.
+    # The threshold has risen, but not to the maximum of 21 images.
     self.assertBetween(
       threshold, _FIRST_THRESHOLD + _GROWTH, _FIRST_THRESHOLD + 20.5 * _GROWTH
     )

@@ -17,7 +17,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.randomness import random_seeds
 
 SEED = 11
-# Some images of each client are above it, some below.
+# Each client has images above and below this confidence.
 THRESHOLD = 0.4
 _TOTAL_ROUNDS = 10
 _INITIAL_LEARNING_RATE = 0.3
@@ -62,7 +62,7 @@ def learning_rate(round_num: int) -> float:
 
 
 def true_labels(client_id: int) -> np.ndarray:
-  """Returns labels of two classes of three, other ones for each client."""
+  """Returns labels of two of three classes, which depend on the client."""
   return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
 
 
@@ -70,9 +70,9 @@ class LinearProblem:
   """Five labeled images and three clients with four to six each.
 
   Attributes:
-    images: The server's.
-    labels: Of these.
-    server_data: Both, as the process takes them.
+    images: The server's images.
+    labels: The labels of `images`.
+    server_data: Images and labels, as an argument of the process.
     clients: Number and images of each client.
   """
 
@@ -88,7 +88,7 @@ class LinearProblem:
     ]
 
   def client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
-    """Returns a cohort's data as the process takes it."""
+    """Returns a cohort's data, as an argument of the process."""
     return [
       linear_reference.client_dataset(*self.clients[client_id])
       for client_id in client_ids
@@ -122,7 +122,7 @@ class LinearProblem:
   def train_on_labels(
     self, weights, images, labels, client_id: int, round_num: int
   ) -> list[np.ndarray]:
-    """Takes two epochs in batches of three, in the client's own order."""
+    """Trains for two epochs in batches of three, in the client's order."""
     sgd = linear_reference.NumpySGD(weights, learning_rate(round_num))
     for epoch in range(2):
       order = linear_reference.order(

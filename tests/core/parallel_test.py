@@ -33,7 +33,7 @@ def _build(system_name, **changes):
 
 
 def _build_without_server_share(system):
-  """Composes a system's parts so that the server trains for nothing."""
+  """Composes a system in which the server's update has weight 0."""
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
   return parallel.compose_parallel_process(
     system.build_parts(ingredients, system.server),
@@ -158,9 +158,9 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(found.next.type_signature, expected.next.type_signature)
 
   def test_without_clients_momentum_decays_and_is_applied(self):
-    """As D.3 has it; in alternate training it waits (A.11)."""
+    """D.3; in alternate training the momentum waits (A.11)."""
     problem = linear_problem.LinearProblem()
-    # Nobody is that sure.
+    # No image reaches this threshold.
     process = _build('parallel_semifl', confidence_threshold=1.0)
     state = process.initialize()._replace(round_num=1)
     state = state._replace(
@@ -193,7 +193,7 @@ class ServerShareTest(parameterized.TestCase):
     self.assertAlmostEqual(
       share, np.mean([1 / size for size in groups]), places=6
     )
-    # What is left for a client is the mean over which group it is in.
+    # The rest is the clients': a client's weight is the mean over both groups.
     client = (smaller / groups[0] + (number - smaller) / groups[1]) / 2 / number
     self.assertAlmostEqual((1 - share) / number, client, places=6)
 
@@ -223,7 +223,7 @@ class UnweightedTest(simulation_test_case.SimulationTestCase):
     output = process.next(
       state, problem.server_data, problem.client_data([0, 1])
     )
-    # Without weight of the server nothing has changed at all.
+    # With a weight of 0 of the server, nothing changes.
     for found, expected in zip(
       output.state.global_model_weights.trainable,
       state.global_model_weights.trainable,

@@ -160,7 +160,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       self.assertTrue(np.isnan(output.measurements['accuracy']))
 
   def test_accuracy_counts_right_predictions(self):
-    # With a rate of zero the weights stay, so every epoch sees this many right.
+    # With a learning rate of zero every epoch has the same number correct.
     process = _build()
     context = round_context.RoundContext(7, 1, 0.0)
     output = process.next(

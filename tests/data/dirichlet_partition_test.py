@@ -16,7 +16,7 @@ from tff_semifl.data import skewed_partition
 
 @strategies.composite
 def _dirichlet_problems(draw):
-  """Draws labels, a concentration and clients that it allows."""
+  """Draws labels, a concentration and a possible number of clients."""
   num_clients = draw(strategies.integers(1, 8))
   counts = draw(
     strategies.lists(strategies.integers(0, 60), min_size=1, max_size=6)

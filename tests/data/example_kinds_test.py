@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what examples are, by their shape, and of computations of each."""
+"""Tests of the kinds of examples, by shape, and of computations on each."""
 
 from absl.testing import parameterized
 import numpy as np

@@ -19,7 +19,7 @@ class ImageBatchesTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _write(self, sizes):
-    """Writes images, of gray level 0, 1, ..., and returns them by number."""
+    """Writes images of gray levels 0, 1, ...; returns their files by number."""
     files = [self._folder / f'{number}.png' for number in range(len(sizes))]
     for level, (file, size) in enumerate(zip(files, sizes, strict=True)):
       image_tree.write_image(file, level, size=size)

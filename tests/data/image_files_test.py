@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reading image files: good ones, odd ones, and what is no image."""
+"""Tests of reading image files: good, unusual and damaged ones."""
 
 import pathlib
 from unittest import mock
@@ -194,7 +194,7 @@ class ReadImageTest(parameterized.TestCase):
     )
 
   def test_resizing_averages_what_it_makes_smaller(self):
-    # A checkerboard becomes gray: nothing is picked out of it.
+    # Antialiasing turns a checkerboard gray.
     pixels = np.indices((16, 16)).sum(axis=0) % 2 * 255
     path = self._write(PIL.Image.fromarray(pixels.astype(np.uint8)))
     found = image_files.read_image(path, (4, 4, 1), _RESIZE).pixels

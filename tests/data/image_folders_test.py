@@ -21,7 +21,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._root = pathlib.Path(self.create_tempdir().full_path)
-    # Every image has a gray level of its own.
+    # Every image has a different gray level.
     for path, level in {
       'server/dog/1.png': 10,
       'server/cat/b.png': 21,
@@ -77,7 +77,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     images, num_resized, _ = read('clients/north')
     self._assert_images(np.asarray(images), [29, 30, 31])
     self.assertEqual(num_resized, 1)
-    # As others of this user read it.
+    # Read like another process of the same user does.
     found = np.fromfile(images.path, np.uint8).reshape(images.shape)
     self._assert_images(found, [29, 30, 31])
     (self._root / 'empty').mkdir()
@@ -150,7 +150,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_size_of_images_of_several_sizes(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
     found = self._read_default_size(largest=5, otherwise=(6, 6))
-    # All of the server's have it.
+    # All of the server's images have this size.
     self.assertEqual(found.unlabeled.shape, (3, 4, 5, 3))
     self.assertEqual((found.num_resized, found.num_images), (1, 7))
     self._write('server/dog/1.png', 10, size=(5, 4))
@@ -278,7 +278,7 @@ class ListTest(absltest.TestCase):
     for name, reason in (
       ('owl', 'has no file in it'),
       ('newt', 'is missing'),
-      # The system knows no such name.
+      # The system has no such name.
       ('x' * 300, 'is missing'),
     ):
       with self.assertRaisesRegex(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which image files are decoded: formats, and numbers of pixels."""
+"""Tests of which image formats and sizes are decoded."""
 
 import io
 import pathlib
@@ -66,7 +66,7 @@ class FormatsTest(_FileTest):
         content = _encode(PIL.Image.new('RGB', (32, 32), 'red'), image_format)
         with PIL.Image.open(io.BytesIO(content)) as image:
           known_as = image.format
-      # It has no such pixels, is written only, or is by another library.
+      # The format has no RGB, is write-only, or needs another library.
       except Exception:
         continue
       # By its bytes: the name is always that of a JPEG file.

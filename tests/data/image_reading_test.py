@@ -70,14 +70,14 @@ class ImageReadingTest(parameterized.TestCase):
     images, decoded = self._read()
     np.testing.assert_array_equal(images, expected)
     self.assertEqual(decoded, ['small.png'])
-    # Nobody else of this machine sees them.
+    # Other users cannot read the files.
     mode = decoded_images.path().parent.stat().st_mode
     self.assertEqual(mode & 0o077, 0)
 
   def test_changed_file_is_read_again(self):
     self._read()
     before = self._large[1].stat()
-    # Of the same size, and the time of its content is put back.
+    # The changed file has the old size and time.
     self._write(self._large[1], 5)
     content = self._large[1].read_bytes()
     self._large[1].write_bytes(content.ljust(before.st_size, b'.'))
@@ -142,7 +142,7 @@ class ImageReadingTest(parameterized.TestCase):
     barrier = threading.Barrier(2, timeout=10)
 
     def read_image(file, *_):
-      # One waits for the other.
+      # Two threads decode at once: each waits for the other.
       barrier.wait()
       pixels = np.full((6, 4, 3), int(file.name), np.uint8)
       return image_files.DecodedImage(pixels, False, False)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small folders of images, as a user has them."""
+"""Small folders of images in the layout of `image_folder`."""
 
 from collections.abc import Mapping
 import pathlib
@@ -33,7 +33,7 @@ def write_image(
   size: tuple[int, int] = (16, 16),
   mode: str = 'RGB',
 ) -> None:
-  """Writes an image of one gray level, with the folders that it takes."""
+  """Writes an image of one gray level, and creates its folders."""
   file.parent.mkdir(parents=True, exist_ok=True)
   image = PIL.Image.new('L', (size[1], size[0]), level)
   image.convert(mode).save(file)

@@ -15,7 +15,7 @@ from tff_semifl.data import label_skew
 
 
 def _measure_pair_by_pair(counts):
-  """Equation 1 of Zhang et al. as it is written."""
+  """Equation 1 of Zhang et al., pair by pair."""
   fractions = counts / counts.sum(axis=1, keepdims=True)
   num_clients = len(counts)
   total = sum(

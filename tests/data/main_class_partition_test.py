@@ -16,7 +16,7 @@ from tff_semifl.data import main_class_partition
 from tff_semifl.randomness import random_seeds
 
 _SEEDS = strategies.integers(0, 2**31 - 1)
-# Of the ten digits, without 100 labeled images each.
+# SVHN's digits without 100 labeled images each.
 _SVHN_SIZES = (4848, 13761, 10485, 8397, 7358, 6782, 5627, 5495, 4945, 4559)
 
 
@@ -49,7 +49,7 @@ def _deal(num_classes, num_clients):
 
 
 def _equation_8(sizes, skew, num_clients):
-  """Numbers of images as they are written, which are no integers.
+  """Numbers of images by equation 8, before rounding.
 
   A client has what equation 8 gives for each of its main classes.
   """
@@ -171,7 +171,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       is_main.sum(axis=0), [2] * 13 + [1] * (47 - 13)
     )
-    # No two clients are at a distance beyond R.
+    # No pair of clients is more than R apart.
     skew = label_skew.measure_label_skew(counts)
     self.assertBetween(skew, 0.35, 0.4)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of image files and folders of which anything may be wrong."""
+"""Tests of damaged image files and folders."""
 
 import io
 import os
@@ -66,7 +66,7 @@ class ImageFilesTest(parameterized.TestCase):
         image_files.read_size(pathlib.Path(file.name))
 
   def test_what_is_no_file_is_not_opened(self):
-    """To open a pipe is to wait for whoever writes to it."""
+    """Opening a pipe would wait for its writer."""
     folder = pathlib.Path(self.create_tempdir().full_path)
     os.mkfifo(folder / 'pipe.png')
     (folder / 'loop.png').symlink_to('loop.png')
@@ -125,7 +125,7 @@ class ImageFoldersTest(parameterized.TestCase):
         self.assertStartsWith(str(error), f'in {root}: ')
         self.assertNotIn('\n', str(error))
         return
-      # Nothing was dropped but what systems leave behind.
+      # Only files that operating systems leave behind are dropped.
       for part, images in (
         ('server', found.labeled.images),
         ('clients', found.unlabeled),
@@ -139,7 +139,7 @@ class ImageFoldersTest(parameterized.TestCase):
       self.assertLen(found.client_names, len(found.shares))
 
   def test_name_that_no_saved_model_can_have(self):
-    # As an old archive may have it, in Latin-1.
+    # A name in Latin-1, as in old archives.
     for folder in ('server', 'test'):
       os.rename(
         os.fsencode(self._root / folder / 'cat'),
@@ -149,7 +149,7 @@ class ImageFoldersTest(parameterized.TestCase):
       image_listing.ImageFolderError, 'server/caf.* has a name that is no Uni'
     ) as raised:
       self._read()
-    # Whatever it is printed to.
+    # Messages are printable in any encoding.
     str(raised.exception).encode(errors='backslashreplace')
 
   def test_name_of_an_image_may_be_any_bytes(self):

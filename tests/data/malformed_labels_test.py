@@ -16,7 +16,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
 
-# Some of them below 0, some of no class that there is.
+# Some labels are below 0 or above the last class.
 _LABELS = strategies.lists(strategies.integers(-1, 4), max_size=60).map(
   lambda labels: np.array(labels, np.int32)
 ) | strategies.integers(0, 200).map(
@@ -38,7 +38,7 @@ class MalformedLabelsTest(parameterized.TestCase):
     try:
       shares = split()
     except ValueError as error:
-      # Of ours, and not of what NumPy makes of it.
+      # The error is this project's, not NumPy's.
       self.assertRegex(str(error), 'image|class|client|concentration|in 0')
       self.assertNotIn('\n', str(error))
       return

@@ -37,7 +37,7 @@ class MalformedTfdsTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    # Nobody is asked for another copy.
+    # Nothing is downloaded.
     self.enter_context(tfds_files.offline())
     self.addCleanup(self.records.write_bytes, self.content)
     self.addCleanup(self.info.write_text, self.info_text)

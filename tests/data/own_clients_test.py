@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for clients' images and shares in the forms that people have them."""
+"""Tests of the forms in which clients' images and shares may be given."""
 
 import json
 import pathlib
@@ -120,7 +120,7 @@ class ReadSharesTest(parameterized.TestCase):
     rows = [f'{name},{i}' for name, share in by_name.items() for i in share]
     text = '\n'.join(['client,index', *rows])
     self._assert_shares(self._write('shares.csv', text))
-    # As spreadsheets write it.
+    # With the byte order mark of spreadsheets.
     self._assert_shares(self._write('marked.csv', f'\ufeff{text}'))
 
   def test_accents_of_a_client_may_be_written_in_two_ways(self):

@@ -34,7 +34,7 @@ class OwnFeaturesTest(parameterized.TestCase, tf.test.TestCase):
   def test_sequence_of_vectors(self):
     found = own_features.convert_examples('train', list(_FEATURES * 1000))
     self.assertAllEqual(found, _FEATURES * 1000)
-    # Of images, a small and a large one would be of different scales.
+    # As images, these two would be of different scales.
     small = [np.array([0.5, 0.25]), np.array([200.0, 3.0])]
     self.assertAllEqual(own_features.convert_examples('train', small), small)
 
@@ -62,7 +62,7 @@ class OwnFeaturesTest(parameterized.TestCase, tf.test.TestCase):
       own_features.convert_examples('train', features)
 
   def test_measures_by_feature(self):
-    # The last is constant.
+    # The last feature is constant.
     features = np.array([[1, 10, 0.1], [3, 50, 0.1]], np.float32)
     mean, deviation = own_features.measure(features)
     self.assertAllClose(mean, [2, 30, 0.1])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for images in the forms that people have them."""
+"""Tests of the forms in which images may be given."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -55,7 +55,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     (
       'transparency',
       np.repeat(_GRAY, 4, axis=-1),
-      # Without the opacity the hidden colors would be seen.
+      # Without opacity, hidden colors would become visible.
       r'with 4 channels.*images\[\.\.\.,',
     ),
     ('flat', _GRAY.reshape(4, 64), r'shape \(4, 64\); give an array \[images,'),
@@ -95,7 +95,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
 class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(
     images=[_COLOR, _GRAY[..., 0]],
-    # One-hot labels have as many axes as batches of labels.
+    # One-hot labels have two axes, as batches of labels do.
     labels=[np.array([3, 1, 2, 0]), np.eye(4)],
     batch_size=[None, 3],
   )

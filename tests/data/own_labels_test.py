@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for labels in the forms that people have them."""
+"""Tests of the forms in which labels may be given."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -28,7 +28,7 @@ class FlattenTest(parameterized.TestCase):
     ('list', ['cat', 'dog', 'cat']),
     ('column', np.array([['cat'], ['dog'], ['cat']])),
     ('objects', np.array(['cat', 'dog', 'cat'], object)),
-    # As they come from a tf.data.Dataset.
+    # Labels as a tf.data.Dataset returns them.
     ('bytes', np.array([b'cat', b'dog', b'cat'], object)),
   )
   def test_names(self, labels):

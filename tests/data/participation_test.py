@@ -40,7 +40,7 @@ class TurnCounterTest(absltest.TestCase):
     self.assertEqual(counter.before(6, []).tolist(), [])
 
   def test_any_round_can_be_the_first_or_come_again(self):
-    """A run that resumes begins in the middle; one that diverged goes back."""
+    """A resumed run begins in the middle; a diverged one repeats a round."""
     for rounds in ((5,), (5, 2, 6), (3, 3, 4)):
       counter, _ = self._create()
       for round_num in rounds:

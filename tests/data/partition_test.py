@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that every image has one owner, whatever the numbers are."""
+"""Tests that partitions give each image to one client."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,7 +16,7 @@ _SEEDS = strategies.integers(0, 2**31 - 1)
 
 @strategies.composite
 def _label_problems(draw):
-  """Draws labels and a number of labeled images that they allow."""
+  """Draws labels and a possible number of labeled images."""
   counts = draw(strategies.lists(strategies.integers(1, 12), min_size=1))
   per_class = draw(strategies.integers(1, min(counts)))
   labels = np.repeat(np.arange(len(counts)), counts)
@@ -48,7 +48,7 @@ class SplitLabelsTest(parameterized.TestCase):
   def test_every_image_is_labeled_or_unlabeled(self, problem, seed):
     labels, num_labeled, num_classes = problem
     split = partition.split_labels(labels, num_labeled, num_classes, seed)
-    # The sizes and the sorted whole say: disjoint, complete, none twice.
+    # Sizes and sorted indices show that the parts are disjoint and complete.
     self.assertLen(split.labeled, num_labeled)
     self.assertEqual(
       sorted([*split.labeled, *split.unlabeled]), list(range(len(labels)))
@@ -67,7 +67,7 @@ class SplitLabelsTest(parameterized.TestCase):
   @hypothesis.given(_label_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
   def test_unlabeled_images_keep_the_order_of_the_data(self, problem, seed):
-    """They are what is left when the labeled ones are taken out (D25)."""
+    """The remaining images keep their order (D25)."""
     split = partition.split_labels(*problem, seed)
     self.assertEqual(split.unlabeled.tolist(), sorted(split.unlabeled))
     self.assertEqual(split.labeled.dtype, np.int64)
@@ -121,7 +121,7 @@ class SplitLabelsTest(parameterized.TestCase):
       ' are possible',
     ):
       partition.split_labels(labels, 9, 3, seed=0)
-    # What the message says is so.
+    # The number in the message is possible.
     self.assertLen(partition.split_labels(labels, 6, 3, seed=0).labeled, 6)
 
 

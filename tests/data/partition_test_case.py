@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels to share out, and what is true of all partitions."""
+"""Labels to partition, and assertions on all partitions."""
 
 from absl.testing import parameterized
 from hypothesis import strategies

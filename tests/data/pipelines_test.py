@@ -20,7 +20,7 @@ _IMAGE_SHAPE = (2, 3, 1)
 
 
 def _create_data(num_images):
-  """Returns images that each differ from all others, with labels 0 to 4."""
+  """Returns images that all differ, with labels 0 to 4."""
   size = int(np.prod(_IMAGE_SHAPE))
   images = np.arange(num_images * size, dtype=np.uint8)
   return sources.LabeledImages(
@@ -97,8 +97,6 @@ class LabeledDatasetsTest(tf.test.TestCase):
 
 
 class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
-  # With the three that do not divide.
-
   @parameterized.parameters(0, 1, 3, 10)
   def test_cohort_has_distinct_clients(self, clients_per_round):
     population = _create_population(clients_per_round=clients_per_round)
@@ -109,7 +107,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
       self.assertContainsSubset(cohort, range(10))
 
   def test_round_0_has_no_clients(self):
-    """In it only the server trains (D1)."""
+    """Round 0 trains the server alone (D1)."""
     population = _create_population()
     self.assertEmpty(population.cohort(0))
     self.assertEmpty(population.datasets(0))
@@ -164,7 +162,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
           [chunk['client_id'] for chunk in chunks], each.cohort(round_num)
         )
         for chunk in chunks:
-          # Those who drop out have no update.
+          # Clients that drop out have no update.
           self.assertEqual(
             chunk['earlier_rounds'], num_updates[chunk['client_id']]
           )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of images that are elsewhere: they have a place in a population."""
+"""Tests of handles to images at sites, in a population."""
 
 from absl.testing import absltest
 import numpy as np

@@ -21,10 +21,10 @@ _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
 
 @strategies.composite
 def _class_problems(draw):
-  """Draws labels, classes a client and clients that go together."""
+  """Draws labels, classes of a client and a possible number of clients."""
   num_classes = draw(strategies.integers(1, 6))
   classes_per_client = draw(strategies.integers(1, num_classes))
-  # With a multiple of the number of classes it always comes out even.
+  # Multiples of the number of classes always divide evenly.
   num_clients = num_classes * draw(strategies.integers(1, 4))
   num_shards = num_clients * classes_per_client // num_classes
   counts = draw(

@@ -28,7 +28,7 @@ def create() -> Mapping[str, np.ndarray]:
     'features': labeled[0],
     'labels': labeled[1],
     'client_features': client[0],
-    # Each has some of each class, and none lies in a row.
+    # Each client has vectors of each class, in mixed order.
     'client_ids': np.array(['e', 'b', 'a', 'd', 'c'])[np.arange(40) % 5],
     'client_labels': client[1],
     'test_features': test[0],

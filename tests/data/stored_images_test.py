@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of images on disk: they are as an array is, but not in memory."""
+"""Tests that images on disk behave like an array."""
 
 import errno
 import os
@@ -44,12 +44,12 @@ class StoredImagesTest(parameterized.TestCase):
     self.assertEqual(stored.shape, expected.shape)
     self.assertLen(stored, len(expected))
     np.testing.assert_array_equal(np.asarray(stored), expected)
-    # Rows of rows.
+    # A slice of a selection.
     np.testing.assert_array_equal(stored[::-1], expected[::-1])
 
   def test_writing_to_rows(self):
     stored = _store(_IMAGES)
-    # Of another part of the file, and not contiguous.
+    # A row of a slice; the new pixels are not contiguous.
     stored[4:][1] = _IMAGES[0][::-1]
     expected = np.stack([_IMAGES[4], _IMAGES[0][::-1], _IMAGES[6]])
     np.testing.assert_array_equal(stored[4:], expected)

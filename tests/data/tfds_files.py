@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes images as TensorFlow Datasets would have downloaded them."""
+"""Writes images in the files of TensorFlow Datasets."""
 
 import os
 from unittest import mock

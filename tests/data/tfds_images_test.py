@@ -72,7 +72,7 @@ class LoadTest(parameterized.TestCase):
     self.assertEmpty(printed.getvalue())
 
   def test_same_order_each_time(self):
-    """Else the indices of a partition would mean other images."""
+    """With another order, a partition would have other images."""
     data = tfds_files.random_cifar10(200, seed=3)
     tfds_files.write_cifar10(self._data_dir, {'train': data})
     for _ in range(3):
@@ -98,7 +98,7 @@ class LoadTest(parameterized.TestCase):
       message, f"data set 'cifar10' is not in {self._data_dir}"
     )
     self.assertIn('No route to host', message)
-    # One line, for a user and not for who would read a trace.
+    # One line, without TFDS' further text.
     self.assertNotIn('and much more', message)
     self.assertNotIn('\n', message)
     self.assertIsInstance(raised.exception.__cause__, OSError)

@@ -86,7 +86,7 @@ class ExamplesTest(absltest.TestCase):
   def test_own_method(self):
     with _with_little_to_build():
       rows = self._train(own_method)
-    # No threshold leaves an image out, unlike SemiFL's, which leaves out all.
+    # Its threshold accepts all images, and SemiFL's none.
     self.assertEqual(float(rows[-1]['client/label_ratio']), 1)
 
   def test_own_pooled_method(self):
@@ -112,7 +112,7 @@ class ExamplesTest(absltest.TestCase):
         classifier.estimate(np.array([place])),
         [y[near].mean() if near.any() else 0],
       )
-    # Of risks of the best classifier and of the worst.
+    # Risks of the best and of the worst classifier.
     self.assertLess(theorem_1.train(x, y, 0.05).risk(), 0.5)
     slopes = theorem_1.main((10_000, 300_000), 8, str(self.folder))
     predicted = [-0.8 * 2 / 5, -2 / 5.5, -2 / 7]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the notebooks of examples, and checks what is stored in them."""
+"""Runs the example notebooks, and checks their stored outputs."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ contexts = contextlib.ExitStack()
 contexts.enter_context(small_digits.without_rand_augment())
 contexts.enter_context(small_digits.without_wide_resnet())
 """
-# Those of POSIX systems, of some depth.
+# Absolute paths of POSIX systems with two folders or more.
 _ABSOLUTE_PATH = re.compile(r'(?<![\w.~])/\w[\w.-]*/[\w.-]+/')
 
 
@@ -42,14 +42,14 @@ def _find_code(notebook):
 
 
 def _find_text(cell):
-  """Returns what a cell printed."""
+  """Returns the text that a cell printed."""
   return ''.join(
     output.text for output in cell.outputs if output.output_type == 'stream'
   )
 
 
 def _find_kinds(cell):
-  """Returns what kinds of things a cell showed, sorted."""
+  """Returns the MIME types of a cell's outputs, sorted."""
   kinds = set()
   for output in cell.outputs:
     kinds.update([output.name] if 'name' in output else output.data)
@@ -95,10 +95,10 @@ class NotebooksTest(parameterized.TestCase):
     notebook = _read(name)
     stored = [_find_kinds(cell) for cell in _find_code(notebook)]
     num_accuracies = len(_find_accuracies(_find_code(notebook)))
-    # All rounds take a minute and show nothing else.
+    # Fewer rounds: all of them take a minute, and show nothing else.
     for cell in _find_code(notebook):
       cell.source = _NUMBERS.sub(_least, cell.source)
-    # After the first, which says what TensorFlow is to log.
+    # After the first cell, which sets TensorFlow's log level.
     first = notebook.cells.index(_find_code(notebook)[0])
     inserted = nbformat.v4.new_code_cell(_WITH_LITTLE_TO_BUILD)
     notebook.cells.insert(first + 1, inserted)
@@ -107,7 +107,7 @@ class NotebooksTest(parameterized.TestCase):
     client = nbclient.NotebookClient(
       notebook, timeout=900, resources={'metadata': {'path': str(path)}}
     )
-    # There is no package beside that folder.
+    # The package is not beside this folder.
     root = str(source_tree.PROJECT_ROOT)
     with mock.patch.dict(os.environ, {'PYTHONPATH': root}):
       client.execute()

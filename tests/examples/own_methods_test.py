@@ -108,7 +108,7 @@ class PrototypesTest(_Problem):
       return method.select(client, labels)
 
     np.testing.assert_array_equal(select(guidance), [True, True, True, False])
-    # Not before there is a prototype of each class.
+    # The method waits until each class has a prototype.
     guidance['counts'] = tf.constant([5.0, 0.0, 1.0])
     np.testing.assert_array_equal(select(guidance), [True] * 4)
 
@@ -194,7 +194,7 @@ class _BatchMean(label_each_batch.LabelEachBatch):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Counting(client_parts.Weighting):
-  """Weighs by the number of images, of which none is padding."""
+  """Weighs clients by the number of images, without padding."""
 
   def weigh(self, client):
     return tf.cast(client.num_trained_on, tf.float32)

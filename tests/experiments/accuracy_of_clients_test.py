@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the accuracy of each client, by labels that nobody trains on."""
+"""Tests of the accuracy of each client, by labels that only measure."""
 
 import csv
 from unittest import mock
@@ -31,7 +31,7 @@ class AccuracyOfClientsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(small_digits.without_rand_augment())
-    # Nobody here looks at an exported model, which takes seconds to write.
+    # No test here needs an exported model, which takes seconds to write.
     self.enter_context(
       mock.patch.object(running.saved_model, 'export_saved_model')
     )
@@ -68,13 +68,13 @@ class AccuracyOfClientsTest(absltest.TestCase):
   def test_training_is_the_same_to_the_last_bit(self):
     labels = np.split(_LABELS[:32], np.cumsum(_SIZES)[:-1])
     plain, _ = self._run(self._create('plain'))
-    # Half of them are wrong, which would make a difference.
+    # Half of the labels are wrong, which would change training.
     labels[0] = 1 - labels[0]
     measured, _ = self._run(self._create('measured', labels))
     expected, found = map(saved_run.read, (plain, measured))
     self.assertEqual(found.arrays, expected.arrays)
     for row, other in zip(found.rows, expected.rows, strict=True):
-      # What labels measure beside clients, the quality of pseudo-labels.
+      # Labels also measure the quality of pseudo-labels.
       different = {name for name in row if row[name] != other[name]}
       self.assertLessEqual(
         different,
@@ -138,7 +138,7 @@ class AccuracyOfClientsTest(absltest.TestCase):
       unlabeled_labels=[0, -1, 0, 1],
     )
     data = task.load()
-    # Nobody has the third.
+    # No client has the third image.
     np.testing.assert_array_equal(data.unlabeled_labels, [0, -1, 1])
 
 

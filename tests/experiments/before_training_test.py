@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said before training; `private_experiment_test` has more."""
+"""Tests of facts and warnings before training."""
 
 from unittest import mock
 
@@ -57,7 +57,7 @@ class BeforeTrainingTest(parameterized.TestCase):
     self.enter_context(small_systems.without_process('semifl'))
     equal = self._command().create_experiment()
     self.assertIsNone(before_training.describe_imbalance(equal))
-    # Of 50 labels, one of each of three classes is kept to validate.
+    # Of 50 labels, one of each of three classes is for validation.
     other = self._command(num_validation=3).create_experiment()
     line = before_training.describe_imbalance(other)
     self.assertRegex(

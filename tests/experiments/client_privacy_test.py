@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is promised to clients, from what was recorded."""
+"""Tests of the privacy statement of recorded settings."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -29,7 +29,7 @@ def _create(task, *, jit_compile=None):
 
 class CompiledTurnsTest(parameterized.TestCase):
   def test_strong_views_that_cannot_be_compiled(self):
-    # Digits have those of KerasCV, where no others are chosen.
+    # The default for digits is KerasCV's augmentation.
     with self.assertRaisesRegex(
       settings.SettingError,
       '^jit_compile=True: XLA cannot compile Equalization, .*'

@@ -18,7 +18,7 @@ from tff_semifl.experiments import own_data
 
 
 def _images(levels):
-  """Returns images of one level each, which tells them apart."""
+  """Returns images of one level each, which identifies the image."""
   levels = np.array(levels, np.uint8)
   return np.tile(levels[:, None, None, None], [1, 2, 2, 1])
 
@@ -32,7 +32,7 @@ def _labeled(levels, labels):
 
 
 def _create_data(**changes):
-  """Returns images of which no two are equal."""
+  """Returns images that all differ."""
   data = image_task.TaskData(
     train=_labeled([0, 1, 2, 3], [0, 0, 1, 1]),
     test=_labeled([10, 11, 12], [0, 1, 1]),
@@ -58,7 +58,7 @@ class EqualImagesTest(parameterized.TestCase):
       self.assertEqual(found.equal_images, ())
       self.assertEqual(_levels(found.unlabeled.images), [20, 21, 22, 23, 24])
 
-  # Each names how many of how many, and the first of them where they are.
+  # Each line has the number of equal images, of all images, and examples.
   @parameterized.named_parameters(
     (
       'test_at_server',
@@ -130,14 +130,14 @@ class EqualImagesTest(parameterized.TestCase):
     )
     self.assertLen(found.unlabeled.true_labels, 3)
     self.assertEqual(_levels(found.test.images), [1, 24, 4, 21])
-    # Those that are left, in the same order.
+    # The remaining images, in the same order.
     for each, expected in (
       (before, [0, 1, 2, 3, 4, 5, 20, 21, 22, 23, 24]),
       (found, [0, 2, 3, 5, 20, 22, 23]),
     ):
       everything = np.concatenate([each.labeled.images, each.unlabeled.images])
       self.assertEqual(_levels(everything[each.training_order]), expected)
-    # It is still said.
+    # The equal images are still reported.
     self.assertLen(found.equal_images, len(before.equal_images))
 
   @parameterized.parameters(
@@ -151,7 +151,7 @@ class EqualImagesTest(parameterized.TestCase):
       _split(_create_data(**changes), drop_test_duplicates=True)
 
   def test_pool_of_a_split_data_set(self):
-    # As of STL-10: test images are among those without labels.
+    # As in STL-10, test images are among the unlabeled images.
     levels = np.arange(40)
     data = image_task.TaskData(
       train=_labeled(levels, levels % 2),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is known of the images that an experiment is evaluated on."""
+"""Tests of facts on the images that an experiment is evaluated on."""
 
 import dataclasses
 
@@ -40,7 +40,7 @@ class EvaluatedImagesTest(absltest.TestCase):
       is_right = evaluated_images.find_right(experiment, weights)
       self.assertEqual(is_right.shape, (360,))
       self.assertAlmostEqual(is_right.mean(), measured['accuracy'], places=6)
-    # Neither all nor none, with which a test would say little.
+    # Some are right and some wrong, so that the test compares both.
     self.assertBetween(is_right.sum(), 5, 355)
 
   def test_names_classes_without_an_image(self):

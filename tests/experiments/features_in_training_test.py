@@ -36,7 +36,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     experiment = python_experiment.create_experiment(
       'labels_alone',
       task,
-      # One step an epoch: the order of labels does not matter.
+      # With one step an epoch, the order of labels does not matter.
       server_batch_size=len(_TRAIN[1]),
       total_epochs=_EPOCHS,
       learning_rate=0.4,
@@ -50,7 +50,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       np.asarray(features, np.float64).mean(axis=0),
       np.asarray(features, np.float64).std(axis=0),
     )
-    # What the reference divides by 255.
+    # The reference divides its input by 255.
     standardized = 255 * (features - mean) / deviation
     expected = linear_reference.NumpySGD(
       [np.zeros((small_features.NUM_FEATURES, 3)), np.zeros(3)], 0.4
@@ -82,8 +82,8 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       linear_reference.softmax(logits),
       atol=1e-5,
     )
-    # There are no pictures of features.
-    self.assertFalse((folder.pictures_path / 'augmentations.png').exists())
+    # Features have no figure of augmentations.
+    self.assertFalse((folder.figures_path / 'augmentations.png').exists())
 
   def test_by_index_is_the_same(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'small.npz'

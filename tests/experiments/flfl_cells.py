@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cells of Table 1 of (FL)^2, as the paper has them (G.6).
+"""The cells of Table 1 of (FL)^2 (G.6).
 
 Where the paper is silent, settings are those of its authors' code (G.5).
 """
@@ -67,7 +67,7 @@ def _create_cells():
         'perturbation_radius': 1 if is_large else 0.1,
       }
       if not is_large:
-        settings['zhang2020_views'] = False
+        settings['zhang2020_augmentation'] = False
         settings['server_pretraining_epochs'] = _PRETRAINING[task, num_labeled]
       name = f'flfl/{task}_{num_labeled}_{sharing}'
       yield preset_cells.Cell(name, settings)

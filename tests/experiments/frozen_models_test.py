@@ -4,6 +4,7 @@
 """Tests of linear layers on the features of a frozen network."""
 
 import contextlib
+import dataclasses
 import io
 import pathlib
 
@@ -15,6 +16,7 @@ from tests.features import small_backbone
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import frozen_models
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import running
@@ -67,7 +69,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       experiment = self._create()
     self.assertEqual(lines.getvalue().count('30 images in'), 3)
     data = experiment.data
-    # Averages over pixels, which larger images of the same pixels have too.
+    # Averages over pixels, which do not depend on the image size.
     features = _create_images(1).mean(axis=(1, 2))
     self.assertAllClose(data.test.images, features, rtol=0.05, atol=3)
     folder = experiment_folder.open_folder(experiment)
@@ -79,7 +81,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       final.state.global_model_weights, tf.constant(data.test.images)
     )
     served = tf.saved_model.load(str(folder.export_path))
-    # It is locked.
+    # The folder is locked while the object lives.
     del folder
     found = served.signatures['serving_default'](
       images=tf.constant(_create_images(1))
@@ -90,13 +92,39 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       again = self._create(feature_cache=str(self._folder / 'cache'))
     self.assertEqual(lines.getvalue().count('computed before'), 3)
     experiment_folder.open_folder(again)
-    # The same file with other weights is another model.
+    # The same network with other weights is another model.
     self._save(2.0, 'other.keras')
     other = f'frozen:{self._folder / "other.keras"}'
     with self.assertRaises(durable_files.OutputError):
       experiment_folder.open_folder(
         self._create(model=other, experiment_name=path.name)
       )
+
+  def test_plan_computes_no_features(self):
+    images = _create_images(0)
+    # A client has copies of labeled images, which a plan reports.
+    task = own_data.own_data(
+      (images, _LABELS), (_create_images(1), _LABELS), clients=[images[:8]]
+    )
+    model = dataclasses.replace(
+      frozen_models.load(f'frozen:{self._folder / "mine.keras"}'),
+      feature_cache=str(self._folder / 'cache'),
+    )
+    part = own_data.create_part(task)
+    with contextlib.redirect_stderr(io.StringIO()) as lines:
+      planned = model.for_plan().create_task(part)
+    self.assertEqual(lines.getvalue().count('are missing; training'), 3)
+    self.assertFalse((self._folder / 'cache').exists())
+    data = planned.load()
+    self.assertAllEqual(data.unlabeled, data.train.images[:8])
+    self.assertLen(np.unique(data.train.images, axis=0), _NUM_IMAGES)
+    with contextlib.redirect_stderr(io.StringIO()) as lines:
+      computed = model.create_task(part)
+      self.assertEqual(planned.data_description, computed.data_description)
+      # The cache has the features now.
+      again = model.for_plan().create_task(part).load()
+    self.assertNotIn('are missing', lines.getvalue())
+    self.assertAllEqual(again.test.images, computed.load().test.images)
 
   @parameterized.parameters(
     ('semifl', {'model': 'frozen:efficientnet_lite'}, 'did you mean'),

@@ -131,7 +131,7 @@ class IdentityTest(absltest.TestCase):
 
     self._open(create_model=create(2))
     with self.assertRaisesRegex(_OTHER, r'model\.function'):
-      # Closures of the same code, whose models would have the same shapes.
+      # Closures of the same code, whose models have the same shapes.
       self._open(create_model=create(2.0))
     self._open(create_model=create(2))
 
@@ -160,7 +160,7 @@ class IdentityTest(absltest.TestCase):
         create()
 
   def test_folder_of_an_earlier_version(self):
-    """Its names say all of it where its parts are of this package."""
+    """Names suffice where all parts belong to this package."""
     experiment = self._create(
       fix_mix.FixMix(weighting=_Halving()), digits.Digits()
     )
@@ -176,14 +176,14 @@ class IdentityTest(absltest.TestCase):
     experiment_folder.open_folder(experiment)
     recorded = json.loads(self._hparams_path.read_text())
     del recorded['parts']
-    # Of a function, its name said too little.
+    # Older versions recorded only the name of a function.
     self._hparams_path.write_text(json.dumps(recorded))
     with self.assertRaisesRegex(_OTHER, 'earlier version'):
       experiment_folder.open_folder(experiment)
 
 
 class CommandLineTest(absltest.TestCase):
-  """Programs find by name what Python runs, and the reverse."""
+  """Programs resume runs of Python by names, and the reverse."""
 
   def setUp(self):
     super().setUp()
@@ -221,7 +221,7 @@ class CommandLineTest(absltest.TestCase):
       settings.SettingError, 'of semifl and not composed_semifl'
     ):
       command.check_folder()
-    # The names of folders are the same, too.
+    # The default folder names are the same, too.
     self.assertLen(list(run.path.parent.iterdir()), 1)
 
   def test_reverse(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for what all image tasks have in common."""
+"""Tests for all image tasks."""
 
 from absl.testing import absltest
 import tensorflow as tf

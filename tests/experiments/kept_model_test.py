@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the best model by a metric is exported, and that files say so."""
+"""Tests that the best model by a metric is exported and recorded."""
 
 import contextlib
 import csv
@@ -56,7 +56,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
 
   @pytest.mark.slow
   def test_exports_the_best_round_and_may_be_given_more(self):
-    # What is lower is better; with a class in the name of the other.
+    # Lower is better for Brier's score; the other metric names a class.
     changes = {'keep_best': 'test/brier', 'metrics': ('recall',)}
     experiment = self._create(2, **changes)
     with contextlib.redirect_stderr(io.StringIO()) as said:
@@ -71,7 +71,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     briers = [float(row['test/brier']) for row in rows]
     best_round = briers.index(min(briers))
     self.assertEqual(final.best[:2], (briers[best_round], best_round))
-    # JSON lines and TensorBoard have what the table has.
+    # JSON lines and TensorBoard have the values of the table.
     lines = [
       json.loads(line)['metrics']
       for line in said.getvalue().splitlines()
@@ -88,7 +88,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
       )
     self._assert_tensorboard_has(folder, rows)
     self._assert_exports(experiment, folder, final, best_round)
-    # Its lock goes with it.
+    # Deleting the folder's object releases its lock.
     del folder
 
     longer, final = self._run(self._create(4, **changes), quiet=True)
@@ -135,7 +135,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_says_that_it_stopped(self):
     changes = {'keep_best': 'test/recall/1', 'stop_after': 1}
-    # No value is better than that of round 0 if a class is always right.
+    # With so small a learning rate, no later round is better than round 0.
     experiment = self._create(**changes, learning_rate=1e-9)
     with contextlib.redirect_stderr(io.StringIO()) as said:
       folder, final = self._run(experiment)

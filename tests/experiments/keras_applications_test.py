@@ -45,7 +45,7 @@ _IMAGES = np.random.default_rng(0).integers(
 
 
 def _create_outside(task, seed):
-  """A model with normalization inside of a model, half of it frozen."""
+  """A nested model with normalization, half of it frozen."""
   tf.keras.utils.set_random_seed(seed)
   layers = tf.keras.layers
   backbone = tf.keras.Sequential(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a model card says."""
+"""Tests of model cards."""
 
 import dataclasses
 import functools
@@ -113,7 +113,7 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     self.assertNotIn('/home/someone', card)
     self.assertNotIn('None', card)
-    # Nothing to object to in the training and in these numbers.
+    # The card has no complaint about this training and these numbers.
     for text in ('not fully trained', 'not balanced', 'rivacy'):
       self.assertNotIn(text, card)
 
@@ -138,20 +138,20 @@ class ModelCardTest(absltest.TestCase):
       '58.0% of 50 images of 2 of 3 classes (95% interval 44.2% to 70.6%)',
       '| cat | 10 | 90.0% (59.6% to 98.2%) | owl (1) |',
       '| dog\\|wolf | 40 | 50.0% (35.2% to 64.8%) | cat (10) |',
-      '| owl | 0 | unknown | |',
+      '| owl | 0 | no images | |',
       'cat (10), owl (0).',
-      # Of two classes, 90% and 50%.
+      # The accuracies of two classes are 90% and 50%.
       '70.0%, over the 2 of 3',
     ):
       self.assertIn(text, card)
-    with PIL.Image.open(self._folder / 'confusion_matrix.png') as picture:
-      self.assertGreater(min(picture.size), 300)
+    with PIL.Image.open(self._folder / 'confusion_matrix.png') as fig:
+      self.assertGreater(min(fig.size), 300)
 
   def test_says_what_a_least_confidence_does(self):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
     for text in (
       '| 0.5 | 100.0% | 80.0% (67.0% to 88.8%) | 75.0% |',
-      '| 0.99 | 0.0% | unknown | 0.0% |',
+      '| 0.99 | 0.0% | no images | 0.0% |',
       'Least confidence: 0. ',
     ):
       self.assertIn(text, card)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of giving a run more rounds than it was begun with."""
+"""Tests of adding rounds to finished runs."""
 
 import csv
 import dataclasses
@@ -26,7 +26,7 @@ from tff_semifl.systems import training_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _OwnSchedule(training_settings.Rounds):
-  """May depend on the number of rounds, and does not say."""
+  """A schedule that does not declare `of_any_number`."""
 
 
 class SchedulesTest(parameterized.TestCase, tf.test.TestCase):

@@ -52,7 +52,7 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       unlabeled=tf.data.Dataset.from_tensor_slices(_POOL),
       shares=path,
     ).load()
-    # Nobody has image 3.
+    # No client has image 3.
     self.assertAllEqual(data.unlabeled, np.delete(_POOL, 3, axis=0))
     for found, given in zip(data.shares, shares.values(), strict=True):
       self.assertAllEqual(data.unlabeled[found], _POOL[given])

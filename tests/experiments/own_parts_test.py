@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of parts of a user's own that cannot be told from other parts."""
+"""Tests of user-defined parts that cannot be compared."""
 
 import dataclasses
 import sys
@@ -95,7 +95,7 @@ class NamesTest(parameterized.TestCase):
     )
 
   def test_what_a_task_decides_on(self):
-    """The number of clients is recorded, though it is no setting then."""
+    """The number of clients is recorded, although the task determines it."""
     self._check(
       fix_mix.FixMix(weighting=_part_with('num_clients')),
       'num_clients',

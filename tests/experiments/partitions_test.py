@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said of shares that are not what was asked for."""
+"""Tests of the lines on partitions that differ from the settings."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that federated averaging can be had without what papers add to it."""
+"""Tests of plain federated averaging, without the papers' additions."""
 
 from absl.testing import absltest
 import numpy as np
@@ -32,7 +32,7 @@ class PlainAveragingTest(absltest.TestCase):
     experiment = commands.create('supervised_fedavg', _PLAIN).experiment
     optimizer = experiment.system.optimizer.build()
     weights = [np.array([1.0, -2.0], np.float32)]
-    # Of a norm of 500, where 1 is the bound by default.
+    # A gradient of norm 500, where 1 is the default bound.
     gradient = [np.array([300.0, -400.0], np.float32)]
     state = optimizer.initialize([tf.TensorSpec([2])])
     state = optimizer.set_hparams(state, {'learning_rate': 0.5})
@@ -85,7 +85,7 @@ class PlainAveragingTest(absltest.TestCase):
         **_PLAIN,
       )
     self.assertEqual(experiment.clients.num_images, [25] * 4)
-    # A server with labels has to be told how many.
+    # With labels at the server, their number must be given.
     for system_name in ('semifl', 'labels_alone'):
       with self.assertRaises(settings.SettingError) as raised:
         python_experiment.create_experiment(system_name, task)

@@ -20,7 +20,7 @@ _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
 
 
 def _split(labels, data=None, *, is_given=False, num_labeled=50):
-  """Shares out digits, or other data, with the usual settings."""
+  """Splits digits, or other data, with the default settings."""
   task = digits.Digits().create()
   data_split = data_splits.choose_data_split(labels, is_given=is_given)
   data_split = settings.change_present(
@@ -39,7 +39,7 @@ class PooledDataTest(absltest.TestCase):
       found.unlabeled.images, federated.unlabeled.images
     )
     self.assertEmpty(found.shares)
-    # So that both are compared on the same images.
+    # Systems with and without clients are compared on the same images.
     self.assertLen(federated.shares, 10)
 
   def test_server_is_not_told_labels_that_it_does_not_have(self):
@@ -66,7 +66,7 @@ class PooledDataTest(absltest.TestCase):
     train = sources.LabeledImages(images[:4], np.array([0, 1, 0, 1], np.int32))
     data = image_task.TaskData(train, train, unlabeled=images[4:])
     found = _split(_POOL, data, is_given=True)
-    # Where the task says who has what, the server has all its labels.
+    # Where the task gives the partition, the server has all labels of the task.
     np.testing.assert_array_equal(
       found.at_server(_POOL).labels, [0, 1, 0, 1, -1, -1, -1]
     )
@@ -91,7 +91,7 @@ class ExperimentTest(absltest.TestCase):
     self.assertEqual(np.count_nonzero(chunk['label'] >= 0), 20)
     [statistics] = program.statistics.data.as_numpy_iterator()
     np.testing.assert_array_equal(statistics['image'], chunk['image'])
-    # Training does not wait for them.
+    # Training does not wait for these statistics.
     self.assertFalse(program.statistics.for_clients)
     self.assertEqual(program.total_rounds, 1023)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cells of papers, and experiments of presets as tests look at them."""
+"""Cells of papers, and the experiments of presets."""
 
 from collections.abc import Mapping
 import re
@@ -19,7 +19,7 @@ from tff_semifl.experiments import presets
 
 
 class Cell(NamedTuple):
-  """A cell of a paper: the name of its preset, and what its settings mean."""
+  """A cell of a paper: the name and the settings of its preset."""
 
   name: str
   settings: Mapping[str, Any]
@@ -64,7 +64,7 @@ def parse_places(text):
 
 
 def create_command(name, **changes):
-  """Returns what a program is told that is given a preset."""
+  """Returns the command of a program with a preset."""
   preset = presets.load(name)
   return commands.create(
     preset.system_name,

@@ -24,13 +24,13 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import presets
 
-# Without the demonstration, which is no cell of a paper.
+# Without the demonstration's preset, which is of no paper.
 _ONE_OF_EACH_SYSTEM = {
   name.partition('/')[0]: name
   for name in presets.names()
   if 'digits' not in name
 }.values()
-# With five epochs (A.3).
+# Five epochs of the server (A.3).
 _SERVER_STEPS = {
   ('cifar10', 250): 125,
   ('cifar10', 4000): 80,
@@ -106,7 +106,7 @@ class PresetStepsTest(parameterized.TestCase):
     ('mixmatch/cifar100_10000', 1024, 0),
     # 500 images of a client in batches of ten, five epochs.
     ('supervised_fedavg/cifar10_iid', 0, 250),
-    # 460 of them.
+    # 460 steps.
     ('fedrgd_as_in_semifl/cifar10_4000_iid', 80, 230),
     ('fedavg_fixmatch/cifar10_4000_iid', 80, 230),
   )
@@ -143,14 +143,14 @@ class PresetStepsTest(parameterized.TestCase):
     self.assertEqual(described['unlabeled_images'], num_unlabeled)
     if described['clients']:
       if described['flags'].get('partition') == 'iid':
-        # All have as many, and what is left belongs to nobody (C.5).
+        # Clients have equally many; the remainder has no client (C.5).
         num_unlabeled -= num_unlabeled % described['clients']
       self.assertEqual(described['unlabeled_images_at_clients'], num_unlabeled)
       self.assertBetween(
         described['clients_per_round'], 1, described['clients']
       )
     server_steps, client_steps = preset_cells.count_steps(described)
-    # Who has no labels takes no steps with them.
+    # A server without labels takes no steps.
     self.assertEqual(
       server_steps > 0,
       described['labeled_images'] > 0 and system_name != 'data_sharing',
@@ -163,7 +163,7 @@ class PresetStepsTest(parameterized.TestCase):
     described = preset_cells.describe(
       f'supervised_averaging/emnist_k{users}_c{users}_t16_r0.4'
     )
-    # As many classes of 2300 images, but for rounding of each class.
+    # Equal classes of 2300 images, but for rounding.
     self.assertAlmostEqual(
       described['images_per_client']['most'], num_each * 2300, delta=47
     )

@@ -99,7 +99,7 @@ class PresetsTest(parameterized.TestCase):
     )
 
   def test_rows_are_all_there_and_of_use(self):
-    # Of two rows with one name the first would be lost.
+    # Of two rows with one name, the first would be lost.
     names, bases = (_read(file) for file in ('presets.csv', 'preset_bases.csv'))
     for rows in (names, bases):
       self.assertLen({row['name'] for row in rows}, len(rows))
@@ -107,7 +107,7 @@ class PresetsTest(parameterized.TestCase):
     self.assertEqual({row['name'] for row in bases}, used)
 
   def test_papers_and_their_numbers_are_those_that_were_compared(self):
-    """Who changes one compares it with the paper, and puts the digest here."""
+    """Compare a changed file with the paper, then update the digest here."""
     table = [
       (row['name'], row['accuracy'], row['deviation'], row['cell'])
       for row in _read('presets.csv')
@@ -141,7 +141,7 @@ class PresetsTest(parameterized.TestCase):
       # Epochs are rounds, from 0 on.
       self.assertEqual(command.experiment.system.total_rounds, 399)
     expected = cell.settings | {'output_dir': preset.output_dir}
-    # The others have no use.
+    # Other settings are not used.
     used = {name for name in values if values[name] is not None}
     self.assertEqual(
       {name: values[name] for name in used - (_NOT_OF_CELLS - expected.keys())},

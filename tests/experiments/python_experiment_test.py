@@ -87,7 +87,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     # as many updates of each as 800 rounds of 10 of 100.
     ('semifl', 3, 3, 80),
     ('semifl', 12, 10, 80),
-    # What a system has of its own stays; its paper has 5 of 100 clients.
+    # FedMatch's own default stays: 5 of 100 clients, as in its paper.
     ('fedmatch', 12, 5, 200),
     # A round is a step.
     ('fedsgd_fixmatch', 3, 3, 800),
@@ -111,7 +111,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn('without_clients', filled.default_name)
 
   def test_what_a_system_says_of_itself_stays(self):
-    """Also if it is what SemiFL has where nobody says who has what."""
+    """Even if the value equals SemiFL's default."""
     system = settings.change(
       system_registry.SYSTEMS['semifl'],
       {'clients_per_round': 10, 'total_rounds': 800},
@@ -165,7 +165,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       clients_per_round=2,
       **_MODEL,
     )
-    # The other 30 images.
+    # The other 30 images belong to clients.
     self.assertEqual(created.clients.num_images, [10, 10, 10])
     self.assertLen(created.data.labeled.labels, 10)
 
@@ -179,7 +179,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       clients_per_round=2,
       confidence_threshold=0.5,
     )
-    # It is one of the registry, but for its settings.
+    # The system is one of the registry with changed settings.
     self.assertEqual(created.settings.system_name, 'parallel_semifl')
     self.assertEqual(
       experiment_folder.recorded_settings(created)['model'],

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of taking settings from what an experiment wrote down."""
+"""Tests of restoring settings from the record of an experiment."""
 
 import sys
 import types
@@ -71,14 +71,14 @@ class RecordedTest(parameterized.TestCase):
     self.assertEqual(_restore({'seed': 7, **run}), _restore({'seed': 7}))
 
   def test_what_the_task_decided_is_left_to_it(self):
-    """Its number of clients is recorded, but it is no setting."""
+    """The number of clients is recorded, although the task determines it."""
     found = _restore(
       {
         'task': 'image_folder',
         'image_dir': 'photos',
         'num_clients': 3,
         'num_labeled': 4,
-        # As versions recorded it that had all settings for all.
+        # As in records of versions that wrote all settings for every system.
         'partition': None,
         'clipping_quantile': None,
       }

@@ -17,7 +17,7 @@ _PARTITIONS = {
   'dirichlet0.3': {'partition': 'dirichlet', 'dirichlet_concentration': 0.3},
   'iid': {'partition': 'iid'},
 }
-# With labels and a pool of unlabeled images.
+# Systems with labels and a pool of unlabeled images.
 SYSTEMS_IN_ONE_PLACE = (
   'pi_model',
   'pseudo_labeling',
@@ -40,11 +40,11 @@ _OPTIMIZER_AND_MODEL = {
   'model_depth': 28,
   'normalization': 'static_batch',
 }
-# D.1, D33: none of it in the paper.
+# D.1, D33: not stated in the paper.
 _CENTRALIZED = _OPTIMIZER_AND_MODEL | {
   'total_epochs': 400,
   'learning_rate': 0.1,
-  # As the authors evaluate it (D8).
+  # The authors' evaluation (D8).
   'batch_norm_statistics': 'server_batches',
 }
 # F.1, of FixMatch's code (D52).
@@ -134,7 +134,7 @@ _OF_SYSTEMS = {
   | _STRONG
   | {
     'mixup_concentration': 0.75,
-    'num_strong_views': 1,
+    'num_strong_augmentations': 1,
     'aligned_batches': 128,
     'mixed_loss_weight': 1.5,
     'strong_loss_weight': 0.5,
@@ -150,7 +150,7 @@ _OF_SYSTEMS = {
   | {'clients_per_step': 10, 'total_rounds': 800},
 }
 _CHANGES = {
-  # As the authors have them (D8), and their final test besides (D11).
+  # The authors' statistics (D8) and final test (D11).
   'server_statistics': {
     'batch_norm_statistics': 'server_batches',
     'reproduce_final_test': True,
@@ -162,7 +162,7 @@ _CHANGES = {
 
 
 def _choose_server_batch_size(system, num_labeled):
-  """Returns the server's batch size, or None if it takes no steps."""
+  """Returns the server's batch size, or None without server steps."""
   if system in ('supervised_fedavg', *SYSTEMS_IN_ONE_PLACE):
     return None
   # D4, the code at the time of the paper.
@@ -175,7 +175,7 @@ def _create_cell(system, task, num_labeled, sharing, change=None):
     'model_width': 8 if task == 'cifar100' else 2,
   }
   if task != 'cifar100':
-    settings['zhang2020_views'] = False
+    settings['zhang2020_augmentation'] = False
   elif system == 'fixmatch':
     # S7.
     settings['weight_decay'] = 1e-3

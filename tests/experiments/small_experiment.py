@@ -25,7 +25,7 @@ def create(
 def fill_in(
   system_name: str = 'semifl', **changes: object
 ) -> experiment_settings.ExperimentSettings:
-  """Creates the same with defaults filled in that depend on others."""
+  """Returns settings with dependent defaults filled in."""
   return filled_settings.fill_in(
     create(system_name, **changes), digits.Digits().create()
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task of a program's own, and a model that is created in a moment."""
+"""A small task and model that are defined outside of the library."""
 
 from typing import Any
 

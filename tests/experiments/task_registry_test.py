@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what all tasks with a name promise."""
+"""Tests for all tasks with a name."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,7 +14,7 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import task_registry
 
 _SEED = tf.constant([1, 2])
-# The others, whose data are the user's, have none to create one of here.
+# The other tasks need files of a user.
 _NAMES = sorted(task_registry.TASKS.keys() - {'image_folder', 'features'})
 
 
@@ -27,7 +27,7 @@ class RegistryTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(task.pixel_mean, num_channels)
     self.assertLen(task.pixel_standard_deviation, num_channels)
     self.assertEqual(task.num_classes, len(set(task.class_names)))
-    # As many labeled images of each class.
+    # Each class has equally many labeled images.
     self.assertEqual(task.num_labeled % task.num_classes, 0)
 
   @parameterized.parameters(_NAMES)

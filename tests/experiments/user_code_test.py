@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said of errors of a user's code."""
+"""Tests of the notes on errors of a user's code."""
 
 import pathlib
 import re
@@ -89,7 +89,7 @@ class UserCodeTest(parameterized.TestCase):
   )
   def test_line_that_created_what_failed(self, fn):
     def add_both(x):
-      # Its operations have the same names, but not the same place.
+      # These operations have the same names, but other lines.
       return fn(x) + 0 * tf.function(_assert_negative)(tf.constant(-1))
 
     computation = _build(add_both)
@@ -99,7 +99,7 @@ class UserCodeTest(parameterized.TestCase):
     user_code.add_definition(error, lambda: _build(add_both))
     (text,) = error.__notes__
     self.assertIn('in _assert_positive\n    with tf.control_dep', text)
-    # Nothing of where it was built again.
+    # The second build of the model does not appear.
     self.assertNotIn('test_line_that_created', text)
 
   def test_what_the_library_created_has_no_line(self):

@@ -30,7 +30,7 @@ def _split(labels, data=None, *, is_given=False, **changes):
 
 
 def _identify(images):
-  """Returns a set of bytes, one for each image, whatever their order."""
+  """Returns the set of the images' bytes."""
   return {image.tobytes() for image in images}
 
 
@@ -145,7 +145,7 @@ class ValidationTest(parameterized.TestCase):
     self.assertEqual(np.bincount(found.labeled.labels).tolist(), [3] * 10)
     self.assertTrue(held_out.isdisjoint(trained_on))
     self.assertEqual(held_out | trained_on, _identify(without.labeled.images))
-    # Those that are left stay in their order, and clients have the same.
+    # The remaining images keep their order, and clients keep their images.
     kept = [image.tobytes() in trained_on for image in without.labeled.images]
     np.testing.assert_array_equal(
       found.labeled.images, without.labeled.images[kept]

@@ -117,7 +117,7 @@ _TASKS = {
     'schedule_steps': 200 * 1024,
     'schedule_half_turns': 7 / 16,
     'model': 'post_activation_resnet',
-    'zhang2020_views': True,
+    'zhang2020_augmentation': True,
     'num_labeled': 1000,
   },
   'svhn': {
@@ -126,7 +126,7 @@ _TASKS = {
     'schedule_steps': 40 * 1024,
     'schedule_half_turns': 2.3,
     'model': 'post_activation_resnet',
-    'zhang2020_views': True,
+    'zhang2020_augmentation': True,
     'num_labeled': 1000,
   },
   'emnist': {
@@ -138,7 +138,7 @@ _TASKS = {
     'num_labeled': 4700,
   },
 }
-# Without a server that trains, and with an anchor (E.6).
+# The server does not train, and has an anchor (E.6).
 _ANCHORS = {
   'easgd': {'moving_rate': 0.9 / 16},
   'overlap_sgd': {'pull_back': 0.6, 'anchor_momentum': 0.7},
@@ -146,7 +146,7 @@ _ANCHORS = {
 # Quoted from a paper that has neither T nor its schedule (E.7).
 _DATA_SHARING = {
   'task': 'cifar10',
-  'zhang2020_views': True,
+  'zhang2020_augmentation': True,
   'model': 'post_activation_resnet',
   'normalization': 'group',
   'partition': 'main_classes',

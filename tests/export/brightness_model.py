@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A classifier whose answers can be told in advance: dark, or bright."""
+"""A classifier by brightness, with known outputs."""
 
 import math
 import pathlib

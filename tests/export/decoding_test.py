@@ -19,7 +19,7 @@ _NOISE = np.random.default_rng(0).integers(256, size=(9, 7, 4), dtype=np.uint8)
 
 def _create(mode):
   image = PIL.Image.fromarray(_NOISE)
-  # Of few colors, for which files have fewer than 8 bits.
+  # Few colors, which files store in fewer than 8 bits.
   return (
     image.convert('RGB').quantize(4) if mode == 'P' else image.convert(mode)
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that models of both formats are used in the same way."""
+"""Tests of the common interface of exported models."""
 
 import pathlib
 import tempfile

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that images are made to fit as they are for training."""
+"""Tests that exported models resize images as training does."""
 
 import pathlib
 
@@ -62,7 +62,7 @@ class FitToSizeTest(parameterized.TestCase):
     found = function(tf.constant(images))
     self.assertEqual(found.dtype, tf.float32)
     np.testing.assert_array_equal(found, images)
-    # Of other sizes all the same.
+    # Images of other sizes give the same result.
     self.assertEqual(
       function(tf.zeros([2, 5, 7, num_channels], tf.uint8)).shape,
       (2, 12, 16, num_channels),

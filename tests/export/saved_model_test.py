@@ -88,7 +88,7 @@ class SavedModelTest(parameterized.TestCase):
         [name.decode() for name in outputs['class_name'].numpy()],
         [_NAMES[index] for index in expected.argmax(axis=1)],
       )
-    # The names of the test above were not all the same.
+    # The predictions above are of all three classes.
     self.assertLen(set(expected.argmax(axis=1)), 3)
 
   @pytest.mark.slow
@@ -157,7 +157,7 @@ class SavedModelTest(parameterized.TestCase):
         ],
       )
       num_unknown = sum(outputs['class_name'].numpy() == b'unknown')
-      # Numbers near the median may be on either side of it.
+      # Rounding may move confidences near the median across it.
       self.assertBetween(num_unknown, 23, 27)
 
   @parameterized.parameters(

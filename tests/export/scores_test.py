@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of counting what a model gets right, with a model of three answers."""
+"""Tests of scores, with a model of three fixed outputs."""
 
 import math
 
@@ -20,7 +20,7 @@ class _Model(exported_model.ExportedModel):
   image_shape = (2, 2, 1)
 
   def predict(self, images):
-    # Of noise, a level above 1 is one of 254 in 256.
+    # In noise, 254 of 256 levels are above 1.
     return _ANSWERS[np.minimum(images[:, 0, 0, 0], 2)]
 
 
@@ -54,7 +54,7 @@ class ScoresTest(absltest.TestCase):
       _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2, 2], [0, 0, 0])]
     )
     measured = scores.measure()
-    # Of four cats three are found, and one dog of two.
+    # Three of four cats and one of two dogs are right.
     self.assertAlmostEqual(
       measured['balanced_accuracy'].value, (3 / 4 + 1 / 2) / 2
     )
@@ -79,7 +79,7 @@ class ScoresTest(absltest.TestCase):
     scores = scores_lib.score(
       _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
     )
-    # Two at 0.5, one of them right; two at 0.8, likewise; one at 1, right.
+    # Two images at 0.5, one right; two at 0.8, one right; one at 1, right.
     self.assertAlmostEqual(
       scores.calibration_error, (2 * 0 + 2 * (0.8 - 0.5) + 0) / 5, places=6
     )

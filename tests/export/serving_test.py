@@ -42,7 +42,7 @@ def _recipe(name):
 
 
 def _decode_as_tensorflow_serving(body):
-  """Returns signature and input, as TensorFlow Serving's REST API has it."""
+  """Returns signature and inputs, by TensorFlow Serving's REST API."""
   request = json.loads(body)
   rows = [base64.b64decode(row.pop('b64')) for row in request['instances']]
   return request['signature_name'], tf.constant(rows)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small network to export, and what it computes."""
+"""A small network to export, and its outputs."""
 
 import numpy as np
 import tensorflow as tf

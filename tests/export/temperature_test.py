@@ -40,7 +40,7 @@ class TemperatureTest(parameterized.TestCase):
     self.assertAlmostEqual(at[1], found.nll_after)
 
   @parameterized.parameters(
-    # All are right, or all are wrong.
+    # All images are right, or all are wrong.
     ([0, 1],),
     ([1, 0],),
   )

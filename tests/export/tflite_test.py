@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of TFLite models: what they compute, and with what."""
+"""Tests of the outputs and operations of TFLite models."""
 
 import contextlib
 import io
@@ -92,7 +92,7 @@ class TFLiteTest(parameterized.TestCase):
     np.testing.assert_allclose(
       _predict(content, images), expected, atol=tolerance
     )
-    # Which no constant answer would.
+    # No constant output passes.
     self.assertGreater(np.ptp(expected[:, 0]), 0.5)
     operations = _operations(content)
     self.assertIn('CONV_2D', operations)
@@ -105,7 +105,7 @@ class TFLiteTest(parameterized.TestCase):
       _convert(model, tflite.Precision.INT8)
 
   def test_gray_levels_are_the_integers_of_the_input(self):
-    # Whatever levels there were to calibrate with.
+    # Calibration images may have any levels.
     calibration = np.clip(_CALIBRATION, 50, 100)
     content = tflite.convert(
       self._model, small_model.CLASS_NAMES, tflite.Precision.INT8, calibration
@@ -131,7 +131,7 @@ class TFLiteTest(parameterized.TestCase):
       (tflite.Precision.FLOAT16, 2),
       (tflite.Precision.INT8, 1),
     ):
-      # And some kilobytes of structure.
+      # Weights, and some kilobytes of structure.
       self.assertBetween(
         len(self._contents[precision]) - num_bytes * num_parameters, 0, 15_000
       )

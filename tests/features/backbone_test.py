@@ -49,7 +49,7 @@ class BackboneTest(parameterized.TestCase):
   def test_digest_is_that_of_equal_backbones_alone(self):
     digest = small_backbone.create().digest
     self.assertRegex(digest, '^[0-9a-f]{64}$')
-    # Its layers have other names.
+    # Keras numbers the names of layers, which the digest ignores.
     self.assertEqual(small_backbone.create().digest, digest)
     others = (
       small_backbone.create(factor=1.0001),

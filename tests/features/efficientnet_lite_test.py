@@ -35,7 +35,7 @@ class EfficientNetLiteTest(absltest.TestCase):
       images, expected = reference['images'], reference['features']
     found = self._backbone.features(images)
     self.assertEqual(found.dtype, np.float32)
-    # Of features up to 5.
+    # The features reach 5.
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
   def test_has_all_weights_of_the_file_but_the_last_layer(self):

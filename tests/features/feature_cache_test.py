@@ -111,7 +111,7 @@ class FeatureCacheTest(parameterized.TestCase):
       stored[number] = image
     path = self.create_tempdir().full_path + '/images.npy'
     np.save(path, _IMAGES)
-    # All have one key.
+    # All threads have the same key.
     backbone = FakeBackbone()
     for images in (stored, np.load(path, mmap_mode='r'), _IMAGES):
       np.testing.assert_array_equal(
@@ -143,7 +143,7 @@ class FeatureCacheTest(parameterized.TestCase):
     )
 
   def test_goes_on_after_an_interrupt(self):
-    # In the second chunk: the first is counted.
+    # Fails in the second chunk; the rows of the first are on the disk.
     with self.assertRaises(KeyboardInterrupt):
       self._compute(FakeBackbone(fails_after=800))
     self.assertIn('unfinished', self._file('*.npy').name)

@@ -18,7 +18,7 @@ from tff_semifl.features import keras_files
 
 
 def _change_config(path, change):
-  """Replaces what the configuration in a file says."""
+  """Changes the configuration in a file."""
   with zipfile.ZipFile(path) as archive:
     contents = {name: archive.read(name) for name in archive.namelist()}
   config = json.loads(contents['config.json'])
@@ -87,7 +87,7 @@ class KerasFilesTest(parameterized.TestCase):
 
   def test_refuses_what_is_no_keras_file(self):
     self._assert_refused(self._path, 'it is missing or no .keras file')
-    # As `model.save('mine.h5')` writes it, in which lambdas are run.
+    # The HDF5 format of `model.save('mine.h5')`, whose lambdas run on loading.
     old = self._path.with_suffix('.h5')
     small_backbone.create_network().save(old)
     self._assert_refused(old, 'it is missing or no .keras file')

@@ -21,7 +21,7 @@ _ELEMENTS = np.arange(6, dtype=np.float32)
 
 
 class _Command:
-  """Would run a command of the system when it is unpickled."""
+  """An object that would run a shell command when unpickled."""
 
   def __init__(self, command):
     self._command = command
@@ -69,7 +69,7 @@ class PyTorchFilesTest(parameterized.TestCase):
     (0, (2, 2), (4, 4)),
     (0, (2,), (-1,)),
     (-1, (2,), (1,)),
-    # As large as the memory, of one element.
+    # A view as large as the memory, of one element.
     (0, (2**20, 2**20), (0, 0)),
   )
   def test_refuses_a_view_beyond_its_storage(self, *view):

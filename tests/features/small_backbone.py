@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A backbone whose features are known: mean red, green and blue, times."""
+"""A backbone with known features: mean red, green and blue, scaled."""
 
 import numpy as np
 import tensorflow as tf

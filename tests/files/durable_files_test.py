@@ -71,7 +71,7 @@ class DurableFilesTest(absltest.TestCase):
     folder.mkdir(parents=True)
     link = self.path.parent / 'link'
     link.symlink_to(folder)
-    # As an earlier version left it.
+    # As an earlier version of this project left it.
     folder.with_name('folder.replaced').symlink_to(self.path.parent)
     for name in ('first', 'second'):
       with durable_files.replacing_folder(link) as new:

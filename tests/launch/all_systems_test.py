@@ -52,15 +52,15 @@ _SMALL = {
   'tensorboard': False,
 }
 _OTHERS = {
-  # They train but one model.
+  # These systems train only one model.
   'fedmatch': {'model': 'fedmatch_resnet'},
   'fedmatch_as_in_semifl': {
     'model': 'decomposed_wide_resnet',
     'model_width': 1,
   },
-  # Large batches, and few steps: 140 let rounding tell the runtimes apart.
+  # Few steps of large batches: rounding would separate the runtimes in 140.
   'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
-  # One of each part; flfl and flexmatch_semifl have others.
+  # One part of each kind; flfl and flexmatch_semifl test others.
   'composed_semifl': {
     'selection': 'softmatch',
     'labeler': 'averaged_teacher',
@@ -87,7 +87,7 @@ def _num_participating(system):
 
 
 def _watch_export(*, is_done=False):
-  """Returns a mock of the export, which takes as long as to train."""
+  """Returns a mock of the export, which takes as long as training."""
   export = running.saved_model.export_saved_model
   return mock.patch.object(
     running.saved_model, 'export_saved_model', wraps=export if is_done else None
@@ -96,7 +96,7 @@ def _watch_export(*, is_done=False):
 
 @contextlib.contextmanager
 def _with_computations_of(experiment):
-  """Within, experiments have the computations that were built already."""
+  """A context in which experiments share computations of earlier ones."""
   program = experiment.training_program
   with (
     mock.patch.object(
@@ -113,7 +113,7 @@ def _with_computations_of(experiment):
 
 
 def _with_fewer_channels():
-  """Within, FedMatch's network has a sixteenth of its channels."""
+  """A context in which FedMatch's network has a sixteenth of its channels."""
   convolution = fedmatch_resnet.SparseConvolution
   return mock.patch.object(
     fedmatch_resnet,
@@ -126,7 +126,7 @@ class AllSystemsTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    # Nearly all train the same model.
+    # Most systems train the same model.
     cls.enterClassContext(small_systems.sharing_models())
     cls.enterClassContext(simulation_test_case.without_grappler())
 
@@ -137,7 +137,7 @@ class AllSystemsTest(parameterized.TestCase):
     return settings.change_present(commands.create(system_name, {}), values)
 
   def _run(self, command, experiment):
-    """Trains what is not trained yet; returns the folder."""
+    """Trains the missing rounds, and returns the folder."""
     folder = command.open_folder(experiment)
     running.run(experiment, folder, quiet=True)
     return folder.path
@@ -157,7 +157,7 @@ class AllSystemsTest(parameterized.TestCase):
     with _with_fewer_channels():
       experiment = command.create_experiment()
     system = experiment.settings.system
-    # One context for both runs, so that the second finds all compiled.
+    # One context for both runs, so that the second compiles nothing.
     with command.context():
       with _watch_export(is_done=True) as export:
         folder = self._run(command, experiment)
@@ -191,7 +191,7 @@ class AllSystemsTest(parameterized.TestCase):
       found_rows = self._rows(self._run(native, native.create_experiment()))
       for found, expected in zip(found_rows, rows, strict=True):
         for name, value in expected.items():
-          # Of 360 images two may be on the other side.
+          # Rounding may change predictions of two of 360 images.
           np.testing.assert_allclose(
             float(found[name] or 'nan'),
             float(value or 'nan'),
@@ -201,7 +201,7 @@ class AllSystemsTest(parameterized.TestCase):
           )
 
   def _check_export(self, export, experiment, folder):
-    """Checks that the model of the last round is what was exported."""
+    """Checks that the exported model is that of the last round."""
     model, class_names, *_ = export.call_args.args
     self.assertEqual(class_names, experiment.task.class_names)
     expected = saved_experiment.read_trained_model(folder)
@@ -244,7 +244,7 @@ class AllSystemsTest(parameterized.TestCase):
       for row in rows[1:]:
         diversity = float(row['client/weight_diversity'] or 'nan')
         relative = float(row['client/relative_weight_diversity'] or 'nan')
-        # Of two clients it is one half at least.
+        # Of two clients the diversity is at least one half.
         self.assertFalse(diversity < 0.4999)
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
@@ -253,7 +253,7 @@ class AllSystemsTest(parameterized.TestCase):
     self.assertEqual(asked.returncode, 0, asked.stderr)
     for name in _SYSTEMS:
       self.assertRegex(asked.stdout, f'(?m)^  {name}\n      [A-Z]')
-    # Who names none is told the same, but it is an error.
+    # Without a name the same list is printed, but as an error.
     told = forked_programs.run('launch.train')
     self.assertEqual(told.returncode, 1)
     self.assertEqual(told.stderr, asked.stdout)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what bad flags get: one line that names the flag and the remedy."""
+"""Tests that bad flags give one line that names the flag and the remedy."""
 
 import pathlib
 from unittest import mock

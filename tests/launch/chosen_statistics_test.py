@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the statistics that are chosen: of which images, in what batches.
+"""Tests of the images and batches of `--batch_norm_statistics`.
 
 Numbers are those of NumPy, for the first normalization layer of a WideResNet:
 what it sees is a convolution of the pixels.
@@ -44,7 +44,7 @@ _SMALL = {
 
 
 def _see(experiment, images):
-  """Returns what the first normalization layer sees, in float64."""
+  """Returns the input of the first normalization layer, in float64."""
   kernel = experiment.model.trainable_weights[0].numpy()
   assert kernel.shape[:3] == (3, 3, 1)
   pixels = images / 255 - digits.Digits().create().pixel_mean[0]
@@ -68,7 +68,7 @@ def _average_batches(experiment, images, batch_size):
 
 
 def _command(system_name, **changes):
-  """Returns a command with what the system has of small settings."""
+  """Returns a command with those small settings that the system has."""
   small = settings.change_present(commands.create(system_name, {}), _SMALL)
   return settings.change(small, changes)
 
@@ -114,7 +114,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     self._assert_computes(
       experiment, experiment.training_program.statistics, expected
     )
-    # Neither the statistics of all images nor those of mixed batches.
+    # Neither the statistics of all images nor those of mixtures.
     for other in (
       _average_batches(experiment, images, 500),
       _average_batches(
@@ -124,7 +124,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
       self.assertGreater(np.abs(other[1] / expected[1] - 1).max(), 1e-3)
 
   def test_fully_supervised_keeps_the_order_of_the_data(self):
-    """D.1: there was nothing to choose class by class."""
+    """D.1: the authors do not sort by class here."""
     experiment = self._create(
       'all_labels', batch_norm_statistics='server_batches'
     )
@@ -156,7 +156,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     ('pooled', 'supervised_fedavg', 250),
   )
   def test_final_test_d11(self, kind, system, batch_size):
-    """All training images, in the order of the data, whatever training has."""
+    """All training images, in the order of the data."""
     experiment = self._create(
       system,
       batch_norm_statistics=kind,
@@ -198,7 +198,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
       self._create('semifl', reproduce_final_test=True, num_validation=20)
 
   def _train(self, system_name, **changes):
-    """Runs the program's main; returns what it printed, and its rows."""
+    """Runs the program; returns its output and the rows of metrics."""
     folder = self.create_tempdir().full_path
     command = _command(
       system_name,
@@ -208,7 +208,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
     with (
       contextlib.redirect_stdout(io.StringIO()) as printed,
-      # Nobody here looks at an exported model, which takes seconds to write.
+      # No test here needs an exported model, which takes seconds to write.
       mock.patch.object(running.saved_model, 'export_saved_model'),
     ):
       train.main(command)

@@ -21,7 +21,7 @@ _PAGE = pathlib.Path(__file__).parents[2] / 'docs' / 'reproducing.md'
 
 
 def _read_claims():
-  """Returns what the page says: by system the places."""
+  """Returns the tables and figures that the page names, by system."""
   claims = {}
   for line in _PAGE.read_text().splitlines():
     cells = [cell.strip() for cell in line.strip('|').split('|')]
@@ -33,7 +33,7 @@ def _read_claims():
 
 
 def _read_presets():
-  """Returns what presets say: by system the places."""
+  """Returns the tables and figures that presets name, by system."""
   found = {name: set() for name in system_registry.SYSTEMS}
   for name in presets.names():
     preset = presets.load(name)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the demonstration: that SemiFL learns, and what is said of it."""
+"""Tests that the demonstration trains, and of its output."""
 
 import pathlib
 import re

@@ -58,7 +58,7 @@ class EvaluateTest(parameterized.TestCase):
     for name, level, size in (
       ('cat/a.png', 45, (16, 16)),
       ('cat/b.png', 165, (16, 16)),
-      # One level, whatever the size.
+      # One level, so that the size does not matter.
       ('cat/c.png', 105, (40, 9)),
       ('dog/a.jpg', 185, (16, 16)),
     ):
@@ -84,7 +84,7 @@ class EvaluateTest(parameterized.TestCase):
       printed,
     )
     is_dog = {45: 0, 165: 0, 105: 0, 185: 1}
-    (sure,) = (line for line in printed if 'confidence of 0.9 ' in line)
+    (sure,) = (line for line in printed if 'confidence 0.9 ' in line)
     is_sure = [
       (probability(level) > 0.5) == dog
       for level, dog in is_dog.items()
@@ -122,7 +122,7 @@ class EvaluateTest(parameterized.TestCase):
     json_file = self._folder / 'results.json'
     printed = self._evaluate(images=images, output_file=json_file)
     self.assertEqual(
-      printed[3:5], ['cat: unknown of 0', 'dog: 100.0% (20.7% to 100.0%) of 1']
+      printed[3:5], ['cat: no images', 'dog: 100.0% (20.7% to 100.0%) of 1']
     )
     self.assertStartsWith(
       printed[0], 'accuracy: 100.0% of 1 image of 1 of 2 classes'
@@ -131,7 +131,7 @@ class EvaluateTest(parameterized.TestCase):
     self.assertIsNone(classes['cat']['accuracy'])
 
   def test_test_images_of_a_task(self):
-    # Of levels 60, a cat, 140 and 150, dogs; and the others are not used.
+    # Test levels are 60, a cat, and 140 and 150, dogs; other images are unused.
     tree = image_tree.write_tree(self._folder / 'photos')
     self.assertEqual(
       self._evaluate(task={'task': 'image_folder', 'image_dir': str(tree)})[0],

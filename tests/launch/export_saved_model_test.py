@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of taking a trained model away, and of using it elsewhere."""
+"""Tests of exporting a trained model, and of using it elsewhere."""
 
 import contextlib
 import io
@@ -109,7 +109,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     images = small_model.random_images(5, model.input_shape[1:])
     found = np.log(exported_model.load(export).predict(images))
     logits = model(images.astype(np.float32)).numpy()
-    # Differences of logits and of log probabilities are the same.
+    # Differences of logits equal those of log probabilities.
     self.assertIn('temperature: 2.5, of 20 validation images', printed)
     np.testing.assert_allclose(
       found - found[:, :1],
@@ -121,7 +121,7 @@ class ExportSavedModelTest(parameterized.TestCase):
       'logits are divided by 2.5, which was chosen on 20 validation',
       (export / 'README.md').read_text(),
     )
-    # They are those that training does not see.
+    # The validation images are those that training does not see.
     with small_systems.without_process('semifl'):
       created = python_experiment.create_experiment(
         'semifl',
@@ -170,7 +170,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_exported(model, export)
     self.assertIn(reason, (export / 'README.md').read_text())
 
-    # It is at another place.
+    # The data are at another place.
     data_dir = self.create_tempdir().full_path
     self._assert_refused(f'--data_dir={data_dir}: .*not in', data_dir=data_dir)
     data = tfds_files.random_cifar10(200, seed=1)
@@ -205,7 +205,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     card = (export / 'README.md').read_text()
     self.assertIn('| data | 4 labeled images, 3 of 3 clients, 3 of', card)
     self.assertIn('Least confidence: 0.75.', card)
-    self.assertIn('| least confidence | test images | of these right |', card)
+    self.assertIn('| least confidence | test images | of these correct |', card)
     for path in (export, export / 'model_int8.tflite'):
       self.assertEqual(exported_model.load(path).least_confidence, 0.75)
     changed = self._folder / 'changed'

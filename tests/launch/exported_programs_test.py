@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of real programs that export a trained model, and that use it."""
+"""Tests of real programs that export, evaluate and predict."""
 
 import csv
 import json
@@ -22,8 +22,8 @@ from tests import small_digits
 from tff_semifl.export import exported_model
 
 _ROOT = pathlib.Path(__file__).parents[2]
-# Runs programs where TFF cannot be imported, in forks of one process, as to
-# import TensorFlow takes longest.
+# Runs programs without TFF in forks of one process, because importing
+# TensorFlow is slow.
 _WITHOUT_TFF = """
 import json, os, runpy, sys
 sys.modules['tensorflow_federated'] = None
@@ -40,12 +40,12 @@ for command in json.loads(sys.argv[1]):
 
 
 def _run(module, *arguments):
-  """Runs a program, and returns what it prints."""
+  """Runs a program, and returns its output."""
   return _printed(forked_programs.run(module, *arguments))
 
 
 def _run_without_tff(*commands):
-  """Runs programs one after the other, and returns what they print."""
+  """Runs programs without TFF, and returns their outputs."""
   return _printed(
     subprocess.run(
       [sys.executable, '-c', _WITHOUT_TFF, json.dumps(commands)],

@@ -161,10 +161,10 @@ class FeaturesTest(absltest.TestCase):
     )
 
   def test_draws_the_partition_but_no_augmentations(self):
-    picture = self._folder / 'partition.png'
-    printed = self._run(show_partition.main, self._data(), output_file=picture)
+    fig = self._folder / 'partition.png'
+    printed = self._run(show_partition.main, self._data(), output_file=fig)
     self.assertIn('images without: 40, of which 0 with no client', printed)
-    self.assertTrue(picture.exists())
+    self.assertTrue(fig.exists())
     self._assert_fails(
       '^flag --task=features: has feature vectors, which have no augmentations',
       show_augmentations.main,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that flags are what the documents and the programs say."""
+"""Tests that flags agree with documents and programs."""
 
 import ast
 import pathlib
@@ -36,7 +36,7 @@ class _Flag(NamedTuple):
 
 
 def _find_flags():
-  """Yields them."""
+  """Yields all flags of a text."""
   for path, source in _SOURCES.items():
     for node in ast.parse(source).body:
       if not isinstance(node, ast.Assign):
@@ -49,7 +49,7 @@ def _find_flags():
 
 
 def _read(node):
-  """Returns a text as it is written, without what is put into it."""
+  """Returns the text of a file, without the parts that are included."""
   if isinstance(node, ast.JoinedStr):
     return ''.join(_read(each) for each in node.values)
   if isinstance(node, ast.FormattedValue):

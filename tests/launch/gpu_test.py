@@ -55,7 +55,7 @@ class GpuTest(parameterized.TestCase):
       # Other kernels add up in another order; rounding grows from step to step.
       tolerance = 0.5 if options.get('train_in_bfloat16') else 0.05
       self.assertLess(np.linalg.norm(weights - others), tolerance * step)
-    # It did happen there: the activations of a batch take more than a megabyte.
+    # The GPU was used: activations of a batch take more than a megabyte.
     self.assertGreater(memory - memory_before, 1e6)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is said of folders of images that cannot be used."""
+"""Tests of error messages for unusable folders of images."""
 
 import pathlib
 import shutil
@@ -37,14 +37,14 @@ class ImageFolderInputTest(parameterized.TestCase):
   def _assert_refused(self, message, **values):
     with self.assertRaises((ValueError, flags.Error)) as raised:
       self._create_task(**values)
-    # What is wrong with a command line is a line of its own.
+    # An error of the command line is one line.
     line = program.describe(raised.exception) or str(raised.exception)
     self.assertRegex(line, message)
     self.assertNotIn('\n', line)
 
   @parameterized.parameters(
     ('num_labeled', 4),
-    # Even with the value that they have by default.
+    # The default value is refused, too.
     ('partition', 'iid'),
     ('skew', 0.4),
   )

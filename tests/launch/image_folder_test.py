@@ -52,7 +52,7 @@ class ImageFolderTest(absltest.TestCase):
       f'--image_dir={images}',
       '--client_epochs=1',
       '--server_epochs=1',
-      # No probability of the likelier of two is less.
+      # With two classes no confidence is lower.
       '--confidence_threshold=0.5',
       '--total_rounds=2',
       f'--model={small_digits.SETTINGS["model"]}',
@@ -74,7 +74,7 @@ class ImageFolderTest(absltest.TestCase):
       rows = list(csv.DictReader(file))
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     for row in rows:
-      # Of three test images.
+      # There are three test images.
       self.assertAlmostEqual(
         float(row['test/accuracy']) * 3,
         round(float(row['test/accuracy']) * 3),
@@ -110,12 +110,12 @@ class ImageFolderTest(absltest.TestCase):
     self.assertNotIn('partition', flags)
     self.assertEqual(flags['image_size'], '16x16')
     self.assertEqual(flags['on_odd_size'], 'resize')
-    # Nobody has said so.
+    # The default is all clients.
     self.assertEqual(flags['clients_per_round'], 3)
     self.assertIs(flags['flip'], True)
     self.assertEqual(flags['strong_augmentation'], 'keras_cv_gentle')
 
-    # The same images, at another place.
+    # The same images at another place.
     moved = self._folder / 'moved' / 'photos'
     moved.parent.mkdir()
     shutil.move(self._images, moved)
@@ -124,7 +124,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(second.stdout, first.stdout)
 
   def _open(self, **values):
-    """Makes or finds the folder of an experiment, and returns it."""
+    """Creates or opens the folder of an experiment."""
     command = self._command(
       experiment_name='mine', output_dir=str(self._folder), **values
     )
@@ -186,7 +186,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(described['image_shape'], (16, 16, 3))
     self.assertEqual(described['flags']['total_rounds'], 80)
     self.assertEqual(described['flags']['test_fraction'], 0.5)
-    # It can be printed.
+    # The plan is valid JSON.
     json.dumps(described)
 
   def test_demonstration_is_quick_unless_chosen_otherwise(self):
@@ -244,7 +244,7 @@ class ImageFolderTest(absltest.TestCase):
       ):
         show(chosen)
     lines = output.getvalue().splitlines()
-    # Of each class the server has two images of one level.
+    # In each class, two of the server's images are equal.
     (equal,) = (line for line in lines if line.startswith('note:'))
     self.assertRegex(equal, '2 of 4 .*server/(cat/a.png|dog/a.png) = server/')
     self.assertContainsSubset(

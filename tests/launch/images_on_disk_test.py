@@ -23,9 +23,9 @@ _SETTINGS = {
   'total_rounds': 2,
   'client_epochs': 1,
   'server_epochs': 1,
-  # No probability of the likelier of two is less.
+  # With two classes no confidence is lower.
   'confidence_threshold': 0.5,
-  # They look at the images of all.
+  # These statistics read the images of all clients.
   'batch_norm_statistics': 'pooled',
   'reproduce_final_test': True,
   'experiment_name': 'mine',
@@ -40,16 +40,16 @@ class ImagesOnDiskTest(absltest.TestCase):
       pathlib.Path(self.create_tempdir().full_path, 'photos')
     )
     self.enter_context(small_digits.without_rand_augment())
-    # No process depends on where images are.
+    # The process does not depend on where images are.
     self.enter_context(small_systems.building_once('semifl'))
 
   def _enter_context(self, kind):
-    """Enters one context for all runs: they find compiled what they share."""
+    """Enters one context for all runs, which share compiled computations."""
     command = commands.create('semifl', {'runtime': kind})
     self.enter_context(command.context())
 
   def _run(self, folder, **changes):
-    """Trains, and returns the experiment and what it left."""
+    """Trains, and returns the experiment and its results."""
     command = commands.create(
       'semifl',
       _SETTINGS

@@ -55,7 +55,7 @@ class MalformedFlagsTest(absltest.TestCase):
     # Files without a folder are written here.
     self.addCleanup(os.chdir, os.getcwd())
     os.chdir(self.create_tempdir().full_path)
-    # What takes long the first time counts for no example.
+    # The first call is slow, and would exceed the deadline of an example.
     with contextlib.redirect_stdout(io.StringIO()):
       _show({'output_file': 'first.png'})
     pathlib.Path('first.png').unlink()
@@ -76,7 +76,7 @@ class MalformedFlagsTest(absltest.TestCase):
       with contextlib.redirect_stdout(printed):
         _show(values)
     except flags.UnrecognizedFlagError as error:
-      # Which a program explains: it is of another task or partition.
+      # The error explains that the setting is of another task or partition.
       self.assertIn(error.flagname, values)
     except flags.IllegalFlagValueError as error:
       self.assertRegex(str(error), '^flag --')
@@ -84,7 +84,7 @@ class MalformedFlagsTest(absltest.TestCase):
       names = '|'.join({*values, 'image_dir'})
       self.assertRegex(str(error), f'^(flag --)?({names})=')
       self.assertLen(str(error).splitlines(), 1)
-      # Nothing is said or drawn of what is wrong.
+      # With an error nothing is printed or drawn.
       self.assertEmpty(printed.getvalue())
       self.assertEmpty(os.listdir())
     else:
@@ -97,7 +97,7 @@ def _create(changes):
 
 
 def _show(values):
-  """Does what the program does with flags."""
+  """Runs `launch.show_partition` with flags."""
   own = {k: v for k, v in values.items() if k == 'output_file'}
   arguments = [f'--{k}={v}' for k, v in values.items() if k not in own]
   part = setting_flags.choose(_create, arguments)

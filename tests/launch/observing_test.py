@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the real program: what it lets see, in a terminal and in TensorBoard."""
+"""Tests of the real program's output in a terminal and in TensorBoard."""
 
 import fcntl
 import os
@@ -42,7 +42,7 @@ def _arguments(folder, *flags):
 
 
 def _read_terminal(terminal):
-  """Returns all that a program writes into its terminal until it ends."""
+  """Returns a program's output in its terminal until the program ends."""
   text = b''
   while True:
     try:
@@ -84,7 +84,7 @@ class ObservingTest(absltest.TestCase):
     for name in ('augmentations', 'partition'):
       [event] = shown.Tensors(name)
       _, _, png = tf.make_ndarray(event.tensor_proto)
-      path = self._experiment / 'pictures' / f'{name}.png'
+      path = self._experiment / 'figures' / f'{name}.png'
       self.assertEqual(png, path.read_bytes())
 
   def test_one_line_in_a_terminal(self):
@@ -108,7 +108,8 @@ class ObservingTest(absltest.TestCase):
     self.assertIn('small: compiling and running round 0 |', states[1])
     self.assertRegex(
       states[-1],
-      r'^small: round 2/2, accuracy \d+\.\d%, labeled \d+\.\d%, 00:00 left \|',
+      r'^small: round 2/2, accuracy \d+\.\d%, pseudo-labeled \d+\.\d%, 00:00'
+      r' left \|',
     )
     self.assertTrue(any(re.search('round 1/2', state) for state in states))
     self.assertLessEqual(max(map(len, states)), 100)

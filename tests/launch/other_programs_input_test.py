@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what bad flags of programs that train nothing get: one line."""
+"""Tests that bad flags of other programs give one line."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -22,7 +22,7 @@ class OtherProgramsInputTest(parameterized.TestCase):
 
   @parameterized.parameters(*main.PROGRAMS)
   def test_help_is_no_error(self, name):
-    # All ways of asking are one to every program.
+    # Programs treat all forms of --help alike.
     ways = ('--help', '--helpshort', '--helpfull', '-h')
     for asking in ways if name == 'train' else ways[:1]:
       completed = forked_programs.run(f'launch.{name}', asking)

@@ -39,7 +39,7 @@ class PlotTest(parameterized.TestCase):
     return [str(self.folder / name) for name in names]
 
   def _plot(self, **flag_values):
-    """Runs the program and returns the files that it says it has drawn."""
+    """Runs the program and returns the files that it names."""
     values = {
       'experiments': self._folders('semifl', 'alone'),
       'output_file': self._folders('curves.svg'),
@@ -59,7 +59,7 @@ class PlotTest(parameterized.TestCase):
 
   def test_draws_all_experiments(self):
     self._plot(title='A title')
-    # Matplotlib says in a comment what the shapes of letters spell.
+    # Matplotlib writes each text as a comment beside its shapes.
     for text in ('semifl', 'alone', 'A title', 'Test accuracy', 'Label ratio'):
       self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
 

@@ -7,7 +7,9 @@ import contextlib
 import csv
 import io
 import pathlib
+import sys
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -63,7 +65,8 @@ class PredictTest(parameterized.TestCase):
   @parameterized.parameters('saved_model', 'tflite')
   def test_folder(self, model):
     printed = self._predict(model)
-    self.assertEqual(printed, ['images: 3', f'predictions: {self._output}'])
+    self.assertEqual(printed[0], 'images: 3')
+    self.assertEqual(printed[-1], f'predictions: {self._output}')
     rows = self._rows()
     self.assertLen(rows, 3)
     for row, (name, level) in zip(rows, self._levels.items(), strict=True):
@@ -74,6 +77,36 @@ class PredictTest(parameterized.TestCase):
       self.assertAlmostEqual(
         float(row['probability']), max(dog, 1 - dog), delta=1e-4
       )
+    self.assertEqual(
+      printed[1:-1],
+      [
+        f'  {row["path"]}: {row["class_name"]}'
+        f' ({float(row["probability"]):.1%})'
+        for row in rows
+      ],
+    )
+
+  def test_first_rows_are_printed(self):
+    for number in range(9):
+      image_tree.write_image(self._photos / f'{number}.png', 45)
+    printed = self._predict()
+    self.assertEqual(
+      printed[-2:], ['  and 7 more', f'predictions: {self._output}']
+    )
+    self.assertLen(printed, 1 + 5 + 2)
+    self.assertLen(self._rows(), 12)
+
+  def test_standard_output_has_the_table_alone(self):
+    self._predict()
+    binary = io.TextIOWrapper(io.BytesIO())
+    with mock.patch.object(sys, 'stdout', binary):
+      with flagsaver.as_parsed(
+        exported_model=str(self._models['saved_model']),
+        images=str(self._photos),
+        output_file='-',
+      ):
+        predict.main()
+    self.assertEqual(binary.buffer.getvalue(), self._output.read_bytes())
 
   def test_transparent_images_are_seen_as_in_training(
     self, background='#0a0a0a'
@@ -171,12 +204,7 @@ class PredictTest(parameterized.TestCase):
     with self.assertLogs(level='WARNING') as logs:
       printed = self._predict(skip_unreadable='true')
     self.assertEqual(
-      printed,
-      [
-        'images: 3',
-        'left out, as they cannot be read: 2',
-        f'predictions: {self._output}',
-      ],
+      printed[:2], ['images: 3', 'left out, as they cannot be read: 2']
     )
     self.assertLen(self._rows(), 3)
     self.assertLen(logs.output, 2)

@@ -68,7 +68,7 @@ def _run(folder, *more):
 
 
 def _kill_after_round_1(folder):
-  """Returns what the program had printed."""
+  """Kills a program after round 1, and returns its output."""
   with tempfile.TemporaryFile() as log:
     process = forked_programs.start(*_arguments(folder), stdout=log, stderr=log)
     checkpoint = folder / 'small' / 'checkpoints' / 'program_state_1.npz'
@@ -82,7 +82,7 @@ def _kill_after_round_1(folder):
 
 
 def _encodings(key):
-  """Returns the bytes that would give away a key, or what follows from it."""
+  """Returns byte strings that would reveal a key."""
   encodings = []
   for secret in (
     key.secret,
@@ -100,7 +100,7 @@ def _encodings(key):
       secret[::-1],
       secret.hex().encode(),
       secret.hex().upper().encode(),
-      # Without the ends, which depend on what is around it.
+      # Without its ends, which depend on neighboring bytes.
       base64.b64encode(secret)[:-4],
       base64.urlsafe_b64encode(secret)[:-4],
       *(str(number).encode() for number in (*words, *numbers)),
@@ -121,7 +121,7 @@ def _contents(folder):
 
 
 def _print(program, **values):
-  """Returns what a program prints."""
+  """Returns the output of a program."""
   completed = forked_programs.run(
     f'launch.{program}',
     *(f'--{name}={value}' for name, value in values.items()),
@@ -171,7 +171,7 @@ class PrivateTrainingTest(absltest.TestCase):
     found = {
       name for name, content in files for each in encodings if each in content
     }
-    # Which shows that it would be found.
+    # The search finds the key where it is.
     self.assertEqual(found, {'privacy.key'})
 
   def test_resumed_run_equals_one_that_ran_through_with_the_same_key(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The memory of other processes, to look for what should not be there."""
+"""The memory of other processes, to search for secrets."""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -13,7 +13,7 @@ import numpy as np
 _PAGE = os.sysconf('SC_PAGE_SIZE')
 # In an entry of /proc/PID/pagemap: in memory, or in swap space.
 _IS_USED = np.uint64(0b11 << 62)
-# What a process can read but has not written, and devices.
+# Mappings without written data, and devices.
 _SKIPPED = ('.so', '[vvar', '[vsyscall', '/dev/nvidia')
 
 
@@ -29,7 +29,7 @@ def find_shared(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
   """Returns those that are in the files that a process has in shared memory."""
   found = set()
   for link in list(pathlib.Path(f'/proc/{pid}/fd').iterdir()):
-    # One that is closed meanwhile is not in shared memory.
+    # A file that was closed meanwhile is not in shared memory.
     with contextlib.suppress(FileNotFoundError):
       if not os.readlink(link).startswith('/dev/shm/'):
         continue
@@ -64,13 +64,13 @@ def _contents(pid: int) -> Iterator[bytes]:
 
 
 def _used_parts(file: int) -> Iterator[bytes]:
-  """Yields the parts of a sparse file that have something in them."""
+  """Yields the written parts of a sparse file."""
   end = 0
   while True:
     try:
       start = os.lseek(file, end, os.SEEK_DATA)
     except OSError:
-      # There is none after this.
+      # The address space ends here.
       return
     end = os.lseek(file, start, os.SEEK_HOLE)
     yield os.pread(file, end - start, start)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that what is in a process is found there."""
+"""Tests that the search finds the memory of a process."""
 
 import os
 import subprocess

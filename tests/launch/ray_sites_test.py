@@ -54,7 +54,7 @@ _HASH = '[0-9a-f]{64}'
 
 
 class _Program:
-  """A program, and what it has said so far."""
+  """A program, and its output up to now."""
 
   def __init__(self, *arguments):
     self._log = tempfile.NamedTemporaryFile('r')
@@ -69,7 +69,7 @@ class _Program:
 
 
 def _write_images(folder, generator, first_row=None):
-  """Writes images of noise, with the same first row."""
+  """Writes images of noise that share their first row."""
   folder.mkdir(parents=True)
   for name in range(_NUM_IMAGES):
     image = generator.integers(0, 256, (_SIZE, _SIZE), dtype=np.uint8)
@@ -79,7 +79,7 @@ def _write_images(folder, generator, first_row=None):
 
 
 def _rows(path):
-  """Returns what was measured in each round so far, but for times."""
+  """Returns the metrics of each round, without times."""
   if not path.exists():
     return []
   with path.open() as file:
@@ -100,7 +100,7 @@ def _store(site):
 
 
 def _programs(site):
-  """Returns the hashes of the programs that a site says it runs."""
+  """Returns the hashes of programs that a site prints."""
   return re.findall(f'runs program ({_HASH})\n', site.output)
 
 
@@ -113,7 +113,7 @@ class SitesTest(absltest.TestCase):
     generator = np.random.default_rng()
     for name in ('server/a', 'server/b', 'test/a', 'test/b'):
       _write_images(self.images / name, generator)
-    # All that the program which directs training has.
+    # The files of the program that directs training.
     shutil.copytree(self.images, self.folder / 'apart')
     self.row = generator.integers(0, 256, _SIZE, dtype=np.uint8)
     for name in _SITES:
@@ -129,7 +129,7 @@ class SitesTest(absltest.TestCase):
     return program
 
   def _start_site(self, name, *flags):
-    """Starts a site, and waits until it is in the cluster."""
+    """Starts a site, and waits until the site has joined."""
     address = self.machines.new_address()
     file = pathlib.Path(self.create_tempfile().full_path)
     # Processes of other programs may see the arguments of this one.
@@ -148,7 +148,7 @@ class SitesTest(absltest.TestCase):
     return site
 
   def _wait_until(self, program, condition):
-    """Waits until a function is true of a program, which goes on."""
+    """Waits until a condition on a running program holds."""
 
     def is_true():
       self.assertIsNone(program.process.poll(), program.output)
@@ -161,7 +161,7 @@ class SitesTest(absltest.TestCase):
       raise
 
   def _train_here(self, experiment, num_rounds):
-    """Trains on images in one place; returns what was measured."""
+    """Trains with all images in one place; returns the metrics."""
     task = small_photos.SmallPhotos(
       image_dir=str(self.images),
       reading=experiment.settings.data.task.reading,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of training programs whose clients work in processes of Ray."""
+"""Tests of training with `--runtime=ray`."""
 
 import csv
 import ipaddress
@@ -73,7 +73,7 @@ def _arguments(folder, *flags):
 
 
 class _Program:
-  """A training program, and what it has said so far."""
+  """A training program, and its output up to now."""
 
   def __init__(self, *arguments):
     self._log = tempfile.NamedTemporaryFile('r')
@@ -131,7 +131,7 @@ class TrainingTest(absltest.TestCase):
     wait_for_round(1)
     machines.kill(first)
     ray_machines.wait_until(lambda: 'is lost' in training.output)
-    # All that are left hold their breath until there is another.
+    # The remaining actors wait until there is another one.
     waiting = ray_machines.actors()
     for actor in waiting:
       actor.suspend()

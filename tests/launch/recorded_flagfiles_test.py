@@ -17,10 +17,10 @@ _FOLDER = _ROOT / 'launch' / 'flagfiles' / 'results'
 
 
 def _find_systems(path):
-  """Returns what a flagfile is for, as docs/results have it."""
+  """Returns the systems of a flagfile, by docs/results."""
   if path.parent == _FOLDER:
     return ['semifl', 'batch_label_semifl']
-  # It begins with the name of the system.
+  # A file's name begins with that of its system.
   names = [
     name for name in system_registry.SYSTEMS if path.stem.startswith(name)
   ]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the picture of augmentations."""
+"""Tests of the figure of augmentations."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ _NOTES = 2 * 16
 
 
 def _without_measuring():
-  """Within, nothing is measured, which takes longer than to draw."""
+  """A context without the measurement of contrast, which is slow."""
   return mock.patch.object(
     remaining_contrast,
     'measure',
@@ -43,7 +43,7 @@ def _without_measuring():
 
 
 def _read(path):
-  """Returns the picture as uint8 [height, width, 3]."""
+  """Returns the figure as uint8 [height, width, 3]."""
   with Image.open(path) as image:
     assert image.format == 'PNG'
     return np.asarray(image.convert('RGB'))
@@ -51,8 +51,8 @@ def _read(path):
 
 class ShowAugmentationsTest(parameterized.TestCase):
   def _show(self, **values):
-    """Runs the program in this process; returns its picture and its lines."""
-    path = pathlib.Path(self.create_tempdir().full_path, 'new', 'picture.png')
+    """Runs the program in this process; returns its figure and its lines."""
+    path = pathlib.Path(self.create_tempdir().full_path, 'new', 'figure.png')
     output = io.StringIO()
     with (
       flagsaver.flagsaver(num_images=3, output_file=[str(path)]),
@@ -67,16 +67,16 @@ class ShowAugmentationsTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_shows_the_images_and_ten_columns(self, name):
     with _without_measuring():
-      picture, _ = self._show(strong_augmentation=name)
+      fig, _ = self._show(strong_augmentation=name)
     # Images of 8x8 are drawn as 64x64, with 6 pixels before, between and after,
     # names above and notes below.
     self.assertEqual(
-      picture.shape, (_HEADING + 3 * 70 + 6 + _NOTES, 10 * 70 + 6, 3)
+      fig.shape, (_HEADING + 3 * 70 + 6 + _NOTES, 10 * 70 + 6, 3)
     )
     cells = np.stack(
       [
         [
-          picture[22 + row * 70 :, 6 + column * 70 :][:64, :64]
+          fig[22 + row * 70 :, 6 + column * 70 :][:64, :64]
           for column in range(10)
         ]
         for row in range(3)
@@ -101,13 +101,13 @@ class ShowAugmentationsTest(parameterized.TestCase):
     measure, measured = remaining_contrast.measure, []
 
     def watch(images, strong, *, seed):
-      # Of all images, and not only of those that are shown.
+      # The statistics are of all images, not only of those shown.
       self.assertLen(images, 1437)
       measured.append(measure(images, strong, seed=seed))
       return measured[0]
 
     with mock.patch.object(remaining_contrast, 'measure', watch):
-      picture, lines = self._show(strong_augmentation=name)
+      fig, lines = self._show(strong_augmentation=name)
     [found] = measured
     self.assertEqual(lines, found.describe())
     # Of 8x8 pixels, two shifts and a gray box of SemiFL's 15 operations leave
@@ -115,12 +115,12 @@ class ShowAugmentationsTest(parameterized.TestCase):
     share = 1 - (1 - 3 / 15 * 1 / 2) ** 2 if name else 0
     deviation = np.sqrt(share * (1 - share) / 512)
     self.assertAlmostEqual(
-      found.num_blank_views / 512, share, delta=4 * deviation
+      found.num_blank_augmented / 512, share, delta=4 * deviation
     )
-    # Both lines are below the columns, and end before the picture does.
+    # Both lines are below the columns, and end before the figure does.
     for number in range(2):
-      top = len(picture) - _NOTES + 16 * number
-      columns = picture[top : top + 16].min(axis=(0, 2))
+      top = len(fig) - _NOTES + 16 * number
+      columns = fig[top : top + 16].min(axis=(0, 2))
       self.assertLess(columns[:300].min(), 50)
       self.assertGreater(columns[-6:].min(), 200)
 
@@ -139,7 +139,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       '--task=digits',
       '--strong_augmentation=keras_cv_gentle',
       '--num_images=2',
-      f'--output_file={folder}/picture.png',
+      f'--output_file={folder}/figure.png',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertEmpty(completed.stderr)
@@ -149,10 +149,10 @@ class ShowAugmentationsTest(parameterized.TestCase):
       " of the original's contrast\n"
       'contrast kept .*: median [01][.][0-9]{2}, in one image of twenty'
       ' [01][.][0-9]{2} or less\n'
-      f'figure: {folder}/picture.png\n$',
+      f'figure: {folder}/figure.png\n$',
     )
     self.assertEqual(
-      _read(f'{folder}/picture.png').shape,
+      _read(f'{folder}/figure.png').shape,
       (_HEADING + 2 * 70 + 6 + _NOTES, 706, 3),
     )
 

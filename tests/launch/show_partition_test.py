@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the real program: what it prints and draws, and what it refuses."""
+"""Tests of the real program: output, figures and errors."""
 
 import pathlib
 
@@ -36,7 +36,7 @@ class ShowPartitionTest(parameterized.TestCase):
       '--num_clients=10', f'--output_file={self._output_file},{svg_file}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
-    *lines, skew, note, picture, svg = completed.stdout.splitlines()
+    *lines, skew, note, fig, svg = completed.stdout.splitlines()
     self.assertEqual(
       lines,
       [
@@ -51,7 +51,7 @@ class ShowPartitionTest(parameterized.TestCase):
     # on average, and R is half of ten of these.
     self.assertRegex(note, '^note: 7 of 1387 images have no client')
     self.assertRegex(skew, r'^R, from 0 .* to 1 .*: 0\.1\d\d$')
-    self.assertEqual(picture, f'figure: {self._output_file}')
+    self.assertEqual(fig, f'figure: {self._output_file}')
     self.assertEqual(svg, f'figure: {svg_file}')
     self.assertIn('<svg', svg_file.read_text())
     with PIL.Image.open(self._output_file) as image:

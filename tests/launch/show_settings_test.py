@@ -62,7 +62,7 @@ class ShowSettingsTest(absltest.TestCase):
     self.assertNotIn('| ;', self.page)
 
   def test_settings_of_one_name_have_each_their_default(self):
-    # WideResNets have that of the task, ResNets 9, whatever the system has.
+    # The default depth is the task's for WideResNets, and 9 for ResNets.
     self.assertIn('\n| `model_depth` | | Depth of the model. By', self.page)
     self.assertIn('\n| `model_depth` | 9 | Depth of the model, 9', self.page)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what bad flags of sites get, and of those who train with them."""
+"""Tests of bad flags of sites, and of training with sites."""
 
 import os
 import pathlib
@@ -117,7 +117,7 @@ class SiteTest(parameterized.TestCase):
     for variables in (
       {'RAY_AUTH_MODE': ''},
       {'RAY_AUTH_MODE': 'disabled'},
-      # Not all ports ask for certificates.
+      # Ray's TLS does not protect all ports.
       {'RAY_AUTH_MODE': '', 'RAY_USE_TLS': '1'},
     ):
       with self.assertRaisesRegex(

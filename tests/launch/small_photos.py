@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A user's own images, with views that are built in a moment."""
+"""A small folder of images, with fast augmentations."""
 
 import dataclasses
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a sweep finds mistakes before it trains anything."""
+"""Tests that a sweep reports mistakes before training."""
 
 import contextlib
 import io
@@ -36,7 +36,7 @@ class SweepInputTest(parameterized.TestCase):
     paths = [
       f'{system}:{self.folder / name}' for name in flagfiles.split(',') if name
     ]
-    # It is a flag of this process, too, if another test imports launch.train.
+    # Another test may have imported launch.train, whose flag it is.
     of_train = [each for each in arguments if each == '--dry_run']
     with flagsaver.flagsaver():
       passed_on = sweep.parse(
@@ -107,7 +107,7 @@ class SweepInputTest(parameterized.TestCase):
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(program.FlagError, message):
       self._sweep(*arguments, **options)
-    # Nothing was begun.
+    # No run was begun.
     self.assertEmpty(list(self.output_dir.glob('*')))
 
   @parameterized.parameters(

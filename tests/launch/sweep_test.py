@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the real program with the real programs that it runs."""
+"""Tests of the real sweep with the real programs."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ _FLAGS = (
 
 
 def _processes_of(folder):
-  """Returns the living processes that were told of a folder."""
+  """Returns the living processes with a folder in their command line."""
   found = []
   for path in pathlib.Path('/proc').glob('[0-9]*'):
     try:
@@ -116,14 +116,14 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(errors.count('started, log: '), 2)
     self.assertEmpty(_processes_of(self.output_dir))
 
-    # All are complete, and none is started.
+    # All runs are complete, so that none is started.
     self.assertEqual(self._finish('--verbosity=-1'), (0, output, ''))
     self.assertEqual(self._logs(), logs)
 
-    # One that ends well has not all that the table needs.
+    # A run that ends well lacks a file that the table needs.
     folder = self.output_dir / 'semifl_small_seed0'
     (folder / 'metrics.csv').unlink()
-    # Its model is exported, and is not exported again.
+    # The model is not exported again.
     (folder / 'export' / 'notes.txt').touch()
     status, output, errors = self._finish()
     self.assertEqual(status, 1)
@@ -141,7 +141,7 @@ class SweepTest(absltest.TestCase):
       '--total_rounds=1',
       '--on_failure=go_on',
     )
-    # It does not go unnoticed that one diverged; it only is not chosen.
+    # A diverged run is reported, and not chosen.
     self.assertEqual(status, 1)
     self.assertIn('semifl_small_learning_rate1e30_validation_seed0', errors)
     name = 'semifl_small_learning_rate0.03_validation_seed0'

@@ -53,7 +53,7 @@ class _SystemOfUnknownBatches(_SystemWithoutBatches):
 
 @contextlib.contextmanager
 def _new_program():
-  """Yields a mock of what sets threads, as if TensorFlow had not begun."""
+  """Yields a mock of TensorFlow's thread settings, as in a new program."""
   with (
     mock.patch.dict(os.environ),
     mock.patch.object(
@@ -89,7 +89,7 @@ class ThreadsTest(parameterized.TestCase):
       f'--output_dir={folder}',
       *flags,
       cores=sorted(os.sched_getaffinity(0))[:cores],
-      # What the tests are run with must not do what the flag is to do.
+      # The environment of the tests must not set the variable.
       variables={_VARIABLE: None},
     ).check_returncode()
     with pathlib.Path(folder, 'small/metrics.csv').open() as file:
@@ -114,13 +114,13 @@ class ThreadsTest(parameterized.TestCase):
     if len(os.sched_getaffinity(0)) < 2:
       self.skipTest('there is but one core')
     one = self._train(1, '--threads_per_operation=1')
-    # Digits are small, so that it is the default, too.
+    # For small images such as digits, one thread is the default.
     self.assertEqual(self._train(2), one)
-    # To see that this says something.
+    # Shows that the number of threads can change results.
     self.assertNotEqual(self._train(2, '--threads_per_operation=2'), one)
 
   @parameterized.parameters(
-    # Cores, threads, clients at a time as flags say, and as they are.
+    # Cores, threads, chosen clients at a time, resulting clients at a time.
     (8, 1, None, 8),
     (8, 3, None, 2),
     (2, 4, None, 1),
@@ -135,7 +135,7 @@ class ThreadsTest(parameterized.TestCase):
       self.assertEqual(chosen.num_clients, expected)
 
   @parameterized.parameters(
-    # Of clients, and of the server, which are as small with few labels (D4).
+    # Pixels of batches of clients, and of the server, also small (D4).
     ({'client_batch_size': 16}, 16 * 8 * 8, 10 * 8 * 8),
     ({'num_labeled': 251}, 10 * 8 * 8, 250 * 8 * 8),
     ({'num_labeled': 251, 'server_batch_size': 12}, 10 * 8 * 8, 12 * 8 * 8),
@@ -163,7 +163,7 @@ class ThreadsTest(parameterized.TestCase):
     self.assertEqual(_count_batch_pixels(experiment)[:2], (math.inf, math.inf))
 
   @parameterized.parameters(
-    # Pixels, threads as the flag says, and as they are in a worker of TFF.
+    # Pixels, threads chosen, threads of TFF's worker.
     (_pixels(_FEW, _FEW), None, 1),
     (_pixels(_FEW + 1, _FEW), None, None),
     (_pixels(_FEW, _FEW + 1), None, None),
@@ -220,7 +220,7 @@ class ThreadsTest(parameterized.TestCase):
       self.assertEqual(
         set_threads.mock_calls, [mock.call(expected[0])] if expected[0] else []
       )
-      # What lets a session have threads of its own.
+      # The option that gives a session its own threads.
       self.assertEqual(
         os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )

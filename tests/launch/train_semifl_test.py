@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the real program, in a process of its own."""
+"""Tests of the real program, as a separate process."""
 
 import csv
 import functools
@@ -51,7 +51,7 @@ def _processes_of_group(group):
 
 @functools.cache
 def _run_whole():
-  """Returns a finished program of its own interpreter, and its folder."""
+  """Returns a finished program of a new interpreter, and its folder."""
   folder = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
   # Through a pipe, as `| tee log` would be: it must end with the program.
   completed = subprocess.run(
@@ -86,7 +86,7 @@ class TrainSemiFLTest(absltest.TestCase):
     return _read_rows(self.experiment)
 
   def _start(self, log, *arguments):
-    """Starts the small run in a process group of its own."""
+    """Starts the small run in a new process group."""
     return forked_programs.start(
       *_SMALL,
       f'--output_dir={self.folder}',
@@ -140,7 +140,7 @@ class TrainSemiFLTest(absltest.TestCase):
     ):
       self.assertIn(said, content)
     self.assertLess(len(content), 1_000_000)
-    # What is no default, and nothing else, is in the command.
+    # The command has only values that are no default.
     self.assertNotIn('--momentum=', content)
     refused = forked_programs.run('launch.report', self.folder)
     self.assertEqual(refused.returncode, 1)
@@ -193,7 +193,7 @@ class TrainSemiFLTest(absltest.TestCase):
       process.send_signal(signal.SIGINT)
       errors = lines.read()
     self.assertEqual(process.wait(), 130, errors)
-    # Of round 2 the second client's update did not begin.
+    # In round 2 the second client's update did not begin.
     self.assertLen(self._rows(), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what settings can vary: models, steps, statistics."""
+"""Tests of variants by settings: models, steps, statistics."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -62,7 +62,7 @@ class VariantsTest(parameterized.TestCase):
       self._create(**others, **{name: value})
 
   def test_pooled_statistics_are_of_the_labeled_class_by_class(self):
-    """D10: then all other images, whether a client has them or not."""
+    """D10: then all other images, also those without a client."""
     experiment = self._create(batch_norm_statistics='pooled', num_clients=7)
     data = experiment.data
     chunks = experiment.training_program.statistics.data

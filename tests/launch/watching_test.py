@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a run tells those who watch it from outside."""
+"""Tests of logs, JSON lines and release managers of a run."""
 
 import contextlib
 import csv
@@ -28,7 +28,7 @@ _HERE = __name__
 
 
 class Recorder(tff.program.ReleaseManager):
-  """Keeps what is released."""
+  """Keeps all released values."""
 
   def __init__(self, values=None):
     self.values = values
@@ -39,7 +39,7 @@ class Recorder(tff.program.ReleaseManager):
 
 
 class Refuser(tff.program.ReleaseManager):
-  """Takes nothing after round 0."""
+  """Fails after round 0."""
 
   async def release(self, value, key):
     if key:
@@ -66,7 +66,7 @@ class WatchingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    # No process depends on who watches.
+    # The process does not depend on the watchers.
     cls.enterClassContext(small_systems.building_once('semifl'))
 
   def setUp(self):
@@ -91,7 +91,7 @@ class WatchingTest(parameterized.TestCase):
     )
 
   def _run(self, **changes):
-    """Returns the folder, and what was written to standard error."""
+    """Returns the folder, and the output on standard error."""
     command = self._command(**changes)
     experiment = command.create_experiment()
     folder = command.open_folder(experiment)

@@ -22,7 +22,7 @@ from tff_semifl.training import pseudo_labels
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
 _ITERATIONS = 3
-# Of a server with 5 labels of 3 classes (H.3).
+# The weight for 5 labels of 3 classes (H.3).
 _DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
 
 
@@ -125,7 +125,7 @@ class PartsTest(absltest.TestCase):
     aligned /= aligned.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
     np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
-    # One third, before any round, is the threshold of all.
+    # The threshold before any round is one third, for all classes.
     self.assertTrue(np.all(selected))
 
   def test_logits_are_not_adjusted_twice(self):
@@ -183,7 +183,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       )
       problem.train_server(federation.sgd, round_num)
       federation.assert_equal(state)
-      # What is measured of labels is of those that were trained on.
+      # Measurements are of the labels that were trained on.
       for given, client, client_id in zip(
         output.given_labels, updates, cohort, strict=True
       ):

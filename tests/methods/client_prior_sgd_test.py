@@ -16,7 +16,7 @@ from tests.core import linear_problem
 from tests.methods.client_priors import numpy_reference
 from tff_semifl.randomness import random_seeds
 
-# Between the confidence in some images and in others.
+# Some images have a higher confidence, some a lower.
 _THRESHOLD = 0.6
 _COHORTS = ([], [2, 0], [1, 2], [], [0, 1], [0], [0, 2], [1, 0])
 # 2, 2 and 1 of the five labels.
@@ -121,7 +121,7 @@ class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
         num_updates[client_id] += 1
         of_batch = slice(None)
         if labeled_images > 1:
-          # All of them.
+          # The client labels all images; the batch is a part of these.
           batch, of_batch = np.arange(len(images)), batch
         labeled.append(
           priors.label(linear_reference.logits(sgd.weights, images[batch]))

@@ -87,7 +87,7 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(found, shares, atol=0.02)
 
   def test_few_images_leave_the_prior_of_the_server(self):
-    # Of a certain image of class 2.
+    # An image that is certain to be of class 2.
     logits = 100 * np.eye(4)[[2]]
     for pseudo_count in 1.0, 10.0, 1e6:
       self.assertAllClose(
@@ -143,7 +143,7 @@ class PriorTest(tf.test.TestCase):
     found = client_prior.logit_offset(
       tf.constant([0.99999, 0.00001]), tf.constant([0.5, 0.5])
     )
-    # Not 1 to 100,000, but 1 to 1,000.
+    # Limited to 1 to 1,000 instead of 1 to 100,000.
     self.assertAllClose(found[0] - found[1], np.log(1000), atol=1e-4)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of parts of later methods, and that they go together, in NumPy."""
+"""Tests of parts of later methods, alone and combined, against NumPy."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -90,7 +90,7 @@ class SelectionTest(parameterized.TestCase):
     np.testing.assert_allclose(
       state['variance'], 0.25 + 0.75 * np.var(confidences, ddof=1), rtol=1e-4
     )
-    # Nobody labeled anything.
+    # No image was labeled.
     nothing = tf.nest.map_structure(tf.zeros_like, total)
     self.assertEqual(
       part.guidance(state, nothing, server)['variance'], state['variance']
@@ -183,7 +183,7 @@ class TeacherTest(absltest.TestCase):
     np.testing.assert_allclose(
       variance, [images.var(ddof=1, dtype=np.float64)], rtol=1e-5
     )
-    # Of unit variance, but for the 20 values of which one is not free.
+    # The unbiased variance of 20 values.
     np.testing.assert_allclose(second_variance, [9 * 20 / 19], rtol=1e-3)
 
 

@@ -100,7 +100,7 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
       'data_sharing',
       {'shared_fraction': 0.2, 'client_batch_size': 10, 'client_epochs': 2},
     )
-    # Of 50 + 0.2 * 100 images, twice in batches of ten.
+    # 50 + 0.2 * 100 images, in two epochs of batches of ten.
     self.assertEqual(system.count_steps(100, [50, 30]), (0, 14))
 
 

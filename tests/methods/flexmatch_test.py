@@ -95,7 +95,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       kept = state.guidance['selection']
       np.testing.assert_array_equal(kept.of_class, of_class)
       self.assertEqual(kept.of_none, of_none)
-    # Some labels were sure and some were not, or this shows little.
+    # Some labels are confident and some are not.
     self.assertGreater(of_class.max(), 0)
     self.assertGreater(of_none, 0)
 

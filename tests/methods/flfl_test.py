@@ -23,7 +23,7 @@ _SURE = 0.4
 _CHANGES = {
   'perturbation_radius': _RADIUS,
   'consistency_threshold': _SURE,
-  # As the linear problem counts batches.
+  # The linear problem has this batch size.
   'client_batch_size': 3,
 }
 
@@ -151,7 +151,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     cls.process = linear_problem.build('flfl', _CHANGES)
 
   def test_type_is_that_of_semifl(self):
-    """The server keeps nothing more and clients report no more."""
+    """The server keeps no further state, and clients report no further sums."""
     self.assertEqual(
       self.process.next.type_signature.compact_representation(),
       linear_problem.build(
@@ -201,7 +201,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       num_selected / num_images,
       places=6,
     )
-    # Not all of them, and clients weigh differently, or this shows little.
+    # Some images are selected and some not, and client weights differ.
     self.assertBetween(num_selected, 1, num_images - 1)
     self.assertGreater(shares.max() - shares.min(), 0.005)
 

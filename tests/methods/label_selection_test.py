@@ -35,7 +35,7 @@ class SelectTest(tf.test.TestCase):
     self.assertAllEqual(examples[1], [[0], [20], [30]])
     self.assertAllEqual(labels, [1, 1, 0])
     self.assertEqual(weights, ())
-    # All labels that were given, of which 3 of 4 were trained on.
+    # All pseudo-labels, of which 3 of 4 were trained on.
     self.assertAllEqual(given.image, [7, 5, 6, 4])
     self.assertAllEqual(given.label, [1, 0, 1, 0])
     self.assertAllClose(given.share, [4 / 3, 0.0, 4 / 3, 4 / 3])

@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.metrics import client_accuracy
-from tff_semifl.plots import client_accuracy_picture
+from tff_semifl.plots import client_accuracy_figure
 
 
 class ClientAccuracyTest(absltest.TestCase):
@@ -34,7 +34,7 @@ class ClientAccuracyTest(absltest.TestCase):
       for number, right in enumerate([10, 20, 4, 12, 14, 16, 4, 18, 20, 20, 6])
     ]
     spread = client_accuracy.summarize(clients)
-    # Of eleven, two: both are right on 4 of 20.
+    # The worst tenth of eleven is two clients: both are right on 4 of 20.
     self.assertAlmostEqual(spread.worst_tenth, 0.2)
     self.assertEqual(spread.worst.client, 2)
     self.assertAlmostEqual(spread.mean, 144 / 220)
@@ -53,7 +53,7 @@ class ClientAccuracyTest(absltest.TestCase):
       client_accuracy.ClientAccuracy(*each)
       for each in ((0, 3, 4), (1, 1, 8), (4, 2, 2))
     ]
-    [axes] = client_accuracy_picture.create_figure(clients, 'mine').axes
+    [axes] = client_accuracy_figure.create_figure(clients, 'mine').axes
     [points] = axes.collections
     np.testing.assert_allclose(
       points.get_offsets(), [[1, 1 / 8], [2, 3 / 4], [3, 1]]

@@ -93,7 +93,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     layer.build(tf.TensorShape(x.shape))
     found = layer(x)
     kernel = layer.sigma.numpy() + layer.phi.numpy()
-    # Padding, which the layer itself has none of, is beyond what is compared.
+    # The layer does not pad: rows with padding are not compared.
     expected = residual_reference.convolve(x[:, 1:-1, 1:-1], kernel, 2)
     self.assertAllClose(
       found[:, 1:-1, 1:-1], expected[:, 1:-1, 1:-1], atol=1e-5

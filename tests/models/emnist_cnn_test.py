@@ -43,7 +43,7 @@ def _pool(x):
 
 
 def _dropout(x, rate, key, *, noise_shape=None):
-  """The layer's own draws, so that what is tested is where they apply."""
+  """The layer's own draws: the test is of the places of dropout."""
   layer = keyed_dropout.KeyedDropout(rate, key=key, noise_shape=noise_shape)
   with keyed_dropout.seeded(_SEED):
     mask = layer(tf.ones(x.shape), training=True).numpy()
@@ -108,7 +108,7 @@ class EmnistCnnTest(parameterized.TestCase, tf.test.TestCase):
       for array in model.trainable_weights[2 * index : 2 * index + 2]:
         array = array.numpy()
         self.assertLessEqual(np.abs(array).max(), bound * (1 + 1e-6))
-        # 5 standard deviations, as a uniform variable's square has them.
+        # 5 standard deviations of a uniform variable's square.
         self.assertAllClose(
           array.var(), bound**2 / 3, rtol=5 * np.sqrt(0.8 / array.size), atol=0
         )

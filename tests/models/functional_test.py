@@ -22,7 +22,7 @@ _NUM_CLASSES = 5
 
 
 def _create_keras_model():
-  """Returns a small network, with a projection, and statistics of its own."""
+  """Returns a small network with a projection and its own statistics."""
   model = wide_resnet.create_wide_resnet(
     _IMAGE_SHAPE,
     _NUM_CLASSES,
@@ -216,7 +216,7 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
 
 
 def _connect(*layers):
-  """Returns a model of image layers one after the other, and a classifier."""
+  """Returns a sequence of image layers with a classifier."""
   inputs = x = tf.keras.Input(_IMAGE_SHAPE)
   for layer in layers:
     x = layer(x)
@@ -225,7 +225,7 @@ def _connect(*layers):
 
 
 class _Scale(tf.keras.layers.Layer):
-  """Holds tensors that it has made at its creation, and when it was built."""
+  """A layer that creates tensors in its constructor and in `build`."""
 
   def __init__(self):
     super().__init__()
@@ -243,7 +243,7 @@ class _Scale(tf.keras.layers.Layer):
 
 
 def _create_tensor():
-  """Returns what TensorFlow does not copy into graphs: it is too large."""
+  """Returns a tensor too large for TensorFlow to copy into graphs."""
   values = tf.linspace(0.5, 1.5, math.prod(_IMAGE_SHAPE))
   return tf.reshape(values, _IMAGE_SHAPE)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that converted Keras models are the models that they were."""
+"""Tests that converted Keras models compute the same."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -178,7 +178,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       )
     self.assertAllClose(
       classifier.train_logits(classifier.initial_weights, bright),
-      # As bright as half of it.
+      # Dark images are half as bright.
       model(dark, training=True),
       rtol=1e-3,
       atol=1e-4,
@@ -230,7 +230,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     kinds = weight_kinds.find(converted)
     # Kernel, bias, beta, mean and variance.
     self.assertLen(kinds.frozen, 5)
-    # The other normalization.
+    # Static batch normalization.
     self.assertLen(kinds.statistics, 2)
     self.assertLen(kinds.trainable, 2 + 2 + 2)
     classifier = functional.from_keras(converted)
@@ -243,7 +243,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
       self.assertIs(found, weight)
 
   def test_statistics_of_a_part_in_inference_mode_are_frozen(self):
-    """As Keras' guide has it: fine-tuning with statistics of pretraining."""
+    """Fine-tuning by Keras' guide, with the statistics of pretraining."""
     classifier = functional.from_keras(_create_model(training=False))
     self.assertEmpty(classifier.initial_weights.non_trainable)
     self.assertIsNone(classifier.batch_moments)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that dropout is a function of its seed, and of nothing else."""
+"""Tests that dropout is a function of its seed alone."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

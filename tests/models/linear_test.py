@@ -21,7 +21,7 @@ class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
       shape, 3, mean=mean.tolist(), standard_deviation=deviation.tolist()
     )
     inputs = generator.normal(size=(6, *shape)).astype(np.float32)
-    # All classes are alike at first.
+    # Initial logits are equal for all classes.
     self.assertAllEqual(model(inputs), np.zeros((6, 3)))
     size = int(np.prod(shape))
     self.assertEqual(model.count_params(), (size + 1) * 3)

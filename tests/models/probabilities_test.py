@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that models which return probabilities are refused, and others not."""
+"""Tests that models which return probabilities are refused."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -17,7 +17,7 @@ layers = tf.keras.layers
 
 @tf.keras.saving.register_keras_serializable('probabilities_test')
 class _Own(layers.Layer):
-  """A layer that Keras knows nothing of."""
+  """A layer of an unregistered class."""
 
   def __init__(self, kind, **kwargs):
     super().__init__(**kwargs)
@@ -90,7 +90,7 @@ class RefusedTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('temperature', lambda: _connect(_Own('temperature', name='own'))),
     (
-      # For images of 255 it returns what is no number.
+      # The loss of images of level 255 is NaN.
       'careless',
       lambda: _connect(
         layers.Lambda(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which layers of Keras models are taken, and which are refused."""
+"""Tests of which Keras layers are converted or refused."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -52,7 +52,7 @@ class _Scale(tf.keras.layers.Layer):
 
 
 class _Forgetful(_Scale):
-  """A layer that does not tell its argument."""
+  """A layer whose configuration lacks an argument."""
 
   def get_config(self):
     return {'name': self.name}
@@ -163,7 +163,7 @@ class RefusedTest(parameterized.TestCase, tf.test.TestCase):
       functional.from_keras(model)
 
   def test_attention_without_dropout_is_taken(self):
-    """Its dropout of rate 0 draws nothing."""
+    """Dropout of rate 0 draws no random numbers."""
     inputs = tf.keras.Input(_SHAPE)
     x = tf.keras.layers.Reshape((36, 3))(inputs)
     x = tf.keras.layers.MultiHeadAttention(2, 4)(x, x)

@@ -17,7 +17,7 @@ _NORMALIZATIONS = (
 
 
 def in_order_of_creation(model, layer_class):
-  """Returns the layers of a class; `model.layers` sorts them by depth."""
+  """Returns the layers of a class; `model.layers` is sorted by depth."""
 
   def number(layer):
     suffix = layer.name.rpartition('_')[2]
@@ -57,7 +57,7 @@ def assert_kernels_are_kaiming_normal(model):
 
 
 def assert_is_function_of_seed(create):
-  """Asserts that models have the same weights for the same seed alone."""
+  """Asserts that weights are equal for equal seeds alone."""
   first, again, other = (create(seed) for seed in (1, 1, 2))
   for a, b in zip(first.weights, again.weights, strict=True):
     np.testing.assert_array_equal(a, b)

@@ -29,7 +29,7 @@ def _create_wide_resnet(**kwargs):
 
 class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    # As Zhang et al. have it in every layer (D21).
+    # Zhang et al. have 32 groups in every layer (D21).
     (512, 32),
     # 32 do not divide these: the next smaller number that does.
     (48, 24),

@@ -73,7 +73,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
       (residual.create_static_batch_norm, residual_reference.normalize_batch),
       (
         residual.create_group_norm,
-        # All of 64, 128, 256 and 512 can be 32 groups (D21).
+        # 64, 128, 256 and 512 channels all divide into 32 groups (D21).
         functools.partial(residual_reference.normalize_groups, num_groups=32),
       ),
     ),
@@ -82,7 +82,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   def test_equals_a_second_network(self, network, normalization):
     depth, strides = network
     create_normalization, normalize = normalization
-    # Not the cached one, which others look at.
+    # Not the cached model, which other tests use.
     model = _create_model.__wrapped__(
       8, 5, depth=depth, create_normalization=create_normalization
     )

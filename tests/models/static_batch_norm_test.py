@@ -18,7 +18,7 @@ _CHANNELS = 4
 
 def _random_inputs(scale=1.0, shape=(5, 3, 2)):
   generator = np.random.default_rng(0)
-  # Each channel has a mean and a spread of its own.
+  # Each channel has a different mean and spread.
   return (
     generator.normal(size=(*shape, _CHANNELS)) * np.array([1, 2, 0.5, 3])
     + np.array([0, -1, 5, 2])
@@ -26,7 +26,7 @@ def _random_inputs(scale=1.0, shape=(5, 3, 2)):
 
 
 def _create_layer():
-  """Returns a layer none of whose weights are what they began as."""
+  """Returns a layer with changed weights."""
   layer = static_batch_norm.StaticBatchNormalization()
   layer(_random_inputs())  # Creates them.
   layer.gamma.assign([1.0, 2.0, 0.5, -1.0])
@@ -45,7 +45,7 @@ def _normalize(inputs, layer, mean, variance):
 class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(1.0, 1e-3)
   def test_training_uses_the_statistics_of_the_batch(self, scale):
-    """Biased variance, epsilon 1e-5 (A.5): it shows where inputs are small."""
+    """Biased variance, epsilon 1e-5 (A.5), visible with small inputs."""
     layer = _create_layer()
     inputs = _random_inputs(scale)
     rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
@@ -78,7 +78,7 @@ class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(layer.non_trainable_weights, [zeros, ones])
 
   def test_one_value_a_channel(self):
-    # Its deviation from the mean, itself, is 0: only beta is left.
+    # One value equals its mean: only beta is left.
     layer = _create_layer()
     outputs = layer(_random_inputs(shape=(1, 1, 1)), training=True)
     self.assertAllClose(outputs[0, 0, 0], layer.beta)
@@ -166,7 +166,7 @@ class MomentsTest(tf.test.TestCase):
     )
 
   def test_values_far_from_zero(self):
-    # Of the difference between sums of squares float32 would leave nothing.
+    # In float32, the difference of sums of squares would lose all digits.
     inputs = np.random.default_rng(0).normal(1e3, 1, [50, 8, 8, _CHANNELS])
     inputs = inputs.astype(np.float32)
     expected = inputs.astype(np.float64).var(axis=(0, 1, 2)) * 50 * 8 * 8
@@ -188,7 +188,7 @@ class MomentsTest(tf.test.TestCase):
 
 
 def _create_branching_model():
-  """Two normalized branches of different length, and one after them."""
+  """Returns two normalized branches of different length, then a third layer."""
   normalize = static_batch_norm.StaticBatchNormalization
   inputs = tf.keras.Input([4, 4, 2])
   long = tf.keras.layers.Conv2D(3, 1)(normalize()(inputs))
@@ -222,7 +222,7 @@ class CollectingMomentsTest(tf.test.TestCase):
       ],
     )
     for layer, found in collected:
-      # What that layer is given, in training mode.
+      # The input of that layer in training mode.
       seen = tf.keras.Model(self._model.input, layer.input)(
         self._images, training=True
       )

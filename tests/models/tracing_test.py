@@ -45,7 +45,7 @@ class AsItIsTest(parameterized.TestCase):
 
     tf.function(tracing.as_it_is(fn))(1)
     self.assertEqual(untranslated, [True, True])
-    # To see that this says something.
+    # Shows that the check can fail.
     tf.function(fn)(1)
     self.assertEqual(untranslated[2:], [False, False])
 

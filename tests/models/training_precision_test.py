@@ -53,7 +53,7 @@ def _run(classifier, num_real=None):
 
 
 def _operations(classifier):
-  """Returns name, type and attributes of what a training pass consists of."""
+  """Returns names, types and attributes of a training pass's operations."""
   weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
   function = tf.function(classifier.train_logits).get_concrete_function(
     weights, tf.constant(_IMAGES)
@@ -93,7 +93,7 @@ class BFloat16Test(tf.test.TestCase):
     self.assertNotAllClose(found, expected, rtol=0, atol=1e-5 * scale)
     for gradient, other in zip(gradients, expected_gradients, strict=True):
       self.assertEqual(gradient.dtype, tf.float32)
-      # Where they point to; a rectifier's sign may change by rounding.
+      # The directions of the gradients; rounding may change a rectifier's sign.
       gradient, other = np.ravel(gradient), np.ravel(other)
       cosine = gradient @ other / np.sqrt(gradient @ gradient * other @ other)
       self.assertGreater(cosine, 0.9)

@@ -18,7 +18,7 @@ def _draw(*shape):
   generator = np.random.default_rng(0)
   inputs = generator.normal(2, 3, size=shape)
   weight = generator.uniform(size=(shape[0], *[1] * (len(shape) - 1)))
-  # Rows that count nothing are normalized all the same.
+  # Rows of weight zero are normalized, too.
   weight[-1] = 0
   weight /= weight.sum() * np.prod(shape[1:-1])
   gamma, beta = generator.normal(size=(2, shape[-1]))

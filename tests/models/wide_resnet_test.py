@@ -130,7 +130,7 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLess(np.abs(kernel).max(), bound)
     # 1280 numbers: none in the outer 2% once in e^25 cases.
     self.assertGreater(np.abs(kernel).max(), 0.98 * bound)
-    # Squares of it have mean 1/3 and variance 1/5 - 1/9 = 0.089.
+    # The squares have mean 1/3 and variance 1/5 - 1/9 = 0.089.
     self.assertAllClose(
       np.mean((kernel / bound) ** 2),
       1 / 3,

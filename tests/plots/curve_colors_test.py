@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that curves can be told apart, by Pillow's idea of CIELAB."""
+"""Tests that curve colors differ, by CIELAB in Pillow."""
 
 import itertools
 
@@ -35,7 +35,7 @@ class CurveColorsTest(absltest.TestCase):
       np.linalg.norm(one - other)
       for one, other in itertools.combinations(_to_lab(found), 2)
     )
-    # That of two of the first six. About 2 is just noticed side by side.
+    # The least distance of two of the first six colors; 2 is just noticeable.
     self.assertGreater(least, 24)
 
   def test_shows_on_white(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that learning curves show what is in the tables."""
+"""Tests that learning curves show the values of the tables."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -29,8 +29,8 @@ _CURVES = curve_panels.LEARNING_CURVES
 _QUALITY = curve_panels.PSEUDO_LABEL_QUALITY
 
 
-def _legend(picture):
-  [legend] = picture.legends
+def _legend(fig):
+  [legend] = fig.legends
   return [text.get_text() for text in legend.get_texts()]
 
 
@@ -47,15 +47,15 @@ def _band(axes):
 
 class LearningCurvesTest(parameterized.TestCase):
   def test_curves_are_the_columns_in_percent(self):
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {'SemiFL': [_SEMIFL], 'labels alone': [_ALONE]}, _CURVES, 'Both'
     )
-    accuracy, ratio, right = picture.axes
+    accuracy, ratio, right = fig.axes
     semifl, alone = accuracy.lines
     np.testing.assert_allclose(semifl.get_ydata(), [20, 40, 50])
     np.testing.assert_allclose(alone.get_ydata(), [20, 30, 35])
     np.testing.assert_array_equal(alone.get_xdata(), [0, 1, 2])
-    self.assertEqual(_legend(picture), ['SemiFL', 'labels alone'])
+    self.assertEqual(_legend(fig), ['SemiFL', 'labels alone'])
     # Who labels nothing has no curve of it. In round 0 nobody labels; in round
     # 1 nobody was sure, which is a ratio of 0, and nothing to be right.
     for axes, values in (
@@ -71,33 +71,33 @@ class LearningCurvesTest(parameterized.TestCase):
       'round': np.array([10.0, 20.0]),
       'test/accuracy': np.array([0.1, 0.9]),
     }
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {'SemiFL': [_SEMIFL]},
       _CURVES,
       '',
       {'FixMatch': [other, _SEMIFL], 'labels alone': [_ALONE]},
     )
-    accuracy, ratio, _ = picture.axes
+    accuracy, ratio, _ = fig.axes
     _, fixmatch, alone = accuracy.lines
     np.testing.assert_allclose(fixmatch.get_ydata(), [70, 70])
     np.testing.assert_allclose(alone.get_ydata(), [35, 35])
     self.assertNotEqual(fixmatch.get_linestyle(), alone.get_linestyle())
-    # Not all runs of one name label images, and those of the other none.
+    # Some runs of one name label images; those of the other name do not.
     self.assertLen(ratio.lines, 1)
     self.assertEqual(accuracy.get_xlim(), ratio.get_xlim())
     self.assertEqual(
-      _legend(picture),
+      _legend(fig),
       ['SemiFL', 'FixMatch, last round (2 runs)', 'labels alone, last round'],
     )
 
   def test_quality_of_pseudo_labels_is_figure_6(self):
-    picture = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
+    fig = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
     self.assertEqual(
-      [axes.get_title() for axes in picture.axes],
+      [axes.get_title() for axes in fig.axes],
       ['Accuracy of pseudo-labels', 'Accuracy above threshold', 'Label ratio'],
     )
     for axes, values in zip(
-      picture.axes,
+      fig.axes,
       ([np.nan, 40, 50], [np.nan, np.nan, 70], [np.nan, 0, 30]),
       strict=True,
     ):
@@ -105,7 +105,7 @@ class LearningCurvesTest(parameterized.TestCase):
       np.testing.assert_allclose(line.get_ydata(), values)
 
   def test_empty_cells_are_as_zeros_were(self):
-    """A table of what nobody measured has the picture of an older one."""
+    """Tables with empty cells give the figure of older tables with zeros."""
     nan = np.nan
     values = {
       'client/label_ratio': [nan, 0.0, 0.3],
@@ -127,18 +127,18 @@ class LearningCurvesTest(parameterized.TestCase):
       'round': _ROUNDS,
       'test/accuracy': np.array([0.2, 0.3, 0.35]),
     }
-    picture = learning_curves.create_figure({'alone': [alone]}, _CURVES, '')
-    self.assertLen(picture.axes, 1)
+    fig = learning_curves.create_figure({'alone': [alone]}, _CURVES, '')
+    self.assertLen(fig.axes, 1)
 
   def test_weight_diversity_is_no_percentage(self):
     column = 'client/weight_diversity'
     values = np.array([np.nan, 0.5, 0.25])
     run = {'round': _ROUNDS, column: values}
     panel = curve_panels.create_panel(column)
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
     )
-    [axes] = picture.axes
+    [axes] = fig.axes
     self.assertEqual(axes.get_title(), 'Weight diversity')
     for line, factor in zip(axes.lines, (1, 2), strict=True):
       np.testing.assert_array_equal(line.get_ydata(), factor * values)
@@ -146,21 +146,21 @@ class LearningCurvesTest(parameterized.TestCase):
   def test_value_between_gaps_is_a_point(self):
     values = np.array([0.1, np.nan, 0.2, np.nan, 0.3, 0.4])
     run = {'round': np.arange(6.0), 'test/accuracy': values}
-    picture = learning_curves.create_figure({'a': [run]}, _CURVES, '')
-    [line] = picture.axes[0].lines
+    fig = learning_curves.create_figure({'a': [run]}, _CURVES, '')
+    [line] = fig.axes[0].lines
     self.assertEqual(line.get_marker(), '.')
     self.assertEqual(line.get_markevery(), [0, 2])
 
   def test_runs_of_one_name_are_their_mean_in_a_band(self):
     runs = [
       {'round': np.arange(len(values)), 'test/accuracy': np.array(values)}
-      # The last has come further than the others.
+      # The last run has more rounds than the other runs.
       for values in ([0.2, 0.4], [0.3, 0.4], [0.7, 0.4, 0.9])
     ]
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {'seeds': runs, 'one': runs[:1]}, _CURVES, ''
     )
-    [axes] = picture.axes
+    [axes] = fig.axes
     seeds, one = axes.lines
     np.testing.assert_array_equal(seeds.get_xdata(), [0, 1])
     np.testing.assert_allclose(seeds.get_ydata(), [40, 40])
@@ -171,8 +171,8 @@ class LearningCurvesTest(parameterized.TestCase):
     band = _band(axes)
     np.testing.assert_allclose(band[0], (40 - deviation, 40 + deviation))
     np.testing.assert_allclose(band[1], (40, 40))
-    self.assertEqual(_legend(picture), ['seeds (3 runs)', 'one'])
-    [legend] = picture.legends
+    self.assertEqual(_legend(fig), ['seeds (3 runs)', 'one'])
+    [legend] = fig.legends
     self.assertIn('standard deviation', legend.get_title().get_text())
 
   def test_band_of_percentages_ends_where_these_do(self):
@@ -180,9 +180,9 @@ class LearningCurvesTest(parameterized.TestCase):
       {'round': _ROUNDS, 'test/accuracy': np.array(values)}
       for values in ([0.0, 0.5, 1.0], [0.2, 0.5, 0.9])
     ]
-    picture = learning_curves.create_figure({'a': runs}, _CURVES, '')
-    band = _band(picture.axes[0])
-    # Of two numbers, 0 and 20 say, the deviation is 20 / sqrt(2).
+    fig = learning_curves.create_figure({'a': runs}, _CURVES, '')
+    band = _band(fig.axes[0])
+    # The deviation of 0 and 20 is 20 / sqrt(2).
     np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
     np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
 
@@ -192,10 +192,10 @@ class LearningCurvesTest(parameterized.TestCase):
       {'round': _ROUNDS, column: np.array(values)}
       for values in ([0.0, 1.0, 100.0], [0.0, 3.0, 200.0])
     ]
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {'a': runs}, [curve_panels.create_panel(column)], ''
     )
-    band = _band(picture.axes[0])
+    band = _band(fig.axes[0])
     np.testing.assert_allclose(
       band[2], (150 - 100 / np.sqrt(2), 150 + 100 / np.sqrt(2))
     )
@@ -203,19 +203,19 @@ class LearningCurvesTest(parameterized.TestCase):
   def test_columns_that_a_file_lacks_or_has_beyond_those_drawn(self):
     old = {'round': _ROUNDS, 'test/accuracy': np.array([0.1, 0.2, 0.3])}
     new = _SEMIFL | {'client/num_rejected': np.ones(3)}
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {'old': [old], 'new': [new], 'both': [old, new]}, _CURVES, ''
     )
-    self.assertEqual([len(axes.lines) for axes in picture.axes], [3, 2, 2])
-    picture = learning_curves.create_figure({'old': [old]}, _CURVES, '')
-    self.assertLen(picture.axes, 1)
+    self.assertEqual([len(axes.lines) for axes in fig.axes], [3, 2, 2])
+    fig = learning_curves.create_figure({'old': [old]}, _CURVES, '')
+    self.assertLen(fig.axes, 1)
 
   @parameterized.parameters(4, 30)
   def test_curves_differ_in_color_and_in_line(self, number):
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
     )
-    lines = picture.axes[0].lines
+    lines = fig.axes[0].lines
     self.assertLen({line.get_color() for line in lines}, number)
     self.assertLen({line.get_linestyle() for line in lines}, 4)
     # Neighbors in the legend differ in their line.
@@ -231,33 +231,33 @@ class LearningCurvesTest(parameterized.TestCase):
 
   def test_nothing_overlaps_or_is_cut_off(self, num_experiments=9):
     names = [f'An experiment, number {n}' for n in range(num_experiments)]
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {name: [_SEMIFL] for name in names}, _CURVES, 'A title of some length'
     )
-    picture.draw_without_rendering()
-    [legend] = picture.legends
-    boxes = [axes.get_tightbbox() for axes in picture.axes]
+    fig.draw_without_rendering()
+    [legend] = fig.legends
+    boxes = [axes.get_tightbbox() for axes in fig.axes]
     for box in (*boxes, legend.get_window_extent()):
       self.assertGreaterEqual(min(box.x0, box.y0), 0)
-      self.assertLessEqual(box.x1, picture.bbox.x1)
-      self.assertLessEqual(box.y1, picture.bbox.y1)
+      self.assertLessEqual(box.x1, fig.bbox.x1)
+      self.assertLessEqual(box.y1, fig.bbox.y1)
     for left, right in zip(boxes, boxes[1:], strict=False):
       self.assertLess(left.x1, right.x0)
     for box in boxes:
       self.assertGreater(box.y0, legend.get_window_extent().y1)
-    # Most of the picture is for the curves.
-    for axes in picture.axes:
-      self.assertGreater(axes.bbox.height, 0.4 * picture.bbox.height)
+    # Most of the figure is for the curves.
+    for axes in fig.axes:
+      self.assertGreater(axes.bbox.height, 0.4 * fig.bbox.height)
 
   @parameterized.parameters((_CURVES[:1], 2), (_CURVES, 25))
   def test_nothing_is_cut_off(self, panels, number):
     names = [f'consistency_averaging_two_groups_{n}' for n in range(number)]
-    picture = learning_curves.create_figure(
+    fig = learning_curves.create_figure(
       {name: [_SEMIFL, _SEMIFL] for name in names},
       panels,
       'Digits, 50 labels, IID: every system, five seeds, two cores',
     )
-    self.assertEqual(cut_text.measure(picture), 0)
+    self.assertEqual(cut_text.measure(fig), 0)
 
 
 if __name__ == '__main__':

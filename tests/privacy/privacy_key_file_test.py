@@ -46,7 +46,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
       modes.append(stat.S_IMODE(path.stat().st_mode))
       return of_rename(path, target)
 
-    # What a kill left, with a mode of its own.
+    # A file of a killed program, with another mode.
     temporary = durable_files.temporary_path(self._path)
     temporary.write_text('half')
     temporary.chmod(0o666)

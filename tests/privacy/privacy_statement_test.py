@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a model promises to clients."""
+"""Tests of the privacy statement of a model."""
 
 import dataclasses
 import math
@@ -49,7 +49,7 @@ class PrivacyStatementTest(parameterized.TestCase):
       self.assertRegex(text, said)
 
   @parameterized.parameters(
-    # One in 1 + e^epsilon is not told.
+    # A guess is wrong in one of 1 + e^epsilon cases.
     (0.0, False, 'a strong guarantee', '50.0%'),
     (3.25, False, 'a reasonable guarantee', '96.3%'),
     (10.0, False, 'a reasonable guarantee', 'more than 99.9%'),
@@ -107,7 +107,7 @@ class PrivacyStatementTest(parameterized.TestCase):
       exported_model.ExportedModelError, '/privacy.json is damaged: '
     ):
       exported_model.load(folder / 'export')
-    # As models are that were never meant to be private.
+    # Models without differential privacy have no such file.
     (folder / 'export' / 'privacy.json').unlink()
     self.assertIsNone(exported_model.load(folder / 'export').privacy)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of epsilon, against the formulas that it follows from."""
+"""Tests of epsilon against its formulas."""
 
 import math
 

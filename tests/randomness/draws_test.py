@@ -59,7 +59,7 @@ class EpochsOfClientsTest(parameterized.TestCase):
     for client in range(5):
       rounds = [round_num for round_num, who, _ in visits if who == client]
       batches = [batch for _, who, batch in visits if who == client]
-      # It skips rounds, irregularly, and takes part for over two epochs.
+      # The client skips rounds irregularly, and takes part for over two epochs.
       self.assertGreater(len(set(np.diff(rounds))), 1)
       self.assertGreater(len(batches), 2 * batches_per_epoch)
       epochs = [

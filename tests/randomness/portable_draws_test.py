@@ -11,7 +11,7 @@ from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
-# Of both signs: XLA itself takes negative ones for others.
+# Seeds of both signs: XLA's own generator changes negative ones.
 _SEEDS = ((0, 0), (123, -456), (-7, 8), (-(2**31), 2**31 - 1))
 # The last number has more words than a block of the generator.
 _DRAWS = {
@@ -56,7 +56,7 @@ class PortableDrawsTest(parameterized.TestCase):
       return random_draws.beta(3, seed, concentration=concentration)
 
     portable = _draw(draw, jit_compile=jit_compile)
-    # One attempt in twenty or less fails, so that some of these need several.
+    # One attempt in twenty or less fails: some draws need several.
     for number in range(60):
       seed = tf.constant([number - 30, 977 * number])
       # Computed in double precision, whose functions may differ in the last

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that random numbers are functions of their keys, and of all of them."""
+"""Tests that random numbers are functions of all their keys."""
 
 import itertools
 
@@ -38,7 +38,7 @@ class DrawsTest(parameterized.TestCase, tf.test.TestCase):
   def test_purposes_do_not_share_a_stream(self, draw):
     streams = [draw(0, purpose, 1) for purpose in _PURPOSES]
     correlations = np.corrcoef(streams) - np.eye(len(_PURPOSES))
-    # Of independent draws they have standard deviation 1 / sqrt(draws).
+    # Correlations of independent draws have deviation 1 / sqrt(draws).
     self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(_NUM_DRAWS))
 
   @parameterized.parameters(_stateless_draws, _numpy_draws)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reports on runs: what they say, and that nothing is loaded."""
+"""Tests of reports: their content, and that pages load nothing."""
 
 import html.parser
 import re
@@ -28,7 +28,7 @@ _VOID = ('meta', 'img', 'br')
 
 
 class _Parser(html.parser.HTMLParser):
-  """Checks that elements end where they should, and keeps texts of cells."""
+  """Checks that elements are closed, and keeps texts of cells."""
 
   def __init__(self):
     super().__init__()
@@ -91,6 +91,7 @@ def _create(name='mine_seed0', *, labels, predicted, **changes):
       'test/accuracy': np.array([0.1, 0.2, found.accuracy]),
       'test/loss': np.array([3.0, 2, 1]),
       'test/mine': np.array([7.0, 8, 9]),
+      'client/label_ratio': np.array([np.nan, 0, 0.5]),
       'seconds': np.full(3, 60.0),
     },
     trained=saved_experiment.TrainedModel(
@@ -118,7 +119,7 @@ class ReportTest(absltest.TestCase):
     parser = _Parser()
     parser.feed(content)
     self.assertEmpty(parser.open)
-    # Nothing is loaded, and no name becomes an element.
+    # The page loads nothing, and no name becomes an element.
     for name, value in parser.attributes:
       if name in ('src', 'href', 'xlink:href'):
         self.assertRegex(value, '^(#|data:image/png;base64,)')
@@ -134,7 +135,7 @@ class ReportTest(absltest.TestCase):
     # The mean of 3/4, 1/2 and 2/3.
     [balanced] = [row for row in rows if row[0] == 'balanced accuracy']
     self.assertEqual(balanced[1], '63.9%')
-    # One's own metric, after the round of the model.
+    # A user's metric, in the round of the model.
     self.assertIn(['mine', '9', '', ''], rows)
     self.assertIn(
       [
@@ -152,6 +153,7 @@ class ReportTest(absltest.TestCase):
       '9 test images are few',
       '7 of 9 test images are labeled images, too',
       'mine: a warning',
+      'clients trained on nothing in 1 of 2 evaluated rounds',
       'The test images chose its round, by test/accuracy',
       'worst client 3, 25.0%',
       'cat, taken for &lt;script&gt; (70%)',
@@ -160,7 +162,7 @@ class ReportTest(absltest.TestCase):
     ):
       self.assertIn(said, content)
     self.assertLess(len(content), 300_000)
-    # What was not set otherwise is no setting of the experiment.
+    # Settings of the run are no settings of the experiment.
     self.assertNotIn('--output_dir', content)
 
   def test_degenerate_predictions(self):
@@ -179,8 +181,8 @@ class ReportTest(absltest.TestCase):
     _, rows = self._parse([_create(labels=[1], predicted=[0])])
     low_and_high = str(intervals.of_accuracy(0, 1))
     self.assertIn(['accuracy', '0.0%', low_and_high, 'higher'], rows)
-    unknown = ['unknown', intervals.show(0, 1)]
-    self.assertIn(['cat', '0', *unknown, '', ''], rows)
+    never = ['no images', intervals.show(0, 1)]
+    self.assertIn(['cat', '0', *never, '', ''], rows)
 
   def test_run_whose_images_are_elsewhere(self):
     run = _create(labels=[0, 1], predicted=[0, 0])._replace(

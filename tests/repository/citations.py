@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Citations in the project's prose, and what they may lead to.
+"""Citations in the project's prose, and their targets.
 
 Comments cite the pages of docs/algorithms by section (A.11), and their appendix
 by D-, FL- or S-number, one or a range (A.6 to A.9, D8-D10). Prose cites papers
@@ -38,7 +38,7 @@ _KINDS = {'eq.': 'equation', 'appendices': 'appendix'}
 
 
 class Paper(NamedTuple):
-  """A paper, and what it numbers.
+  """A paper, and its numbered items.
 
   Attributes:
     name: A regular expression of what it is called.
@@ -81,7 +81,7 @@ PAPERS = {
       'algorithm': set(),
     },
   ),
-  # What is cited.
+  # The papers that are cited.
   '(FL)²': Paper(
     r'\(FL\)(?:\^2|²)',
     {
@@ -111,7 +111,7 @@ class Citation(NamedTuple):
 
 
 def find_anchors(root: pathlib.Path) -> list[str]:
-  """Returns sections and numbers of the specification, as they come."""
+  """Returns sections and numbers of the specification, in order."""
   pages = [*root.glob(SPECIFICATION), *sorted(root.glob(_SPECIFICATION_PAGES))]
   texts = [page.read_text() for page in pages]
   return [
@@ -125,7 +125,7 @@ def find_anchors(root: pathlib.Path) -> list[str]:
 def find_citations(
   root: pathlib.Path, path: str, anchors: Collection[str]
 ) -> list[Citation]:
-  """Returns what a file cites, in the order of lines.
+  """Returns the citations of a file, in the order of lines.
 
   A reference is to the paper that is named right after it ("Table 2 of
   SemiFL"), else to the last one named before it in the paragraph, else to the
@@ -181,7 +181,7 @@ def _find_names(text: str) -> set[str]:
 def _find_paper(
   text: str, match: re.Match[str], kind: str, names: set[str]
 ) -> str | None:
-  """Returns the key of the paper that is referred to, if that can be told."""
+  """Returns the key of the cited paper, or None if unclear."""
   for key, paper in PAPERS.items():
     after = rf'\s+(?:of|in)\s+(?:the\s+)?(?:{paper.name})'
     if re.match(after, text[match.end() :]):

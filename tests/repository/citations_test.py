@@ -68,7 +68,7 @@ class CitationsTest(parameterized.TestCase):
     self.assertIn(f'\nversion: {tff_semifl.__version__}\n', citation)
 
   def _find(self, text: str, name: str = 'a.py'):
-    """Returns what a file of one docstring cites, and what is wrong with it."""
+    """Returns the citations of one docstring, and the wrong ones."""
     if name.endswith('.py'):
       text = f'"""{text}"""\n'
     root = pathlib.Path(self.create_tempdir().full_path)
@@ -133,7 +133,7 @@ class CitationsTest(parameterized.TestCase):
     (f'{_PAPER}: {_TABLE} 6.', True),
     (f'Zhang et al., {_TABLE}s 1 to 5.', True),
     (f'Zhang et al., {_TABLE}s 1, 3 and F.{2}.', True),
-    # Neither has.
+    # Neither paper has this table.
     (f'{_TABLE} 11.', True),
   )
   def test_knows_what_papers_have(self, text, is_dangling):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the Dockerfile and of what starts runs on clusters.
+"""Tests of the Dockerfile and of the scripts for clusters.
 
 Neither Docker, SLURM nor Kubernetes is there.
 """
@@ -26,10 +26,10 @@ from tests.repository import source_tree
 _DOCKERFILE = source_tree.PROJECT_ROOT / 'deploy' / 'Dockerfile'
 _FOLDER = source_tree.PROJECT_ROOT / 'deploy'
 _SCRIPT = _FOLDER / 'slurm_array.sh'
-# Two machines, as far as Ray can tell.
+# Two machines in Ray's view.
 _SRUN = """#!/bin/bash
 "$@" &
-# Two cannot start at the same time on one machine.
+# Two clusters cannot start on one machine at the same time.
 sleep 5
 "$@" &
 trap 'kill $(jobs -p)' TERM
@@ -106,7 +106,7 @@ class DockerfileTest(absltest.TestCase):
       *self._project['project']['license-files'],
       self._project['project']['readme'],
       'pyproject.toml',
-      # What `make venv` installs, and with GPU=1.
+      # The packages of `make venv`, and with GPU=1.
       'Makefile',
       'requirements.txt',
       'requirements-gpu.txt',

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the page of chosen learning rates says what was recorded.
+"""Tests that the page of chosen learning rates agrees with the records.
 
 In `docs/results/digits_50_iid_fair`, `search/<run>` has the validation of each
 rate, and `<system>_learning_rate<rate>_seed<seed>` the tests of those that were

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Imports point one way: from the algorithms to what they are made of."""
+"""Tests that imports point one way, from algorithms to their parts."""
 
 import pathlib
 
@@ -43,7 +43,7 @@ _ROOMS = (
   'benchmarks',
 )
 
-# What TensorFlow and TFF do not make public, and who may import it.
+# Private modules of TensorFlow and TFF, and the file that may import them.
 _PRIVATE = (
   'tensorflow.core',
   'tensorflow.python',
@@ -52,7 +52,7 @@ _PRIVATE = (
 )
 _SHIM = 'tff_semifl/private_api.py'
 
-# What is plain TensorFlow, to be read and tested without knowing TFF.
+# Plain TensorFlow, readable and testable without TFF.
 _WITHOUT_TFF = (
   'tff_semifl/augment/',
   'tff_semifl/training/losses.py',
@@ -72,9 +72,9 @@ def _get_room(path: str) -> str:
 
 
 def _check_own(path: str, imported: str) -> str | None:
-  """Returns what is wrong with one file importing another."""
+  """Returns the problem of an import of this project, or None."""
   room, imported_room = _get_room(path), _get_room(imported)
-  # It names what users import, and imports nothing before they do.
+  # The file names what users import; it imports nothing itself.
   if imported == 'tff_semifl/__init__.py':
     return None
   if room == 'examples':
@@ -87,7 +87,7 @@ def _check_own(path: str, imported: str) -> str | None:
 
 
 def _check_other(path: str, module: str) -> str | None:
-  """Returns what is wrong with a file importing another package's module."""
+  """Returns the problem of an import of another package, or None."""
   if module.startswith(_PRIVATE) and path != _SHIM:
     return f'please name it in {_SHIM}, which alone uses what is not public'
   if f'{module}.'.startswith('tensorflow_federated.') and path.startswith(

@@ -17,7 +17,7 @@ _NOT_FREE = re.compile(r'\b[AL]?GPL|Affero|Commercial|Proprietary', re.I)
 
 
 def _read_licences(name: str) -> str:
-  """What a package says of its licence; if it says nothing, its files do."""
+  """The licence in a package's metadata, or else in its files."""
   package = metadata.distribution(name)
   classifiers = package.metadata.get_all('Classifier', [])
   said = [each for each in classifiers if each.startswith('License ::')]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The locks are what `make lock` and TensorFlow say, and what is installed."""
+"""Tests that locks agree with pyproject.toml, TensorFlow and .venv."""
 
 import hashlib
 import importlib
@@ -100,7 +100,7 @@ class LockTest(parameterized.TestCase):
     )
 
   def test_satisfies_what_its_packages_ask_for(self):
-    # Nobody else looks: it is installed with --no-deps.
+    # Installed with --no-deps, so that no tool checks requirements.
     lock = _read_lock()
     overridden = _parse(_read_project()['tool']['uv']['override-dependencies'])
     for name in lock:
@@ -136,11 +136,11 @@ class LockTest(parameterized.TestCase):
     )
 
   def test_tensorboard_can_start(self):
-    # It needs more of setuptools than the latest have, and does not say so.
+    # TensorBoard needs a part of setuptools that later releases lack.
     importlib.import_module('tensorboard.default')
 
   def test_is_what_is_installed(self):
-    # Not on the whole path: setuptools and Ray add copies of their own to it.
+    # Only two folders: setuptools and Ray add copies of packages to the path.
     path = [sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]
     installed = {
       utils.canonicalize_name(each.metadata['Name']): each.version

@@ -18,7 +18,7 @@ from tests.repository import source_tree
 
 # Beside Python.
 _PATTERNS = ('*.md', 'docs/**/*.md', 'launch/**/*.flags', 'tff_semifl/**/*.csv')
-# Where an empty line, an item of a list, a row or a heading begins.
+# The start of an empty line, list item, table row or heading.
 _BOUNDARY = re.compile(r'\n(?=\s*(?:\n|[-*|#] ?|\d+\. ))')
 _QUOTED = re.compile(r'[a-zA-Z]*(\'\'\'|"""|\'|")(.*)\1', re.DOTALL)
 
@@ -56,7 +56,7 @@ def find_paragraphs(path: str, text: str) -> list[Paragraph]:
     passages = _find_python_passages(text)
   elif path.endswith('.flags'):
     lines = text.splitlines()
-    # What is no comment ends a paragraph.
+    # Code ends a paragraph.
     comments = [line[1:] if line.startswith('#') else '' for line in lines]
     passages = [Paragraph(1, '\n'.join(comments))]
   elif path.endswith('.csv'):

@@ -33,8 +33,7 @@ def _array(items: dict[str, Any]) -> dict[str, Any]:
   return {'type': 'array', 'items': items, 'minItems': 1}
 
 
-# Of pods, the fields that the manifest has, by the reference of Kubernetes'
-# API 1.31.
+# The fields of pods in the manifest, by the reference of Kubernetes' API 1.31.
 _POD_TEMPLATE = _object(
   ['spec'],
   metadata=_object(labels=_STRINGS, annotations=_STRINGS),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that recorded tables say what the metrics beside them say.
+"""Tests that tables of results agree with the metrics beside them.
 
 `docs/results/<page>/<experiment>_seed<seed>/metrics.csv` is what a run wrote.
 A row of the page's tables that names an experiment, as `semifl`, has the mean
@@ -22,7 +22,7 @@ from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _RESULTS = _ROOT / 'docs' / 'results'
-# Its table is of the rounds of one run.
+# The table of this page has rounds of one run.
 _PAGE_OF_ROUNDS = 'cifar10_4000_iid_wrn28x2'
 # See `fair_results_test`.
 _PAGE_OF_CHOSEN_RATES = 'digits_50_iid_fair'
@@ -49,7 +49,7 @@ _CLIENT_PRIOR_ROWS = {
   'weight 0.71': 'client_prior_semifl_weight_0_71',
   'half weight': 'client_prior_semifl_half_weight',
   'M-step alone': 'client_prior_semifl_m_step_3_iterations',
-  # Half of it is what clients have with 20 labels.
+  # With 20 labels, this weight is half of the default.
   'E-step alone': 'client_prior_semifl_e_step_half_weight',
   'E-step alone, half weight': 'client_prior_semifl_e_step_half_weight',
   'whole weight': 'client_prior_semifl',
@@ -64,7 +64,7 @@ _CLIENT_PRIOR_ROWS = {
   'FixMatch in one place': 'fixmatch',
   'labels alone': 'semifl_without_clients',
 }
-# They are the same whatever clients have.
+# These systems do not depend on the partition.
 _WITHOUT_CLIENTS = ('semifl_without_clients', 'fixmatch')
 
 
@@ -78,7 +78,7 @@ def _read(page, experiment):
 
 
 def _show(values):
-  """Returns mean and deviation as tables have them."""
+  """Returns mean and deviation in the form of the tables."""
   shown = f'{statistics.fmean(values):.1%}'
   if len(values) > 1:
     shown += f' ({100 * statistics.stdev(values):.1f})'
@@ -93,12 +93,12 @@ def _show_difference(values, others):
 
 
 def _show_beside_semifl(page, experiment):
-  """Returns a mean accuracy and its difference to SemiFL, as H.8 has them."""
+  """Returns a mean accuracy and its difference to SemiFL, in H.8's form."""
   has_difference = experiment not in ('semifl', *_WITHOUT_CLIENTS)
   if experiment in _WITHOUT_CLIENTS:
     page = re.sub('_(50|20)_.*', r'_\1_iid', page)
   if page == 'digits_50_iid' and _read(f'{page}_client_priors', experiment):
-    # Of client priors alone, with more seeds.
+    # The page with more seeds of client priors.
     page += '_client_priors'
   values, of_semifl = (
     {

@@ -22,7 +22,7 @@ SOURCE_FOLDERS = (
 # The file with the public names, and the modules that have them.
 PUBLIC_NAMES = 'tff_semifl/__init__.pyi'
 
-# The folders that lie beside `tff_semifl` and are packages of it.
+# Folders beside `tff_semifl` that the wheel has as its subpackages.
 PACKAGES_BESIDE = ('tasks', 'launch')
 
 

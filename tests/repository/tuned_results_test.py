@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that pages say what the runs of `benchmarks.digits_table` recorded."""
+"""Tests that pages agree with the records of `benchmarks.digits_table`."""
 
 import csv
 import pathlib

@@ -54,7 +54,7 @@ _FLAGS = (
 
 
 def _run(*command, **kwargs) -> str:
-  """Returns what a command prints on standard output."""
+  """Returns the standard output of a command."""
   completed = subprocess.run(
     [str(each) for each in command],
     capture_output=True,
@@ -68,7 +68,7 @@ def _run(*command, **kwargs) -> str:
 
 
 def _package_files() -> dict[str, pathlib.Path]:
-  """Returns what is to be installed: paths in a wheel, and our files."""
+  """Returns the files to install: path in the wheel, and file here."""
   files = {}
   for folder in _PACKAGES:
     prefix = '' if folder == 'tff_semifl' else 'tff_semifl/'
@@ -92,7 +92,7 @@ class WheelTest(absltest.TestCase):
       shutil.copytree(_ROOT / name, source / name, ignore=ignored)
     for name in ('pyproject.toml', 'README.md', 'LICENSE'):
       shutil.copy(_ROOT / name, source)
-    # As `pip wheel --no-build-isolation` does.
+    # The build of `pip wheel --no-build-isolation`.
     build = (
       f'import setuptools.build_meta as b; b.build_wheel({str(cls.folder)!r})'
     )
@@ -107,14 +107,14 @@ class WheelTest(absltest.TestCase):
     cls.installed = {
       path.name for path in set(cls.site_packages.iterdir()) - before
     }
-    # Its own packages come first.
+    # The packages of the wheel come first.
     (cls.site_packages / 'dependencies.pth').write_text(
       sysconfig.get_path('purelib')
     )
 
   @classmethod
   def run_there(cls, program, *arguments) -> str:
-    """Returns what a program of the environment prints in an empty folder."""
+    """Returns the output of a program run in an empty folder."""
     environment = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
     return _run(
       cls.programs / program,
@@ -149,7 +149,7 @@ class WheelTest(absltest.TestCase):
   def test_trains_in_python(self):
     rounds, *files = self.run_there('python', '-c', _TRAINING).split()
     self.assertEqual(rounds, '1')
-    # They are those of the wheel.
+    # The imported files are those of the wheel.
     package = self.site_packages / 'tff_semifl'
     self.assertEqual(
       files, [f'{package}/__init__.py', f'{package}/tasks/digits.py']

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is remembered of clients that drop out of a round."""
+"""Tests of the memories of clients that drop out of a round."""
 
 import pathlib
 import types
@@ -48,7 +48,7 @@ class AbsentClientsTest(absltest.TestCase):
     )
 
   def test_helpers(self):
-    # What the store takes from a process.
+    # The attributes of a process that the store uses.
     process = types.SimpleNamespace(
       initialize_memory=lambda: (),
       next=types.SimpleNamespace(
@@ -76,7 +76,7 @@ class AbsentClientsTest(absltest.TestCase):
       for client in range(3)
     ]
     memories.keep((), 1, [2, 3, 0], [models[2], None, models[0]])
-    # Of the two that are known, each helps the other.
+    # The two known clients help each other.
     found = memories.recall((), 10, [0, 3, 2])
     self.assertEqual([len(each) for each in found], [1, 0, 1])
     np.testing.assert_array_equal(found[0][0], [[2, 2]])

@@ -52,7 +52,7 @@ class CheckpointsTest(parameterized.TestCase):
       asyncio.run(manager.save(_state(version), version))
 
   def _load_latest(self):
-    """Returns what the newest state holds, and its version."""
+    """Returns the newest state and its version."""
     state, version = asyncio.run(self._open().load_latest(_state(0)))
     if state is None:
       return None, version

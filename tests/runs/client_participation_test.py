@@ -93,7 +93,7 @@ class ResumingTest(absltest.TestCase):
       whole = self._train(self.create_tempdir().full_path, _LAST_ROUND)
       folder = self.create_tempdir().full_path
       for last_round in (6, _LAST_ROUND):
-        # With a program of its own, as if in another process.
+        # A new program, as in another process.
         resumed = self._train(folder, last_round)
     self.assertEqual(resumed.round_num, whole.round_num)
     for found, expected in zip(

@@ -105,7 +105,7 @@ class ClientStatesTest(simulation_test_case.SimulationTestCase):
   def test_memories_that_were_removed_are_missed(self):
     self.folder /= 'states'
     memories = client_states.ClientMemories(self._open())
-    # Nobody has ended a update so far.
+    # No client has finished an update.
     memories.keep(memories.initialize(), 1, [], [])
     memories.recall((), 1, [])
     memories.recall((), 2, [4])

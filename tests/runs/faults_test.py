@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of rounds that end with what is no number."""
+"""Tests of rounds that end with values that are not finite."""
 
 import asyncio
 import dataclasses
@@ -44,7 +44,7 @@ def _spoil_loss(output):
 
 
 def _with_faults(program, spoil, *faults):
-  """Returns a program some of whose calls of the process go wrong."""
+  """Returns a program whose process fails in some calls."""
   process = program.process
   calls = itertools.count()
 
@@ -85,7 +85,7 @@ class FaultsTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(
     ('momentum', _spoil_momentum, {}),
     ('loss', _spoil_loss, {}),
-    # What clients keep is that of the second time, too.
+    # Client states are those of the second attempt, too.
     ('stateful', _spoil_weights, {'keep_client_momentum': True}),
   )
   @pytest.mark.slow
@@ -107,7 +107,7 @@ class FaultsTest(simulation_test_case.SimulationTestCase):
     ):
       _train(_with_faults(program, _spoil_weights, 2, 3), self.wrong)
     self.assertLen(saved_run.read(self.wrong).rows, 2)
-    # What was before it is still there, and good to go on with.
+    # Earlier checkpoints remain usable.
     _train(program, self.wrong)
     _train(program, self.right)
     self.assertEqual(saved_run.read(self.wrong), saved_run.read(self.right))

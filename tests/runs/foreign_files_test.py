@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what others put in the place of an experiment's files.
+"""Tests of foreign files in the place of an experiment's files.
 
 Each ends with a line that names the file, and the run goes on, to the same
 numbers as one that nobody disturbed.
@@ -53,7 +53,7 @@ _SPECIAL_FILES = {
 
 @contextlib.contextmanager
 def _no_waiting():
-  """Raises a TimeoutError in the `with` block where it waits for a file."""
+  """Raises a TimeoutError if the `with` block waits for a file."""
 
   def give_up(number, frame):
     raise TimeoutError('it waits')
@@ -67,12 +67,12 @@ def _no_waiting():
     signal.signal(signal.SIGALRM, before)
 
 
-# Whoever resumes has a program of its own, but tracing it takes seconds.
+# Cached, because tracing takes seconds.
 _create_program = functools.cache(linear_program.create_program)
 
 
 def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
-  """Trains, going on from what there is."""
+  """Trains, or resumes."""
   folder = outputs.ExperimentFolder(path, _FLAGS)
   log = folder.tensorboard_log()
 
@@ -280,7 +280,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
 
   @pytest.mark.slow
   def test_checkpoint_that_is_moved_to_another_number(self):
-    """The only one there is holds what is not to be lost."""
+    """The only checkpoint must not be lost."""
     for version in (0, 1):
       self._checkpoint(version).unlink()
     self._checkpoint(2).rename(self._checkpoint(3))

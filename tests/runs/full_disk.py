@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A disk that is full, as far as a process can tell."""
+"""Simulates a full disk for a process."""
 
 from collections.abc import Iterator
 import contextlib

@@ -48,7 +48,7 @@ class IntervalsTest(absltest.TestCase):
     low, high = intervals.of_difference(before, after)
     self.assertLess(low, 0)
     self.assertGreater(high, 1 / 24)
-    # Nor do two models that are right on the same images.
+    # Two models that are right on the same images do not differ.
     low, high = intervals.of_difference(after, after)
     self.assertLess(low, -0.05)
     self.assertAlmostEqual(high, -low)
@@ -66,7 +66,7 @@ class IntervalsTest(absltest.TestCase):
     # Wilson, by hand: 0.5 +- 1.96 / 2 / sqrt(8 + 1.96^2).
     self.assertIn('21.5% to 78.5%', text)
     self.assertNotIn('classes', intervals.describe(0.5, [4, 4]))
-    self.assertEqual(intervals.show(0, 0), 'unknown')
+    self.assertEqual(intervals.show(0, 0), 'no images')
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a run is the same, however often it is killed on the way."""
+"""Tests that killed and resumed runs have the same results."""
 
 import multiprocessing
 import pathlib
@@ -32,8 +32,7 @@ _MOST_CHECKPOINT_FILES = 8
 class KillTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    # Its processes are forked off one that has imported everything, and has
-    # computed nothing.
+    # Processes are forked from one that has imported all modules and run no op.
     self._context = multiprocessing.get_context('forkserver')
     self._context.set_forkserver_preload([killable_program.__name__])
 
@@ -49,7 +48,7 @@ class KillTest(absltest.TestCase):
     return process, receiver
 
   def _finish(self, folder):
-    """Returns the seconds that training took, without what goes before."""
+    """Returns the seconds of training, without the start."""
     process, receiver = self._start(folder)
     self.assertEqual(receiver.recv(), 'start')
     start = time.monotonic()
@@ -73,7 +72,7 @@ class KillTest(absltest.TestCase):
     return pathlib.Path(said[-1]).relative_to(folder)
 
   def _kill_after(self, folder, seconds):
-    """Returns whether it was still training."""
+    """Kills the run, and returns whether training was unfinished."""
     process, receiver = self._start(folder)
     self.assertEqual(receiver.recv(), 'start')
     time.sleep(seconds)
@@ -107,7 +106,7 @@ class KillTest(absltest.TestCase):
       )
       self.assertIsNotNone(file, f'complete after {kill} kills')
       files.append(file)
-    # Some were in the middle of saving a round.
+    # Some programs were killed while saving a round.
     self.assertIn('.temporary', [file.suffix for file in files[::3]])
     self._finish(killed)
     found = saved_run.read(killed)
@@ -129,13 +128,13 @@ class KillTest(absltest.TestCase):
     return {name: each.tobytes() for name, each in best.items()}
 
   def _assert_tensorboard_shows(self, logdir, rows):
-    """Asserts that each round is a point of each curve, and nothing else is."""
+    """Asserts that curves have exactly one point for each round."""
     self.assertLen(list(logdir.iterdir()), 1)
     shown = plugin_event_accumulator.EventAccumulator(
       str(logdir), tensor_size_guidance={'scalars': 0}
     ).Reload()
     for column in rows[0].keys() - {'round'}:
-      # What was not measured is empty, and has no point.
+      # Values that were not measured are empty, and have no point.
       measured = [row for row in rows if row[column]]
       if not measured:
         self.assertNotIn(column, shown.Tags()['tensors'])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small training program that is run in a process of its own, and killed.
+"""A small training program that is run in a process and killed.
 
 Its rounds are computed by NumPy, so that it is at work in a moment. All that it
 writes is written as by the real one.
@@ -28,12 +28,12 @@ _NUM_CLIENTS = 4
 _SHAPE = (100, 10)
 _METRICS = {'loss': 0.5, 'accuracy': 0.5}
 
-# Of Python's audit events, those that begin to use or to change a file.
+# Python's audit events before a file is used or changed.
 _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 
 
 class _Process(federated_process.FederatedProcess):
-  """Least squares; each client has a momentum that it keeps."""
+  """Least squares; each client keeps a momentum."""
 
   prepare = None
 
@@ -96,7 +96,7 @@ def _create_program(total_rounds):
   return training_program.TrainingProgram(
     process=_Process(),
     evaluation=lambda weights, _: {
-      # It rises and falls, so that the best round is now and then another.
+      # The accuracy rises and falls, so that the best round changes.
       'accuracy': np.float32(np.abs(np.sin(np.sum(weights)))),
       'loss': np.float32(np.sum(weights**2)),
     },

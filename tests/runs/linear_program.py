@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A training program that is over in a moment."""
+"""A training program that takes milliseconds."""
 
 import functools
 import pathlib
@@ -77,7 +77,7 @@ def create_program(
 
 
 class _Computations(NamedTuple):
-  """The computations of a program; statistics only if it has some."""
+  """The computations of a program, with optional statistics."""
 
   process: tff.templates.IterativeProcess
   evaluation: tff.Computation
@@ -131,7 +131,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
 def create_memories(
   program: training_program.TrainingProgram, folder: str, *, num_kept: int
 ) -> client_states.ClientMemories | None:
-  """Creates what keeps the memories of clients, if they have any."""
+  """Creates the store of clients' memories, if the system has any."""
   if program.process.initialize_memory is None:
     return None
   return client_states.ClientMemories(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of experiments' files of which anything may be wrong."""
+"""Tests of damaged files of experiments."""
 
 import asyncio
 import csv

@@ -39,7 +39,7 @@ class MetricsFileTest(parameterized.TestCase):
     self._release((0, float('nan')), (1, 0.25), (2, np.float32('nan')))
     expected = 'round,test/loss\n0,\n1,0.25\n2,\n'
     self.assertEqual(self.path.read_bytes().decode(), expected)
-    # As read back, and written again for the rounds before.
+    # The rows of earlier rounds are read and written again.
     self._release((2, 0.125))
     self.assertEqual(
       self.path.read_bytes().decode(), expected.replace('2,', '2,0.125')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that tables of metrics are read, whichever columns they have."""
+"""Tests that tables of metrics with any columns are read."""
 
 import pathlib
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of releasing metrics to MLflow, in a folder of its own."""
+"""Tests of releasing metrics to MLflow, in a temporary folder."""
 
 import asyncio
 import math

@@ -210,7 +210,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     )
 
   def test_damaged_checkpoints_find_the_models_that_they_name(self):
-    """With the best in each round, as many models are kept as it takes."""
+    """With a new best model in each round, all needed models are kept."""
     values = [*range(7)]
     expected = self.train(
       self._folder, 6, program=_create_program(6, _script(values))

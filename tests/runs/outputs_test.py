@@ -52,7 +52,7 @@ class ExperimentFolderTest(absltest.TestCase):
     try:
       self._open(seed=1)
     except durable_files.OutputError as error:
-      # With its traceback, in which the object is that was not made.
+      # The traceback keeps the unfinished object alive.
       kept.append(error)
     self._open()
     self.assertLen(kept, 1)
@@ -91,7 +91,7 @@ class ExperimentFolderTest(absltest.TestCase):
       open_folder(5, False)
     written = self.path / 'hparams.json'
     before = json.loads(written.read_text())
-    # Whoever checks alone changes nothing.
+    # A check alone changes nothing.
     open_folder(5, True)
     self.assertEqual(json.loads(written.read_text()), before)
     open_folder(5, True).record_length()
@@ -149,7 +149,7 @@ class ExperimentFolderTest(absltest.TestCase):
 
 class ClientMemoriesTest(absltest.TestCase):
   def test_each_checkpoint_finds_what_clients_had_then(self):
-    """Checkpoints of every fifth round, of which three are kept."""
+    """Checkpoints of every fifth round; three are kept."""
     folder = outputs.ExperimentFolder(
       pathlib.Path(self.create_tempdir().full_path), _FLAGS
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is shown while training."""
+"""Tests of the display of progress."""
 
 import contextlib
 import io
@@ -35,8 +35,8 @@ class ProgressTest(absltest.TestCase):
     self.assertEqual(
       text,
       'run: compiling and running round 0\n'
-      'run: round 0/10, accuracy 25.0%, labeled 0.0%, 00:30 left\n'
-      'run: round 1/10, accuracy 50.0%, labeled 12.5%, 00:45 left\n',
+      'run: round 0/10, accuracy 25.0%, pseudo-labeled 0.0%, 00:30 left\n'
+      'run: round 1/10, accuracy 50.0%, pseudo-labeled 12.5%, 00:45 left\n',
     )
 
   def test_nobody_labels_anything(self):
@@ -71,8 +71,12 @@ class ProgressTest(absltest.TestCase):
       (5, some_metrics.create(0, 0, 6)),
     )
     # Three rounds in 9 seconds, then three in 6: eight are left, then five.
-    self.assertIn('round 2/10, accuracy 0.0%, labeled 0.0%, 00:24 left', text)
-    self.assertIn('round 5/10, accuracy 0.0%, labeled 0.0%, 00:10 left', text)
+    self.assertIn(
+      'round 2/10, accuracy 0.0%, pseudo-labeled 0.0%, 00:24 left', text
+    )
+    self.assertIn(
+      'round 5/10, accuracy 0.0%, pseudo-labeled 0.0%, 00:10 left', text
+    )
 
   def test_run_that_was_complete_says_so(self):
     self.assertEqual(

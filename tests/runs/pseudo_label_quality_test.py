@@ -22,9 +22,9 @@ def _given(*labels):
 
 class PseudoLabelQualityTest(absltest.TestCase):
   def test_clients_that_label_once(self):
-    # Of four images three are trained on, two of them rightly.
+    # Three of four images are trained on, two of them correctly labeled.
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
-    # Of two images none is.
+    # Neither of two images is trained on.
     second = _given((0, 1, 0), (1, 1, 0))
     found = pseudo_label_quality.measure(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
@@ -38,7 +38,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
   def test_batches_of_one_client_count_by_their_size(self):
     """A.14: per mini-batch, weighted by its size."""
     given = _given(
-      # A batch of three: two are trained on, one of them rightly.
+      # A batch of three: two are trained on, one of them correctly labeled.
       *((0, 1, 3 / 2), (1, 1, 3 / 2), (2, 1, 0)),
       # A batch of one, rightly, of an image that has had another label.
       *((1, 2, 1),),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is read from a table of metrics."""
+"""Tests of reading results from a table of metrics."""
 
 import pathlib
 

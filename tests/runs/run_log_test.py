@@ -40,10 +40,10 @@ class RunLogTest(absltest.TestCase):
       self._lines(),
       [
         'INFO compiling and running round 0',
-        'INFO round 0/10, accuracy 25.0%, labeled 0.0%, 00:30 left',
+        'INFO round 0/10, accuracy 25.0%, pseudo-labeled 0.0%, 00:30 left',
         'INFO resumed after round 0',
         'INFO compiling and running round 1',
-        'INFO round 1/10, accuracy 50.0%, labeled 12.5%, 00:45 left',
+        'INFO round 1/10, accuracy 50.0%, pseudo-labeled 12.5%, 00:45 left',
       ],
     )
 
@@ -75,7 +75,7 @@ class RunLogTest(absltest.TestCase):
       run_log.RunLog(self._path, 10).__enter__()
     self._path.unlink()
     with run_log.RunLog(self._path, 10) as log:
-      # All writes to it fail, as on a full disk.
+      # All writes to the log fail, as on a full disk.
       log._handler.stream.close()
       log._handler.stream = open('/dev/full', 'a')
       with self.assertRaisesRegex(

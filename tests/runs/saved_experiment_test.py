@@ -18,7 +18,7 @@ from tff_semifl.runs import training_program
 
 
 class _State(NamedTuple):
-  """A state with what all processes have in theirs, and something else."""
+  """A state with the fields of all processes, and a further one."""
 
   global_model_weights: Any
   other: Any

@@ -11,7 +11,7 @@ from tff_semifl.runs import checkpoints
 
 
 class SavedRun(NamedTuple):
-  """The results of a run that do not depend on how fast it was."""
+  """The results of a run, without times."""
 
   rows: list[dict[str, str]]
   arrays: dict[str, bytes]

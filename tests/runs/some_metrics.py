@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of rounds, of which only some numbers matter."""
+"""Metrics of rounds for tests."""
 
 from tff_semifl.runs import round_metrics
 
@@ -9,7 +9,7 @@ from tff_semifl.runs import round_metrics
 def create(
   accuracy: float, label_ratio: float, seconds: float
 ) -> round_metrics.RoundMetrics:
-  """Returns the metrics of a round; all others are 0."""
+  """Returns metrics of a round; all but the given values are 0."""
   return round_metrics.RoundMetrics(
     test=round_metrics.EvaluationMetrics(accuracy, 0.0, accuracy),
     server=round_metrics.ServerMetrics(0.0, 0.0),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what TensorBoard shows, as TensorBoard reads it."""
+"""Tests of TensorBoard's logs, read by TensorBoard."""
 
 import csv
 import pathlib
@@ -25,12 +25,12 @@ class TensorBoardLogTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._logdir = self._folder / 'logdir'
 
-  def _create_log(self, hparams=None, pictures=()):
+  def _create_log(self, hparams=None, figures=()):
     return tensorboard_log.TensorBoardLog(
       self._logdir,
       metrics_file=self._folder / 'metrics.csv',
       hparams=hparams or {'seed': 0},
-      pictures=pictures,
+      figures=figures,
     )
 
   def _write_table(self, rounds, **columns):
@@ -38,7 +38,7 @@ class TensorBoardLogTest(absltest.TestCase):
       writer = csv.writer(file)
       writer.writerow(['round', 'test/accuracy', *columns])
       for row in zip(rounds, *columns.values(), strict=True):
-        # An accuracy that says which round it is of.
+        # The accuracy shows the round.
         writer.writerow([row[0], row[0] / 8, *row[1:]])
 
   def _open_tensorboard(self):
@@ -47,7 +47,7 @@ class TensorBoardLogTest(absltest.TestCase):
     )
 
   def _read(self, tag, tensorboard=None):
-    """Returns steps and values of what there is under a tag."""
+    """Returns steps and values of a tag."""
     tensorboard = tensorboard or self._open_tensorboard()
     tensorboard.Reload()
     return [
@@ -56,7 +56,7 @@ class TensorBoardLogTest(absltest.TestCase):
     ]
 
   def _run(self, first_round, last_round):
-    """Runs rounds, and says so to a log as a program does."""
+    """Reports rounds to a log."""
     log = self._create_log()
     if not first_round:
       self._write_table([])
@@ -174,7 +174,7 @@ class TensorBoardLogTest(absltest.TestCase):
     path = self._folder / 'partition.png'
     PIL.Image.new('RGB', (30, 20), 'red').save(path)
     for _ in range(2):
-      self._create_log(pictures=[path]).start(0)
+      self._create_log(figures=[path]).start(0)
     [event] = self._open_tensorboard().Reload().Tensors('partition')
     width, height, content = tf.make_ndarray(event.tensor_proto)
     self.assertEqual((width, height), (b'30', b'20'))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what the training program measures and writes down."""
+"""Tests of the metrics of the training program."""
 
 import dataclasses
 import types
@@ -54,7 +54,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       rows,
       (
         measured,
-        # Labels were made, and none of them trained on (D17).
+        # There are pseudo-labels, but none was trained on (D17).
         *[
           measured
           | {
@@ -182,7 +182,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
         'aggregator/zeroing_norm',
       ],
     )
-    # 2 * 10 + 1 to begin with, and nobody was there to change it.
+    # 2 * 10 + 1, the initial value: no client changed it.
     self.assertEqual(
       [row['aggregator/zeroing_norm'] for row in rows[:2]], ['21.0'] * 2
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a training program goes on where it was interrupted."""
+"""Tests that an interrupted training program resumes."""
 
 import pathlib
 

@@ -23,7 +23,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
   def test_statistics_are_computed_after_each_round(self):
     program = linear_program.create_program(1, has_federated_statistics=True)
     final = self.train(self.create_tempdir().full_path, 1, program=program)
-    # Of all clients, whoever took part: images 6 to 29, all but the server's.
+    # Pixels of all clients, images 6 to 29; the first six are the server's.
     pixels = linear_reference.create_images(30)[6:].astype(np.float64)
     mean, variance = final.state.global_model_weights.non_trainable
     np.testing.assert_allclose(mean, [pixels.mean()], rtol=1e-5)

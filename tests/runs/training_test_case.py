@@ -39,7 +39,7 @@ COLUMNS = [
 
 
 class TrainingTestCase(simulation_test_case.SimulationTestCase):
-  """Trains a linear model, and reads what was measured."""
+  """Trains a linear model, and reads its metrics."""
 
   def train(self, folder, total_rounds, on_round=lambda *_: None, program=None):
     program = program or linear_program.create_program(total_rounds)

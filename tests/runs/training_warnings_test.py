@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of warnings about rounds from which clients add nothing."""
+"""Tests of warnings about clients that do not help."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ from tff_semifl.runs import training_warnings
 
 
 def _round(accuracy, label_ratio, **client):
-  """Returns metrics, without the truth on pseudo-labels unless it is given."""
+  """Returns metrics, without true labels by default."""
   values = {
     'micro_threshold_accuracy': math.nan,
     'num_participating': 2.0,
@@ -61,7 +61,7 @@ class TrainingWarningsTest(parameterized.TestCase):
     (line,) = self._watch(*[_UNLABELED] * 80)
     for known in ('mine: ', '0.625', 'threshold is 0.95', '87.5%'):
       self.assertIn(known, line)
-    # Rounds in which nobody was there say nothing of labels.
+    # Rounds without clients do not interrupt the count.
     lines = self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED)
     self.assertLen(lines, 2)
     self.assertIn('0.625', lines[1])
@@ -86,10 +86,10 @@ class TrainingWarningsTest(parameterized.TestCase):
     (line,) = self._watch(_round(0.5, 0.5), _ABSENT, _ABSENT)
     self.assertIn('round 2: of 4 chosen ones, 4 dropped out', line)
     self.assertIn('--client_dropout_probability', line)
-    # Nobody is asked in these.
+    # These rounds have no cohort.
     self.assertEmpty(self._watch(_ABSENT, first_round=0))
     self.assertEmpty(self._watch(_ABSENT, clients_per_round=0))
-    # Of this round more is to be said than that: all were rejected.
+    # Rejected clients have a warning of their own.
     self.assertEmpty(
       self._watch(
         _ABSENT._replace(client=_ABSENT.client._replace(num_rejected=2.0))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs computations on both runtimes and compares all that they return.
+"""Runs computations on both runtimes and compares results.
 
 The C++ runtime is TFF's own: what it computes is what a computation means.
 """
@@ -56,7 +56,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
 
   @contextlib.contextmanager
   def use(self, context: tff.framework.SyncContext):
-    """Runs what is called in the `with` block on the context."""
+    """Makes a context the default one in the `with` block."""
     former = tff.framework.get_context_stack().current
     tff.framework.set_default_context(context)
     try:
@@ -121,7 +121,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
         outputs.append(results)
     for ours, theirs in zip(*outputs, strict=True):
       self.assert_same(ours, theirs, **tolerance)
-    # What does not depend on its arguments agrees too easily.
+    # Outputs that ignore their arguments would agree trivially.
     found = {repr(to_leaves(output)) for output in outputs[0]}
     self.assertEqual(len(found), len(rounds) + 1, 'Two rounds are the same.')
     return outputs[0]

@@ -22,7 +22,7 @@ def _options() -> tuple[config_pb2.ConfigProto, str | None]:
 
 
 class _Function:
-  """Notes with which options it is called."""
+  """Records the options of its calls."""
 
   def __init__(self, error: Exception | None = None):
     self.options = None

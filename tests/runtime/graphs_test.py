@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is the same in programs whenever they are built."""
+"""Tests that digests of programs do not depend on the build."""
 
 from absl.testing import absltest
 import numpy as np
@@ -69,7 +69,7 @@ class GraphsTest(absltest.TestCase):
   def test_functions_that_are_never_called(self):
     block = _block('a')
     fewer = graphs.drop_unused_functions(block)
-    # Who drops nothing has another program.
+    # Without dropping functions, the digest differs.
     self.assertNotEqual(graphs.digest(fewer), graphs.digest(block))
     self.assertEqual(
       graphs.digest(fewer),
@@ -77,7 +77,7 @@ class GraphsTest(absltest.TestCase):
     )
     computation = tff.framework.ConcreteComputation.from_building_block(fewer)
     with runtime.simulation_context():
-      # One is added to each number, and again when it is added up.
+      # One is added to each of three numbers, and once more in the sum.
       total = 9 + 3 * 2
       self.assertEqual(
         list(computation([[1.0, 3.0], [5.0], []])), [total, total / 2]

@@ -86,7 +86,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIsInstance(
       raised.exception.__cause__, tf.errors.InvalidArgumentError
     )
-    # The context goes on working.
+    # The context remains usable.
     self.assertEqual(context.invoke(run, [1, 3]), [1, 3])
 
   def test_error_of_a_computation_without_a_parameter(self):
@@ -122,7 +122,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
       self.addCleanup(context.close)
       found.append(context.invoke(run, seeds))
 
-    # Bit for bit: the order of additions is the same.
+    # Sums have the same order of additions.
     self.assertAllEqual(found[0][0], found[1][0])
     self.assertAllEqual(found[0][1], found[1][1])
 

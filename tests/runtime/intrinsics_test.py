@@ -30,7 +30,7 @@ def _add(x, y):
   return x + y
 
 
-# Not commutative: tells the order of the clients. 0, 1, 2 -> 12.
+# Not commutative, so that the result shows the clients' order: 012 -> 12.
 @tff.tensorflow.computation(np.int32, np.int32)
 def _append_digit(number, digit):
   return 10 * number + digit
@@ -142,7 +142,7 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(shared, [(3, 3), (3, 3)])
 
   def test_zip_of_structs_among_clients(self):
-    # As many clients as a struct has elements: the two are told apart.
+    # Two clients and a struct of two elements must not be confused.
     pair_at_clients = tff.FederatedType((np.int32, np.int32), tff.CLIENTS)
     run = tff.federated_computation(
       lambda x, y: tff.federated_zip((x, y)), pair_at_clients, pair_at_clients
@@ -198,7 +198,7 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     num_clients=[0, 5],
   )
   def test_mean_is_the_one_with_weights_of_one(self, template, num_clients):
-    """To the last bit, although nothing is weighed."""
+    """Equal to the last bit."""
 
     @tff.federated_computation(
       tff.FederatedType(_type_of(template), tff.CLIENTS), _FLOAT_AT_CLIENTS

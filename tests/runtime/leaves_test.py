@@ -156,7 +156,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_xla_compiles_what_asks_for_it(self):
-    # XLA knows no strings.
+    # XLA has no strings.
     @tff.tensorflow.computation(np.int32)
     def count_digits(x):
       return tf.function(

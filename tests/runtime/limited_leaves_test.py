@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that clients compute the same in a session, with threads of their own.
+"""Tests that results do not depend on a session with its own threads.
 
 That a session has these threads is seen in the real program: threads_test.
 """

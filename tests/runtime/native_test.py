@@ -99,7 +99,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
     log_file = pathlib.Path(self.create_tempdir(), 'log')
     log_file.write_text('former\n')
     worker = worker_lib.Worker(log_file=log_file)
-    # Where the standard output of the process leads to.
+    # The file that is the standard output of the process.
     self.assertEqual(
       pathlib.Path(f'/proc/{worker.pid}/fd/1').resolve(), log_file.resolve()
     )
@@ -118,7 +118,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
   @pytest.mark.slow
   def test_ends_with_the_interpreter(self):
     script, pid = self._start_script('raise ValueError')
-    # Returns when all who hold the pipe have left.
+    # Returns when all processes have closed the pipe, also the worker.
     script.communicate(timeout=30)
     self.assertEqual(script.returncode, 1)
     self.assertFalse(_exists(pid))

@@ -138,9 +138,9 @@ class LossTest(tf.test.TestCase):
           '\n'.join(logs.output),
           f'actor {lost.pid} at 127.0.0.1 is lost: .*{reason}.*repeated',
         )
-        # None stays, not even the one that was stopped.
+        # All actors end, also the stopped one.
         ray_machines.wait_until(lambda lost=lost: not lost.is_running())
-      # Others have taken their places.
+      # New actors have replaced them.
       self.assertRegex(
         '\n'.join(logs.output), 'actor .* at 127.0.0.1 has joined'
       )
@@ -157,9 +157,8 @@ class LossTest(tf.test.TestCase):
       ),
       _AT_CLIENTS,
     )
-    # One actor, as each that takes its place must import TensorFlow.
+    # One actor, since each replacement has to import TensorFlow.
     with self._use(1, client_seconds=4) as context:
-      # So that all are there.
       with self.assertLogs(level='WARNING') as logs:
         running = self._run(work, [1, 2])
         self.gate.wait_for(1)
@@ -171,7 +170,7 @@ class LossTest(tf.test.TestCase):
       def kill(actor):
         return ray_machines.ask_the_dead(actor)
 
-      # It is the work that kills them, it seems.
+      # Work that seems to kill each actor.
       with (
         self.assertLogs(level='WARNING'),
         self.assertRaisesRegex(

@@ -19,14 +19,14 @@ from tff_semifl.runtime import ray_environment
 ray_environment.prepare(is_local=True)
 assert os.environ.get('RAY_AUTH_MODE') == 'token', 'Ray was imported before.'
 
-# Not before its environment is as programs have it.
+# Imported after the environment is that of programs.
 import ray  # noqa: E402
 from ray import cluster_utils  # noqa: E402
 from ray._private import node  # noqa: E402
 from ray._private import services  # noqa: E402
 
 _LOOPBACK = '127.0.0.1'
-# One of each kind of server.
+# A method of each kind of server.
 _METHODS = (
   'NodeInfoGcsService/GetClusterId',
   'NodeManagerService/GetNodeStats',
@@ -38,7 +38,7 @@ _MACHINE = {'object_store_memory': 10**8, 'include_dashboard': False}
 
 @contextlib.contextmanager
 def local_cluster(num_cpus: int) -> Iterator[None]:
-  """Connects this process to a cluster of its own."""
+  """Connects this process to a new cluster."""
   with tempfile.TemporaryDirectory(prefix='ray_') as folder:
     ray.init(
       'local',
@@ -49,7 +49,7 @@ def local_cluster(num_cpus: int) -> Iterator[None]:
       configure_logging=False,
       logging_level='error',
       _node_ip_address=_LOOPBACK,
-      # Others of this machine may have clusters at the same time.
+      # Other users of this machine may have clusters.
       _temp_dir=folder,
     )
     try:
@@ -59,18 +59,18 @@ def local_cluster(num_cpus: int) -> Iterator[None]:
 
 
 class Machines:
-  """A cluster whose machines come and go."""
+  """A cluster to which machines can be added or lost."""
 
   def __init__(self):
-    """Starts a machine that directs others and has no CPU for clients."""
-    # Others of this machine may have clusters at the same time.
+    """Starts the head, which has no CPU for clients."""
+    # Other users of this machine may have clusters.
     self._folder = tempfile.TemporaryDirectory(prefix='ray_')
     self._cluster = cluster_utils.Cluster(
       initialize_head=True,
       head_node_args={
         'num_cpus': 0,
         'temp_dir': self._folder.name,
-        # Nobody asks for machines that are not there.
+        # No machines can be added.
         'no_monitor': True,
         **_MACHINE,
       },
@@ -91,7 +91,7 @@ class Machines:
     return added
 
   def new_address(self) -> str:
-    """Returns an address of this machine that no other machine has."""
+    """Returns an unused address of this machine."""
     return next(self._addresses)
 
   def has(self, ip_address: str) -> bool:
@@ -149,7 +149,7 @@ def is_refused_without_token(ip: str, port: int) -> bool:
       except grpc.RpcError as error:
         codes.add(error.code())
   if grpc.StatusCode.UNAVAILABLE not in codes:
-    # A server that lacks a method says so to everybody.
+    # A server without the method says so to any caller.
     return codes == {
       grpc.StatusCode.UNAUTHENTICATED,
       grpc.StatusCode.UNIMPLEMENTED,

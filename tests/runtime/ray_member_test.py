@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of how actors are lost, with what Ray says in place of Ray."""
+"""Tests of losing actors, with a mock of Ray."""
 
 from unittest import mock
 
@@ -14,7 +14,7 @@ from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_placement
 
 ray = ray_machines.ray
-# Ids as Ray has them.
+# Ids in Ray's form.
 _A, _B = 'a' * 56, 'b' * 56
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which machine gets how many actors."""
+"""Tests of the number of actors on each machine."""
 
 from absl.testing import absltest
 
@@ -72,7 +72,7 @@ class PlacementTest(absltest.TestCase):
       ray_placement.Placement(gpus_per_client=0.5).place(machines),
       {'a': (4, _Share(0, 0.5)), 'c': (2, _Share(0, 0.5))},
     )
-    # Seven times a seventh is less than one, as computers have it.
+    # In floats, seven times a seventh is less than one.
     seventh = ray_placement.Placement(gpus_per_client=1 / 7)
     self.assertEqual(seventh.place(machines)['c'][0], 7)
     self.assertEqual(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a site does, and of what it refuses."""
+"""Tests of the programs that a site runs and refuses."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ _SHAPE = (4, 3, 1)
 
 
 def _program(*types):
-  """Returns a program that returns what it takes."""
+  """Returns the identity as a program."""
   inputs = tff.framework.Reference('inputs', tff.types.to_type(list(types)))
   return tff.framework.Lambda(
     inputs.name, inputs.type_signature, tff.framework.Struct([inputs])
@@ -79,7 +79,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
       ):
         self.site.read(dataset)
     pathlib.Path(self.site.images).unlink()
-    # Nobody else is to know where it has them.
+    # Errors do not reveal the site's folder to others.
     with self.assertRaisesRegex(
       errors.SiteError, '^east cannot read its images: No such file[a-z ]*$'
     ):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is sent away of a computation, without a cluster."""
+"""Tests of dividing a computation into programs, without a cluster."""
 
 from absl.testing import absltest
 import numpy as np
@@ -25,7 +25,7 @@ _KEYED = b'StringToHashBucketStrong'
 
 
 def _find_programs(computation, argument):
-  """Returns the block of a computation, and what is sent away for no client."""
+  """Returns the block of a computation, and its programs."""
   programs = []
 
   def run(program, inputs, cohort):
@@ -132,7 +132,7 @@ class StagesTest(absltest.TestCase):
       once = tff.federated_map(add_one, numbers)
       twice = tff.federated_map(add_one, once)
       total = tff.federated_broadcast(tff.federated_sum(twice))
-      # What is known of all clients only then is a stage of its own.
+      # A value that depends on all clients begins a new stage.
       both = tff.federated_zip((once, total))
       return tff.federated_sum(twice), both
 

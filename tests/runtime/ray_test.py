@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of computations whose clients work in processes of Ray."""
+"""Tests of computations whose clients work in Ray's processes."""
 
 import collections
 import os
@@ -68,7 +68,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
 
   def test_rounds_have_the_same_numbers(self):
     process = linear_problem.build('semifl')
-    # None, fewer than actors, as many, more.
+    # No client, fewer than actors, as many, and more.
     cohorts = ([], [1], [0, 1], [2, 0, 1])
     with self.use(self.in_process):
       expected = linear_problem.train(process, cohorts)

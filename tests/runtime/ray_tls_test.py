@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a Ray cluster with TLS and a token lets in nobody else."""
+"""Tests that a Ray cluster with TLS and a token admits only its members."""
 
 import os
 import pathlib
@@ -140,7 +140,7 @@ class TLSTest(absltest.TestCase):
     )
 
     def stop():
-      # It takes the others along.
+      # The head takes the other machines with it.
       machine.terminate()
       machine.wait()
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that nothing is left of tensors that nobody uses any more."""
+"""Tests that unused tensors are freed completely."""
 
 from collections.abc import Callable
 import gc
@@ -54,7 +54,7 @@ class ReleasedTest(absltest.TestCase):
 
     clients = [[_ARRAY] * 10] * 100
     with runtime.simulation_context():
-      # Of each client's arguments, results and sums.
+      # Arguments, results and sums of all clients.
       self.assertLess(_count_left(lambda: work(clients)), 500)
 
   def test_tensor_that_is_still_used(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Says, as JSON, what is done where in a process with three CPUs.
+"""Prints as JSON which device runs what, with three logical CPUs.
 
 TensorFlow learns how many devices there are before it does anything else, so
 this is a program of its own, which `client_pool_test` runs.
@@ -55,7 +55,7 @@ def _build_computations():
 
 
 def main() -> None:
-  """Prints what is done where, and what comes out."""
+  """Prints devices and results."""
   tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices('CPU')[0],
     [tf.config.LogicalDeviceConfiguration()] * 3,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TFF's own aggregators give the same on both runtimes.
+"""Tests that TFF's aggregators agree on both runtimes.
 
 Those with secure sums have them replaced by sums in the clear, by TFF's own
 rewriting: TFF's worker has no others. Noise cannot be compared, since it is
@@ -118,7 +118,7 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
       'adaptive_privacy_without_noise',
       _private.gaussian_adaptive(0.0, 3, initial_l2_norm_clip=5.0),
     ),
-    # This noise, and only this, has a seed.
+    # Of TFF's noise, only this kind has a seed.
     (
       'private_tree',
       _private.tree_aggregation(0.5, 3.0, 5.0, _VALUE_SPECS, noise_seed=1),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TFF's own learning algorithms give the same on both runtimes."""
+"""Tests that TFF's learning algorithms agree on both runtimes."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -163,7 +163,7 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
   )
   def test_evaluation(self, build):
     *_, last = self.assert_agree_in_rounds(build(), _create_rounds())
-    # What was summed up over all rounds outlasts one without a client.
+    # Sums over all rounds survive a round without clients.
     metrics = last.metrics['client_work']['eval']['total_rounds_metrics']
     self.assertGreater(metrics['mean_squared_error'], 0.1)
 

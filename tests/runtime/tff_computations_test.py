@@ -172,7 +172,7 @@ class TffComputationsTest(agreement.AgreementTestCase):
       state = process.initialize()
       direct = process.next(state, datasets)
     state, metrics = self.assert_agree(
-      # There are secure sums in the form, of nothing.
+      # The form has secure sums of empty structures.
       tff.backends.test.replace_secure_intrinsics_with_bodies(rewritten),
       state,
       datasets,

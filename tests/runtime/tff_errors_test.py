@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that both runtimes fail, and say why, where TFF fails.
+"""Tests that both runtimes fail where TFF fails, and name the reason.
 
 Errors have other types where TFF's worker finds them: it speaks gRPC, and its
 errors are those of gRPC.

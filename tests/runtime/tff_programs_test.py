@@ -18,7 +18,7 @@ _SIZES = (3, 2, 5)
 
 
 class _Iterator(tff.program.FederatedDataSourceIterator):
-  """Selects data by the number of the round; TFF's own do it at random."""
+  """Selects data by the round; TFF's iterators select at random."""
 
   def __init__(self, round_number: int):
     self._round_number = round_number
@@ -74,7 +74,7 @@ class TffProgramsTest(tf.test.TestCase):
       tff.learning.optimizers.build_sgdm(0.02),
       tff.learning.optimizers.build_adam(0.1),
     )
-    # What a loop of one's own gives.
+    # The result of a hand-written loop.
     tff.framework.set_default_context(cls._context)
     cls._states = [cls._process.initialize()]
     cls._metrics = []

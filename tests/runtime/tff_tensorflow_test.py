@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TensorFlow code gives the same on both runtimes, call after call.
+"""Tests that TensorFlow code agrees on both runtimes, in repeated calls.
 
 TFF's worker runs each call in a session of its own. What TensorFlow keeps must
 not outlive the call on the other one either.
@@ -44,7 +44,7 @@ def _use_generators(n):
 
 
 def _use_op_with_seed(n):
-  # Not the same at each call: the third is the third of both runtimes.
+  # Random at each call: the third call agrees in both runtimes.
   return tf.cast(n, tf.float32) + tf.random.uniform([2], seed=5)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that equal types are read once, and as they are."""
+"""Tests that types are read correctly, and equal ones once."""
 
 from unittest import mock
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a part is, beside the values of its settings."""
+"""Tests of the identity of a part beside its settings."""
 
 import dataclasses
 import json
@@ -33,7 +33,7 @@ class _Meal(settings.Settings):
 
 
 def _run(source, name='f', module='__main__'):
-  """Returns what a program or a module has under a name."""
+  """Returns an object of a program or module by name."""
   found = types.ModuleType(module)
   exec(source, found.__dict__)
   return found.__dict__[name]
@@ -126,7 +126,7 @@ class CodeTest(parameterized.TestCase):
     self.assertEqual(digests.digest(_run(one)), digests.digest(_run(other)))
 
   def test_objects_of_a_program_are_refused_and_those_of_a_module_not(self):
-    """An import makes the same object again; a notebook may have changed it."""
+    """An import recreates the object; a notebook may have changed it."""
     source = 'THING = object()\ndef f(x):\n  return THING'
     with self.assertRaisesRegex(ValueError, 'object'):
       digests.digest(_run(source))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is shown while a sweep goes on."""
+"""Tests of the display of a running sweep."""
 
 import contextlib
 import io

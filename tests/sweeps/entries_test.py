@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a sweep is of, and of the papers' numbers for it."""
+"""Tests of the entries of a sweep, and of the papers' numbers."""
 
 import pathlib
 

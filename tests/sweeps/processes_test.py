@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of running programs side by side, and of how they end."""
+"""Tests of running programs side by side, and of ending them."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ from tff_semifl.sweeps import processes
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
-# Goes on for a minute, and ends in order, which takes it a moment.
+# Runs for a minute, and takes a moment to end in order.
 _LONG = """
 import os, signal, sys, time
 def end(*_):
@@ -64,7 +64,7 @@ program.run(main, interrupted=program.RESUMES)
 
 
 class _Watcher:
-  """Notes what it is told."""
+  """Records what the runner reports."""
 
   def __init__(self):
     self.told = []
@@ -126,7 +126,7 @@ class ProcessesTest(parameterized.TestCase):
     return path.read_text() if path.exists() else ''
 
   def _pid(self, name):
-    """Returns the process of a long job, None before it is on."""
+    """Returns the process of a long job, None before the start."""
     found = re.search(r'^ready (\d+)$', self._log(name), re.M)
     return found and int(found[1])
 
@@ -148,7 +148,7 @@ class ProcessesTest(parameterized.TestCase):
     self.assertEqual(self._log('job'), 2 * once)
 
   def test_some_at_a_time(self):
-    # Each ends when another is there too, and not without.
+    # Each process ends only when the other one runs.
     code = f"""
 import os, pathlib, sys, time
 folder = pathlib.Path({str(self.folder)!r})
@@ -209,7 +209,7 @@ time.sleep(1)
       self.assertEndsWith(self._log(name), 'asked\nin order\n')
 
   def _start(self, seconds):
-    """Starts a program that runs two of three jobs; waits until they are on."""
+    """Starts a program with two of three jobs at a time; waits for these."""
     process = subprocess.Popen(
       [
         sys.executable,

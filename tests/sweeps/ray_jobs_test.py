@@ -17,7 +17,7 @@ from tff_semifl import runtime
 from tff_semifl.sweeps import processes
 from tff_semifl.sweeps import ray_jobs
 
-# Says where it is; the first time it stays until it is ended.
+# Prints its machine; the first time it runs until it is killed.
 _PROGRAM = """
 import os, pathlib, signal, sys, time
 import psutil
@@ -41,7 +41,7 @@ if not mark.exists():
 
 
 class _Watcher:
-  """Calls a function with the jobs under way, and notes what ended."""
+  """Calls a function with the running jobs, and records finished ones."""
 
   def __init__(self, poll=lambda jobs: None):
     self.poll = poll
@@ -113,7 +113,7 @@ class RayClusterTest(absltest.TestCase):
     failed = self._run([self._job(name) for name in names], watcher)
     self.assertEmpty(failed)
     self.assertEqual(watcher.ended, dict.fromkeys(names, 0))
-    # There is room for one on each machine.
+    # Each machine has room for one process.
     self.assertEqual(max(seen), 2)
     self.assertLen(
       {machine for name in names for machine in self._machines_of(name)}, 2

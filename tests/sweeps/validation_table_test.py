@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the table of a sweep that validates, and of what it chooses."""
+"""Tests of the table and the choice of a sweep that validates."""
 
 import math
 

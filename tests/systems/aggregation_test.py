@@ -46,7 +46,7 @@ def _build(aggregator, **changes):
   return linear_problem.build(
     'semifl',
     {
-      # Of three classes one is nearly always as probable as this.
+      # With three classes, most confidences are higher.
       'confidence_threshold': 0.34,
       # Weights are those of the mean, and nothing is done to them after.
       'server_epochs': 0,
@@ -119,7 +119,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
     self.assertAlmostEqual(after / before, np.exp(0.2 * 0.8), places=5)
 
   def test_private_mean_counts_all_clients_of_the_round(self):
-    """Those without an update too: who had one is nobody's business."""
+    """Clients without an update count, too: who has one is secret."""
     process = _build_private()
     rounds = [
       self._run_round(process, cohort) for cohort in ([0], [1], [2], [0, 1])
@@ -133,7 +133,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
       for name in ('weight_diversity', 'relative_weight_diversity'):
         self.assertTrue(np.isnan(output.metrics['client'][name]))
     for update in trained[:3]:
-      # Of a client alone: clipped to the norm, and a third of that.
+      # A single client's update, clipped to the norm, divided by three.
       length = np.sqrt(sum(np.sum(array**2) for array in update))
       self.assertAlmostEqual(length / (_CLIPPING_NORM / 3), 1, places=3)
     for both, *each in zip(trained[3], *trained[:2], strict=True):
@@ -155,7 +155,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(
     ('before_the_first_round', [0, 1, 2], 0),
-    # Nothing is told of clients that are not there, and labels alone are.
+    # Clients that are absent report nothing.
     ('nobody', [], 1),
   )
   def test_private_mean_does_nothing(self, cohort, round_num):
@@ -190,7 +190,7 @@ class NotFilledInTest(parameterized.TestCase):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Counting(client_parts.FixedThreshold):
-  """Tells the server a number of images, and nobody that it does so."""
+  """Reports a number of images to the server, undeclared."""
 
   def report(self, update):
     return tf.reduce_sum(update.labels.confidences)
@@ -231,9 +231,9 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
       _build_system('own', _PRIVATE)
 
   @parameterized.parameters(
-    # A teacher is told by the server alone.
+    # Only the server trains the teacher.
     ('composed_semifl', {'labeler': 'averaged_teacher'}),
-    # Priors of clients are told to nobody.
+    # Clients' priors are not sent.
     ('client_prior_semifl', {}),
   )
   def test_what_is_not_told_the_server(self, system, chosen):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that each pass in training has dropout of its own, and labels none."""
+"""Tests of dropout masks in training, and that labeling has none."""
 
 import collections
 
@@ -38,7 +38,7 @@ _CLIENT_PASSES = 2 * (2 + 2 + 2)
 
 
 class _Watched:
-  """The linear classifier, which notes what seeds it is given."""
+  """The linear classifier, which records its seeds."""
 
   def __init__(self):
     self.seeds = []
@@ -55,7 +55,7 @@ class _Watched:
 
     def watch(logits, seed):
       noted = tf.numpy_function(note, [seed], tf.float32)
-      # Of no known shape otherwise.
+      # The shape is otherwise unknown.
       return logits + tf.ensure_shape(noted, [])
 
     self._note = note
@@ -129,7 +129,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(set(counts.values()), {1})
 
   def test_all_systems_are_tested(self):
-    """But those that train models of their own, without dropout."""
+    """Systems with models of their own have no dropout."""
     self.assertEqual(
       {name for name, each in system_registry.SYSTEMS.items() if each.models},
       {'fedmatch', 'fedmatch_as_in_semifl', 'client_priors'},

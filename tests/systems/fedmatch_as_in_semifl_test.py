@@ -34,7 +34,7 @@ def _build(classifier=None, *, system_name='fedmatch_as_in_semifl', **changes):
 
 class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
   def test_types_are_those_of_alternate_training_d40(self):
-    """But that an optimizer keeps nothing of what it does not train."""
+    """Optimizers keep no state of weights that they do not train."""
     found, expected = (
       _build(system_name=name).next.type_signature
       for name in ('fedmatch_as_in_semifl', 'batch_label_semifl')
@@ -102,7 +102,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
           / sum(r.num_labeled for r in rounds),
           rtol=1e-6,
         )
-    # Nothing of what clients do not train has momentum (D40).
+    # Weights that clients do not train have no momentum (D40).
     for index in {_SIGMA, _PHI, _KERNEL, _BIAS} - clients_train:
       np.testing.assert_array_equal(federation.velocity[index], 0)
     self.assertGreater(np.abs(federation.velocity[_PHI]).max(), 0)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of federated SGD as SemiFL's authors ran it, against a second (D55).
+"""Tests of SemiFL's federated SGD against a second implementation (D55).
 
 The second one is a loop over steps that puts each cohort's images together and
 passes them through the network of `wide_resnet_reference`, in float64. Only the
@@ -213,7 +213,7 @@ class ComputationTest(absltest.TestCase):
       small_systems.create(
         'fedsgd_fixmatch_as_in_semifl', {'clients_per_step': 0}
       )
-    # Without settings, too.
+    # The same without settings.
     with self.assertRaisesRegex(ValueError, '`clients_per_step` .* found 0'):
       union_training.UnionSteps(
         classifier=linear_reference.create_classifier(),
@@ -237,7 +237,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     before = state.global_model_weights.trainable
     sgd = wide_resnet_reference.WideResNetSGD(classifier, before, 0.0)
     confidences = []
-    # In whatever order clients come.
+    # Clients come in several orders.
     for round_num, order in enumerate(([], [2, 0, 1], [0, 1, 2])):
       output = process.next(
         state, problem.server_data, problem.client_data(order)

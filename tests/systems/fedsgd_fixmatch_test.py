@@ -14,7 +14,7 @@ from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl.randomness import random_seeds
 
-# Between what the model is sure of in some images and in others.
+# Some images have a higher confidence, some a lower.
 _THRESHOLD = 0.36
 
 
@@ -60,7 +60,7 @@ class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(found.result.metrics, expected.result.metrics)
 
   def test_rounds_equal_numpy(self):
-    """One step a round, on the union of what server and clients drew.
+    """One step a round, on the union of the batches of server and clients.
 
     Clients skip rounds, and have two batches an epoch: client 0 is in its third
     epoch in the end.

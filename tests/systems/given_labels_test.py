@@ -139,7 +139,7 @@ class ComputationTest(parameterized.TestCase):
     self.assertContainsSubset(
       _names_of_client_data(process), ['client_id', 'earlier_rounds', 'image']
     )
-    # What they labeled how stays with them, after all else.
+    # Pseudo-labels stay with clients, and follow all other outputs.
     self.assertEqual(
       found.result.compact_representation(),
       plain.result.compact_representation().removesuffix('given_labels=<>>')
@@ -155,7 +155,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(
     (name, *system)
     for name, system in _SYSTEMS.items()
-    # Its client is that of another, in other rounds.
+    # Its client number is that of a slot, which other clients take later.
     if name != 'self_training_averaging'
   )
   def test_round_is_the_same_and_says_what_was_labeled(self, build, num_labels):
@@ -169,7 +169,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       ):
         np.testing.assert_array_equal(a, b)
     self.assertEqual([len(g.label) for g in found.given_labels], num_labels)
-    # The ratio that the server is told is that of these labels.
+    # The server's label ratio is that of these pseudo-labels.
     share = np.concatenate([given.share for given in found.given_labels])
     np.testing.assert_allclose(
       np.mean(share > 0), found.metrics['client']['label_ratio'], rtol=1e-6

@@ -108,7 +108,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       client_metrics = output.metrics['client']
       self.assertEqual(client_metrics['num_participating'], len(counting))
       num_labeled = sum(len(self.problem.clients[c][1]) for c in cohort)
-      # Of no label there is no share.
+      # Without pseudo-labels there is no share.
       np.testing.assert_allclose(
         client_metrics['label_ratio'],
         sum(r.num_confident for r in rounds) / num_labeled
@@ -159,7 +159,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(array, np.ones_like(array))
 
   def test_statistics_are_those_of_the_weights_that_are_returned(self):
-    """Static batch normalization goes with the tuned weights (A.1)."""
+    """Static batch normalization statistics are of the tuned weights (A.1)."""
     classifier = functional.from_keras(
       tf.keras.Sequential(
         [

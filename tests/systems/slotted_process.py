@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A process of groups whose slots are a part of its state, for tests."""
+"""A process with groups and slots, for tests."""
 
 import collections
 from typing import Any
@@ -17,7 +17,7 @@ SlottedState = collections.namedtuple(
 
 
 class SlottedProcess:
-  """Runs rounds, and has `SlotMemories` keep what slots keep."""
+  """Runs rounds with a `SlotMemories` for the state of slots."""
 
   def __init__(
     self, process: federated_process.FederatedProcess, num_slots: int
@@ -38,7 +38,7 @@ class SlottedProcess:
     """Runs a round; clients are in the order of slots."""
     *process_state, held = state
     cohort = range(len(client_data))
-    # Slots know no rounds.
+    # The state of slots does not contain the round.
     output = self._process.next(
       group_averaging.GroupState(*process_state),
       server_data,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the baselines that have all labels: clients with them, one place."""
+"""Tests of the baselines with all labels, at clients or in one place."""
 
 import functools
 
@@ -53,7 +53,7 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )
-      # Nobody labels anything.
+      # Clients do not label.
       self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
   def test_absent_classes_are_not_trained_away_d53(self):

@@ -20,16 +20,16 @@ from tff_semifl import settings
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 
-# What a client reports in place of what it trained, by its number.
+# By client number, a bad result in place of the trained one.
 _NOT_A_NUMBER, _LONG = 11, 12
 _LIES = {
   _NOT_A_NUMBER: lambda array: array * np.nan,
-  # Its weights are shorter than 1, and 10 is the most.
+  # The weights are shorter than 1, and 10 is the longest allowed update.
   _LONG: lambda array: array + 100.0,
 }
 _SETTINGS = {
   **linear_problem.SETTINGS,
-  # Of three classes one is nearly always as probable as this.
+  # With three classes, most confidences are higher.
   'confidence_threshold': 0.34,
 }
 
@@ -41,7 +41,7 @@ def _build():
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Liars(fix_mix.FixMix):
-  """SemiFL's clients, of which some report other weights than they trained."""
+  """SemiFL's clients, some of which report wrong weights."""
 
   def build(self, ingredients, optimizer, epochs):
     train = super().build(ingredients, optimizer, epochs)
@@ -63,7 +63,7 @@ class _Liars(fix_mix.FixMix):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _MeanConfidence(client_parts.FixedThreshold):
-  """Reports a mean over all images, of which there may be none."""
+  """Reports a mean over all images, NaN without images."""
 
   def init_guidance(self, model):
     return tf.constant(0.0)
@@ -82,7 +82,7 @@ class _MeanConfidence(client_parts.FixedThreshold):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Weights(client_parts.Weighting):
-  """Weighs clients by whatever it is given."""
+  """Weighs clients by a given function."""
 
   weigh_fn: Any = None
 
@@ -120,7 +120,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     return process.next(state, self.problem.server_data, clients)
 
   def _client_data(self, liar):
-    """That of a liar, who has the images of client 1, among the others."""
+    """Data of a lying client, with client 1's images, among other clients."""
     first, last = self.problem.client_data([0, 2])
     return [
       first,
@@ -131,7 +131,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
   def _assert_finite(self, output):
     for array in tf.nest.flatten(output.state):
       self.assertTrue(np.all(np.isfinite(array)))
-    # What was not measured is not a number, but nothing is infinite.
+    # Values that were not measured are NaN; none is infinite.
     for value in tf.nest.flatten(output.metrics):
       self.assertFalse(np.isinf(value))
 
@@ -156,7 +156,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
         self.assertAlmostEqual(
           found.metrics['client'][name], value, places=5, msg=name
         )
-    # The others had something to say.
+    # Two other clients count.
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
 
   def test_report_that_is_not_a_number_is_rejected(self):
@@ -203,7 +203,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       name: linear_reference.client_dataset(number, images)
       for number, (name, images) in enumerate(clients.items())
     }
-    # No chunk at all, not even an empty one.
+    # A dataset without chunks, not even an empty one.
     datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
     process = _build()
     alone = self._run_round(process, [])

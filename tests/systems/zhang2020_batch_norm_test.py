@@ -42,7 +42,7 @@ def _move(average, pixels):
 
 
 class BatchNormTest(simulation_test_case.SimulationTestCase):
-  """Running averages stay where they are (D48)."""
+  """Running averages are not sent (D48)."""
 
   def setUp(self):
     super().setUp()
@@ -110,7 +110,7 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
       )
       for node, images in (problem.clients[2], problem.clients[1])
     ]
-    # Nobody took the third slot.
+    # The third slot has no client.
     expected.append(([0.0], [1.0]))
     for slot, each in zip(state.slots, expected, strict=True):
       for a, b in zip(slot.client['statistics'], each, strict=True):

@@ -19,7 +19,7 @@ from tff_semifl.core import federated_process
 SEED = 7
 NUM_STEPS = 3
 BATCH_SIZE = 2
-# Some images are above it, some below.
+# Some images have a higher confidence, some a lower.
 THRESHOLD = 0.37
 WARM_UP = 2
 SCHEDULE = 20
@@ -44,7 +44,7 @@ def build(
   changes: Mapping[str, Any] = types.MappingProxyType({}),
   **ingredients: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds a system with `SETTINGS`, and two views unlike each other."""
+  """Builds a system with `SETTINGS` and two different augmentations."""
   views = {
     'weak_augmentation': linear_reference.shifted,
     'strong_augmentation': linear_reference.inverted,

@@ -23,7 +23,7 @@ class DigitsTest(tf.test.TestCase):
     cls._original = datasets.load_digits()
 
   def test_shapes(self):
-    # One of five, rounded up, of 1,797 = 5 * 359 + 2.
+    # A fifth of 1,797 = 5 * 359 + 2, rounded up.
     for data, num_images in ((self._train, 1437), (self._test, 360)):
       self.assertEqual(data.images.shape, (num_images, 8, 8, 1))
       self.assertEqual(data.images.dtype, np.uint8)
@@ -32,7 +32,7 @@ class DigitsTest(tf.test.TestCase):
     self.assertEqual(self._task.image_shape, (8, 8, 1))
 
   def test_holds_all_images_of_the_package_once(self):
-    # They all differ, so that an image tells its label.
+    # All images differ, so that an image identifies its label.
     self.assertLen({image.tobytes() for image in self._original.images}, 1797)
     labels = {
       (image * 255 / 16).round().astype(np.uint8).tobytes(): label
@@ -52,7 +52,7 @@ class DigitsTest(tf.test.TestCase):
     train = np.bincount(self._train.labels)
     test = np.bincount(self._test.labels)
     self.assertAllEqual(train + test, counts)
-    # No class is rare in either: a fifth would be 36, by chance +- sqrt(36).
+    # No class is rare: a fifth is 36, with a deviation of sqrt(36) by chance.
     self.assertAllInRange(test, 36 - 3 * 6, 36 + 3 * 6)
     self.assertEqual(self._task.class_names, tuple('0123456789'))
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for EMNIST, and for tasks as Zhang et al. vary them (C.6)."""
+"""Tests for EMNIST, and for the variants of tasks of Zhang et al. (C.6)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -51,7 +51,7 @@ class EmnistTest(ViewsTestCase):
     self.assertEqual(task.image_shape, (28, 28, 1))
     self.assertEqual(task.pixel_mean, (0.1307,))
     self.assertEqual(task.pixel_standard_deviation, (0.3081,))
-    # As many of each class, 4,700 in all (E.1).
+    # Equally many of each class, 4,700 in all (E.1).
     self.assertEqual(task.num_labeled, 100 * 47)
     names = task.class_names
     self.assertLen(names, 47)
@@ -90,7 +90,7 @@ class BenchmarkViewsTest(ViewsTestCase, parameterized.TestCase):
   @parameterized.parameters(cifar10.CIFAR10, svhn.SVHN)
   def test_views_and_numbers_are_those_of_zhang2020(self, part):
     """A flip (D28), of digits of house numbers, too."""
-    task = part(zhang2020_views=True).create()
+    task = part(zhang2020_augmentation=True).create()
     self.assert_views(task, flip=True, padding=4)
     # CIFAR-10's for both (D23).
     self.assertEqual(task.pixel_mean, (0.4914, 0.4822, 0.4465))
@@ -103,7 +103,7 @@ class BenchmarkViewsTest(ViewsTestCase, parameterized.TestCase):
     having = {
       name
       for name, part in task_registry.TASKS.items()
-      if 'zhang2020_views' in settings.as_dict(part)
+      if 'zhang2020_augmentation' in settings.as_dict(part)
     }
     self.assertEqual(having, {'cifar10', 'svhn'})
 

@@ -75,7 +75,7 @@ class FeaturesTest(tf.test.TestCase):
     self.assertLen(found.unlabeled.images, 40)
     for share in found.shares:
       self.assertLen(np.unique(found.unlabeled.true_labels[share]), 1)
-    # Or some of them; the others are unlabeled.
+    # Or some labels are the server's; other vectors are unlabeled.
     found = self._experiment(
       num_clients=3, num_labeled=6, clients_per_round=3
     ).data

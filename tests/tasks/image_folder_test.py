@@ -146,18 +146,18 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(task.image_shape, (*size, 3))
     self.assertEqual(task.model_depth, depth)
     self.assertEqual(task.model_width, 1 if min(size) >= 128 else 2)
-    # Not of the wrong depth, which would be an error.
+    # A wrong depth would be an error.
     model = models.WideResNet(model_width=1).create(task, seed=0)
     self.assertEqual(model.output_shape, (None, 2))
 
   @parameterized.parameters(True, False)
   def test_weak_views_are_shifted_by_an_eighth_and_flipped_if_asked(self, flip):
     task = self._create(flip=flip)
-    # Each pixel says where it is from.
+    # Each pixel's value is its position.
     rows, columns = np.indices([16, 16], np.uint8)
     image = tf.constant(np.stack([rows, columns, 0 * rows], axis=-1))[None]
     views = [task.weak_augmentation(image, seed)[0].numpy() for seed in _SEEDS]
-    # Two pixels of 16, in both directions; in the middle nothing is reflected.
+    # Shifts of at most two of 16 pixels, read in the middle of the image.
     shifts = {int(view[8, 8, 0]) - 8 for view in views}
     self.assertEqual(shifts, {-2, -1, 0, 1, 2})
     steps = {int(view[8, 9, 1]) - int(view[8, 8, 1]) for view in views}
@@ -188,7 +188,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       image_size=(size, size), on_odd_size=image_files.OnOddSize.RESIZE
     )
     found = remaining_contrast.measure(images, task.strong_augmentation, seed=0)
-    self.assertEqual((found.num_blank_views, found.num_views), (0, 512))
+    self.assertEqual((found.num_blank_augmented, found.num_augmented), (0, 512))
 
   def test_share_of_each_class_to_test_on_is_spread_evenly(self):
     root = self._root.with_name('without_test')
@@ -206,7 +206,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(data.train.labels, [0] * 7 + [1] * 2)
     self.assertEqual(task.num_labeled, 9)
-    # What is tested on is not in the statistics either.
+    # Statistics do not include test images.
     mean = (20 + 30 + 40 + 60 + 70 + 90 + 100 + 120) / 9 / 255
     self.assertAllClose(task.pixel_mean, [mean] * 3)
     self.assertIn("4 of the server's for testing", task.data_description)
@@ -275,10 +275,13 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       task = self._create()
     self.assertLen(logged.output, 1)
     self.assertIn(
-      '1 of 10 images have another size and are scaled and cropped to 16x16,',
+      '1 of 10 images have another size and are scaled and cropped to 16x16;',
       logged.output[0],
     )
     self.assertIn('testing, 1 resized to 16x16, SHA', task.data_description)
+    # A size that was asked for is no surprise.
+    with self.assertNoLogs('absl', 'WARNING'):
+      self._create(image_size=(16, 16))
 
   def test_description_tells_data_apart(self):
     first = self._create().data_description
@@ -298,7 +301,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     # Another image.
     image_tree.write_image(copy / 'clients/east/b.png', 31)
     found.append(describe_copy())
-    # The same images in the same order, but one is another client's.
+    # The same images in the same order, but one belongs to another client.
     shutil.move(copy / 'clients/east/b.png', copy / 'clients/north/0.png')
     found.append(describe_copy())
     # Another class, and then another name of it.

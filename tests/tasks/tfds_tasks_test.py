@@ -27,7 +27,7 @@ _SEED = tf.constant([1, 2])
 
 class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
   def load(self, part, name, splits):
-    """Returns what a task finds where just `splits` were written."""
+    """Returns the data of a task of which only `splits` are on the disk."""
     data_dir = self.create_tempdir().full_path
     self.enter_context(tfds_files.offline())
     tfds_files.write(name, data_dir, splits)
@@ -50,7 +50,7 @@ class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(
       views, weak.flip_and_crop(images, _SEED, flip=flip, padding=padding)
     )
-    # Which the other numbers would not have been.
+    # Other settings would not give these images.
     for others in (dict(flip=not flip), dict(padding=padding - 1)):
       arguments = dict(flip=flip, padding=padding) | others
       self.assertNotAllEqual(
@@ -96,7 +96,7 @@ class Cifar100Test(TaskTestCase):
   def test_has_the_fine_classes_in_the_order_of_their_labels(self):
     names = self._task.class_names
     self.assertLen(names, 100)
-    # That order is the alphabet's.
+    # The order is alphabetical.
     self.assertEqual(sorted(set(names)), list(names))
     self.assertEqual((names[0], names[99]), ('apple', 'worm'))
 
@@ -111,7 +111,7 @@ class Cifar100Test(TaskTestCase):
     )
 
   def test_loads_fine_labels(self):
-    # All coarse labels that are written are 0.
+    # The written coarse labels are all 0.
     train = tfds_files.random_images(20, 32, 100, seed=1)
     test = tfds_files.random_images(10, 32, 100, seed=2)
     found = self.load(
@@ -172,7 +172,7 @@ class Stl10Test(TaskTestCase):
     self._task = stl10.STL10().create()
 
   def test_constants_are_the_published_ones(self):
-    """Of C.1 (D23), though it cannot be run in the authors' code (D20)."""
+    """C.1 (D23); the authors' code cannot run STL-10 (D20)."""
     task = self._task
     self.assertEqual(task.image_shape, (96, 96, 3))
     self.assertEqual(task.pixel_mean, (0.4409, 0.4279, 0.3868))

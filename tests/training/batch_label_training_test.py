@@ -90,7 +90,7 @@ class ComputationTest(absltest.TestCase):
     found = _build(
       classifier, threshold=0.9, return_given_labels=True
     ).next.type_signature
-    # No truth comes in, and the server learns nothing more.
+    # True labels change nothing in training.
     self.assertEqual(found.parameter, plain.parameter)
     self.assertEqual(found.result.measurements, plain.result.measurements)
     self.assertEqual(
@@ -186,7 +186,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_client_that_is_sure_of_nothing_counts_with_no_change(self):
-    """D36: a client takes part even if it was never sure."""
+    """D36: a client without a confident image counts, too."""
     output = _next(
       _build(self.classifier, threshold=1.0), self.weights, self.images
     )

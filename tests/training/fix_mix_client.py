@@ -64,7 +64,7 @@ def build(
 
 
 class FixMixClientTestCase(simulation_test_case.SimulationTestCase):
-  """Base of tests with images, of which five of seven are sure enough."""
+  """Base of tests with seven images, five of them confident."""
 
   def setUp(self):
     super().setUp()

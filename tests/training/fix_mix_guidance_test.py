@@ -25,7 +25,7 @@ _SEED = 7
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Method(fix_mix.Fix):
-  """A method whose hooks are given."""
+  """A method with given hooks."""
 
   hooks: ClassVar[dict[str, Any]] = {}
 
@@ -113,7 +113,7 @@ class GuidanceTest(tf.test.TestCase):
     def label(guidance, logits):
       return pseudo_labels.from_logits(logits + guidance)
 
-    # It makes all images certain to be of class 1.
+    # This bias makes class 1 certain for all images.
     (_, bias), num_found = self._train(
       tf.constant([0.0, 100.0, 0.0]), label=label, select=_at_least(0.99)
     )

@@ -60,7 +60,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
       strong=strong,
       dropout_rate=dropout_rate,
     )
-    # Some are sure, some are not, and the last batch is smaller.
+    # Some images are confident, some are not, and the last batch is smaller.
     self.assertBetween(expected.num_confident, 3, 6)
     [result] = output.result
     linear_reference.assert_is_update(
@@ -147,7 +147,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
     for update in output.result[1].update:
       np.testing.assert_array_equal(update, np.zeros_like(update))
     self.assertEqual(output.measurements['num_participating'], 1.0)
-    # It has no loss to add, but its image counts among the unlabeled (A.14).
+    # This client adds no loss, but counts its unlabeled image (A.14).
     self.assertEqual(output.measurements['loss'], alone.measurements['loss'])
     self.assertAlmostEqual(
       output.measurements['label_ratio'], len(sure) / (len(sure) + 1), places=6
@@ -178,7 +178,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
       measured = dict(output.measurements)
       self.assertEqual(measured.pop('num_participating'), 0)
       self.assertEqual(measured.pop('num_rejected'), 0)
-      # Not 0, as if it had been measured.
+      # NaN, not 0 as if it had been measured.
       for name, value in measured.items():
         self.assertTrue(np.isnan(value), name)
 
@@ -197,7 +197,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
     measured = dict(output.measurements)
     self.assertEqual(measured.pop('num_participating'), 0)
     self.assertEqual(measured.pop('num_rejected'), 1)
-    # Its measurements are in no sum, and there is no other client.
+    # The only client was rejected, so that no sum has its measurements.
     for name, value in measured.items():
       self.assertTrue(np.isnan(value), name)
 

@@ -18,7 +18,7 @@ class GivenLabelsTest(tf.test.TestCase):
     )
     self.assertAllEqual(given.image, [7, 2, 5, 0])
     self.assertAllEqual(given.label, [1, 1, 0, 2])
-    # Four labels, three of them trained on.
+    # Three of four labels are trained on.
     self.assertAllClose(given.share, [4 / 3, 0, 4 / 3, 4 / 3])
 
   def test_none_trained_on_and_none_at_all(self):
@@ -46,7 +46,7 @@ class GivenLabelsTest(tf.test.TestCase):
     given = label_batches()
     self.assertAllEqual(given.image, [0, 0, 1, 0, 1, 2])
     self.assertAllEqual(given.label, [0, 10, 11, 20, 21, 22])
-    # Of one label none, of two one, of three two were trained on.
+    # Groups of one, two and three labels; 0, 1 and 2 are trained on.
     self.assertAllClose(given.share, [0, 0, 2, 0, 3 / 2, 3 / 2])
 
   def test_labels_that_are_not_kept(self):

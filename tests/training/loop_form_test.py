@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a client's update computes the same in all its forms."""
+"""Tests that all forms of a client's update compute the same."""
 
 import collections
 
@@ -53,7 +53,7 @@ class LoopFormTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(*_COMPILED_SYSTEMS)
   @pytest.mark.slow
   def test_compiled(self, system_name):
-    # Both are padded to 32 images.
+    # Both numbers are padded to 32 images.
     self._compare(system_name, loop_form.COMPILED, small_updates.NUM_IMAGES, 17)
 
   def test_without_xla(self):
@@ -67,7 +67,7 @@ class LoopFormTest(simulation_test_case.SimulationTestCase):
     self._compare(system_name, small_updates.PADDED)
 
   def test_last_batch_has_padding_and_images_are_left_out(self):
-    """The other tests would see less if it were not so."""
+    """Confirms that the other tests have padding and unselected images."""
     output = small_updates.take(
       'semifl', loop_form.DYNAMIC, small_updates.NUM_IMAGES
     )
@@ -88,7 +88,7 @@ class ProgramTest(absltest.TestCase):
   def test_turn_is_one_program(self):
     outside, programs = _find_operations(loop_form.COMPILED)
     self.assertLen(programs, 1)
-    # All loops are inside: those of epochs, steps and batches.
+    # The program contains the loops over epochs, steps and batches.
     self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
     self.assertGreater(programs[0]['Conv2D'], 0)
     self.assertNotIn('Conv2D', outside)
@@ -113,7 +113,7 @@ class ProgramTest(absltest.TestCase):
 
 
 def _find_operations(form):
-  """Counts the operations of a update of SemiFL, by where they are."""
+  """Counts the operations of an update of SemiFL, by device."""
   process = small_updates.build('semifl', form)
   graph_defs = []
 

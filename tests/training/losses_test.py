@@ -126,7 +126,7 @@ class DivergenceTest(tf.test.TestCase):
     self.assertAllClose(
       losses.divergence(self._target, self._logits), each.mean()
     )
-    # What is left out counts among those that are divided by.
+    # Images that are left out still count in the divisor.
     is_counted = np.arange(6) < 2
     self.assertAllClose(
       losses.divergence(self._target, self._logits, is_counted),

@@ -17,7 +17,7 @@ from tff_semifl.training import optimizers
 def _run_numpy(
   weights, all_gradients, learning_rates, *, momentum, weight_decay, clip_norm
 ):
-  """PyTorch's steps as A.3 has them, on one long float64 vector."""
+  """PyTorch's steps (A.3) on one long float64 vector."""
   vector = np.concatenate([np.ravel(w).astype(np.float64) for w in weights])
   buffer = None
   for gradients, learning_rate in zip(

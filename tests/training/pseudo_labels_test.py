@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for pseudo-labels, and which of them are trusted (A.6)."""
+"""Tests for pseudo-labels and their selection (A.6)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -34,7 +34,7 @@ class FromLogitsTest(parameterized.TestCase, tf.test.TestCase):
   def test_confidences_are_float32_whatever_the_logits_are(self, dtype):
     found = pseudo_labels.from_logits(tf.constant([[0.0, 3.0]], dtype))
     self.assertEqual(found.confidences.dtype, tf.float32)
-    # Of a float16 softmax only three digits would be right.
+    # A softmax in float16 would have only three correct digits.
     self.assertAllClose(
       found.confidences, [1 / (1 + np.exp(-3.0))], rtol=1e-6, atol=0
     )
@@ -100,7 +100,7 @@ class SharpenTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_certainty_and_tiny_probabilities(self):
     found = pseudo_labels.sharpen(
-      # Their squares are below the least float32.
+      # The squares of these probabilities underflow float32.
       tf.constant([[0.0, 1.0, 0.0], [1e-30, 1e-30, 0.0]]),
       0.5,
     )

@@ -79,7 +79,7 @@ _EPOCH = 1024
 
 
 def _equation_10(t, gamma, c, epochs, warm_up_epochs, epsilon):
-  """As it is written, in the float64 of Python, with its warm-up (E.4)."""
+  """Equation 10 of Zhang et al. in float64, with warm-up (E.4)."""
   warm_up = warm_up_epochs * _EPOCH
   if t < warm_up:
     return gamma * t / warm_up
@@ -104,7 +104,7 @@ class WarmUpAndCosineTest(parameterized.TestCase, tf.test.TestCase):
     # Table A.1, by the letter: CIFAR-10, SVHN and EMNIST.
     (0.146, 2.3, 300, 5),
     (0.03, 0.4375, 100, 0),
-    # What the authors ran on CIFAR-10.
+    # The authors' values for CIFAR-10.
     (0.146, 0.4375, 200, 5),
   )
   def test_is_equation_10(self, gamma, c, epochs, warm_up):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Turns of clients of any system, of a model that is trained in a moment."""
+"""Client updates of any system, with a small model."""
 
 import collections
 import dataclasses
@@ -50,7 +50,7 @@ def _run_without_xla(loop, examples):
 # The operations of the compiled form, which XLA takes minutes to compile.
 PADDED = dataclasses.replace(loop_form.COMPILED, run=_run_without_xla)
 
-# All parts that no other system has.
+# All parts that no named system has.
 _PARTS = {
   'selection': 'softmatch',
   'regularizer': 'sharpness_aware',
@@ -141,7 +141,7 @@ def build(
 
 @functools.cache
 def take(system_name: str, form: loop_form.LoopForm, *sizes: int) -> Any:
-  """Returns what clients make of their images in round 3."""
+  """Returns the client updates of round 3."""
   process = build(system_name, form)
   client = _create_system(system_name).client
   classifier = _create_classifier()
@@ -200,6 +200,6 @@ def assert_equal(found: Any, expected: Any) -> None:
 
 
 def forget() -> None:
-  """Forgets all updates: TensorFlow complains of functions that outlive it."""
+  """Forgets all updates, of whose functions TensorFlow would warn."""
   for function in (build, take, _create_classifier):
     function.cache_clear()

@@ -96,7 +96,7 @@ class TrainTest(parameterized.TestCase):
 
   @_ROWS
   def test_only_what_is_selected_is_trained_on(self, rows_fn):
-    # Of the batches [1, 2, 4], [8, 16, 32], [64, 128, 256], [512].
+    # Batches are [1, 2, 4], [8, 16, 32], [64, 128, 256] and [512].
     result = _train(
       1,
       select_fn=lambda batch, _: training_loop.Selection(
@@ -118,7 +118,8 @@ class TrainTest(parameterized.TestCase):
         batch.keep(batch.examples > now.trainable[0] - 5)
       ),
     )
-    # Each is larger than the sum of those before less five: all are taken.
+    # Each example is larger than the sum of those before less five: all are
+    # used.
     self.assertEqual(result.trainable[0], 1023)
     result = _train(
       1,
@@ -134,7 +135,7 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       2,
       select_fn=lambda batch, now: training_loop.Selection(
-        # None of the third batch of an epoch, and none after 7 steps.
+        # Skips the third batch of each epoch, and all batches after 7 steps.
         batch.keep((batch.examples < 60) | (now.state[1] > 2))
       ),
       state=(tf.constant(0.0), tf.constant(0)),
@@ -149,7 +150,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.state[1], 2)
 
   def test_examples_that_count(self):
-    # Four batches, and half an example of each, say.
+    # Four batches, each counted as half an example.
     result = _train(1, num_counted=0.5)
     self.assertEqual(result.trainable[0], 1023)
     self.assertEqual(result.sums.num_examples, 4 * 0.5)

@@ -40,7 +40,7 @@ class MeasureTest(parameterized.TestCase):
     )
 
   def test_relative_is_mean_of_squares_by_square_of_mean(self):
-    """D51: as the authors' script has it."""
+    """D51: the formula of the authors' script."""
     kernels = np.random.default_rng(0).normal(size=(5, 4, 3))
     diversity, relative = _measure(kernels)
     squares = np.sum(kernels**2, axis=(1, 2))
@@ -67,7 +67,8 @@ class KernelTest(absltest.TestCase):
         [
           tf.keras.Input(linear_reference.IMAGE_SHAPE),
           tf.keras.layers.Flatten(),
-          # Of as many units as there are classes, and yet not the last.
+          # Not the last layer, though it has as many units as there are
+          # classes.
           tf.keras.layers.Dense(3),
           tf.keras.layers.Dense(3),
         ]

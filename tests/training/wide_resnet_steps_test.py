@@ -34,7 +34,7 @@ _BATCH_SIZE = 4
 
 class ServerStepsTest(absltest.TestCase):
   def test_two_turns_equal_the_reference(self):
-    """A.3, D5, D6: reshuffled epochs, remainders, other weights in between."""
+    """A.3, D5, D6: new orders, last batches, other weights between updates."""
     classifier = wide_resnet_reference.create_classifier()
     images = wide_resnet_reference.create_images(_NUM_IMAGES)
     labels = np.arange(_NUM_IMAGES) % wide_resnet_reference.NUM_CLASSES
@@ -59,7 +59,7 @@ class ServerStepsTest(absltest.TestCase):
     with runtime.simulation_context():
       state = process.initialize()
       for round_num, learning_rate in ((1, 0.1), (2, 0.05)):
-        # As if clients had been averaged since the last update.
+        # The client continues after an average changed its weights.
         received = [
           (w + generator.normal(size=np.shape(w)) / 50).astype(np.float32)
           for w in weights.trainable

@@ -23,7 +23,7 @@ from tff_semifl.randomness import random_seeds
 
 NUM_OPERATIONS = 2
 APPLICATION_PROBABILITY = 0.5
-# Of the box, and outside of a moved image of FixMatch.
+# Fills the cutout box, and the pixels beyond a moved image, in FixMatch.
 MID_GRAY = 127
 
 # Strengths are levels out of ten; 0 and 10 are not drawn.
@@ -69,7 +69,7 @@ def build_rand_augment(version: Version) -> augmentation.Augmentation:
   operations = create_operations(version)
 
   def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    views = rand_augment.apply_random_operations(
+    augmented = rand_augment.apply_random_operations(
       images,
       random_seeds.fold_in(seed, 0),
       operations=operations,
@@ -78,7 +78,7 @@ def build_rand_augment(version: Version) -> augmentation.Augmentation:
     )
     shortest = tf.reduce_min(tf.shape(images)[1:3])
     num_pixels = tf.minimum(_CUTOUT_PIXELS, shortest // _CUTOUT_SHARE)
-    return version.cut_out(views, random_seeds.fold_in(seed, 1), num_pixels)
+    return version.cut_out(augmented, random_seeds.fold_in(seed, 1), num_pixels)
 
   return augment
 

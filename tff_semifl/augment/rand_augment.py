@@ -83,26 +83,26 @@ def apply_random_operations(
       'Images must have 1 or 3 channels to be augmented, found'
       f' {num_channels}.'
     )
-  views = tf.cast(images, tf.float32)
+  augmented = tf.cast(images, tf.float32)
   if num_channels == 1:
-    views = tf.tile(views, [1, 1, 1, 3])
+    augmented = tf.tile(augmented, [1, 1, 1, 3])
 
-  def apply_one(step: tf.Tensor, views: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    views = _apply_one_each(
-      views,
+  def apply_one(step: tf.Tensor, augmented: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    augmented = _apply_one_each(
+      augmented,
       random_seeds.fold_in(seed, step),
       operations,
       application_probability,
     )
     # The next operation takes whole gray levels, too.
-    return step + 1, tf.floor(tf.clip_by_value(views, 0.0, 255.0))
+    return step + 1, tf.floor(tf.clip_by_value(augmented, 0.0, 255.0))
 
   # A loop in the graph traces the pool once, not once per step.
-  _, views = tf.while_loop(
-    lambda step, _: step < num_operations, apply_one, (0, views)
+  _, augmented = tf.while_loop(
+    lambda step, _: step < num_operations, apply_one, (0, augmented)
   )
-  views = tf.cast(views[..., :num_channels], tf.uint8)
-  return tf.ensure_shape(views, images.shape)
+  augmented = tf.cast(augmented[..., :num_channels], tf.uint8)
+  return tf.ensure_shape(augmented, images.shape)
 
 
 def _apply_one_each(
@@ -172,18 +172,18 @@ def _apply_to_all(
   is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
   # The index of an image in its group selects its parameters.
   places = tf.cumsum(tf.cast(is_drawn, tf.int32), axis=0, exclusive=True)
-  views = images
+  augmented = images
   for index, operation in enumerate(operations):
     parameters = tf.nest.map_structure(
       lambda drawn, place=places[:, index]: tf.gather(drawn, place),
       operation.draw(num_images, seeds[index]),
     )
-    views = tf.where(
+    augmented = tf.where(
       is_drawn[:, index, tf.newaxis, tf.newaxis, tf.newaxis],
       operation.apply(images, parameters),
-      views,
+      augmented,
     )
-  return tf.ensure_shape(views, images.shape)
+  return tf.ensure_shape(augmented, images.shape)
 
 
 def _refuse(

@@ -18,7 +18,7 @@ from tff_semifl.randomness import random_seeds
 # 1% of the range of pixels: such an image looks like a single color.
 BLANK_IMAGE_CONTRAST = 2.55
 # As a fraction of the original image's contrast.
-BLANK_VIEW_RATIO = 0.05
+BLANK_RATIO = 0.05
 # The most images, and augmentations of each.
 _MAX_IMAGES = 64
 _VIEWS_PER_IMAGE = 8
@@ -33,16 +33,16 @@ class RemainingContrast(NamedTuple):
   Attributes:
     num_blank_images: Original images with less contrast than
       `BLANK_IMAGE_CONTRAST`, which are not measured.
-    num_views: Augmented images.
-    num_blank_views: Augmented images that keep less than `BLANK_VIEW_RATIO`.
+    num_augmented: Augmented images.
+    num_blank_augmented: Augmented images that keep less than `BLANK_RATIO`.
     median_ratio: Median of the augmented image's contrast over the original's;
       NaN without images.
     low_ratio: The 5% quantile of these ratios; NaN without images.
   """
 
   num_blank_images: int
-  num_views: int
-  num_blank_views: int
+  num_augmented: int
+  num_blank_augmented: int
   median_ratio: float
   low_ratio: float
 
@@ -53,10 +53,10 @@ class RemainingContrast(NamedTuple):
       lines.append(
         f'blank originals, which are not counted: {self.num_blank_images}'
       )
-    if self.num_views:
+    if self.num_augmented:
       lines += [
-        f'strongly augmented images: {self.num_blank_views} of'
-        f' {self.num_views} are blank, with less than {BLANK_VIEW_RATIO:.0%}'
+        f'strongly augmented images: {self.num_blank_augmented} of'
+        f' {self.num_augmented} are blank, with less than {BLANK_RATIO:.0%}'
         " of the original's contrast",
         'contrast kept (ratio of standard deviations of pixels): median'
         f' {self.median_ratio:.2f}, in one image of twenty'
@@ -115,8 +115,8 @@ def measure(
     ratios[index] = compute_contrast(augment(chosen, key).numpy()) / contrast
   return RemainingContrast(
     num_blank_images=num_blank_images,
-    num_views=ratios.size,
-    num_blank_views=int((ratios < BLANK_VIEW_RATIO).sum()),
+    num_augmented=ratios.size,
+    num_blank_augmented=int((ratios < BLANK_RATIO).sum()),
     median_ratio=float(np.median(ratios)),
     low_ratio=float(np.percentile(ratios, 5)),
   )

@@ -60,8 +60,8 @@ def flip_and_crop(
   pixels = (first_pixels + rows)[:, :, tf.newaxis] * width + columns[
     :, tf.newaxis, :
   ]
-  views = tf.gather(tf.reshape(images, [-1, channels]), pixels)
-  return tf.ensure_shape(views, images.shape)
+  augmented = tf.gather(tf.reshape(images, [-1, channels]), pixels)
+  return tf.ensure_shape(augmented, images.shape)
 
 
 def _reflect(index: tf.Tensor, size: tf.Tensor) -> tf.Tensor:

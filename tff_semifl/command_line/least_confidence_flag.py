@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --least_confidence: images below it are given no class."""
+"""The flag --least_confidence."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,8 @@ OUTPUT_FILE = flags.DEFINE_list(
   'output_file',
   None,
   'File to write. A program that plots takes several, separated by commas; the'
-  ' suffix of each chooses PNG, PDF or SVG.',
+  ' suffix of each chooses PNG, PDF or SVG. launch.predict takes -, standard'
+  ' output.',
 )
 _WRONG_FORMAT = 'must each end in .png, .pdf or .svg'
 

@@ -10,6 +10,7 @@ from absl import flags
 
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
+from tff_semifl.files import durable_files
 
 _OVERWRITE = flags.DEFINE_bool(
   'overwrite', False, 'Whether to replace --output_file if it exists.'
@@ -22,9 +23,15 @@ def check(path: _Path) -> _Path:
   """Returns a file to write, which does not exist or may be replaced.
 
   Raises:
-    program.FlagError: If the file exists, and --overwrite is not given.
+    program.FlagError: If the file exists, and --overwrite is not given, or the
+      path is a folder or a device.
   """
   with program.blame(output_flag.OUTPUT_FILE, ValueError, value=path):
-    if path is not None and path.exists() and not _OVERWRITE.value:
+    if path is None:
+      return path
+    found = durable_files.describe_special_file(path)
+    if found is not None:
+      raise ValueError(f'is {found}; name a file')
+    if path.exists() and not _OVERWRITE.value:
       raise ValueError('exists; name another file, or give --overwrite')
   return path

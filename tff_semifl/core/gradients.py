@@ -57,7 +57,7 @@ def select_batch(
 def report(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
-  views: tf.Tensor,
+  images: tf.Tensor,
   labels: tf.Tensor,
   *,
   num_images: tf.Tensor,
@@ -68,19 +68,19 @@ def report(
   """The client update that is the gradient of a batch.
 
   The loss is the sum of cross-entropies, divided by the number of images that
-  `views` were selected from.
+  `images` were selected from.
 
   Args:
     classifier: The model.
     weights: The weights that the client received.
-    views: uint8 [views, height, width, channels]. There may be none.
-    labels: int32 [views], their labels.
+    images: uint8 [selected, height, width, channels]. There may be none.
+    labels: int32 [selected], their labels.
     num_images: int32 scalar, the images of the batch.
     node: The client.
     optimizer_state: Returned as it came.
     given_labels: The pseudo-labels that the client gave, if they are kept.
   """
-  num_views = tf.cast(tf.shape(views)[0], tf.float32)
+  num_selected = tf.cast(tf.shape(images)[0], tf.float32)
   total_images = tf.cast(num_images, tf.float32)
 
   def compute_gradient():
@@ -89,17 +89,17 @@ def report(
       logits = batch_losses.train_logits(
         classifier,
         weights,
-        views,
+        images,
         node.seed(random_seeds.Purpose.DROPOUT_MASK),
       )
       output = batch_losses.cross_entropy(logits, labels)
-      total = num_views * output.loss
+      total = num_selected * output.loss
       loss = total / total_images
     gradient = tape.gradient(loss, weights.trainable)
     return tuple(gradient), total, output.num_correct
 
   gradient, loss_sum, num_correct = tf.cond(
-    num_views > 0,
+    num_selected > 0,
     compute_gradient,
     lambda: (
       tuple(tf.zeros_like(array) for array in weights.trainable),
@@ -113,7 +113,7 @@ def report(
     training_loop.TrainingSums(
       loss=loss_sum,
       num_correct=num_correct,
-      num_examples=num_views,
+      num_examples=num_selected,
       num_visited=total_images,
     ),
     given_labels,
@@ -167,14 +167,14 @@ def build_server_work(
         context.seed, random_seeds.Purpose.SERVER_ORDER
       ),
     )
-    views = augmentation_fn(
+    images = augmentation_fn(
       tf.gather(data['image'], indices),
       node.seed(random_seeds.Purpose.SERVER_AUGMENTATION),
     )
     gradient, output = batch_losses.cross_entropy_gradient(
       classifier,
       weights,
-      views,
+      images,
       tf.gather(data['label'], indices),
       node.seed(random_seeds.Purpose.DROPOUT_MASK),
     )

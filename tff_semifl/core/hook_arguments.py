@@ -120,11 +120,13 @@ class _Pass(NamedTuple):
   """A forward pass with the current weights."""
 
   function: Callable[..., tf.Tensor]
-  views: tf.Tensor
+  images: tf.Tensor
   outputs: tf.Tensor
 
-  def is_of(self, function: Callable[..., tf.Tensor], views: tf.Tensor) -> bool:
-    return self.function is function and self.views is views
+  def is_of(
+    self, function: Callable[..., tf.Tensor], images: tf.Tensor
+  ) -> bool:
+    return self.function is function and self.images is images
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -195,7 +197,7 @@ class Step:
     )
 
   def logits(
-    self, views: tf.Tensor, weights: functional.ModelWeights | None = None
+    self, images: tf.Tensor, weights: functional.ModelWeights | None = None
   ) -> tf.Tensor:
     """The logits of images in training mode, float32 [batch, classes].
 
@@ -203,13 +205,13 @@ class Step:
     another one.
 
     Args:
-      views: uint8 or float32 [batch, height, width, channels], in 0..255.
+      images: uint8 or float32 [batch, height, width, channels], in 0..255.
       weights: By default the current weights.
     """
-    return self._pass(self.model.train_logits, views, weights)
+    return self._pass(self.model.train_logits, images, weights)
 
   def features(
-    self, views: tf.Tensor, weights: functional.ModelWeights | None = None
+    self, images: tf.Tensor, weights: functional.ModelWeights | None = None
   ) -> tf.Tensor:
     """The inputs of the last layer, float32 [batch, features]; see `logits`.
 
@@ -217,7 +219,7 @@ class Step:
       ValueError: If the last layer of the model is not dense.
     """
     features = features_lib.require_features(self.model.features)
-    return self._pass(features.train, views, weights)
+    return self._pass(features.train, images, weights)
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:
     """The weighted mean of values, float32 [batch], over the batch."""
@@ -270,24 +272,24 @@ class Step:
   def _pass(
     self,
     function: Callable[..., tf.Tensor],
-    views: tf.Tensor,
+    images: tf.Tensor,
     weights: functional.ModelWeights | None,
   ) -> tf.Tensor:
-    """The outputs of the model for views, computed only once."""
+    """The outputs of the model for images, computed only once."""
     numbers = {}
     for each in self.passes:
-      numbers.setdefault(id(each.views), len(numbers))
-      if weights is None and each.is_of(function, views):
+      numbers.setdefault(id(each.images), len(numbers))
+      if weights is None and each.is_of(function, images):
         return each.outputs
     outputs = function(
       self.weights if weights is None else weights,
-      tf.cast(views, tf.float32),
+      tf.cast(images, tf.float32),
       self.seed(
         random_seeds.Purpose.DROPOUT_MASK,
-        numbers.get(id(views), len(numbers)),
+        numbers.get(id(images), len(numbers)),
       ),
       self.rows.num_real,
     )
     if weights is None:
-      self.passes.append(_Pass(function, views, outputs))
+      self.passes.append(_Pass(function, images, outputs))
     return outputs

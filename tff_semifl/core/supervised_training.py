@@ -66,10 +66,10 @@ def build_supervised_training(
       else:
         in_order = in_order.shuffle(seed)
       images, labels = in_order.examples
-      views = weak_augmentation(
+      augmented = weak_augmentation(
         images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
       )
-      return training_loop.Selection(in_order.replace((views, labels)))
+      return training_loop.Selection(in_order.replace((augmented, labels)))
 
     offset = None
     if logit_adjustment:

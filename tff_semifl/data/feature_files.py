@@ -94,7 +94,7 @@ def read(path: str | os.PathLike) -> FeatureFile:
 def read_test(
   path: str | os.PathLike, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Reads the test features of a file that may have no others.
+  """Reads the test features of a file; other arrays are optional.
 
   Raises:
     FeatureFileError: The file cannot be read or used.

@@ -54,7 +54,7 @@ def read_depth(image: PIL.Image.Image) -> Depth:
       may_be_less=bits == 16,
       is_inverted=image.tag_v2.get(_PHOTOMETRIC_TAG) == _WHITE_IS_ZERO,
     )
-  # Pillow's raw mode; the image's mode does not tell the bits of colors.
+  # Pillow's raw mode: the mode of a color image does not tell its bits.
   return Depth(
     _LARGEST, may_be_less=any(';16' in str(tile[3]) for tile in image.tile)
   )

@@ -75,7 +75,7 @@ def concatenate(
   if arrays[0].ndim == 2:
     images = np.concatenate(arrays)
   else:
-    # Together, as the brightest image of all tells what white is.
+    # All arrays together: the brightest image of all tells the scale.
     own_images.check_scales(fields, arrays)
     images = own_images.convert(field, np.concatenate(arrays))
   return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])

@@ -27,7 +27,7 @@ _BRIGHT = 64
 
 
 def check_form(field: str, data: Any) -> None:
-  """Raises `ValueError` for paths, iterators and others that are no data."""
+  """Raises `ValueError` for paths, iterators and other values without data."""
   if isinstance(data, str | os.PathLike):
     raise ValueError(
       f'{field}: found the path {os.fspath(data)!r}; read the images first and'
@@ -107,7 +107,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
     most = array.max()
     if array.dtype.kind == 'f' and 0 < most <= 1:
       small = small or field
-    # Normalized images have values above 1, too, and an error of their own.
+    # Normalized images have values above 1, too, and get an error of their own.
     elif most >= _BRIGHT:
       large = large or field
   if small and large:

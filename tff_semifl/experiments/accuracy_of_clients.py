@@ -22,7 +22,7 @@ from tff_semifl.models import functional
 from tff_semifl.runs import intervals
 
 TABLE = 'client_accuracy.csv'
-_PICTURE = 'client_accuracy.png'
+_FIGURE = 'client_accuracy.png'
 
 
 def write(
@@ -63,14 +63,14 @@ def write(
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
   # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.plots import client_accuracy_picture
-  from tff_semifl.plots import picture_files
+  from tff_semifl.plots import client_accuracy_figure
+  from tff_semifl.plots import figure_files
 
-  picture = client_accuracy_picture.create_figure(
+  fig = client_accuracy_figure.create_figure(
     clients, f'{folder.name}: {len(clients)} clients'
   )
-  with durable_files.naming(folder / _PICTURE):
-    picture_files.save(picture, [folder / _PICTURE])
+  with durable_files.naming(folder / _FIGURE):
+    figure_files.save(fig, [folder / _FIGURE])
   return spread
 
 

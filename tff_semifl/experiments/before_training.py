@@ -16,12 +16,12 @@ from tff_semifl.privacy import privacy_statement
 
 # Classes whose labels are counted one by one.
 _MAX_COUNTS = 20
-# From so many times as many labels on, it is said what may be done.
+# Above this ratio of labels, the line suggests a remedy.
 _IMBALANCED = 5
 
 
 def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
-  """Lines on what the results will be worth.
+  """Lines shown before training, such as the precision of the accuracy.
 
   Args:
     experiment: The experiment.
@@ -95,9 +95,9 @@ def _find_training_problems(
     and not system.clients_have_labels
   ):
     yield (
-      'the server takes no step in a round, so that nobody ever trains on its'
-      ' labels, and pseudo-labels are those of the initial weights; give it'
-      f' some by --server_epochs (now {values.get("server_epochs")})'
+      'the server takes no step in a round, so that its labels are unused, and'
+      ' pseudo-labels are those of the initial weights; raise'
+      f' --server_epochs (now {values.get("server_epochs")})'
     )
   threshold = values.get('confidence_threshold')
   num_classes = experiment.task.num_classes

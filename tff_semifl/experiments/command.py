@@ -78,6 +78,16 @@ class Command(settings.Settings):
         has_xla=runtime.has_xla,
       )
 
+  def for_plan(self) -> 'Command':
+    """The command of an experiment that is described, and never trained."""
+    experiment = self.experiment
+    chosen = dataclasses.replace(
+      experiment.model, model=experiment.model.model.for_plan()
+    )
+    return dataclasses.replace(
+      self, experiment=dataclasses.replace(experiment, model=chosen)
+    )
+
   def check(self) -> None:
     """Checks the settings of the runtime.
 

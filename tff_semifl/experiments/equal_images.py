@@ -44,8 +44,8 @@ class EqualImages(settings.Settings):
 
   drop_test_duplicates: bool = settings.setting(
     False,
-    'Whether nobody trains on images of which all pixels are those of a test'
-    ' image (or validation image): neither clients nor the server.',
+    'Whether to remove from training, at clients and server, the images whose'
+    ' pixels all equal those of a test image (or validation image).',
   )
 
   def find_and_drop(
@@ -71,7 +71,7 @@ class EqualImages(settings.Settings):
     hashes, has_equal = _hash_all(images)
     if not has_equal:
       return data
-    # The same again of their indices, which say where each image is from.
+    # Splits indices likewise, which tell where each image is from.
     data_of_indices = split(_replace_by_indices(images))
     splits = _split(data_of_indices, hashes, images, f'{evaluated} images')
     lines = tuple(_describe(splits, images, hashes, self.drop_test_duplicates))
@@ -162,7 +162,7 @@ def _describe(
       what = ''
       if name == evaluated:
         what = (
-          '; nobody trains on them'
+          '; they are removed from training'
           if are_dropped
           else '; accuracy on them says nothing of new images, and'
           ' drop_test_duplicates keeps them out of training'
@@ -246,7 +246,7 @@ def _drop(
     )
   masks.pop(evaluated)
   if not masks:
-    # At sites, which nobody here sees.
+    # Images at sites cannot be compared here.
     return data._replace(labeled=labeled)
   ((name, is_unlabeled_kept),) = masks.items()
   if len(is_unlabeled_kept) and not is_unlabeled_kept.any():

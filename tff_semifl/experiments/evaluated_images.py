@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images that an experiment is evaluated on, and what they can tell."""
+"""The images that an experiment is evaluated on."""
 
 from collections.abc import Iterator
 
@@ -81,8 +81,8 @@ def describe(experiment: experiment_lib.Experiment) -> str:
   low, high = intervals.of_accuracy(num_images // 2, num_images)
   kind = 'validation' if experiment.settings.validates else 'test'
   return (
-    f'{kind} accuracy is over {intervals.describe_images(sizes)}: one is'
-    f' {100 / num_images:.2g}%, and a 95% interval is up to'
+    f'{kind} accuracy is over {intervals.describe_images(sizes)}: one image is'
+    f' {100 / num_images:.2g} points, and a 95% interval is up to'
     f' {100 * (high - low):.2g} points wide'
   )
 

@@ -190,14 +190,14 @@ def create_task(
   data: experiment_settings.Data,
   create: Callable[[image_task.Task], image_task.ImageTask] = _create,
 ) -> image_task.ImageTask:
-  """Creates the task with the views that were chosen.
+  """Creates the task with the chosen augmentation.
 
   Args:
     data: The settings.
     create: Creates the task of its settings: a model's `create_task`.
   """
-  task = data.weak_views.apply(create(data.task))
-  return task if data.strong_views is None else data.strong_views.apply(task)
+  task = data.weak.apply(create(data.task))
+  return task if data.strong is None else data.strong.apply(task)
 
 
 def load_data(
@@ -237,7 +237,7 @@ def without_clients(experiment: Experiment) -> Experiment:
     training_program=dataclasses.replace(
       experiment.training_program, clients=clients
     ),
-    # Without clients there is nobody to protect.
+    # Without clients there is no privacy to protect.
     privacy_key=None,
   )
 

@@ -20,9 +20,11 @@ from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import models
 from tff_semifl.experiments import statistics as statistics_lib
-from tff_semifl.experiments import strong_views
+from tff_semifl.experiments import (
+  strong_augmentation as strong_augmentation_lib,
+)
 from tff_semifl.experiments import validation
-from tff_semifl.experiments import weak_views as weak_views_lib
+from tff_semifl.experiments import weak_augmentation as weak_augmentation_lib
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
@@ -98,9 +100,11 @@ class Data(settings.Settings):
 
   chosen_task: image_task.ChosenTask
   data_split: data_splits.DataSplit
-  strong_views: strong_views.StrongViews | None
+  strong: strong_augmentation_lib.StrongAugmentation | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
-  weak_views: weak_views_lib.WeakViews = weak_views_lib.WeakViews()
+  weak: weak_augmentation_lib.WeakAugmentation = (
+    weak_augmentation_lib.WeakAugmentation()
+  )
   seed: Seed = Seed()
 
   @property
@@ -206,7 +210,7 @@ class ExperimentSettings(settings.Settings):
     chosen = settings.as_dict(self.data)
     for name, part in (
       ('partition', self.data.data_split),
-      ('strong_augmentation', self.data.strong_views),
+      ('strong_augmentation', self.data.strong),
     ):
       if part is not None:
         parts[name] = (chosen.get(name), part)
@@ -298,7 +302,7 @@ def create(
     data=Data(
       chosen_task=chosen_task,
       data_split=data_split,
-      strong_views=strong_views.StrongViews()
+      strong=strong_augmentation_lib.StrongAugmentation()
       if system.uses_strong_views
       else None,
     ),
@@ -318,7 +322,7 @@ def create(
     changed = settings.change_present(
       experiment, {**usual, **of_model, **changes}
     )
-  # These are recorded where the task decides on them.
+  # Records have these settings also where the task determines their values.
   given = _GIVEN if chosen_task.task.gives_shares else ()
   owner = settings.qualified_name(type(chosen_task.task))
   settings.check_names(changed, dict.fromkeys(given, owner))

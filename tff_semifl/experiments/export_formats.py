@@ -34,7 +34,7 @@ NAMES = (SAVED_MODEL, *_TFLITE)
 # Stands for all of TFLite's.
 ALL_TFLITE = 'tflite'
 
-# All that there can be in the folder of an export.
+# All files that the folder of an export may have.
 _FILES = (
   'saved_model.pb',
   'fingerprint.pb',
@@ -44,7 +44,7 @@ _FILES = (
   exported_model.LABELS_FILE,
   privacy_statement.NAME,
   model_card.CARD,
-  model_card.PICTURE,
+  model_card.FIGURE,
 )
 
 _BATCH_SIZE = 250

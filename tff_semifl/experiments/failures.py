@@ -16,7 +16,7 @@ from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
 
-# Of which the message says all.
+# Errors whose message is enough, without a traceback.
 _PLAIN = (
   durable_files.OutputError,
   measurement.MetricError,
@@ -45,7 +45,7 @@ def explaining(
   except _PLAIN:
     raise
   except Exception as error:
-    # What comes of these must not hide the error.
+    # A failed search for the cause must not hide the error.
     with contextlib.suppress(Exception):
       user_code.add_definition(error, lambda: _build_again(experiment))
     user_code.add_log(error, folder.log_path)
@@ -54,7 +54,7 @@ def explaining(
 
 def _build_again(experiment: experiment_lib.Experiment) -> None:
   training_programs.create_training_program(
-    # Of compiled loops, errors name no operation.
+    # Errors of compiled loops name no operation.
     settings.change(experiment.settings, {'jit_compile': False}),
     experiment.task,
     experiment.classifier,

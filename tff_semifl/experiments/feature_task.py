@@ -54,7 +54,7 @@ def create_task(
         feature_noise.add_noise, standard_deviation=standard_deviation
       ),
     ),
-    # No WideResNet takes features.
+    # Unused: no WideResNet takes features.
     model_depth=1,
     model_width=1,
     num_labeled=len(data.train.labels),

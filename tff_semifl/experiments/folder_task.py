@@ -26,7 +26,7 @@ from tff_semifl.experiments import loaded_task
 # Larger images, such as photos from a camera, are used as they are only if
 # --image_size asks for them: they fill the memory, and a step takes seconds.
 MAX_DEFAULT_SIZE = 128
-# Where images have several sizes or are larger.
+# The size if images have several sizes or are larger.
 DEFAULT_SIZE = (64, 64)
 # 39,000 images of 96x96 in color.
 MAX_GIB_IN_MEMORY = 1
@@ -119,8 +119,8 @@ def create_task(
     )
   if store.num_added:
     logging.warning(
-      '%s: %d decoded images are kept in %s for the next start, unless'
-      ' keep_decoded=false',
+      '%s: %d decoded images are cached in %s for the next start;'
+      ' keep_decoded=false turns this off',
       root,
       store.num_added,
       decoded_images.path(),
@@ -130,20 +130,22 @@ def create_task(
     unlabeled = site_images.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
-    # Each stands for all of its images.
+    # Each index stands for all images of a site.
     shares = np.split(np.arange(len(sites)), len(sites))
   if isinstance(found.unlabeled, stored_images.StoredImages):
     logging.warning(
-      "%s: clients' images, %.1f GB, are in a file in %s and not in memory,"
-      ' which images_on_disk can change',
+      "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
+      ' images_on_disk=false keeps them in memory',
       root,
       math.prod(found.unlabeled.shape) / 1e9,
       stored_images.folder(),
     )
-  if found.num_resized:
+  # An explicit size is a request to scale.
+  if found.num_resized and image_size is None:
     logging.warning(
       '%s: %d of %d images have another size and are scaled and cropped to'
-      ' %dx%d, which image_size can change; on_odd_size=refuse would name them',
+      ' %dx%d; image_size chooses another size, on_odd_size=refuse names these'
+      ' images',
       root,
       found.num_resized,
       found.num_images,
@@ -151,8 +153,8 @@ def create_task(
     )
   if found.num_transparent:
     logging.warning(
-      '%s: %d of %d images are transparent somewhere, and are put on %s, which'
-      ' background can change',
+      '%s: %d of %d images have transparent pixels, which are put on %s;'
+      ' background chooses another color',
       root,
       found.num_transparent,
       found.num_images,

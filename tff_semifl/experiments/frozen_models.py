@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
+from tff_semifl.data import image_hashes
 from tff_semifl.data import own_features
 from tff_semifl.data import sources
 from tff_semifl.experiments import feature_task
@@ -28,6 +29,7 @@ from tff_semifl.features import backbones
 from tff_semifl.features import efficientnet_lite
 from tff_semifl.features import feature_cache
 from tff_semifl.features import joined_model
+from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
 PREFIX = 'frozen:'
@@ -39,6 +41,8 @@ class Frozen(models.Linear):
 
   Attributes:
     reference: `PREFIX` and the name of the network, see `backbones.load`.
+    computes: Whether features that the cache lacks are computed. Otherwise
+      random vectors stand in for them, equal for equal images.
   """
 
   trained = 'linear'
@@ -68,12 +72,19 @@ class Frozen(models.Linear):
     ' default $XDG_CACHE_HOME/tff_semifl/features or'
     ' ~/.cache/tff_semifl/features.',
   )
+  computes: bool = dataclasses.field(
+    default=True, metadata=settings.TOLD_ELSEWHERE
+  )
 
   @property
   def usual(self) -> Mapping[str, Any]:
     """Images of files are read in the size that the network takes."""
     height, width = self._load().image_size
     return {'image_size': f'{height}x{width}'}
+
+  def for_plan(self) -> 'Frozen':
+    """The model with random features in place of those not cached."""
+    return dataclasses.replace(self, computes=False)
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
     """Creates the task of the features of a task's images.
@@ -150,7 +161,17 @@ class Frozen(models.Linear):
     def compute(name: str, images: sources.Images) -> np.ndarray:
       if not len(images):
         return np.empty([0, backbone.feature_dimension], np.float32)
-      found = feature_cache.compute(backbone, images, folder)
+
+      def say(line: str) -> None:
+        _say_once(line.replace('features:', f'features of {name} images:', 1))
+
+      if self.computes:
+        found = feature_cache.compute(backbone, images, folder, say)
+      else:
+        found = feature_cache.load(backbone, images, folder, say)
+      if found is None:
+        say(f'features: {len(images):,} are missing; training computes them')
+        found = _stand_ins(images, backbone.feature_dimension)
       return own_features.convert(f'features of {name} images', found)
 
     train = compute('labeled', data.train.images)
@@ -174,6 +195,22 @@ MODELS = {
 def load(reference: str) -> Frozen:
   """The model of a reference, 'frozen:NAME'."""
   return Frozen(reference=reference)
+
+
+def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
+  """Random vectors, float32 [images, dimension], equal for equal images."""
+  found = np.empty([len(images), dimension], np.float32)
+  for vector, digest in zip(
+    found, image_hashes.hash_images(images), strict=True
+  ):
+    np.random.default_rng(digest).random(out=vector, dtype=np.float32)
+  return found
+
+
+# A program asks for features several times.
+@functools.cache
+def _say_once(line: str) -> None:
+  progress_lines.to_stderr(line)
 
 
 # Creating one takes seconds, and a program asks for it several times.

@@ -61,7 +61,7 @@ class ImageTask:
     load: Loads the data. Raises `sources.DataNotFoundError` if they are
       unavailable.
     load_test: (may_download=bool) -> the test images alone, with the same
-      error. None where this saves nothing.
+      error. None where loading all data is as fast.
     weak_augmentation: Small changes, for the server and for pseudo-labels.
     strong_augmentation: Large changes, for the images that clients train on.
     model_depth: Depth of the WideResNet.
@@ -70,11 +70,11 @@ class ImageTask:
       size of the images.
     num_labeled: Default number of labeled images at the server; None if the
       setting is required.
-    background: The color behind what is transparent in files of images.
-    images: The task whose images these features were computed of, where they
-      were.
-    data_description: A line on the data, where they may change under the same
-      name; no two data have the same. None for most tasks.
+    background: RGB color behind transparent pixels of image files.
+    images: For features that a frozen network computed, the task of the images;
+      else None.
+    data_description: A line that identifies data which may change under one
+      name. None for most tasks.
   """
 
   image_shape: tuple[int, ...]
@@ -104,7 +104,7 @@ class ImageTask:
 
   @property
   def outside(self) -> 'ImageTask':
-    """The task that users of the exported model have: of images if possible."""
+    """The task of the exported model's inputs: images where possible."""
     return self.images or self
 
   @property
@@ -163,7 +163,7 @@ class Task(settings.Settings, abc.ABC):
   @property
   def shares_description(self) -> str:
     """The partition in a few words, where the task gives it."""
-    return 'as the task has it'
+    return 'of the task'
 
   @property
   def usual(self) -> Mapping[str, Any]:
@@ -241,8 +241,8 @@ class WeakThenStrong(NamedTuple):
 
   def __call__(self, images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Augments images, as an `Augmentation`."""
-    views = self.weak(images, random_seeds.fold_in(seed, 0))
-    return self.strong(views, random_seeds.fold_in(seed, 1))
+    augmented = self.weak(images, random_seeds.fold_in(seed, 0))
+    return self.strong(augmented, random_seeds.fold_in(seed, 1))
 
 
 def weak_then_strong(

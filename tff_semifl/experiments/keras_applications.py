@@ -20,7 +20,7 @@ from tff_semifl.models import pixel_ranges
 from tff_semifl.models import residual
 
 _IMAGENET = 'imagenet'
-# That of all these backbones without their last layer.
+# The least image size of all these backbones without their last layer.
 _MIN_SIZE = 32
 
 
@@ -44,7 +44,7 @@ class Application(models.Converted):
   )
   freeze_backbone: bool = settings.setting(
     False,
-    'Whether the backbone stays as its pretrained weights have it, and only the'
+    'Whether the backbone keeps its pretrained weights, and only the'
     ' last layer is trained and sent. To be preferred with few labels.',
   )
 
@@ -84,7 +84,7 @@ class Application(models.Converted):
         f'takes images of at least {_MIN_SIZE}x{_MIN_SIZE} pixels, found'
         f' {height}x{width}; choose another model'
       )
-    # The initializers of these backbones take no seed of their own.
+    # The initializers of these backbones take no seed.
     tf.keras.utils.set_random_seed(next(residual.layer_seeds(seed)))
     backbone = self._load((height, width, 3), weights)
     backbone.trainable = not self.freeze_backbone
@@ -163,7 +163,7 @@ class EfficientNetV2(Application):
   """EfficientNetV2-B0, 5.9 million weights (Tan and Le 2021)."""
 
   function_name = 'EfficientNetV2B0'
-  # It begins with layers that rescale pixels.
+  # The backbone begins with layers that rescale pixels.
   input_range = '0_to_255'
 
 

@@ -25,7 +25,7 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.models import wide_resnet
 
-# The largest shift of a weak view is this part of the image's size: 4 pixels of
+# The largest weak shift is this part of the image's size: 4 pixels of
 # 32 and 12 of 96, as in the papers.
 _PADDING_SHARE = 8
 # Blocks in each group of the WideResNet. The paper's 28 layers have four blocks
@@ -123,7 +123,7 @@ def describe(
     transparent: Words on images that were transparent, with a comma; or ''.
   """
   unlabeled = data.unlabeled
-  # Of sites, their names are all that is known.
+  # Of sites, only the names are known.
   names = ()
   if isinstance(unlabeled, site_images.SiteImages):
     names = unlabeled.names

@@ -23,7 +23,7 @@ def describe_by_system(
   folder: outputs.ExperimentFolder,
   kept: kept_model.KeptModel,
 ) -> Iterator[str]:
-  """Returns the lines that the system has on what was trained.
+  """The system's own lines on the result.
 
   Args:
     experiment: The experiment.

@@ -18,25 +18,23 @@ from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
-from tff_semifl.plots import confusion_picture
-from tff_semifl.plots import picture_files
+from tff_semifl.plots import confusion_figure
+from tff_semifl.plots import figure_files
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
 
 CARD = 'README.md'
-PICTURE = 'confusion_matrix.png'
+FIGURE = 'confusion_matrix.png'
 # Each system with clients has some of these settings.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 _LIMITS_OF_ALL = (
-  '- It knows these classes and no other. Whatever it is shown gets'
-  ' probabilities of them, often a high one: noise, too. A least confidence'
-  ' leaves some of that without a name, and not all.',
-  '- It has not been tested on images from elsewhere: other cameras, places,'
-  ' people or years than those of the task.',
-  '- What its weights tell of the images that it was trained on has not been'
-  ' tested.',
+  '- Every image gets one of these classes, often with a high probability, even'
+  ' noise. With a least confidence some of these images are unknown, not all.',
+  '- It was not tested on images from other cameras, places, people or years'
+  ' than those of the task.',
+  '- It was not tested what the weights reveal about training images.',
 )
 
 
@@ -114,7 +112,7 @@ def write(
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
-    *_floor(least_confidence),
+    *_least_confidence(least_confidence),
     *_temperature(temperature),
     *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
@@ -129,12 +127,12 @@ def write(
   (folder / CARD).write_text('\n'.join(lines))
   scores = files[0].scores
   if scores is not None:
-    picture = confusion_picture.create_figure(
+    fig = confusion_figure.create_figure(
       scores.confusion,
       class_names,
       f'{name}: {scores.accuracy:.1%} of {scores.num_images} test images',
     )
-    picture_files.save(picture, [folder / PICTURE])
+    figure_files.save(fig, [folder / FIGURE])
 
 
 def _summary(
@@ -162,14 +160,14 @@ def _summary(
   yield format_table(files)
   yield ''
   yield (
-    f'{signatures}; names of the classes, in order, are in `labels.txt`, which'
-    ' `unzip` finds in the model too.'
+    f'{signatures}. The names of the classes, in order, are in `labels.txt`,'
+    ' which `unzip` also extracts from a TFLite model.'
   )
   yield ''
 
 
 def _describe_input(shape: Sequence[int]) -> tuple[str, str, str]:
-  """What the classifier is, what it takes, and how it is called."""
+  """The kind of classifier, its input, and its signatures."""
   if example_kinds.kind_of(shape) is example_kinds.FEATURES:
     return (
       'A classifier of feature vectors',
@@ -191,19 +189,18 @@ def _describe_input(shape: Sequence[int]) -> tuple[str, str, str]:
   )
 
 
-def _floor(least_confidence: float) -> Iterator[str]:
+def _least_confidence(least_confidence: float) -> Iterator[str]:
   if not least_confidence:
     yield (
-      'Least confidence: 0. Every image is given the name of its most probable'
+      'Least confidence: 0. Every image gets the name of its most probable'
       ' class.'
     )
   else:
     yield (
       f'Least confidence: {least_confidence:g}. An image whose most probable'
       f' class has a lower probability is named `{exported_model.UNKNOWN}` by'
-      ' the SavedModel. A TFLite model returns probabilities alone and has the'
-      f' number in `{exported_model.LEAST_CONFIDENCE_FILE}`, beside its'
-      f' `{exported_model.LABELS_FILE}`.'
+      ' the SavedModel. A TFLite model returns probabilities alone; apply the'
+      f' number in its `{exported_model.LEAST_CONFIDENCE_FILE}`.'
     )
   yield ''
 
@@ -215,10 +212,9 @@ def _temperature(
     return
   yield (
     f'Temperature scaling: logits are divided by {temperature.value:.4g}, which'
-    f' was chosen on {temperature.num_images} validation images, by their mean'
-    f' negative log likelihood: {temperature.nll_after:.4f} in place of'
-    f' {temperature.nll_before:.4f}. Predicted classes are those of the model'
-    ' without it.'
+    f' minimizes the mean negative log likelihood of {temperature.num_images}'
+    f' validation images ({temperature.nll_after:.4f} instead of'
+    f' {temperature.nll_before:.4f}). It changes no predicted class.'
   )
   yield ''
 
@@ -308,8 +304,7 @@ def _accuracy(
   yield ''
   if why_not_tested is not None:
     yield (
-      'It was not tested when it was exported:'
-      f' {markdown.escape(why_not_tested)}.'
+      f'The exported model was not tested: {markdown.escape(why_not_tested)}.'
     )
   else:
     yield from scores_in_words.describe_accuracy(
@@ -321,7 +316,7 @@ def _accuracy(
     yield ''
     yield from scores_in_words.describe_floors(file.scores)
     yield ''
-    yield f'![Confusion matrix]({PICTURE})'
+    yield f'![Confusion matrix]({FIGURE})'
   yield ''
 
 
@@ -331,20 +326,20 @@ def describe_limits(
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
-  """Yields lines in Markdown, a list, on the limits of a model.
+  """The limits of a model, as items of a list in Markdown.
 
   Args:
     class_names: A name for each class.
-    hparams: What the experiment was run with.
-    trained: How far it is.
-    scores: On the test images, None if it was not tested.
+    hparams: The settings of the experiment.
+    trained: The trained model and its round.
+    scores: The results on the test images; None if not tested.
   """
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:
     yield (
-      f'- The test images chose its round, by {choice.metric}: what is said of'
-      ' its accuracy on them is too good.'
+      f'- The test images chose its round, by {choice.metric}: its accuracy on'
+      ' these images is too good.'
     )
   if choice is not None and choice.is_best:
     if total_rounds is not None and choice.last_round < total_rounds:
@@ -356,10 +351,7 @@ def describe_limits(
       f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )
   if scores is None:
-    yield (
-      '- Unknown: how accurate it is, and how far its probabilities are from'
-      ' that: it has not been tested.'
-    )
+    yield ('- It was not tested: its accuracy is unknown.')
   else:
     yield from scores_in_words.describe_limits(class_names, scores)
   yield from _LIMITS_OF_ALL

@@ -100,7 +100,7 @@ class ModelSelection(settings.Settings):
     found = _measure('metrics', metrics, metrics, class_names, labels)
     if self.keep_best is None or self._metric_name in found.directions:
       return found
-    # Of a metric with a value for each class, the first part is the name.
+    # A column of one class is 'METRIC/CLASS'.
     name, _, of_class = self._metric_name.partition('/')
     if ':' in name or of_class not in class_names:
       name = self._metric_name

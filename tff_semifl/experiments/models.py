@@ -69,6 +69,10 @@ class Model(settings.Settings, abc.ABC):
     """
     return part.create()
 
+  def for_plan(self) -> 'Model':
+    """The model whose `create_task` takes no minutes, for a plan."""
+    return self
+
   def to_export(
     self, model: tf.keras.Model, task: image_task.ImageTask
   ) -> tf.keras.Model:

@@ -23,7 +23,7 @@ from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
-# What all these tasks are called in records.
+# The name of all these tasks in records.
 REFERENCE = 'own_data'
 
 
@@ -68,8 +68,8 @@ def own_data(
     unlabeled: Images, or a `tf.data.Dataset` of images.
     shares: As for `own_clients.read_shares`: indices into `unlabeled` by
       client, in a sequence, a mapping, or a JSON or CSV file.
-    unlabeled_labels: Labels of clients' images that only measure; nobody trains
-      on them. With `clients`, in the same order, None for a client without
+    unlabeled_labels: Labels of clients' images for metrics only, not for
+      training. With `clients`, in the same order, None for a client without
       labels; with `shares`, of all `unlabeled` images. A label of -1 or '' is
       unknown.
     num_labeled: A multiple of the number of classes.

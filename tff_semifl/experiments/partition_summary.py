@@ -11,7 +11,7 @@ import numpy as np
 from tff_semifl.data import label_skew
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
-from tff_semifl.plots import partition_picture
+from tff_semifl.plots import partition_figure
 
 
 class PartitionSummary(NamedTuple):
@@ -32,7 +32,7 @@ class PartitionSummary(NamedTuple):
 
   def create_figure(self) -> figure.Figure:
     """Creates the figure."""
-    return partition_picture.create_figure(
+    return partition_figure.create_figure(
       self.counts, self.class_names, f'{self.title}: R {self.skew}'
     )
 

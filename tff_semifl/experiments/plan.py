@@ -63,7 +63,7 @@ def _describe_images_of_clients(
   if names:
     return {
       'sites': names,
-      # What sites may be asked to approve.
+      # The hashes that sites may be asked to approve.
       'programs_of_sites': _find_programs(experiment),
     }
   sizes = experiment.clients.num_images
@@ -88,7 +88,7 @@ def _describe_privacy(
   epsilon = promised.epsilon
   return {
     'privacy': {
-      # JSON knows no infinity.
+      # JSON has no infinity.
       'epsilon': epsilon if epsilon is None or math.isfinite(epsilon) else None,
       'delta': promised.delta,
       'rounds': promised.num_rounds,

@@ -142,5 +142,5 @@ def _parse_value(text: str) -> Any:
 
 
 def _fraction(percentage: str) -> float:
-  # To the digits that it has, and no others.
+  # Rounds away the error of the division.
   return round(float(percentage) / 100, 4)

@@ -94,7 +94,7 @@ def find_changes(
   system = system_registry.load(hparams.system)
 
   def create(values: Mapping[str, Any]) -> dict[str, Any]:
-    # As they are read from JSON.
+    # Converts values as JSON does.
     return json.loads(
       json.dumps(
         settings.as_dict(
@@ -111,7 +111,7 @@ def find_changes(
     for each in settings_of_it
     if each.is_choice and hparams.flags.get(each.name) is not None
   }
-  # What is chosen decides which settings there are, and on their defaults.
+  # The chosen parts determine which settings exist, and their defaults.
   defaults_of_choices = create({'task': choices['task']})
   defaults = create(choices)
   return {

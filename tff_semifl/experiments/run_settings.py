@@ -43,7 +43,7 @@ class RunSettings(settings.Settings):
   )
   metrics: tuple[str, ...] = settings.setting(
     (),
-    'Metrics of each evaluation too, with commas, over all of its images:'
+    'Comma-separated further metrics of each evaluation, over all its images:'
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
     ' ece, nll, brier, top_K, or package.module:NAME, a tf.keras.metrics.Metric'
     ' or a function of labels and logits. They are further columns wherever'
@@ -52,8 +52,8 @@ class RunSettings(settings.Settings):
   client_accuracy: bool = settings.setting(
     False,
     'Whether to measure the exported model on the images of each client by'
-    ' labels that nobody trains on: the table client_accuracy.csv, a figure'
-    ' beside it, and a line on the spread and the worst tenth.',
+    ' labels that only measure: the table client_accuracy.csv, a figure, and a'
+    ' line on the spread and the worst tenth.',
   )
   client_classes: bool = settings.setting(
     False,
@@ -76,7 +76,7 @@ class RunSettings(settings.Settings):
   draw_data: bool = settings.setting(
     False,
     'Whether to draw, before the first round, what augmentations do to images'
-    ' and which client has how many of which class: in the folder pictures, and'
+    ' and which client has how many of which class: in the folder figures, and'
     ' for --tensorboard. It takes a second or two, once.',
   )
 
@@ -116,7 +116,7 @@ class RunSettings(settings.Settings):
     if 'prior_iterations' not in settings.as_dict(experiment.system):
       reason = 'needs clients that estimate class priors: client_prior_semifl'
     elif experiment.data.task.sites:
-      reason = 'sites keep their images; nobody can count them here'
+      reason = 'sites keep their images, which cannot be counted here'
     elif experiment.private_mean is not None:
       reason = 'differential privacy does not cover what this would tell'
     if reason is not None:

@@ -24,7 +24,9 @@ from tff_semifl.experiments import kept_model
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
+from tff_semifl.runs import idle_rounds
 from tff_semifl.runs import json_lines
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.runs import progress
 from tff_semifl.runs import round_metrics
@@ -130,13 +132,26 @@ def _train(
         on_round=on_round,
       )
     )
-    if (ended_early := kept_model.describe_end(experiment, final)) is not None:
+    ended_early = kept_model.describe_end(experiment, final)
+    for line in (ended_early, _describe_idle_rounds(experiment, folder)):
       for watcher in watchers:
-        if isinstance(watcher, run_log.RunLog | progress.Progress):
-          watcher.say(ended_early)
+        if line is not None and isinstance(
+          watcher, run_log.RunLog | progress.Progress
+        ):
+          watcher.say(line)
+    if ended_early is not None:
       for manager in others:
         manager.finish()
     return final
+
+
+def _describe_idle_rounds(
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+) -> str | None:
+  return idle_rounds.describe(
+    metrics_table.read_metrics(folder.metrics_path),
+    settings.as_dict(experiment.settings.system).get('confidence_threshold'),
+  )
 
 
 @contextlib.contextmanager
@@ -207,7 +222,7 @@ def _draw_data(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> None:
   # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.experiments import data_pictures
+  from tff_semifl.experiments import data_figures
 
   data = experiment.data
   # Some systems have no image at the server.
@@ -215,8 +230,8 @@ def _draw_data(
   mapped = experiment.training_program.mapped_images
   if mapped is not None:
     images = mapped.read(images).numpy()
-  data_pictures.draw(
-    folder.pictures_path,
+  data_figures.draw(
+    folder.figures_path,
     task=experiment.task,
     data=data,
     title=experiment.settings.data.title,

@@ -167,8 +167,8 @@ class Ray(Runtime):
   ray_address: str | None = settings.setting(
     None,
     'The Ray cluster to join, as host:port, or auto for the one that this'
-    ' machine belongs to. By default one of this program alone is started, on'
-    ' this machine, which nobody else can use.',
+    ' machine belongs to. By default the program starts a cluster on this'
+    ' machine for itself alone.',
   )
   gpus_per_client: float = settings.setting(
     1.0,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sentences on a model's scores: what they show, and what not."""
+"""Describes a model's scores and their limits in sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import math
@@ -12,17 +12,18 @@ from tff_semifl.experiments import markdown
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.runs import intervals
 
-# With that many an accuracy has a standard error of up to ten points.
 _NAMES = {
   'balanced_accuracy': 'balanced accuracy',
   'macro_f1': 'macro-F1',
   'auc': 'AUC, one class against the rest',
 }
+# With 25 images, an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25
-# Points by which the calibration error may exceed that of chance, with a word.
+# From these excesses of the calibration error over chance, it is named off, or
+# far off.
 _CLOSE = 0.05
 _OFF = 0.15
-# What a class has more images than another for a mean over images to hide it.
+# From this ratio of class sizes on, a mean over images hides small classes.
 _UNBALANCED = 1.5
 
 
@@ -72,6 +73,25 @@ def _worst_mistake(
   return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
 
 
+def list_floors(scores: scores_lib.Scores) -> Iterator[str]:
+  """A line on accuracy and coverage at each confidence threshold.
+
+  Args:
+    scores: The scores.
+  """
+  for each in scores.floors():
+    reached = 'no test image'
+    if each.num_images:
+      reached = (
+        f'{each.num_images / scores.num_images:.1%} of test images, of which'
+        f' {intervals.show(each.num_right, each.num_images)} are correct'
+      )
+    yield (
+      f'confidence {each.floor:g} or more: {reached};'
+      f' {each.share_of_noise:.1%} of noise images'
+    )
+
+
 def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
   """Lines in Markdown on accuracy and coverage at confidence thresholds.
 
@@ -79,12 +99,12 @@ def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
     scores: The scores.
   """
   yield (
-    f'The share of these images, and of {scores_lib.NUM_NOISE} images of noise,'
-    ' whose most probable class has at least a given probability:'
+    f'Shares of these images, and of {scores_lib.NUM_NOISE} images of noise,'
+    ' whose most probable class reaches a least confidence:'
   )
   yield ''
   yield markdown.table(
-    ['least confidence', 'test images', 'of these right', 'noise'],
+    ['least confidence', 'test images', 'of these correct', 'noise'],
     (
       [
         f'{each.floor:g}',
@@ -114,10 +134,10 @@ def describe_calibration(scores: scores_lib.Scores) -> str:
     if abs(bias) < excess / 2:
       verdict = 'off'
     if excess > _OFF:
-      verdict = f'far {verdict}; do not take them for chances of being right'
+      verdict = f'far {verdict}; do not read them as chances of being correct'
   return (
     f'probabilities are {verdict}: {scores.mean_confidence:.1%} on average for'
-    f' predictions of which {scores.accuracy:.1%} are right, and an expected'
+    f' predictions of which {scores.accuracy:.1%} are correct, and an expected'
     f' calibration error of {scores.calibration_error:.1%}, where chance alone'
     f' makes {by_chance:.1%} of {scores.num_images} images'
   )
@@ -141,7 +161,7 @@ def describe_metrics(
 def describe_limits(
   class_names: Sequence[str], scores: scores_lib.Scores
 ) -> Iterator[str]:
-  """Lines in Markdown on what the accuracy does not say.
+  """The limits of an accuracy, as items of a list in Markdown.
 
   Args:
     class_names: A name for each class.
@@ -155,8 +175,8 @@ def describe_limits(
   ]
   if few:
     yield (
-      f'- Little is known of classes with fewer than {_FEW_IMAGES} test images:'
-      f' {", ".join(few)}.'
+      f'- Accuracies of classes with fewer than {_FEW_IMAGES} test images are'
+      f' imprecise: {", ".join(few)}.'
     )
   known = [
     (accuracy, name)
@@ -167,13 +187,13 @@ def describe_limits(
     mean = sum(accuracy for accuracy, _ in known) / len(known)
     yield (
       f'- Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
-      ' class. The accuracy over all is above all that of large classes; the'
-      f' mean over classes is {mean:.1%}{_of_classes(known, sizes)}.'
+      ' class. Large classes dominate the accuracy; the mean over classes is'
+      f' {mean:.1%}{_of_classes(known, sizes)}.'
     )
   (least, worst), (most, best) = min(known), max(known)
   yield (
-    f'- It is not equally right everywhere: {least:.1%} for class'
-    f' {markdown.escape(worst)}, {most:.1%} for {markdown.escape(best)}.'
+    f'- Accuracy differs by class: {least:.1%} for {markdown.escape(worst)},'
+    f' {most:.1%} for {markdown.escape(best)}.'
   )
   yield f'- Its {describe_calibration(scores)}.'
 

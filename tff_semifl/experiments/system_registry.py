@@ -55,7 +55,7 @@ SYSTEMS = {
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
   'flfl': flfl.FLFL,
-  # SemiFL with one part of a later method, or with any of them.
+  # SemiFL with one part of a later method, or with any parts.
   'flexmatch_semifl': averaging.Alternating(
     client=fix_mix.FixMix(selection=flexmatch.FlexMatch())
   ),

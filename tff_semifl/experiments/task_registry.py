@@ -15,7 +15,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
 from tff_semifl.settings import references
 
-# Each is a class of the module of `tasks` of this name.
+# The class of each task, in the module `tasks.NAME`.
 _CLASSES = {
   'digits': 'Digits',
   'cifar10': 'CIFAR10',

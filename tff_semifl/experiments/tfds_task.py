@@ -27,10 +27,10 @@ class DataSet:
     class_names: A name for each class, in the order of the labels.
     pixel_mean: Mean of each channel over the training images, from 0 to 1.
     pixel_standard_deviation: Standard deviation of each channel, from 0 to 1.
-    flip: Whether weak and strong views are mirrored at random.
-    padding: The largest shift of a view, in pixels.
-    build_strong_augmentation: Builds the augmentation that turns a weak view
-      into a strong view.
+    flip: Whether augmentation mirrors images at random.
+    padding: The largest shift, in pixels.
+    build_strong_augmentation: Builds the strong augmentation of weakly
+      augmented images.
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
     model_num_groups: Number of groups of the WideResNet, as in `ImageTask`.
@@ -146,7 +146,7 @@ class TFDSTask(image_task.Task):
 class TFDSTaskOfBothPapers(TFDSTask):
   """Base of the tasks that occur in both papers."""
 
-  zhang2020_views: bool = settings.setting(
+  zhang2020_augmentation: bool = settings.setting(
     False,
     'Whether to augment and normalize images as the code of Zhang et al. does.',
   )
@@ -154,6 +154,6 @@ class TFDSTaskOfBothPapers(TFDSTask):
   def create(self) -> image_task.ImageTask:
     """Creates the task."""
     data_set = self.data_set
-    if self.zhang2020_views:
+    if self.zhang2020_augmentation:
       data_set = data_set.as_in_zhang2020()
     return data_set.create_task(self.data_dir)

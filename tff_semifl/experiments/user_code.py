@@ -153,7 +153,7 @@ def _of_users(
   stack: Sequence[traceback.FrameSummary],
 ) -> list[traceback.FrameSummary]:
   return [
-    # With the line of the code, which those of operations lack.
+    # With the line of the code, which frames of operations lack.
     traceback.FrameSummary(frame.filename, frame.lineno, frame.name)
     for frame in stack
     if _is_users(frame.filename)
@@ -164,6 +164,6 @@ def _is_users(file: str) -> bool:
   return (
     not file.startswith(('<', *_LIBRARIES))
     and f'{os.sep}site-packages{os.sep}' not in file
-    # What AutoGraph makes of a user's code.
+    # Not code that AutoGraph generated from a user's code.
     and not os.path.basename(file).startswith('__autograph_generated')
   )

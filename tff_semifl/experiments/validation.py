@@ -113,7 +113,7 @@ class Validation(settings.Settings):
     return changed._replace(train=data.train.select(labeled))
 
   def __str__(self) -> str:
-    """Returns its piece of the name of an experiment, or nothing."""
+    """The part of an experiment's default name; may be empty."""
     if self.validation_fold is not None:
       return f'fold{self.validation_fold.replace("/", "of")}'
     return (

@@ -16,6 +16,7 @@ import tensorflow as tf
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import names as names_lib
+from tff_semifl.export import converter_lines
 from tff_semifl.export import resizing
 from tff_semifl.privacy import privacy_statement
 
@@ -204,10 +205,11 @@ class _TFLiteModel(ExportedModel):
         ' classes at its end, or not all of it'
       ) from error
     try:
-      self._interpreter = tf.lite.Interpreter(
-        str(path), num_threads=os.cpu_count()
-      )
-      self._interpreter.allocate_tensors()
+      with converter_lines.hidden():
+        self._interpreter = tf.lite.Interpreter(
+          str(path), num_threads=os.cpu_count()
+        )
+        self._interpreter.allocate_tensors()
     except (RuntimeError, ValueError) as error:
       raise ExportedModelError(
         f'{path} is no TFLite model ({str(error).splitlines()[0]})'

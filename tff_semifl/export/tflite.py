@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
+from tff_semifl.export import converter_lines
 from tff_semifl.export import exported_model
 from tff_semifl.privacy import privacy_statement
 
@@ -127,7 +128,9 @@ def convert(
     files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
-  return _pack(converter.convert(), files)
+  with converter_lines.hidden():
+    content = converter.convert()
+  return _pack(content, files)
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:

@@ -127,8 +127,7 @@ def _pool(
 ) -> tf.keras.Model:
   """Checks shapes, and averages feature maps over pixels."""
   expected = (None, *image_size, 3)
-  # Models with a call method of their own lack these attributes or their
-  # values.
+  # Subclassed models lack these attributes or their values.
   input_shape = getattr(network, 'input_shape', None)
   output_shape = getattr(network, 'output_shape', None)
   if not isinstance(input_shape, tuple) or not isinstance(output_shape, tuple):

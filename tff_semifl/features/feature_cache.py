@@ -76,6 +76,31 @@ def compute(
   return found
 
 
+def load(
+  backbone: backbone_lib.Backbone,
+  images: sources.Images,
+  folder: pathlib.Path,
+  say: progress_lines.Say = progress_lines.to_stderr,
+) -> np.ndarray | None:
+  """Features of all images from the cache; None if it lacks any of them.
+
+  Args:
+    backbone: As for `compute`.
+    images: As for `compute`.
+    folder: The folder of the cache, which need not exist.
+    say: Called with a line if the file is damaged.
+
+  Returns:
+    As `compute` does.
+
+  Raises:
+    durable_files.OutputError: If the folder cannot be read.
+  """
+  entry = cache_entry.Entry(folder, backbone, images)
+  with _naming(folder):
+    return entry.load(say)
+
+
 def _fill(
   entry: cache_entry.Entry,
   backbone: backbone_lib.Backbone,

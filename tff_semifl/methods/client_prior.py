@@ -131,10 +131,10 @@ def adapt(
 
 
 def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
-  """Returns what is added to logits in losses of images of a prior.
+  """The offset of logits in the losses of images with a prior.
 
-  Shares below one in a thousand count as that, so that classes that a client
-  seems not to have are learned a little from the others.
+  Shares below 0.001 count as 0.001, so that a client still learns a little of
+  classes that it seems to lack.
 
   Args:
     prior: The prior of the images.

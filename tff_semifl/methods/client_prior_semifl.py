@@ -89,11 +89,8 @@ class PriorFixMix(composed.ComposedFixMix):
     """
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
-    """Returns what labels of the server say (H.2, H.3).
-
-    That is their prior, and the weight of clients' own priors.
-    """
-    del kept  # There is nothing.
+    """The server's prior, and the weight of clients' own priors (H.2, H.3)."""
+    del kept  # The server keeps no state.
     num_classes = server.model.num_classes
 
     def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
@@ -124,7 +121,7 @@ class PriorFixMix(composed.ComposedFixMix):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
-    """Returns what is added to logits in the losses."""
+    """The offset of logits in the losses (H.4)."""
     if not self.train_with_prior:
       return super().logit_offset(client, labels)
     return client_prior.logit_offset(

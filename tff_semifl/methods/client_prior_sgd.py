@@ -83,7 +83,7 @@ def build_training(
     node = round_context.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
     batch = gradients.select_batch(node, data, batch_size)
-    # The batch first, then others in a random order.
+    # The images of the batch come first, then other images in a random order.
     order = draws.shuffle(
       tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
     )
@@ -104,7 +104,7 @@ def build_training(
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
-    views = strong_augmentation(
+    augmented = strong_augmentation(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
     is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
@@ -112,7 +112,7 @@ def build_training(
     update = gradients.report(
       classifier,
       weights,
-      tf.boolean_mask(views, is_kept),
+      tf.boolean_mask(augmented, is_kept),
       tf.boolean_mask(labels.labels, is_kept),
       num_images=size,
       node=node,

@@ -23,7 +23,7 @@ Convolution = Callable[[int, int, int, str, int], tf.keras.layers.Layer]
 
 # PyTorch's default, as for static batch normalization; Keras has 1e-3.
 GROUP_NORM_EPSILON = 1e-5
-# As in every layer of the code of Zhang et al.
+# As in every layer of Zhang et al.'s code.
 _MAX_GROUPS = 32
 
 

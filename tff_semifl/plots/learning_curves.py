@@ -15,7 +15,7 @@ import numpy as np
 
 from tff_semifl.plots import curve_colors
 from tff_semifl.plots import curve_panels
-from tff_semifl.plots import picture_text
+from tff_semifl.plots import figure_text
 from tff_semifl.runs import metrics_table
 
 # Accuracies above the threshold, undefined without such pseudo-labels.
@@ -81,7 +81,7 @@ def create_figure(
   references = references or {}
   width, height = _PANEL_SIZE
   width *= len(curves)
-  labels = picture_text.wrap_names(
+  labels = figure_text.wrap_names(
     [
       *(_label(name, len(runs)) for name, runs in experiments.items()),
       *(
@@ -96,14 +96,14 @@ def create_figure(
   num_columns = min(max(num_columns, 1), len(curves))
   num_rows = math.ceil(len(labels.texts) / num_columns)
   height += num_rows * max(labels.height, _LEGEND_LINE)
-  title = picture_text.wrap(title, width, _TITLE_SIZE)
+  title = figure_text.wrap(title, width, _TITLE_SIZE)
   height += _LEGEND_LINE * title.count('\n')
   colors = curve_colors.choose(len(experiments))
   with matplotlib.rc_context({'font.size': _FONT_SIZE}):
-    picture = figure.Figure((width, height), layout='constrained')
-    picture.get_layout_engine().set(w_pad=0.08)
-    picture.suptitle(title, fontsize=_TITLE_SIZE)
-    [all_axes] = picture.subplots(ncols=len(curves), sharex=True, squeeze=False)
+    fig = figure.Figure((width, height), layout='constrained')
+    fig.get_layout_engine().set(w_pad=0.08)
+    fig.suptitle(title, fontsize=_TITLE_SIZE)
+    [all_axes] = fig.subplots(ncols=len(curves), sharex=True, squeeze=False)
     in_legend = {}
     for axes, (panel, drawn) in zip(all_axes, curves.items(), strict=True):
       axes.set_title(panel.title)
@@ -134,13 +134,13 @@ def create_figure(
             linewidth=1.0,
           )
     has_bands = any(len(runs) > 1 for runs in experiments.values())
-    picture.legend(
+    fig.legend(
       handles=[in_legend[number] for number in sorted(in_legend)],
       title='mean ± standard deviation of runs' if has_bands else None,
       loc='outside lower center',
       ncols=num_columns,
     )
-  return picture
+  return fig
 
 
 def _label(name: str, num_runs: int) -> str:

@@ -10,7 +10,7 @@ import dp_accounting
 from dp_accounting import rdp
 
 
-# It takes half a second and is called repeatedly.
+# Takes half a second, and is called repeatedly.
 @functools.cache
 def compute_epsilon(
   *,

@@ -25,7 +25,7 @@ from tff_semifl.randomness import random_draws
 # TensorFlow's number of the algorithm, and the constant that scrambles seeds.
 _PHILOX = 1
 _SCRAMBLING_KEY = 0x02461E293EC8F720
-# Of a float: the bits of 1, and of the fraction.
+# Of a float32: the bits of 1.0, and those of the fraction.
 _ONE_BITS = 0x3F800000
 _FRACTION_BITS = 0x7FFFFF
 # Of a double: the bits of 1, and the 20 bits of the fraction in the upper half.

@@ -120,7 +120,7 @@ def beta(
 
 @contextlib.contextmanager
 def drawing_by(generator: Generator) -> Iterator[None]:
-  """Makes what is traced in this context draw by another generator."""
+  """A context in which traced code draws by another generator."""
   token = _generator.set(generator)
   try:
     yield

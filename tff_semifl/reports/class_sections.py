@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tff_semifl.experiments import scores_in_words
-from tff_semifl.plots import confusion_picture
-from tff_semifl.plots import reliability_picture
+from tff_semifl.plots import confusion_figure
+from tff_semifl.plots import reliability_figure
 from tff_semifl.reports import page
 from tff_semifl.reports import run_record
 from tff_semifl.runs import intervals
@@ -38,7 +38,7 @@ def create_classes(run: run_record.RunRecord) -> Iterator[str]:
     'most often taken for',
   ]
   if len(rows) > _SHOWN_CLASSES:
-    # Those that are recognized worst come first.
+    # The classes with the lowest recall come first.
     order = sorted(
       range(len(rows)),
       key=lambda i: (
@@ -53,7 +53,7 @@ def create_classes(run: run_record.RunRecord) -> Iterator[str]:
     yield page.table(headings, rows)
   if len(run.class_names) <= _MAX_CONFUSION:
     with page.figure_style():
-      confusion = confusion_picture.create_figure(
+      confusion = confusion_figure.create_figure(
         scores.confusion, run.class_names, 'Confusion matrix'
       )
     yield page.box(
@@ -63,7 +63,7 @@ def create_classes(run: run_record.RunRecord) -> Iterator[str]:
   described = scores_in_words.describe_calibration(scores)
   yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
   with page.figure_style():
-    reliability = reliability_picture.create_figure(
+    reliability = reliability_figure.create_figure(
       scores.bins, 'Reliability diagram'
     )
   yield page.box('figures', page.draw(reliability, 'Accuracy by confidence'))

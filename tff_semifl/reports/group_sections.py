@@ -62,7 +62,7 @@ def create(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
 
 
 def find_problems(groups: Sequence[groups_lib.Group]) -> list[str]:
-  """Lines on what a comparison does not show."""
+  """Limits of a comparison, as lines."""
   runs = [run for group in groups for run in group.runs.values()]
   lines = []
   kinds = {run.kind for run in runs}
@@ -94,6 +94,8 @@ def find_problems(groups: Sequence[groups_lib.Group]) -> list[str]:
       lines.append(
         f'{run.name}: ended after round {run.trained.last_round} of {total}.'
       )
+    if run.idle_rounds is not None:
+      lines.append(f'{run.name}: {run.idle_rounds}.')
     if run.why_not_evaluated is not None:
       lines.append(f'{run.name}: not examined, {run.why_not_evaluated}.')
   notes = [note for run in runs for note in (*run.hparams.notes, *run.warnings)]

@@ -36,7 +36,7 @@ class Group(NamedTuple):
 
 
 def find(runs: Sequence[run_record.RunRecord]) -> list[Group]:
-  """Returns the groups of runs, in the order of the first run of each.
+  """The groups of runs, in the order of the first run of each.
 
   A run that has the settings and the seed of an earlier one, and differs in
   what nobody recorded, is a group of its own.

@@ -14,7 +14,7 @@ from tff_semifl.reports import run_record
 from tff_semifl.runs import intervals
 from tff_semifl.sweeps import repetitions
 
-# One of so many is half a point.
+# With so many images, one is half a point.
 FEW_IMAGES = 200
 _TITLES = {
   'accuracy': 'accuracy',
@@ -25,7 +25,7 @@ _TITLES = {
   'brier': 'Brier score',
   'ece': 'expected calibration error',
 }
-# Of more logits, five hundred samples take minutes.
+# With more logits, 500 samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
 
 
@@ -62,7 +62,7 @@ def measure(run: run_record.RunRecord) -> Iterator[Measured]:
         _interval(run, name),
         'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
       )
-  # Those that were asked for; those of classes have a table.
+  # Metrics of the setting `metrics`; those by class have a table.
   for name, value in values.items():
     of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
     if name not in known and not of_class:
@@ -70,7 +70,7 @@ def measure(run: run_record.RunRecord) -> Iterator[Measured]:
 
 
 def compute(run: run_record.RunRecord) -> dict[str, float]:
-  """Returns the metrics of a run by name, as far as they are known."""
+  """The known metrics of a run, by name."""
   if run.evaluated is None:
     values = {'accuracy': run.trained.accuracy, **run.values}
     return {name: values[name] for name in _TITLES if name in values}
@@ -83,7 +83,7 @@ def compute(run: run_record.RunRecord) -> dict[str, float]:
 def is_comparable(
   before: run_record.RunRecord, after: run_record.RunRecord
 ) -> bool:
-  """Whether two runs were evaluated on the same images, which are known."""
+  """Whether two runs are known to be evaluated on the same images."""
   return (
     before.evaluated is not None
     and after.evaluated is not None
@@ -119,7 +119,7 @@ def interval_of_difference(
 
 
 def _predictions(run: run_record.RunRecord) -> tuple[np.ndarray, np.ndarray]:
-  """Returns labels and logits, of which metrics need the softmax alone."""
+  """Labels, and logits whose softmax is the predicted probabilities."""
   scores = run.evaluated.scores
   least = np.finfo(np.float32).tiny
   return scores.labels, np.log(np.maximum(scores.probabilities, least))

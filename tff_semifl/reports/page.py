@@ -48,7 +48,7 @@ _FIGURE_STYLE = {
 }
 # Characters of a cell that is not broken into lines.
 _MAX_WHOLE = 40
-# Larger images of examples are scaled down to it.
+# Larger images are scaled down to this size.
 _MAX_SIDE = 160
 _STYLE = """\
 :root { color-scheme: light dark; --back: #ffffff; --text: #1b1f24;
@@ -139,7 +139,7 @@ def paragraph(content: str, kind: str = '') -> str:
 
 
 def items(lines: Iterable[str]) -> str:
-  """Returns a list of texts, or nothing if there are none."""
+  """A list of texts, or nothing without texts."""
   rows = ''.join(f'<li>{text(line)}</li>\n' for line in lines)
   return f'<ul>\n{rows}</ul>\n' if rows else ''
 
@@ -150,7 +150,7 @@ def box(kind: str, content: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-  """Returns a table of texts, which scrolls if it is wide."""
+  """A table of texts, which scrolls if it is wide."""
   head = ''.join(f'<th scope="col">{text(each)}</th>' for each in headings)
   body = ''.join(
     f'<tr>{"".join(_cell(cell) for cell in row)}</tr>\n' for row in rows
@@ -170,17 +170,17 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(picture: figure.Figure, label: str) -> str:
-  """Returns a figure as SVG in the page.
+def draw(fig: figure.Figure, label: str) -> str:
+  """A figure as SVG for the page.
 
   Args:
-    picture: A figure that was created within `figure_style`.
+    fig: A figure that was created within `figure_style`.
     label: What it shows, for who cannot see it.
   """
   file = io.StringIO()
   with figure_style():
-    picture.savefig(file, format='svg', metadata={'Date': None})
-  # What comes before is of a file of its own.
+    fig.savefig(file, format='svg', metadata={'Date': None})
+  # Leaves out the XML prolog, which belongs to a separate file.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
   svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')

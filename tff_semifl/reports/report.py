@@ -19,12 +19,12 @@ from tff_semifl.reports import run_sections
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import saved_experiment
 
-# So many are shown in full, so that the file of a sweep stays small.
+# More runs are only in the tables, so that the file of a sweep stays small.
 _MAX_IN_FULL = 8
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-  """Returns the folders of experiments, for a folder of them all that it has.
+  """The folders of experiments: those given, or those inside.
 
   Args:
     folders: Folders of experiments, or of many experiments each.
@@ -42,7 +42,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     )
     if not inside:
       with _naming(folder):
-        # Says what the folder of an experiment is.
+        # Raises an error that says why the folder is no experiment.
         saved_experiment.read_hparams(folder)
     found.extend(inside)
   taken = set()
@@ -54,7 +54,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
-  """Writes a report, in place of what is there.
+  """Writes a report, and replaces an existing file.
 
   Args:
     path: The file.
@@ -118,7 +118,7 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
 
 @contextlib.contextmanager
 def _naming(folder: pathlib.Path) -> Iterator[None]:
-  """Adds the folder to errors about what it holds."""
+  """Adds the folder's name to errors about its files."""
   try:
     yield
   except saved_experiment.SavedExperimentError as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that the folder of an experiment says of its run, for a report.
+"""The record of a run for a report, read from its folder.
 
 The exported model is scored on the images that the run was evaluated on, if
 both are on this machine; nothing is downloaded, and nothing in the folder
@@ -33,6 +33,7 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import hparams_file
+from tff_semifl.runs import idle_rounds
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
@@ -43,7 +44,7 @@ _WARNING = re.compile(r'\S+ WARNING (.*)')
 
 
 class Example(NamedTuple):
-  """An image with what the model says of it.
+  """An image and its prediction.
 
   Attributes:
     image: uint8 [height, width, channels].
@@ -59,7 +60,7 @@ class Example(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-  """The exported model's predictions of the images that it is evaluated on.
+  """The exported model's predictions of the test or validation images.
 
   Attributes:
     scores: With labels and probabilities.
@@ -112,6 +113,13 @@ class RunRecord(NamedTuple):
     """Which images it was evaluated on: 'test' or 'validation'."""
     is_split = validation.is_chosen(self.hparams.flags)
     return 'validation' if is_split else 'test'
+
+  @property
+  def idle_rounds(self) -> str | None:
+    """A line on rounds without a pseudo-label; None if all had one."""
+    return idle_rounds.describe(
+      self.metrics, self.hparams.flags.get('confidence_threshold')
+    )
 
   @property
   def values(self) -> dict[str, float]:

@@ -13,7 +13,7 @@ from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import task_registry
 from tff_semifl.metrics import client_accuracy
-from tff_semifl.plots import client_accuracy_picture
+from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import curve_panels
 from tff_semifl.plots import learning_curves
 from tff_semifl.reports import class_sections
@@ -52,10 +52,10 @@ def create(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def find_problems(run: run_record.RunRecord) -> list[str]:
-  """Returns lines on what a run's numbers do not say, the gravest first."""
+  """Limits of a run's numbers, the gravest first."""
   scores = None if run.evaluated is None else run.evaluated.scores
   lines = [
-    # They are of a list in Markdown.
+    # The lines are items of a list in Markdown.
     line.removeprefix('- ').replace(r'\|', '|')
     for line in model_card.describe_limits(
       run.class_names, run.hparams, run.trained, scores
@@ -68,24 +68,25 @@ def find_problems(run: run_record.RunRecord) -> list[str]:
       f' {100 / scores.num_images:.2g} points, and differences within the'
       ' intervals mean nothing.'
     ]
-  return [*few, *run.hparams.notes, *run.warnings, *lines]
+  idle = [] if run.idle_rounds is None else [f'{run.idle_rounds}.']
+  return [*few, *idle, *run.hparams.notes, *run.warnings, *lines]
 
 
 def curves(experiments: learning_curves.Experiments) -> str:
-  """Returns a figure for each panel that has something to show, HTML."""
+  """Figures of all panels that have curves, HTML."""
   drawn = []
   for panel in (*curve_panels.LEARNING_CURVES, *_LOSSES):
     with page.figure_style():
       try:
-        picture = learning_curves.create_figure(experiments, [panel], '')
+        fig = learning_curves.create_figure(experiments, [panel], '')
       except metrics_table.MetricsError:
         continue
-    # A panel alone has more room than beside others.
-    picture.set_size_inches(3.6, picture.get_figheight() + 0.3)
+    # A single panel has more room than one beside others.
+    fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
     if sum(map(len, experiments.values())) == 1:
-      # There is one curve.
-      picture.legends[0].remove()
-    drawn.append(page.draw(picture, f'{panel.title} by round'))
+      # One curve needs no legend.
+      fig.legends[0].remove()
+    drawn.append(page.draw(fig, f'{panel.title} by round'))
   return page.box('figures', ''.join(drawn))
 
 
@@ -151,10 +152,10 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
   )
   yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
   with page.figure_style():
-    picture = client_accuracy_picture.create_figure(
+    fig = client_accuracy_figure.create_figure(
       run.clients, 'Accuracy of clients'
     )
-  yield page.box('large', page.draw(picture, 'Accuracy of each client'))
+  yield page.box('large', page.draw(fig, 'Accuracy of each client'))
 
 
 def _privacy(run: run_record.RunRecord) -> Iterator[str]:
@@ -189,7 +190,7 @@ def _settings(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def spell_command(run: run_record.RunRecord) -> str:
-  """Returns a command that trains the same, with what is no default.
+  """The command that repeats the training, without default values.
 
   Args:
     run: A run whose settings are known.

@@ -22,7 +22,7 @@ _PACKAGES = (
   'keras-cv',
   'numpy',
 )
-# What other JSON, or none, leads to.
+# Errors of damaged or foreign JSON.
 _NOT_AS_WRITTEN = (
   AttributeError,
   KeyError,

@@ -82,9 +82,9 @@ def of_mean(values: Sequence[float]) -> Interval:
 
 
 def show(num_right: int, num_images: int) -> str:
-  """An accuracy with its interval, or 'unknown' without images."""
+  """An accuracy with its interval, or 'no images'."""
   if not num_images:
-    return 'unknown'
+    return 'no images'
   share = num_right / num_images
   return f'{share:.1%} ({of_accuracy(num_right, num_images)})'
 

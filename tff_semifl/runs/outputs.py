@@ -36,7 +36,7 @@ class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
   Contains `hparams.json`, `metrics.csv`, `log.txt`, `checkpoints/` and
-  `export/`; optionally `best_models/`, `client_states/`, `logdir/`, `pictures/`
+  `export/`; optionally `best_models/`, `client_states/`, `logdir/`, `figures/`
   and `frozen_weights.npz`; and the key of a private run until the run is
   complete.
   """
@@ -110,9 +110,9 @@ class ExperimentFolder:
     return self.path / 'log.txt'
 
   @property
-  def pictures_path(self) -> pathlib.Path:
+  def figures_path(self) -> pathlib.Path:
     """The folder of PNG figures of the data."""
-    return self.path / 'pictures'
+    return self.path / 'figures'
 
   @property
   def has_checkpoint(self) -> bool:
@@ -257,7 +257,7 @@ class ExperimentFolder:
       self.path / 'logdir',
       metrics_file=self.metrics_path,
       hparams=self._hparams,
-      pictures=sorted(self.pictures_path.glob('*.png')),
+      figures=sorted(self.figures_path.glob('*.png')),
     )
 
   def _lock(self) -> IO[str]:

@@ -71,7 +71,7 @@ class Narration:
       f' {metrics.evaluation.accuracy:.1%}'
     )
     if not math.isnan(metrics.client.label_ratio):
-      text += f', labeled {metrics.client.label_ratio:.1%}'
+      text += f', pseudo-labeled {metrics.client.label_ratio:.1%}'
     client = metrics.client
     if client.num_rejected > 0 and not client.num_participating:
       text += f', no update counts ({client.num_rejected:.0f} clients rejected)'

@@ -65,7 +65,7 @@ class RunLog:
     traceback: types.TracebackType | None,
   ) -> None:
     _WARNINGS.removeHandler(self._handler)
-    # An error here would hide the pending one, which may be the same.
+    # An error of writing would hide the pending one, perhaps the same.
     with contextlib.suppress(durable_files.OutputError, OSError):
       if error is not None:
         # An interrupt may name its signal.

@@ -41,7 +41,7 @@ class TensorBoardLog:
     *,
     metrics_file: pathlib.Path,
     hparams: Mapping[str, Any],
-    pictures: Sequence[pathlib.Path],
+    figures: Sequence[pathlib.Path],
   ):
     """Initializes the log; nothing is written yet.
 
@@ -49,12 +49,12 @@ class TensorBoardLog:
       folder: The folder of the log.
       metrics_file: The table of metrics.
       hparams: Hyperparameters of the run; those that are None are left out.
-      pictures: PNG files to show under their names.
+      figures: PNG files to show under their names.
     """
     self._folder = folder
     self._metrics_file = metrics_file
     self._hparams = hparams
-    self._pictures = pictures
+    self._figures = figures
     self._writer = None
 
   def start(self, first_round: int) -> None:
@@ -97,8 +97,8 @@ class TensorBoardLog:
     # This event makes a running TensorBoard discard earlier events.
     self._write(session_log=session_log(status=session_log.START))
     self._write(summary=_describe_hparams(self._hparams))
-    for picture in self._pictures:
-      self._write(summary=_show_picture(picture))
+    for fig in self._figures:
+      self._write(summary=_show_figure(fig))
     self._write_rounds(0, first_round)
     self._writer.flush()
 
@@ -142,18 +142,18 @@ def _describe_hparams(hparams: Mapping[str, Any]) -> tf.compat.v1.Summary:
   return tf.compat.v1.Summary.FromString(described.SerializeToString())
 
 
-def _show_picture(picture: pathlib.Path) -> tf.compat.v1.Summary:
-  durable_files.require_file(picture, 'remove it, and it is drawn anew')
-  with Image.open(picture, formats=['PNG']) as image:
+def _show_figure(fig: pathlib.Path) -> tf.compat.v1.Summary:
+  durable_files.require_file(fig, 'remove it, and it is drawn anew')
+  with Image.open(fig, formats=['PNG']) as image:
     width, height = image.size
   return tf.compat.v1.Summary(
     value=[
       tf.compat.v1.Summary.Value(
-        tag=picture.stem,
+        tag=fig.stem,
         image=tf.compat.v1.Summary.Image(
           width=width,
           height=height,
-          encoded_image_string=picture.read_bytes(),
+          encoded_image_string=fig.read_bytes(),
         ),
       )
     ]

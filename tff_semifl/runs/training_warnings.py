@@ -68,13 +68,13 @@ class TrainingWarnings:
       return
     client = metrics.client
     if math.isnan(client.label_ratio):
-      # Without pseudo-labels: clients that are absent, or that have labels.
+      # Without pseudo-labels: clients are absent, or have labels.
       if not client.num_participating and not client.num_rejected:
         self._warn('absent', self._describe_absent(round_num, client))
       return
     wrong = self._share_of_wrong(metrics)
     limit = _WRONG_IF_ALL if client.label_ratio >= _ALL else _WRONG
-    # Soft labels of all images, without a threshold, say how sure they are.
+    # Soft labels of all images carry the uncertainty themselves.
     are_soft = self._threshold is None and client.label_ratio >= _ALL
     is_wrong = not are_soft and client.label_ratio >= _MANY and wrong >= limit
     self._num_wrong = self._num_wrong + 1 if is_wrong else 0

@@ -24,7 +24,7 @@ from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import released
 
 _MAX_TYPE_LENGTH = 80
-# The parts of TensorFlow's message that do not say what went wrong.
+# Parts of TensorFlow's messages that do not name the error.
 _NO_NEWS = re.compile(
   r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
   r'| \[Op:\w+\]'

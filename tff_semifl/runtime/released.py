@@ -32,6 +32,6 @@ def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
 def _no_attributes() -> dict[str, Any]:
   global _attributes
   if _attributes:
-    # A tensor in use was given an attribute.
+    # Code has set an attribute of a tensor, which others share.
     _attributes = {}
   return _attributes

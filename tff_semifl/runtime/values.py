@@ -237,7 +237,7 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
   if not value_type.is_assignable_from(found_type):
     raise TypeError(f'Expected {value_type}, found {found_type}.')
   if isinstance(value, sites.SiteDataset):
-    # Its site replaces it by the dataset.
+    # The site replaces this value by its dataset.
     return value
   return tf.data.experimental.to_variant(
     _to_containers(value, value_type.element)

@@ -213,7 +213,7 @@ def _take_apart(value: Any) -> list[Any] | None:
 
 
 def _is_of_module(named: Any) -> bool:
-  """Whether it was made by importing a module alone."""
+  """Whether importing a module alone created an object."""
   return (
     not references.is_of_program(named) and '<locals>' not in named.__qualname__
   )

@@ -12,7 +12,7 @@ from tff_semifl.settings import references
 
 
 def find_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-  """Yields code and that of the functions in it."""
+  """Yields a code object and those of the functions inside."""
   yield code
   for each in code.co_consts:
     if isinstance(each, types.CodeType):

@@ -73,7 +73,7 @@ def is_library(module_name: str) -> bool:
   if top == 'tff_semifl' or top in sys.stdlib_module_names:
     return True
   module = sys.modules.get(top)
-  # Only its user knows what is in a program.
+  # A program's own module is known to its user alone.
   if module is None or top == _MAIN:
     return False
   paths = [getattr(module, '__file__', None), *getattr(module, '__path__', ())]
@@ -91,7 +91,7 @@ def is_of_program(named: Any) -> bool:
 
 
 def _find_module(named: Any) -> str:
-  # Some C functions have none.
+  # Some C functions have no module.
   name = named.__module__ or 'builtins'
   main = sys.modules.get(_MAIN)
   spec = getattr(main, '__spec__', None)

@@ -204,7 +204,7 @@ def _choose(
 def _name_of(kept: fields.Choice, part: fields.Settings) -> str:
   own = getattr(part, 'reference', references.qualified_name(type(part)))
   for name, option in kept.options.items():
-    # Those that are loaded by a name may be of an option's class.
+    # A part loaded by name may have the class of an option.
     if type(option) is type(part) and own in (
       name,
       getattr(option, 'reference', own),

@@ -23,7 +23,7 @@ _SHARES = ('accuracy', 'balanced_accuracy')
 
 
 class Repetition(NamedTuple):
-  """A run, by the model that it keeps.
+  """A run, with the metrics of the exported model.
 
   Attributes:
     name: Its seed, or its fold.

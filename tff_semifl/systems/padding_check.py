@@ -86,7 +86,7 @@ def check(
 
 
 class _LabelerOfAll(labeling.Labeler):
-  """Has a client train on all of its images, whatever the labels."""
+  """Selects all images of a client for training."""
 
   def label(self, context, rows, state):
     """Labels images, and selects all."""

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A system: the settings of a way to train, and the TFF process they build."""
+"""A system: the settings of a training method, and its TFF process."""
 
 import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ class Labels(enum.Enum):
 
   # The server has some labels, clients the other images.
   AT_SERVER = enum.auto()
-  # The server has some labels, nobody the other images.
+  # The server has some labels; other images are not used.
   AT_SERVER_ALONE = enum.auto()
   # The server has all images and labels of some; there are no clients.
   AT_SERVER_WITH_POOL = enum.auto()
@@ -80,7 +80,7 @@ class Ingredients:
 
 
 class Trained(NamedTuple):
-  """A trained model, and what a system may say of it.
+  """A trained model, for the system's lines on the result.
 
   Attributes:
     classifier: The model.
@@ -168,7 +168,7 @@ class System(settings.Settings, abc.ABC):
     del num_clients
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
-    """Yields lines on what was trained; most systems have none.
+    """Yields lines on the result; most systems have none.
 
     Args:
       trained: What was trained.

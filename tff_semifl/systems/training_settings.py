@@ -243,7 +243,7 @@ class PretrainedBatches(ServerBatches):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassBalance(settings.Settings):
-  """The server's training on labels of which some classes have few."""
+  """The server's training on imbalanced labels."""
 
   server_logit_adjustment: float = settings.setting(
     0.0,
@@ -304,7 +304,7 @@ class Confidence(settings.Settings):
 def count_epoch_steps(
   num_images: int, batch_size: int, num_epochs: float
 ) -> int:
-  """The steps of some epochs, as `training_loop.train` takes them."""
+  """The number of steps of some epochs."""
   num_batches = math.ceil(num_images / batch_size)
   if num_epochs < 1:
     return math.ceil(num_epochs * num_batches)

@@ -13,34 +13,34 @@ from tff_semifl.training import training_loop
 def train_logits(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
-  views: tf.Tensor,
+  images: tf.Tensor,
   seed: tf.Tensor | None = None,
   num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """The logits of a batch in training mode, float32 [batch, classes].
 
-  `views` are uint8 or float32 [batch, height, width, channels], in 0..255;
+  `images` are uint8 or float32 [batch, height, width, channels], in 0..255;
   `seed`, int32 [2], is a new one for each pass, None only without dropout;
   `num_real` is that of `rows.Rows`.
   """
   return classifier.train_logits(
-    weights, tf.cast(views, tf.float32), seed, num_real
+    weights, tf.cast(images, tf.float32), seed, num_real
   )
 
 
 def label_logits(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
-  views: tf.Tensor,
+  images: tf.Tensor,
   num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """The logits that label a batch, float32 [batch, classes].
 
-  The model normalizes as in training, but without dropout. `views` and
+  The model normalizes as in training, but without dropout. `images` and
   `num_real` are as in `train_logits`.
   """
   return classifier.batch_logits(
-    weights, tf.cast(views, tf.float32), num_real=num_real
+    weights, tf.cast(images, tf.float32), num_real=num_real
   )
 
 
@@ -90,16 +90,16 @@ def cross_entropy(
 def cross_entropy_gradient(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
-  views: tf.Tensor,
+  images: tf.Tensor,
   labels: tf.Tensor,
   seed: tf.Tensor,
 ) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
   """The gradient of the mean cross-entropy, and the output of `cross_entropy`.
 
-  `views` and `seed` are as in `train_logits`; labels are int32 [batch].
+  `images` and `seed` are as in `train_logits`; labels are int32 [batch].
   """
   with tf.GradientTape() as tape:
     tape.watch(weights.trainable)
-    logits = train_logits(classifier, weights, views, seed)
+    logits = train_logits(classifier, weights, images, seed)
     output = cross_entropy(logits, labels)
   return tuple(tape.gradient(output.loss, weights.trainable)), output

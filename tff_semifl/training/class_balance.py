@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labels of which some classes have few: logits, and batches.
+"""Training on imbalanced labels: logit adjustment, balanced batches.
 
 References:
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -37,7 +37,7 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 def draw_balanced(
   examples: rows_lib.AllRows, labels: tf.Tensor, seed: tf.Tensor
 ) -> rows_lib.AllRows:
-  """Draws as many examples as there are, each class with the same probability.
+  """Draws a batch order of the same length with balanced classes.
 
   They are drawn independently of each other: first a class of those that occur,
   then one of its examples.

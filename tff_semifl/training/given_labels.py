@@ -44,7 +44,7 @@ _PADDING = -1
 
 
 class LabelRoom(NamedTuple):
-  """A fixed number of elements, of which the first are labels.
+  """A fixed number of elements, the first of which are labels.
 
   Attributes:
     labels: The labels, and padding after them.
@@ -55,7 +55,7 @@ class LabelRoom(NamedTuple):
   number: tf.Tensor
 
 
-# Stands for `GivenLabels` where they are not asked for.
+# Stands for `GivenLabels` where pseudo-labels are not kept.
 NOT_KEPT = ()
 KeptLabels = GivenLabels | LabelRoom | tuple[()]
 

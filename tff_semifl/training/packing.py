@@ -29,7 +29,7 @@ def largest() -> int:
 
 
 def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """A few tensors with the elements of all, whose shapes must be known."""
+  """Concatenates tensors of known shapes to a few."""
   tensors = list(map(tf.convert_to_tensor, tensors))
   return [
     _pack([tensors[index] for index in indices])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examples in rows, of which the last may be padding; for compiled loops."""
+"""Rows of examples with padding at the end, for compiled loops."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from tff_semifl.training import rows
 
 
 class PaddedRows(rows.Rows):
-  """A fixed number of rows, whatever the tensors' values, with padding last."""
+  """A fixed number of rows, with padding at the end."""
 
   def __init__(self, examples: Any, number: tf.Tensor | None = None):
     """Initializes the rows.

@@ -40,7 +40,7 @@ class Rows(abc.ABC):
 
   @abc.abstractmethod
   def replace(self, examples: Any) -> 'Rows':
-    """Rows with other examples in the place of these."""
+    """Rows of other examples."""
 
   @abc.abstractmethod
   def keep(self, is_kept: tf.Tensor) -> 'Rows':
@@ -123,7 +123,7 @@ class AllRows(Rows):
   def map_batches(
     self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
   ) -> tf.Tensor:
-    """Applies a function to batches, of which the last may be smaller."""
+    """Applies a function to batches; the last may be smaller."""
 
     def add_batch(start: tf.Tensor, results: tf.Tensor):
       batch = tf.nest.map_structure(

@@ -30,7 +30,7 @@ def _move_easgd(anchor, trained, velocity):
 
 
 def _move_overlap(anchor, trained, velocity):
-  """As its authors have it, from the models after the pull."""
+  """The authors' update of the anchor, from the models after the pull."""
   pulled = [0.4 * x + 0.6 * z for x, z in zip(trained, anchor, strict=True)]
   velocity = [
     0.7 * v + p.mean(axis=0) - z
@@ -116,7 +116,7 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
         zhang2020_reference.assert_close(
           memory.optimizer_state['accumulator'], momentum
         )
-    # Clients and anchor are not the same.
+    # Clients differ from the anchor.
     self.assertGreater(np.abs(own[0][0] - anchor[0]).max(), 0.01)
 
   @pytest.mark.slow

@@ -35,7 +35,7 @@ def _pool(x):
 
 
 def _forward(images, kernels):
-  """The network as D.6 has it, in float64."""
+  """The network of D.6 in float64."""
 
   def convolve(x, kernel):
     return np.maximum(residual_reference.convolve(x, kernel, 1), 0)
@@ -89,7 +89,7 @@ class FedMatchResNetTest(tf.test.TestCase):
   @pytest.mark.slow
   def test_small_values_of_phi_are_left_out_in_inference_alone(self):
     model = _create_model()
-    # Some at the threshold of 1e-5, some beyond it; multiplied, to be seen.
+    # Some weights are near the threshold of 1e-5; a factor makes them visible.
     for layer in model.layers:
       if layer.trainable_weights:
         layer.sigma.assign(1e-2 * layer.sigma)

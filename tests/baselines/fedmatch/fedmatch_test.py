@@ -60,7 +60,7 @@ def _build():
 
 
 def _stack(models):
-  """Returns what a client is sent of its helpers."""
+  """Returns the helpers' models that a client receives."""
   return (np.reshape(models, [-1, 2, 2, 1, 4]).astype(np.float32),)
 
 
@@ -71,7 +71,7 @@ class ComputationTest(absltest.TestCase):
     self.assertIn(
       'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
       'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
-      # As many as there are, of phi alone.
+      # Any number of models, of phi alone.
       'memories={<float32[?,2,2,1,4]>}@CLIENTS> ->',
       signature,
     )
@@ -104,7 +104,7 @@ class ComputationTest(absltest.TestCase):
       settings.SettingError, 'aggregator=differential_privacy: FedMatch weighs'
     ):
       small_systems.create('fedmatch', {'aggregator': 'differential_privacy'})
-    # Of a part that is none of the choices, too.
+    # An aggregator that is not among the choices, too.
     system = small_systems.use_aggregator(
       _create(),
       aggregators.build_private_mean(
@@ -217,7 +217,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       process.initialize(),
       problem.server_data,
       problem.client_data([0, 1]),
-      # What is no number comes of what is none.
+      # A helper with NaN weights makes the client's update NaN.
       [_stack([]), (np.full([1, 2, 2, 1, 4], np.nan, np.float32),)],
     )
     self.assertEqual(

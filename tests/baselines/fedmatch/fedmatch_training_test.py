@@ -24,7 +24,7 @@ from tff_semifl.training import training_loop
 
 _SEED = 7
 _LEARNING_RATE = 0.05
-# Terms that can be told apart.
+# Different weights, so that the terms differ.
 _LOSS_WEIGHTS = fedmatch_losses.ClientLossWeights(
   consistency=2.0, agreement=0.7, l1=0.03, l2=0.2
 )

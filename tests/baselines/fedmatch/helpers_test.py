@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of who helps whom, and of resuming with what was remembered (D.6)."""
+"""Tests of the choice of helpers, and of resuming with stored models (D.6)."""
 
 import asyncio
 import dataclasses
@@ -157,7 +157,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
       state = output.state
       helpers.keep((), round_num, cohort, output.memories)
       for client, (sent,) in zip(cohort, helpers.sent[-1], strict=True):
-        # Of two others that are known, at most four there are.
+        # Two helpers are chosen among at most four other known clients.
         is_helped = round_num % 3 == 0 and client in known and len(known) > 2
         self.assertLen(sent, 2 if is_helped else 0)
         num_helped += is_helped
@@ -178,7 +178,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
     whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
     expected, _ = self._train(whole, 6)
     self._train(cut, 5)
-    # Its last round, in which clients left models, is run again.
+    # Round 5, in which clients left models, is run again.
     pathlib.Path(cut, 'states/program_state_5.npz').unlink()
     found, (_, sent_last) = self._train(cut, 6)
     # Round 6 has helpers.

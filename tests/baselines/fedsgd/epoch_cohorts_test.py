@@ -12,7 +12,7 @@ from tff_semifl.baselines.fedsgd import epoch_cohorts
 
 
 def _draw(num_batches, clients_per_step):
-  """Returns for each step (client, earlier) of those that are in it."""
+  """Returns for each step its clients, as pairs (client, earlier updates)."""
   cohorts = epoch_cohorts.draw(
     tf.constant(num_batches, tf.int32), clients_per_step, tf.constant([7, 0])
   )

@@ -13,7 +13,7 @@ _THRESHOLD = 0.6
 
 def _loss(step, num_sure):
   num, ratio = pooled_reference.BATCH_SIZE, 2
-  # One batch: all views are normalized alike.
+  # All images form one batch, which is normalized together.
   logits = step.f(tf.concat([step.x, step.weak(), step.strong()], axis=0))
   x, weak, strong = tf.split(logits, [num, ratio * num, ratio * num])
   probabilities = tf.nn.softmax(tf.stop_gradient(weak)).numpy()
@@ -36,7 +36,7 @@ class FixMatchTest(absltest.TestCase):
       lambda step: _loss(step, num_sure),
       ratio=2,
     )
-    # Of eight in each of six steps.
+    # Each of six steps has eight unlabeled images.
     self.assertBetween(sum(num_sure), 5, 6 * 8 - 5)
 
 

@@ -21,7 +21,7 @@ class MeanTeacherTest(absltest.TestCase):
   def test_equals_the_formula(self):
     pooled_reference.assert_system_equals(
       'mean_teacher',
-      # All of the weight from the first step on.
+      # The full weight from the first step on.
       {'unlabeled_loss_weight': 20, 'ramp_up_share': 0},
       _loss,
       ratio=2,

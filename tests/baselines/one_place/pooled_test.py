@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what training in one place has in common, whatever the method."""
+"""Tests of training in one place, for all its methods."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -83,7 +83,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_accuracy_is_of_labeled_views(self):
     for output in self._run(self.process):
-      # Of three steps of four images.
+      # Three steps have four images each.
       correct = 12 * output.metrics['server']['accuracy']
       self.assertAlmostEqual(correct, round(correct), places=5)
       self.assertBetween(correct, 0, 12)

@@ -45,7 +45,7 @@ class PseudoLabelingTest(parameterized.TestCase):
       lambda step: _loss(step, num_sure, reproduce_mask=reproduce_mask),
       ratio=2,
     )
-    # Of eight in each of six steps.
+    # Each of six steps has eight unlabeled images.
     self.assertBetween(sum(num_sure), 5, 6 * 8 - 5)
 
 

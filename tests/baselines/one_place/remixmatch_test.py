@@ -23,14 +23,14 @@ class _Formula:
 
   def __init__(self):
     self.recent = [np.full(3, 1 / 3)] * _BATCHES
-    # Of the five labels.
+    # Class shares of the five labels.
     self.wanted = np.array([2, 2, 1]) / 5
 
   def loss(self, step):
     weak, strong = step.weak(), [step.strong(0), step.strong(1)]
     probabilities = tf.nn.softmax(step.f(weak)).numpy()
     ratio = (1e-6 + self.wanted) / (1e-6 + np.mean(self.recent, axis=0))
-    # Normalized before or after the power: it is the same.
+    # Normalizing before the power gives the same guess.
     guess = (probabilities * ratio) ** (1 / _TEMPERATURE)
     guess /= guess.sum(axis=1, keepdims=True)
     self.recent = [*self.recent[1:], probabilities.mean(axis=0)]
@@ -74,7 +74,7 @@ class ReMixMatchTest(absltest.TestCase):
   def test_equals_the_formula(self):
     changes = {
       'guess_temperature': _TEMPERATURE,
-      'num_strong_views': 2,
+      'num_strong_augmentations': 2,
       'aligned_batches': _BATCHES,
       'rotation_loss_weight': 0.25,
       'ramp_up_steps': 4,

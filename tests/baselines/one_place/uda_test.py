@@ -22,7 +22,7 @@ def _loss(step, num_sure, num_left_out):
   logits = step.f(tf.concat([step.x, step.weak(), step.strong()], axis=0))
   x, weak, strong = tf.split(logits, [num, ratio * num, ratio * num])
   weak = tf.stop_gradient(weak)
-  # How sure it is is asked of what is not sharpened.
+  # Confidence is that of predictions before sharpening.
   is_sure = tf.nn.softmax(weak).numpy().max(axis=1) >= _THRESHOLD
   num_sure.append(is_sure.sum())
   target = tf.nn.softmax(weak / _TEMPERATURE)
@@ -53,7 +53,7 @@ class UDATest(parameterized.TestCase):
       lambda step: _loss(step, num_sure, num_left_out),
       ratio=2,
     )
-    # Of eight and of four in each of six steps.
+    # Each of six steps has eight unlabeled and four labeled images.
     self.assertBetween(sum(num_sure), 5, 6 * 8 - 5)
     self.assertBetween(sum(num_left_out), 5, 6 * 4 - 5)
 

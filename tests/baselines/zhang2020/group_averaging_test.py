@@ -29,7 +29,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
     (3, 4, '^3 clients .* in 4 groups; num_groups can be 1 to 3'),
     (3, 0, '^3 clients .* in 0 groups'),
     (0, 2, '^0 clients .* in 2 groups; num_groups can be 1 to 1'),
-    # Two and two, and nobody is left.
+    # Four clients fill two groups of two.
     (4, 3, '^4 clients per round, 2 in each group, fill 2 groups and not 3'),
   )
   def test_group_without_slot(self, clients_per_round, num_groups, message):
@@ -39,7 +39,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
 
 class GroupMeanTest(absltest.TestCase):
   def test_clients_weigh_what_they_say_and_a_replica_one(self):
-    """Two groups: clients of weights 0.5 and 2 in one, nobody in the other."""
+    """Clients of weights 0.5 and 2 form one group; the other has no client."""
     received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
     replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
     sums = [

@@ -89,7 +89,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))
   def test_rounds_equal_numpy(self, num_groups, group_size):
-    """Nobody, all, one fewer than there are slots, all, in other slots."""
+    """No client, all, one fewer than slots, and all again in other slots."""
     process = slotted_process.SlottedProcess(_build(num_groups=num_groups), 3)
     state = process.initialize()
     reference = zhang2020_reference.Reference(num_groups, 3, group_size)
@@ -144,7 +144,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
           rtol=1e-3,
         )
       seen.update(c.num_counted for c in clients)
-    # Some were sure of some and not of others.
+    # Clients are confident of some images and not of others.
     self.assertTrue(
       seen - {0, zhang2020_reference.NUM_STEPS * zhang2020_reference.BATCH_SIZE}
     )
@@ -210,7 +210,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     zhang2020_reference.assert_close(
       output.state.global_model_weights.trainable, reference.average
     )
-    # Nobody labels anything.
+    # No client labels images.
     self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
   @pytest.mark.slow

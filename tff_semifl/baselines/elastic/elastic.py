@@ -69,7 +69,7 @@ class _Elastic(zhang2020.ManyShortRounds):
         ),
         aggregator=aggregators.create(factory, weights_type.trainable),
         finalizer=finalizer.build_finalizer(anchor_optimizer, weights_type),
-        # It has no images and takes no step.
+        # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
           ingredients,
           optimizer,

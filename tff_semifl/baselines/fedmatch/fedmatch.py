@@ -180,7 +180,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
-    ' the outputs of each kernel only decay at the server, and nobody trains'
+    ' the outputs of each kernel only decay at the server, and no node trains'
     ' normalization and classifier.',
   )
 
@@ -207,7 +207,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
           optimizer, parts.sigma, optimizers.zero_second_half
         ),
       )
-    # Both train normalization and classifier, which are averaged like phi.
+    # Client and server train normalization and classifier, averaged like phi.
     return (
       optimizers.restrict(
         optimizer, [not is_sigma for is_sigma in parts.sigma]

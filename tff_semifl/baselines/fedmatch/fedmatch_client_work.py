@@ -33,7 +33,7 @@ _PROBE_STANDARD_DEVIATION = 125.0
 
 
 class ClientModel(NamedTuple):
-  """The model of a client, as the server remembers it.
+  """The stored model of a client.
 
   Attributes:
     phi: Its phi after local training.

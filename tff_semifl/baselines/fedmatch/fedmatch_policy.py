@@ -26,7 +26,7 @@ NUM_OPERATIONS = 6
 
 _SMALLEST_BOUND = 2
 _LARGEST_BOUND = 5
-# Of tables of ten.
+# The authors' tables of magnitudes have ten entries.
 _LAST_INDEX = 9
 _SHEAR = 0.3
 _TRANSLATION_SHARE = 0.2
@@ -111,7 +111,7 @@ def create_operations() -> list[rand_augment.Operation]:
 
   return [
     fixed('autocontrast', color.auto_contrast),
-    # Without effect in the authors' code, too.
+    # Has no effect in the authors' code, either.
     fixed('equalize', tf.identity),
     rand_augment.Operation('rotate', _draw_indices, rotate),
     rand_augment.Operation('solarize', _draw_indices, solarize),

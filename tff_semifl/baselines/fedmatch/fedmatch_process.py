@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch with labels at the server, as its authors have it.
+"""FedMatch with labels at the server, in its authors' version.
 
 The authors' program divides the learning rate by three after 20 validations
 without improvement. That is left out: it needs labeled images at the clients.

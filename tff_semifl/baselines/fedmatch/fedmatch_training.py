@@ -198,7 +198,7 @@ def helper_logits(
     of_one = batch_losses.train_logits(classifier, model, images)
     return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
 
-  # Not `tf.map_fn`, which cannot stack the logits of no helper.
+  # `tf.map_fn` cannot stack the logits of zero helpers.
   shape = [None, None, classifier.num_classes]
   _, logits = tf.while_loop(
     lambda index, _: index < tf.shape(helpers[0])[0],

@@ -138,7 +138,7 @@ def choose_helpers(
     if client not in known:
       choices.append(())
       continue
-    # The client's own output is at distance 0, but others may be, too.
+    # Another client's output may be at distance 0, like the client's own.
     _, nearest = tree.query(outputs[client], k=num_helpers + 1)
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])

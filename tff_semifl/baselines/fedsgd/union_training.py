@@ -139,14 +139,14 @@ def train_epoch(
       step,
       node.seed(purpose.SERVER_ORDER),
     )
-    views = steps.weak_augmentation(
+    augmented = steps.weak_augmentation(
       tf.gather(labeled.image, indices),
       node.seed(purpose.SERVER_AUGMENTATION, step),
     )
     gradient, output = batch_losses.cross_entropy_gradient(
       steps.classifier,
       model,
-      views,
+      augmented,
       tf.gather(labeled.label, indices),
       node.seed(purpose.DROPOUT_MASK, step, 0),
     )

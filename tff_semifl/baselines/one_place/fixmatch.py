@@ -23,7 +23,7 @@ from tff_semifl.training import pseudo_labels
 class FixMatch(pooled_method.PooledMethod):
   """FixMatch: pseudo-labels from weak, losses under strong augmentation."""
 
-  uses_strong_views = True
+  uses_strong_augmentation = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
@@ -34,7 +34,7 @@ class FixMatch(pooled_method.PooledMethod):
     """The loss of a step."""
     del memory
     labeled_logits, weak_logits, strong_logits = step.logits(
-      step.labeled_views(), step.weak_views(), step.strong_views()
+      step.labeled_images(), step.weak_images(), step.strong_images()
     )
     labels = pseudo_labels.from_logits(weak_logits)
     return pooled_step.PooledStepOutput(

@@ -35,9 +35,9 @@ class MeanTeacher(pooled_method.PooledMethod):
   ) -> pooled_step.PooledStepOutput:
     """The loss of a step."""
     del memory
-    (labeled_logits,) = step.logits(step.labeled_views())
-    (target_logits,) = step.teacher_logits(step.weak_views(0))
-    (logits,) = step.logits(step.weak_views(1))
+    (labeled_logits,) = step.logits(step.labeled_images())
+    (target_logits,) = step.teacher_logits(step.weak_images(0))
+    (logits,) = step.logits(step.weak_images(1))
     return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.consistency.factor(step.progress)

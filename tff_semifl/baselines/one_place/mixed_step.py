@@ -32,8 +32,8 @@ class Mixed(NamedTuple):
 
 def mix(
   step: pooled_step.PooledStep,
-  labeled_views: tf.Tensor,
-  unlabeled_views: Sequence[tf.Tensor],
+  labeled_images: tf.Tensor,
+  unlabeled_images: Sequence[tf.Tensor],
   guesses: tf.Tensor,
   *,
   concentration: float,
@@ -46,18 +46,18 @@ def mix(
   [unlabeled, classes], the same for all views.
   """
   images, labels = mixup.mix_with_each_other(
-    tf.cast(tf.concat([labeled_views, *unlabeled_views], axis=0), tf.float32),
+    tf.cast(tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32),
     tf.concat(
       [
         tf.one_hot(step.labels, step.num_classes),
-        *[guesses] * len(unlabeled_views),
+        *[guesses] * len(unlabeled_images),
       ],
       axis=0,
     ),
     step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
     concentration=concentration,
   )
-  num_blocks = 1 + step.unlabeled_ratio * len(unlabeled_views)
+  num_blocks = 1 + step.unlabeled_ratio * len(unlabeled_images)
   blocks = interleaving.interleave(tf.split(images, num_blocks))
   passes = [logits for block in blocks for logits in step.logits(block)]
   first, *others = interleaving.interleave(passes)

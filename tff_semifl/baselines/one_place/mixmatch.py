@@ -64,12 +64,12 @@ class MixMatch(pooled_method.PooledMethod):
   ) -> pooled_step.PooledStepOutput:
     """The loss of a step."""
     del memory
-    views = [step.weak_views(key) for key in range(2)]
+    views = [step.weak_images(key) for key in range(2)]
     # Each augmentation is a separate batch.
     guesses = [tf.nn.softmax(step.logits(view)[0]) for view in views]
     mixed = mixed_step.mix(
       step,
-      step.labeled_views(),
+      step.labeled_images(),
       views,
       pseudo_labels.sharpen(
         tf.stop_gradient(sum(guesses) / len(guesses)),

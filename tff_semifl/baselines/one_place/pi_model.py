@@ -32,9 +32,9 @@ class PiModel(pooled_method.PooledMethod):
     """The loss of a step."""
     del memory
     # Three passes, each normalized by its own batch.
-    (labeled_logits,) = step.logits(step.labeled_views())
-    (target_logits,) = step.logits(step.weak_views(0))
-    (logits,) = step.logits(step.weak_views(1))
+    (labeled_logits,) = step.logits(step.labeled_images())
+    (target_logits,) = step.logits(step.weak_images(0))
+    (logits,) = step.logits(step.weak_images(1))
     return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.consistency.factor(step.progress)

@@ -188,7 +188,7 @@ class Pooled(system.System):
   @property
   def uses_strong_views(self) -> bool:
     """Whether strongly augmented images are trained on."""
-    return self.method.uses_strong_views
+    return self.method.uses_strong_augmentation
 
   @property
   def total_rounds(self) -> int:

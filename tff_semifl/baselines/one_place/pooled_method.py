@@ -20,10 +20,10 @@ class PooledMethod(settings.Settings, abc.ABC):
   """Base of the methods, each a loss of labeled and unlabeled images.
 
   Attributes:
-    uses_strong_views: Whether it trains on strongly augmented images.
+    uses_strong_augmentation: Whether it trains on strongly augmented images.
   """
 
-  uses_strong_views: ClassVar[bool] = False
+  uses_strong_augmentation: ClassVar[bool] = False
 
   @abc.abstractmethod
   def loss(

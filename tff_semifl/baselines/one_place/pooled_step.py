@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A step on labeled and unlabeled images, as a method's loss sees it."""
+"""A step on labeled and unlabeled images: the argument of a method's loss."""
 
 from collections.abc import Callable
 import itertools
@@ -98,60 +98,60 @@ class PooledStep:
     """The stateless seed for a purpose in the step, int32 [2]."""
     return random_seeds.stateless_seed(self._seed, purpose, self.num, *keys)
 
-  def labeled_views(self) -> tf.Tensor:
+  def labeled_images(self) -> tf.Tensor:
     """The labeled images, weakly augmented, uint8."""
     return self._weak_augmentation(
       self._batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
     )
 
-  def weak_views(self, key: int = 0) -> tf.Tensor:
+  def weak_images(self, key: int = 0) -> tf.Tensor:
     """The unlabeled images, weakly augmented anew for each key, uint8."""
     return self._weak_augmentation(
       self._batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
-  def strong_views(self, key: int = 0) -> tf.Tensor:
+  def strong_images(self, key: int = 0) -> tf.Tensor:
     """The unlabeled images, strongly augmented anew for each key, uint8."""
     return self._strong_augmentation(
       self._batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
 
-  def logits(self, *views: tf.Tensor) -> list[tf.Tensor]:
-    """The student's logits in training mode, for views that form one batch.
+  def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
+    """The student's logits in training mode, for images that form one batch.
 
     Args:
-      *views: uint8 or float32 [batch, height, width, channels], in 0..255.
+      *parts: uint8 or float32 [batch, height, width, channels], in 0..255.
 
     Returns:
-      float32 [batch, classes] for each of `views`.
+      float32 [batch, classes] for each of `parts`.
     """
-    return self._pass(self._classifier.train_logits, self._student, views)
+    return self._pass(self._classifier.train_logits, self._student, parts)
 
-  def teacher_logits(self, *views: tf.Tensor) -> list[tf.Tensor]:
+  def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
     """The averaged model's logits, without gradient; see `logits`."""
-    found = self._pass(self._classifier.train_logits, self._teacher, views)
+    found = self._pass(self._classifier.train_logits, self._teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
-  def features(self, *views: tf.Tensor) -> list[tf.Tensor]:
+  def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
     """The inputs of the student's last layer; see `logits`.
 
     Raises:
       ValueError: If the last layer is not dense.
     """
     features = features_lib.require_features(self._classifier.features)
-    return self._pass(features.train, self._student, views)
+    return self._pass(features.train, self._student, parts)
 
   def _pass(
     self,
     function: Callable[..., tf.Tensor],
     weights: functional.ModelWeights,
-    views: tuple[tf.Tensor, ...],
+    parts: tuple[tf.Tensor, ...],
   ) -> list[tf.Tensor]:
-    images = tf.concat([tf.cast(part, tf.float32) for part in views], axis=0)
+    images = tf.concat([tf.cast(part, tf.float32) for part in parts], axis=0)
     outputs = function(
       weights, images, self.seed(_Purpose.DROPOUT_MASK, next(self._passes))
     )
-    return tf.split(outputs, [tf.shape(part)[0] for part in views])
+    return tf.split(outputs, [tf.shape(part)[0] for part in parts])
 
 
 # (step, memory) -> the loss, and the memory after the step.

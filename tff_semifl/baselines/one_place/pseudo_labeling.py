@@ -42,8 +42,8 @@ class PseudoLabeling(pooled_method.PooledMethod):
   ) -> pooled_step.PooledStepOutput:
     """The loss of a step."""
     del memory
-    (labeled_logits,) = step.logits(step.labeled_views())
-    (logits,) = step.logits(step.weak_views())
+    (labeled_logits,) = step.logits(step.labeled_images())
+    (logits,) = step.logits(step.weak_images())
     labels = pseudo_labels.from_logits(logits)
     is_sure = pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold

@@ -33,10 +33,10 @@ from tff_semifl.training import losses
 class ReMixMatch(pooled_method.PooledMethod):
   """ReMixMatch: distribution alignment, augmentation anchoring, rotations."""
 
-  uses_strong_views = True
+  uses_strong_augmentation = True
 
   mixing: mixmatch.Mixing = mixmatch.Mixing()
-  num_strong_views: int = settings.setting(
+  num_strong_augmentations: int = settings.setting(
     1,
     'Strong augmentations of each unlabeled image: 1 by default in the code of'
     ' FixMatch, 8 in the paper.',
@@ -101,13 +101,13 @@ class ReMixMatch(pooled_method.PooledMethod):
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
     """The loss of a step."""
-    weak_views = step.weak_views()
-    strong_views = [
-      step.strong_views(key) for key in range(self.num_strong_views)
+    weak_images = step.weak_images()
+    strong_images = [
+      step.strong_images(key) for key in range(self.num_strong_augmentations)
     ]
     # Separate passes, each normalized by its own batch.
-    (weak_logits,) = step.logits(weak_views)
-    (strong_logits,) = step.logits(strong_views[0])
+    (weak_logits,) = step.logits(weak_images)
+    (strong_logits,) = step.logits(strong_images[0])
     weak_logits = tf.stop_gradient(weak_logits)
     aligned = distribution_alignment.align(
       weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
@@ -115,8 +115,8 @@ class ReMixMatch(pooled_method.PooledMethod):
     guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
     mixed = mixed_step.mix(
       step,
-      step.labeled_views(),
-      [weak_views, *strong_views],
+      step.labeled_images(),
+      [weak_images, *strong_images],
       guesses,
       concentration=self.mixing.mixup_concentration,
     )
@@ -128,7 +128,7 @@ class ReMixMatch(pooled_method.PooledMethod):
         * losses.cross_entropy(mixed.unlabeled_logits, mixed.guesses)
         + self.strong_loss_weight * losses.cross_entropy(strong_logits, guesses)
       )
-      + self.rotation_loss_weight * _rotation_loss(step, strong_views[0]),
+      + self.rotation_loss_weight * _rotation_loss(step, strong_images[0]),
       mixed.labeled_logits,
       distribution_alignment.remember(memory, tf.nn.softmax(weak_logits)),
     )

@@ -67,7 +67,7 @@ def annealed_cross_entropy(
 class UDA(pooled_method.PooledMethod):
   """UDA: predictions under strong augmentation follow those under weak."""
 
-  uses_strong_views = True
+  uses_strong_augmentation = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
@@ -91,7 +91,7 @@ class UDA(pooled_method.PooledMethod):
     """The loss of a step."""
     del memory
     labeled_logits, weak_logits, strong_logits = step.logits(
-      step.labeled_views(), step.weak_views(), step.strong_views()
+      step.labeled_images(), step.weak_images(), step.strong_images()
     )
     is_sure = pseudo_labels.is_confident(
       pseudo_labels.from_logits(weak_logits),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Local training by consistency or self-training, as Zhang et al. have it.
+"""Local training by consistency or self-training, of Zhang et al.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations

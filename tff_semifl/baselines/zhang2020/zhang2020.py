@@ -57,7 +57,7 @@ class LocalSteps(settings.Settings):
 class WarmUpAndCosine(training_settings.Rounds):
   """A learning rate that rises linearly, then follows a cosine (eq. 10)."""
 
-  # Its length does not depend on the number of rounds.
+  # The schedule's length does not depend on the number of rounds.
   of_any_number = True
 
   learning_rate_floor: float = settings.setting(

@@ -10,7 +10,7 @@ from matplotlib import figure
 from matplotlib import ticker
 import numpy as np
 
-from tff_semifl.plots import picture_text
+from tff_semifl.plots import figure_text
 
 _TITLE_SIZE = 12
 _MAX_NAME_INCHES = 3.0
@@ -32,16 +32,16 @@ def create_figure(
     title: Title of the figure.
   """
   num_clients, num_classes = counts.shape
-  names = picture_text.wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)
+  names = figure_text.wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)
   # In inches, enough for all names.
   width = float(np.clip(2 + 0.08 * num_clients, 5.5, 13))
   height = max(1.6 + names.height * num_classes, 3.5)
-  title = picture_text.wrap(title, width, _TITLE_SIZE)
-  picture = figure.Figure(
+  title = figure_text.wrap(title, width, _TITLE_SIZE)
+  fig = figure.Figure(
     (width + names.length + 0.6, height + 0.2 * title.count('\n')),
     layout='constrained',
   )
-  axes = picture.add_subplot()
+  axes = fig.add_subplot()
   mesh = axes.imshow(
     counts.T,
     cmap='Blues',
@@ -54,7 +54,7 @@ def create_figure(
   axes.xaxis.set_major_locator(ticker.MaxNLocator(20, integer=True))
   axes.set_ylabel('class')
   axes.set_yticks(range(num_classes), names.texts, fontsize=_NAME_SIZE)
-  picture.colorbar(
+  fig.colorbar(
     mesh, label='images', ticks=ticker.MaxNLocator('auto', integer=True)
   )
-  return picture
+  return fig

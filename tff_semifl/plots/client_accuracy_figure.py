@@ -24,8 +24,8 @@ def create_figure(
   ordered = sorted(clients, key=lambda each: each.accuracy)
   spread = client_accuracy.summarize(clients)
   most = max(each.num_images for each in ordered)
-  picture = figure.Figure(_SIZE, layout='constrained')
-  axes = picture.add_subplot()
+  fig = figure.Figure(_SIZE, layout='constrained')
+  axes = fig.add_subplot()
   line_color = matplotlib.rcParams['axes.edgecolor']
   axes.scatter(
     range(1, len(ordered) + 1),
@@ -57,4 +57,4 @@ def create_figure(
   axes.set_ylim(-0.02, 1.05)
   axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
   axes.yaxis.set_major_formatter(ticker.PercentFormatter(1))
-  return picture
+  return fig

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that an experiment's data are drawn once, where they are known."""
+"""Tests of the figures of an experiment's data."""
 
 import pathlib
 
@@ -13,19 +13,19 @@ import pytest
 from tasks import digits
 from tests import small_digits
 from tff_semifl.data import sources
-from tff_semifl.experiments import data_pictures
+from tff_semifl.experiments import data_figures
 from tff_semifl.experiments import federated_data
 
 
-class DataPicturesTest(absltest.TestCase):
+class DataFiguresTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path, 'pictures')
+    self._folder = pathlib.Path(self.create_tempdir().full_path, 'figures')
     self._images = digits.Digits().create().load().train.images[:20]
 
   def _draw(self, labels):
     images = sources.LabeledImages(self._images, np.asarray(labels, np.int32))
-    data_pictures.draw(
+    data_figures.draw(
       self._folder,
       task=small_digits.SmallDigits().create(),
       data=federated_data.FederatedData(
@@ -45,20 +45,20 @@ class DataPicturesTest(absltest.TestCase):
     self.assertEqual(
       self._draw(np.arange(20) % 10), ['augmentations.png', 'partition.png']
     )
-    with PIL.Image.open(self._folder / 'augmentations.png') as picture:
+    with PIL.Image.open(self._folder / 'augmentations.png') as fig:
       # Eight rows of 64 pixels, six between them, sixteen above, and two lines
       # of sixteen below on what is left of strong views.
-      self.assertEqual(picture.height, 16 + 8 * 70 + 6 + 2 * 16)
-      notes = np.asarray(picture.convert('L'))[-2 * 16 :]
+      self.assertEqual(fig.height, 16 + 8 * 70 + 6 + 2 * 16)
+      notes = np.asarray(fig.convert('L'))[-2 * 16 :]
       self.assertLess(notes[:16].min(), 50)
       self.assertLess(notes[16:].min(), 50)
-    with PIL.Image.open(self._folder / 'partition.png') as picture:
-      self.assertGreater(np.asarray(picture.convert('L')).std(), 10)
+    with PIL.Image.open(self._folder / 'partition.png') as fig:
+      self.assertGreater(np.asarray(fig.convert('L')).std(), 10)
 
   def test_draws_no_classes_that_are_unknown(self):
     unknown = np.full(20, sources.UNKNOWN_LABEL)
     self.assertEqual(self._draw(unknown), ['augmentations.png'])
-    # Some are known: the others are a class of their own.
+    # Images of unknown class form a class of their own.
     unknown[0] = 3
     self.assertIn('partition.png', self._draw(unknown))
 

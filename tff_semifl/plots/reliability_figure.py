@@ -26,8 +26,8 @@ def create_figure(bins: np.ndarray, title: str) -> figure.Figure:
     title: The title.
   """
   line_color = matplotlib.rcParams['axes.edgecolor']
-  picture = figure.Figure(_SIZE, layout='constrained')
-  upper, lower = picture.subplots(
+  fig = figure.Figure(_SIZE, layout='constrained')
+  upper, lower = fig.subplots(
     nrows=2, sharex=True, height_ratios=[3, 1], squeeze=True
   )
   width = 1 / len(bins)
@@ -62,4 +62,4 @@ def create_figure(bins: np.ndarray, title: str) -> figure.Figure:
   lower.set_ylabel('images')
   lower.xaxis.set_major_formatter(ticker.PercentFormatter(1))
   lower.yaxis.set_major_locator(ticker.MaxNLocator(3, integer=True))
-  return picture
+  return fig

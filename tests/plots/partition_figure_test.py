@@ -1,22 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the picture shows each count at its place, and is legible."""
+"""Tests that the figure shows each count at its place, and is legible."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
 from tests.runs import cut_text
-from tff_semifl.plots import partition_picture
+from tff_semifl.plots import partition_figure
 
 _COUNTS = np.array([[0, 3], [7, 1], [2, 2]])
 _NAMES = ('cat', 'dog')
 
 
-class PartitionPictureTest(parameterized.TestCase):
+class PartitionFigureTest(parameterized.TestCase):
   def test_each_count_is_at_its_client_and_class(self):
-    axes, _ = partition_picture.create_figure(_COUNTS, _NAMES, 'Two').axes
+    axes, _ = partition_figure.create_figure(_COUNTS, _NAMES, 'Two').axes
     (image,) = axes.images
     np.testing.assert_array_equal(image.get_array(), _COUNTS.T)
     # Classes from top to bottom, clients from left to right.
@@ -29,7 +29,7 @@ class PartitionPictureTest(parameterized.TestCase):
   @parameterized.parameters(1, 700)
   def test_numbers_of_images_are_whole(self, most):
     counts = np.array([[0, most]])
-    figure = partition_picture.create_figure(counts, _NAMES, '')
+    figure = partition_figure.create_figure(counts, _NAMES, '')
     figure.draw_without_rendering()
     _, colors = figure.axes
     ticks = colors.get_yticks()
@@ -37,7 +37,7 @@ class PartitionPictureTest(parameterized.TestCase):
     self.assertGreater(len(ticks), 1)
 
   def test_more_is_darker_whatever_colors_one_sees(self):
-    axes, _ = partition_picture.create_figure(_COUNTS, _NAMES, '').axes
+    axes, _ = partition_figure.create_figure(_COUNTS, _NAMES, '').axes
     (image,) = axes.images
     red, green, blue, _ = image.to_rgba(np.arange(8)).T
     # Relative luminance, and each of the channels never lighter.
@@ -48,7 +48,7 @@ class PartitionPictureTest(parameterized.TestCase):
       self.assertTrue(np.all(np.diff(channel) <= 1e-6))
 
   def test_names_of_classes_do_not_overlap(self, num_classes=100):
-    figure = partition_picture.create_figure(
+    figure = partition_figure.create_figure(
       np.ones([5, num_classes], int),
       [f'class {n}' for n in range(num_classes)],
       '',
@@ -63,7 +63,7 @@ class PartitionPictureTest(parameterized.TestCase):
 
   @parameterized.parameters((2, 1), (100, 40))
   def test_nothing_is_cut_off(self, num_clients, num_classes):
-    figure = partition_picture.create_figure(
+    figure = partition_figure.create_figure(
       np.ones([num_clients, num_classes], int),
       [f'{n}, {"a name of many words " * (n % 5)}' for n in range(num_classes)],
       'image_folder, as in /home/somebody/data/collections/2026/flowers,'

@@ -22,7 +22,7 @@ _GAP = 6
 _LINE_HEIGHT = 16
 
 
-def create_picture(
+def create_image(
   images: np.ndarray,
   *,
   weak: augmentation.Augmentation,
@@ -40,12 +40,12 @@ def create_picture(
     notes: Lines of up to 110 characters, drawn below the images.
   """
   return _draw(
-    _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed),
+    _augment(tf.constant(images), weak=weak, strong=strong, seed=seed),
     notes,
   )
 
 
-def _create_views(
+def _augment(
   images: tf.Tensor,
   *,
   weak: augmentation.Augmentation,
@@ -54,10 +54,10 @@ def _create_views(
 ) -> list[tuple[str, np.ndarray]]:
   """The name and the images of each column."""
   purpose = random_seeds.Purpose
-  weak_views = weak(
+  weak_images = weak(
     images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
   )
-  strong_views = [
+  strong_images = [
     strong(
       images, random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
     ).numpy()
@@ -65,8 +65,11 @@ def _create_views(
   ]
   return [
     ('original', images.numpy()),
-    ('weak', weak_views.numpy()),
-    *((f'strong {k + 1}', views) for k, views in enumerate(strong_views)),
+    ('weak', weak_images.numpy()),
+    *(
+      (f'strong {k + 1}', augmented)
+      for k, augmented in enumerate(strong_images)
+    ),
   ]
 
 
@@ -78,7 +81,7 @@ def _draw(
   scale = -(-_MIN_WIDTH // width)
   row_height, column_width = height * scale + _GAP, width * scale + _GAP
   notes_top = _LINE_HEIGHT + num_rows * row_height + _GAP
-  picture = Image.new(
+  fig = Image.new(
     'RGB',
     (
       len(columns) * column_width + _GAP,
@@ -86,17 +89,17 @@ def _draw(
     ),
     'white',
   )
-  drawing = ImageDraw.Draw(picture)
+  drawing = ImageDraw.Draw(fig)
   for column, (name, images) in enumerate(columns):
     left = _GAP + column * column_width
     drawing.text((left, _GAP // 2), name, fill='black')
     for row, image in enumerate(images):
       color = np.broadcast_to(image, (height, width, 3))
       enlarged = color.repeat(scale, axis=0).repeat(scale, axis=1)
-      picture.paste(
+      fig.paste(
         Image.fromarray(enlarged),
         (left, _GAP + _LINE_HEIGHT + row * row_height),
       )
   for line, note in enumerate(notes):
     drawing.text((_GAP, notes_top + line * _LINE_HEIGHT), note, fill='black')
-  return picture
+  return fig

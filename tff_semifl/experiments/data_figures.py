@@ -20,7 +20,7 @@ from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import partition_summary
 from tff_semifl.files import durable_files
-from tff_semifl.plots import augmentation_picture
+from tff_semifl.plots import augmentation_figure
 
 _NUM_IMAGES = 8
 
@@ -51,7 +51,7 @@ def draw(
   """
 
   def write_augmentations(file: BinaryIO) -> None:
-    augmentation_picture.create_picture(
+    augmentation_figure.create_image(
       images[:_NUM_IMAGES],
       weak=task.weak_augmentation,
       strong=task.strong_augmentation,

@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib import figure
 
 
-def save(picture: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
+def save(fig: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
   """Saves a figure to .png, .pdf or .svg files; creates their folders.
 
   Raises:
@@ -20,4 +20,4 @@ def save(picture: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     # TrueType: publishers reject Matplotlib's default font type.
     with matplotlib.rc_context({'pdf.fonttype': 42}):
-      picture.savefig(file, dpi=200)
+      fig.savefig(file, dpi=200)

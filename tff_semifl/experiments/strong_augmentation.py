@@ -16,7 +16,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.settings import references
 
-# Each builds an augmentation of images that a weak one has seen.
+# Each value builds an augmentation of weakly augmented images.
 BUILDERS = {
   'fedmatch': fedmatch_policy.build_fedmatch_rand_augment,
   'fixmatch': fixmatch_policy.build_fixmatch_rand_augment,
@@ -48,7 +48,7 @@ def load_outside(reference: str) -> augmentation.Augmentation:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class StrongViews(settings.Settings):
+class StrongAugmentation(settings.Settings):
   """The choice of the strong augmentation."""
 
   strong_augmentation: str | None = settings.setting(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that the picture shows each count at its place, and is legible."""
+"""Tests that the figure shows each count at its place, and is legible."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from tests.runs import cut_text
-from tff_semifl.plots import confusion_picture
+from tff_semifl.plots import confusion_figure
 
 _CONFUSION = np.array([[3, 1, 0], [0, 0, 0], [5, 0, 15]])
 _NAMES = ('cat', 'dog', 'owl')
 
 
-class ConfusionPictureTest(parameterized.TestCase):
+class ConfusionFigureTest(parameterized.TestCase):
   def test_rows_are_classes_and_columns_what_they_are_taken_for(self):
-    axes, colors = confusion_picture.create_figure(
+    axes, colors = confusion_figure.create_figure(
       _CONFUSION, _NAMES, 'Three'
     ).axes
     (image,) = axes.images
     np.testing.assert_allclose(
-      # A class without images has no share of them.
+      # A class without images has no shares.
       image.get_array(),
       [[0.75, 0.25, 0], [0, 0, 0], [0.25, 0, 0.75]],
     )
@@ -43,7 +43,7 @@ class ConfusionPictureTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_words_do_not_overlap(self, num_classes):
     generator = np.random.default_rng(0)
-    figure = confusion_picture.create_figure(
+    figure = confusion_figure.create_figure(
       generator.integers(1, 1000, size=[num_classes, num_classes]),
       [f'some class {n}' for n in range(num_classes)],
       '',
@@ -64,7 +64,7 @@ class ConfusionPictureTest(parameterized.TestCase):
   def test_numbers_stand_out(self, num_classes=10):
     confusion = np.diag(np.arange(1, num_classes + 1))
     confusion[0, 1] = 1  # Half of the first class, in medium blue.
-    axes, _ = confusion_picture.create_figure(
+    axes, _ = confusion_figure.create_figure(
       confusion, [str(n) for n in range(num_classes)], ''
     ).axes
     (image,) = axes.images
@@ -77,7 +77,7 @@ class ConfusionPictureTest(parameterized.TestCase):
 
   @parameterized.parameters((2, 'a name ' * 8), (40, ''))
   def test_nothing_is_cut_off(self, num_classes, name):
-    figure = confusion_picture.create_figure(
+    figure = confusion_figure.create_figure(
       np.eye(num_classes, dtype=int),
       [f'{name}{n}' for n in range(num_classes)],
       f'{name}semifl_digits_50_iid_seed0: 95.0% of 360 test images',

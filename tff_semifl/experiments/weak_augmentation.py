@@ -11,14 +11,14 @@ from tff_semifl.experiments import image_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WeakViews(settings.Settings):
+class WeakAugmentation(settings.Settings):
   """The choice to train on images without weak augmentation."""
 
   weak_augmentation: str | None = settings.setting(
     None,
-    'Images as they are, none, in the place of weak views, in strong views too.'
-    ' By default as the task has them: random shifts and, where mirror images'
-    ' are of the same class, flips.',
+    'With none, no weak augmentation, neither alone nor before the strong one.'
+    ' By default that of the task: random shifts and, where mirror images are'
+    ' of the same class, flips.',
     settings.one_of('none'),
   )
 

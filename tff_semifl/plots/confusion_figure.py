@@ -10,7 +10,7 @@ from matplotlib import figure
 from matplotlib import ticker
 import numpy as np
 
-from tff_semifl.plots import picture_text
+from tff_semifl.plots import figure_text
 
 _TITLE_SIZE = 12
 _MAX_NAME_INCHES = 3.0
@@ -39,17 +39,17 @@ def create_figure(
   # In inches, enough for a line of text for each class.
   side = float(np.clip(1.2 + 0.38 * num_classes, 4, 14.5))
   font_size = float(np.clip(45 * side / num_classes, 5.5, 9))
-  names = picture_text.wrap_names(class_names, _MAX_NAME_INCHES, font_size)
-  title = picture_text.wrap(title, side, _TITLE_SIZE)
-  picture = figure.Figure(
+  names = figure_text.wrap_names(class_names, _MAX_NAME_INCHES, font_size)
+  title = figure_text.wrap(title, side, _TITLE_SIZE)
+  fig = figure.Figure(
     (
       side + names.length + 1.6,
       side + names.length + 0.7 + 0.2 * title.count('\n'),
     ),
-    # With square cells, constrained layout cuts labels off.
+    # Constrained layout would cut off labels beside square cells.
     layout='compressed',
   )
-  axes = picture.add_subplot()
+  axes = fig.add_subplot()
   mesh = axes.imshow(
     shares,
     cmap='Blues',
@@ -73,10 +73,10 @@ def create_figure(
         horizontalalignment='center',
         verticalalignment='center',
       )
-  picture.colorbar(
+  fig.colorbar(
     mesh,
     label="share of the class's images",
     format=ticker.PercentFormatter(1),
     fraction=0.04,
   )
-  return picture
+  return fig
