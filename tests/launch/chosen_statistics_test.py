@@ -225,7 +225,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     best = max(rows, key=lambda row: float(row['test/accuracy']))
     self.assertIn(
       f'final test of the authors, of the model of round {best["round"]}:'
-      f' {float(best["final_test/accuracy"]):.1%}\n',
+      f' {float(best["final_test/accuracy"]):.1%} of 360',
       printed,
     )
     # Other statistics, other numbers.

@@ -236,7 +236,11 @@ class PrivateTrainingTest(absltest.TestCase):
       later / 'model_float32.tflite',
     ):
       printed = _print(
-        'evaluate', exported_model=model, task='digits', output_file=json_file
+        'evaluate',
+        exported_model=model,
+        task='digits',
+        output_file=json_file,
+        overwrite=True,
       )
       self.assertIn(f'{_HEADLINE}\n', printed)
       self.assertIn("  not covered: the server's labeled images", printed)

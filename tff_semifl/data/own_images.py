@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import PIL.Image
 import tensorflow as tf
-import tensorflow_federated as tff
 
 _EXPECTED = (
   'give an array [images, height, width, channels] or a tf.data.Dataset'
@@ -40,7 +39,8 @@ def check_form(field: str, data: Any) -> None:
       f'{field}: found a {type(data).__name__}, which can be read only once;'
       f' collect its items and {_EXPECTED}'
     )
-  if isinstance(data, tff.simulation.datasets.ClientData):
+  # A `tff.simulation.datasets.ClientData`; prediction goes without TFF.
+  if hasattr(data, 'create_tf_dataset_from_all_clients'):
     raise ValueError(
       f'{field}: found a ClientData; give it as clients, or take'
       ' create_tf_dataset_from_all_clients() of it'

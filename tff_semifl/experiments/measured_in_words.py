@@ -42,7 +42,7 @@ def describe_by_system(
       kept.round_num,
       labeled,
       functools.partial(evaluated_images.find_right, experiment),
-      {name: values[-1] for name, values in metrics.items()},
+      {name: values[-1] for name, values in metrics.items() if len(values)},
     )
   )
 
