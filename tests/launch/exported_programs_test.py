@@ -117,7 +117,7 @@ class RealProgramsTest(absltest.TestCase):
         delta=5,
       )
 
-  def test_evaluate_and_predict_need_no_tff(self):
+  def test_evaluate_and_predict_without_tff(self):
     folder = self._experiment.parent
     images = folder / 'images'
     images.mkdir()
@@ -130,16 +130,16 @@ class RealProgramsTest(absltest.TestCase):
       'saved_model': self._export,
       'tflite_int8': self._export / 'model_int8.tflite',
     }
-    printed = _run_without_tff(
-      *(
-        [
-          'launch.evaluate',
-          f'--exported_model={model}',
-          '--task=digits',
-          f'--output_file={folder}/{name}.json',
-        ]
-        for name, model in models.items()
-      ),
+    printed = ''.join(
+      _run(
+        'launch.evaluate',
+        f'--exported_model={model}',
+        '--task=digits',
+        f'--output_file={folder}/{name}.json',
+      )
+      for name, model in models.items()
+    )
+    _run_without_tff(
       [
         'launch.predict',
         f'--exported_model={self._export}',

@@ -86,7 +86,8 @@ class MalformedFlagsTest(absltest.TestCase):
       self.assertLen(str(error).splitlines(), 1)
       # With an error nothing is printed or drawn.
       self.assertEmpty(printed.getvalue())
-      self.assertEmpty(os.listdir())
+      files = [each for each in pathlib.Path().rglob('*') if each.is_file()]
+      self.assertEmpty(files)
     else:
       *_, line = printed.getvalue().splitlines()
       pathlib.Path(line.removeprefix('figure: ')).unlink()

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import names
@@ -83,7 +82,7 @@ def concatenate(
 
 def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
   """Yields the name and the images of each client."""
-  if isinstance(clients, tff.simulation.datasets.ClientData):
+  if own_images.is_client_data(clients):
     for name in clients.client_ids:
       yield name, clients.create_tf_dataset_for_client(name)
     return

@@ -39,12 +39,17 @@ def check_form(field: str, data: Any) -> None:
       f'{field}: found a {type(data).__name__}, which can be read only once;'
       f' collect its items and {_EXPECTED}'
     )
-  # A `tff.simulation.datasets.ClientData`; prediction goes without TFF.
-  if hasattr(data, 'create_tf_dataset_from_all_clients'):
+  if is_client_data(data):
     raise ValueError(
       f'{field}: found a ClientData; give it as clients, or take'
       ' create_tf_dataset_from_all_clients() of it'
     )
+
+
+def is_client_data(data: Any) -> bool:
+  """Whether `data` is a `tff.simulation.datasets.ClientData`."""
+  # Prediction goes without TFF.
+  return hasattr(data, 'create_tf_dataset_for_client')
 
 
 def stack(field: str, images: Any) -> np.ndarray:

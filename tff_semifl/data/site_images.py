@@ -3,12 +3,15 @@
 
 """Handles to images that stay at sites."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from tff_semifl.runtime import sites
+if TYPE_CHECKING:
+  from tff_semifl.runtime import sites
 
 
 class NotHereError(Exception):
@@ -41,7 +44,7 @@ class SiteImages:
     """The number of sites."""
     return len(self.names)
 
-  def __getitem__(self, key: slice | np.ndarray) -> 'SiteImages':
+  def __getitem__(self, key: slice | np.ndarray) -> SiteImages:
     """The handles to the images of selected sites."""
     names = np.asarray(self.names, object)[key]
     return SiteImages(names.tolist(), self._image_shape)
@@ -60,5 +63,8 @@ class SiteImages:
     Args:
       fields: Scalars of the chunk, by name and in order.
     """
+    # Prediction goes without TFF, which the runtime imports.
+    from tff_semifl.runtime import sites
+
     [name] = self.names
     return sites.SiteDataset(name, dict(fields), self._image_shape)
