@@ -60,10 +60,8 @@ def _select(num_images, size, client, purpose, *keys):
 class _Priors:
   """What the server knows of clients' classes, in NumPy."""
 
-  def __init__(self, decay):
-    self._decay = decay
+  def __init__(self):
     self.strength, self.bias = 3.0, np.zeros(3)
-    self._posteriors = self._log_shares = None
 
   def label(self, logits):
     """Labels of a client's images, and its log shares."""
@@ -73,31 +71,22 @@ class _Priors:
     return posteriors, log_shares
 
   def learn(self, labeled):
-    """Averages over rounds, of what `label` returned to each client."""
+    """Learns from what `label` returned to each client."""
     posteriors = np.concatenate([each for each, _ in labeled]).mean(axis=0)
     log_shares = np.mean([each for _, each in labeled], axis=0)
-    if self._posteriors is not None:
-      old, new = self._decay, 1 - self._decay
-      posteriors = old * self._posteriors + new * posteriors
-      log_shares = old * self._log_shares + new * log_shares
-    self._posteriors, self._log_shares = posteriors, log_shares
     self.strength = numpy_reference.strength(log_shares, posteriors)
-    speed = 1 - self._decay
-    self.bias = (1 - 0.1 * speed) * self.bias
-    self.bias += 0.5 * speed * np.log(_SHARES / posteriors)
+    self.bias = 0.9 * self.bias + 0.5 * np.log(_SHARES / posteriors)
 
 
 class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters((6, 0.0), (1, 0.9))
-  def test_rounds_equal_numpy(self, labeled_images, decay):
+  @parameterized.parameters(6, 1)
+  def test_rounds_equal_numpy(self, labeled_images):
     """With class shares of all images of a client, and of its batch alone."""
     problem = linear_problem.LinearProblem()
-    process = _build(
-      client_labeled_images=labeled_images, client_share_decay=decay
-    )
+    process = _build(client_labeled_images=labeled_images)
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    priors = _Priors(decay)
+    priors = _Priors()
     purpose = random_seeds.Purpose
     num_updates = collections.Counter()
     num_labeled = num_confident = 0

@@ -157,12 +157,6 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     ' batch, and others at random up to so many.',
     settings.AT_LEAST_1,
   )
-  client_share_decay: float = settings.setting(
-    0.0,
-    'Share of the averages of what clients report of their classes that stays'
-    ' in a round; above 0 where a round has few of the clients.',
-    settings.BELOW_1,
-  )
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def build(
@@ -195,12 +189,12 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
           batch_size=batch_size,
         ),
       ),
-      guidance=_build_guidance(classifier, self.client_share_decay),
+      guidance=_build_guidance(classifier),
     )
 
 
 def _build_guidance(
-  classifier: functional.ImageClassifier, decay: float
+  classifier: functional.ImageClassifier,
 ) -> guidance_lib.Guidance:
   num_classes = classifier.num_classes
 
@@ -219,6 +213,6 @@ def _build_guidance(
     initialize=lambda: running_estimate.start(num_classes),
     tell=tell,
     update=lambda estimate, sums, server: running_estimate.learn(
-      running_estimate.Estimate(*estimate), running_estimate.Sums(*sums), decay
+      running_estimate.Estimate(*estimate), running_estimate.Sums(*sums)
     ),
   )

@@ -81,6 +81,7 @@ def client_head(x, teacher, shift, alpha, head):
     'e': e,
     'gradient': padded.T @ (p - h),
     'variance': (h * (1 - h)).sum(0),
+    'evidence': client_evidence(x, teacher, shift, alpha)['evidence'],
   }
 
 
@@ -116,7 +117,8 @@ def server_basis(sums, components=COMPONENTS):
   values, vectors = np.linalg.eigh(
     sums['xx'] / sums['n'] - np.outer(mean, mean)
   )
-  d = int(min(components, len(mean), max(10, sums['n'] / 10)))
+  enough = np.clip(sums['n'] / 2, 10, 30)
+  d = int(min(components, len(mean), max(enough, sums['n'] / 10)))
   scale = values[-d:].mean()
   return mean, vectors[:, -d:] / np.sqrt(scale), values[-d:].clip(0) / scale
 

@@ -43,12 +43,14 @@ class Means(NamedTuple):
     matrix: float32 [features + 1, classes], of x times the posteriors; where a
       head is trained, its probabilities are subtracted from the posteriors.
     variance: float32 [classes], of p (1 - p) of the head's probabilities.
+    evidence: float32 scalar, of `class_shares.evidence`.
   """
 
   posteriors: tf.Tensor
   log_shares: tf.Tensor
   matrix: tf.Tensor
   variance: tf.Tensor
+  evidence: tf.Tensor
 
 
 class Measurements(NamedTuple):
@@ -59,14 +61,12 @@ class Measurements(NamedTuple):
     loss: float32 scalar, cross-entropy of the classifier and the posteriors.
     num_agreed: float32 scalar, examples whose prediction by the head is their
       most probable class.
-    evidence: float32 scalar, see `class_shares.evidence`.
     num_rejected: float32 scalar, 1 if anything of it was not finite.
   """
 
   count: tf.Tensor
   loss: tf.Tensor
   num_agreed: tf.Tensor
-  evidence: tf.Tensor
   num_rejected: tf.Tensor
 
 
@@ -80,8 +80,9 @@ def compute(
     received: From the server.
 
   Returns:
-    The means, all 0 without an example or if anything is not finite; the
-    measurements, likewise; and int32 [examples], the most probable class of
+    The means, all 0 if anything is not finite, and without an example all 0 but
+    for the expected logarithms of the prior; the measurements, all 0 in both
+    cases; and int32 [examples], the most probable class of
     each example.
   """
   # Both at once: most of the time goes into reading x.
@@ -94,10 +95,9 @@ def compute(
   targets = shares.posteriors - received.is_trained * probabilities
   labels = tf.argmax(shares.posteriors, axis=1, output_type=tf.int32)
   predicted = tf.argmax(head_logits, axis=1, output_type=tf.int32)
-  has_any = tf.cast(count > 0, tf.float32)
   means = Means(
     of_one * tf.reduce_sum(shares.posteriors, axis=0),
-    has_any * shares.log_shares,
+    shares.log_shares,
     of_one
     * tf.concat(
       [
@@ -107,6 +107,7 @@ def compute(
       axis=0,
     ),
     of_one * tf.reduce_sum(probabilities * (1 - probabilities), axis=0),
+    of_one * class_shares.evidence(logits, received.alpha, shares),
   )
   measured = Measurements(
     count,
@@ -114,7 +115,6 @@ def compute(
       tf.nn.softmax_cross_entropy_with_logits(shares.posteriors, head_logits)
     ),
     tf.math.count_nonzero(tf.equal(predicted, labels), dtype=tf.float32),
-    has_any * class_shares.evidence(logits, received.alpha, shares),
     tf.constant(0.0),
   )
   is_sound = tf.reduce_all(

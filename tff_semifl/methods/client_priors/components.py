@@ -3,17 +3,18 @@
 
 """Principal components of feature vectors, from sums over clients."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl.methods.client_priors import logistic_regression
 
-# At most so many, and at most one for ten examples: more have too little of
-# them to be estimated.
+# At most so many, and at most one for ten examples, because a covariance of
+# more cannot be estimated. With few examples, fewer components lose more.
 MOST_COMPONENTS = 100
 _EXAMPLES_PER_COMPONENT = 10
-_FEWEST_WITH_EXAMPLES = 10
+_ENOUGH_COMPONENTS, _FEWEST_COMPONENTS = 30.0, 10.0
 
 
 class Moments(NamedTuple):
@@ -67,11 +68,23 @@ def project(x: tf.Tensor, components: Components) -> tf.Tensor:
   return (padded @ components.projection)[:, :-1]
 
 
-def find(moments: Moments) -> Components:
+def count_for_mixture(count: tf.Tensor) -> tf.Tensor:
+  """Components, float64, that a mixture of so many examples can use."""
+  return tf.maximum(
+    count / _EXAMPLES_PER_COMPONENT,
+    tf.clip_by_value(count / 2, _FEWEST_COMPONENTS, _ENOUGH_COMPONENTS),
+  )
+
+
+def find(
+  moments: Moments,
+  count_fn: Callable[[tf.Tensor], tf.Tensor] = count_for_mixture,
+) -> Components:
   """Finds the components.
 
   Args:
     moments: Those of all examples, added up.
+    count_fn: From the number of examples, float64, to the most components.
   """
   count, first, second = (tf.cast(each, tf.float64) for each in moments)
   mean = first / count
@@ -79,9 +92,7 @@ def find(moments: Moments) -> Components:
   values, vectors = tf.linalg.eigh(covariance)
   size = count_components(first.shape[0])
   values = tf.maximum(values[::-1][:size], 0)
-  used = tf.cast(tf.range(size), tf.float64) < tf.maximum(
-    count / _EXAMPLES_PER_COMPONENT, _FEWEST_WITH_EXAMPLES
-  )
+  used = tf.cast(tf.range(size), tf.float64) < count_fn(count)
   # Features without any variance have no direction to look in.
   used &= values > 1e-12 * values[0]
   is_used = tf.cast(used, tf.float64)

@@ -24,7 +24,10 @@ def fit(
   Returns:
     The weights of the model.
   """
-  components = components_lib.find(components_lib.measure(x))
+  # The penalty of a regression does what fewer components would.
+  components = components_lib.find(
+    components_lib.measure(x), lambda count: count
+  )
   weights, _ = logistic_regression.fit(
     components_lib.project(x, components), targets
   )

@@ -15,6 +15,7 @@ from tff_semifl.training import weight_diversity
 
 def summarize(
   measured: client_sums.Measurements,
+  evidence: tf.Tensor,
   num_clients: tf.Tensor,
   estimate: server_steps.Estimate,
 ) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
@@ -22,6 +23,7 @@ def summarize(
 
   Args:
     measured: The sums of all clients of the round.
+    evidence: float scalar, the mean of `class_shares.evidence` over examples.
     num_clients: float32 scalar, how many took part.
     estimate: The server's state after the round.
   """
@@ -37,7 +39,7 @@ def summarize(
     ),
     # How much likelier own class shares make an example, and how clients
     # differ: small strength, different clients.
-    evidence=measured.evidence / measured.count,
+    evidence=tf.where(measured.count > 0, evidence, nothing),
     strength=tf.cast(estimate.strength, tf.float32),
   )
   server = collections.OrderedDict(loss=nothing, accuracy=nothing)

@@ -160,7 +160,9 @@ def build(
     return (
       new_weights,
       new_estimate,
-      measurements.summarize(measured, num_present, new_estimate),
+      measurements.summarize(
+        measured, means.evidence, num_present, new_estimate
+      ),
     )
 
   @tff.federated_computation

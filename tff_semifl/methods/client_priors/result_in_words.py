@@ -10,9 +10,6 @@ import numpy as np
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.runs import intervals
 
-# In nats per example. Digits and CIFAR-10 with clients that are alike have 0 or
-# less, and with Dirichlet(0.5) 0.2 or more.
-LEAST_EVIDENCE = 0.02
 # It is found to within a part in a thousand.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
 
@@ -51,9 +48,9 @@ def describe(
     f'clients: strength {strength:.3g} of their class shares (small if they'
     f' differ), evidence {evidence:.3f} nats an example'
   )
-  if evidence < LEAST_EVIDENCE or strength >= _ALIKE:
+  if evidence < class_shares.LEAST_EVIDENCE or strength >= _ALIKE:
     yield (
-      'clients are alike: which client has an example tells nothing of its'
-      ' class. Unlabeled examples help less than where clients differ, and more'
-      ' labels help most'
+      'clients are alike, or have too few examples to show how they differ:'
+      ' which client has an example tells nothing of its class. Unlabeled'
+      ' examples help less than where clients differ, and more labels help most'
     )

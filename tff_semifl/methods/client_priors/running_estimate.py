@@ -14,8 +14,7 @@ import tensorflow as tf
 
 from tff_semifl.methods.client_priors import class_shares
 
-# bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class), if
-# averages have no past; both are smaller as averages change more slowly.
+# bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class).
 _LEAK, _STEP = 0.1, 0.5
 # So little is no share to divide by.
 _LEAST_SHARE = 1e-6
@@ -28,8 +27,9 @@ class Estimate(NamedTuple):
   with the class shares m of the server's labels.
 
   Attributes:
-    posteriors: [classes], the average label of clients' images.
-    log_shares: [classes], the average of clients' `ClassShares.log_shares`.
+    posteriors: [classes], the average label of clients' images in the last
+      round that had any.
+    log_shares: [classes], likewise of clients' `ClassShares.log_shares`.
     pull: Scalar; 0 before any client reported.
     push: [classes].
   """
@@ -95,28 +95,22 @@ def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
   )
 
 
-def learn(estimate: Estimate, sums: Sums, decay: float) -> Estimate:
+def learn(estimate: Estimate, sums: Sums) -> Estimate:
   """The estimate after a round.
 
   Args:
     estimate: The estimate before it.
     sums: The sums of its clients, added up. Without any the estimate stays.
-    decay: Share of the averages that stays, in [0, 1).
   """
-  old_weight = tf.where(estimate.pull > 0, decay, 0.0)
-  leak, step = (1 - decay) * _LEAK, (1 - decay) * _STEP
-
-  def average(old: tf.Tensor, total: tf.Tensor, count: tf.Tensor):
-    return old_weight * old + (1 - old_weight) * total / count
 
   def update() -> Estimate:
-    posteriors = average(estimate.posteriors, sums.posteriors, sums.num_images)
+    posteriors = sums.posteriors / sums.num_images
     return Estimate(
       posteriors,
-      average(estimate.log_shares, sums.log_shares, sums.num_clients),
-      (1 - leak) * estimate.pull + step,
-      (1 - leak) * estimate.push
-      + step * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+      sums.log_shares / sums.num_clients,
+      (1 - _LEAK) * estimate.pull + _STEP,
+      (1 - _LEAK) * estimate.push
+      + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
     )
 
   return tf.cond(sums.num_clients > 0, update, lambda: estimate)

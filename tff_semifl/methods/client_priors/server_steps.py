@@ -7,7 +7,8 @@ Three phases follow each other. The first estimates a Gaussian mixture with one
 covariance, whose posteriors say which class an example is of, and how clients
 differ. The second trains a linear head on these posteriors. In the third, the
 head itself says what the classes are, and its penalty, the strength of clients'
-priors and a bias of each class are adapted to it.
+priors and a bias of each class are adapted to it. The head is left as it is
+once clients are found to be alike: it would learn its own errors.
 """
 
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from tff_semifl.methods.client_priors import logistic_regression
 # Passes of each phase.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 6, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
+# The head's own posteriors need so many passes to show how clients differ.
+_LEAST_HEAD_PASSES = 6
 # How much a labeled example counts in the head's loss.
 _LABEL_WEIGHT = 3.0
 # Added to variances; the mean variance of a component is 1.
@@ -80,6 +83,13 @@ def is_head_teacher(estimate: Estimate) -> tf.Tensor:
   return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
 
 
+def stays(estimate: Estimate) -> tf.Tensor:
+  """Whether clients tell too little for the head to go on, a bool scalar."""
+  return (
+    estimate.passes >= MIXTURE_PASSES + WARM_PASSES + _LEAST_HEAD_PASSES
+  ) & (estimate.averages.evidence < class_shares.LEAST_EVIDENCE)
+
+
 def start(num_components: int, num_classes: int) -> Estimate:
   """The state before anything is known."""
 
@@ -101,7 +111,11 @@ def start(num_components: int, num_classes: int) -> Estimate:
     bias=zeros(num_classes),
     num_averaged=zeros(),
     averages=client_sums.Means(
-      zeros(num_classes), zeros(num_classes), weights, zeros(num_classes)
+      zeros(num_classes),
+      zeros(num_classes),
+      weights,
+      zeros(num_classes),
+      zeros(),
     ),
   )
 
@@ -187,9 +201,14 @@ def learn(
   )
 
   def step() -> Estimate:
-    learned = tf.cond(
-      is_head_trained(estimate),
-      lambda: _learn_head(estimate, components, x, targets),
+    learned = tf.case(
+      [
+        (stays(estimate), lambda: estimate),
+        (
+          is_head_trained(estimate),
+          lambda: _learn_head(estimate, components, x, targets),
+        ),
+      ],
       lambda: _learn_mixture(estimate, components, x, targets),
     )
     learned = learned._replace(
