@@ -91,9 +91,10 @@ def find(
   covariance = second / count - mean[:, tf.newaxis] * mean
   values, vectors = tf.linalg.eigh(covariance)
   size = count_components(first.shape[0])
-  values = tf.maximum(values[::-1][:size], 0)
+  values = values[::-1][:size]
   used = tf.cast(tf.range(size), tf.float64) < count_fn(count)
-  # Features without any variance have no direction to look in.
+  # Features without any variance have no direction to look in; rounding leaves
+  # a little, of either sign.
   used &= values > 1e-12 * values[0]
   is_used = tf.cast(used, tf.float64)
   values *= is_used
