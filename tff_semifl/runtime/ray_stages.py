@@ -54,18 +54,22 @@ def build_evaluate(
     )
 
   def build_step(step):
-    name, step_block = step
-    if not ray_programs.takes_dataset(step_block):
-      return interpreter.build_evaluate(step_block, cache)
-    program = ray_programs.build_program([step], [name], cache)
-
-    def evaluate(scope):
-      [[value]] = run(program, program.evaluate_inputs(scope), None)
-      return value
-
-    return evaluate
+    if ray_programs.takes_dataset(step[1]):
+      return _build_remote_step(step, cache, run)
+    return interpreter.build_evaluate(step[1], cache)
 
   return stages.build_evaluate(block, cache, build_clients, build_step)
+
+
+def _build_remote_step(step, cache, run):
+  """Builds a step of the server that runs elsewhere."""
+  program = ray_programs.build_program([step], [step[0]], cache)
+
+  def evaluate(scope):
+    [[value]] = run(program, program.evaluate_inputs(scope), None)
+    return value
+
+  return evaluate
 
 
 def _call(compiled):
@@ -94,6 +98,7 @@ def find_client_programs(
 
   def build_clients(steps, outputs):
     programs.append(ray_programs.build_program(steps, outputs, cache))
+    return stages.run_nothing
 
   # Later stages are built first.
   stages.build_evaluate(

@@ -16,6 +16,7 @@ later ones.
 
 from collections.abc import Callable, Generator, Sequence
 import contextlib
+import functools
 from typing import Any
 
 import tensorflow_federated as tff
@@ -73,7 +74,7 @@ def build_evaluate(
     return _build_block(
       block,
       cache,
-      build_clients or (lambda *steps: _build_clients(*steps, cache)),
+      build_clients or functools.partial(_build_clients, cache),
       build_step or (lambda step: interpreter.build_evaluate(step[1], cache)),
     )
   return interpreter.build_evaluate(block, cache)
@@ -130,7 +131,7 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
   )
   needed = kept | {fold.source for fold in folds}
   outputs = [name for name, _ in of_clients if name in needed]
-  run_clients = build_clients(of_clients, outputs) if outputs else _run_nothing
+  run_clients = build_clients(of_clients, outputs) if outputs else run_nothing
 
   def evaluate(scope):
     for name, step in before:
@@ -142,7 +143,10 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
   return evaluate
 
 
-def _run_nothing(scope):
+def run_nothing(
+  scope: interpreter.Scope,
+) -> Generator[Sequence[Any], None, None]:
+  """Runs clients that have no output."""
   yield from ([] for _ in scope.cohort.present())
 
 
@@ -175,7 +179,7 @@ def _fold_clients(scope, run_clients, outputs, kept, folds):
     scope.names[fold.name] = total.report()
 
 
-def _build_clients(steps, outputs, cache):
+def _build_clients(cache, steps, outputs):
   """Builds how clients run their steps in the threads of the cohort."""
   built = [(name, interpreter.build_evaluate(s, cache)) for name, s in steps]
   used = frozenset().union(*(_names(step) for _, step in steps))
@@ -184,11 +188,13 @@ def _build_clients(steps, outputs, cache):
     taken = {name: scope.names[name] for name in used if name in scope.names}
 
     def run_one(client, alone):
-      names = {name: _at_client(value, client) for name, value in taken.items()}
-      own = interpreter.Scope(alone, names)
+      own = interpreter.Scope(
+        alone,
+        {name: _at_client(value, client) for name, value in taken.items()},
+      )
       for name, step in built:
-        names[name] = step(own)
-      return [alone.members(names[name])[0] for name in outputs]
+        own.names[name] = step(own)
+      return [alone.members(own.names[name])[0] for name in outputs]
 
     yield from scope.cohort.run_each(run_one)
 
