@@ -4,6 +4,7 @@
 """Tests of clients and of caching in the context that runs in this process."""
 
 from concurrent import futures
+import contextlib
 import gc
 import threading
 from unittest import mock
@@ -146,6 +147,39 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     context = in_process.InProcessContext(max_concurrent_clients=2)
     self.addCleanup(context.close)
     self.assertEqual(context.invoke(run, [1, 2]), [1, 2])
+
+  def test_clients_are_aggregated_one_by_one(self):
+    calls = []
+
+    def record(name):
+      def call(x):
+        calls.append(name)
+        return x
+
+      return lambda x: tf.ensure_shape(
+        tf.numpy_function(call, [x], tf.int32), []
+      )
+
+    train = tff.tensorflow.computation(record('train'), np.int32)
+    weigh = tff.tensorflow.computation(record('weigh'), np.int32)
+    report = tff.tensorflow.computation(lambda x: x, np.int32)
+    zero = tff.tensorflow.computation(lambda: tf.constant(0))
+    add = tff.tensorflow.computation(
+      lambda total, x: total + record('add')(x), [np.int32, np.int32]
+    )
+    merge = tff.tensorflow.computation(lambda x, y: x + y, [np.int32, np.int32])
+
+    @tff.federated_computation(_at_clients(np.int32))
+    def work(values):
+      trained = tff.federated_map(train, values)
+      # A step of the server stands between those of clients.
+      total = tff.federated_map(report, tff.federated_sum(trained))
+      weighed = tff.federated_map(weigh, trained)
+      return total, tff.federated_aggregate(weighed, zero(), add, merge, report)
+
+    with contextlib.closing(in_process.InProcessContext()) as context:
+      self.assertEqual(context.invoke(work, [1, 2, 4]), (7, 7))
+    self.assertEqual(calls, ['train', 'weigh', 'add'] * 3)
 
   def test_interrupt_comes_through(self):
     def interrupt(*_):

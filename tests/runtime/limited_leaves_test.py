@@ -15,6 +15,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
+from tff_semifl.data import pipelines
 from tff_semifl.runtime import limited_leaves
 
 _IMAGES = tff.SequenceType(tff.TensorType(np.float32, [None, 6, 6, 2]))
@@ -45,6 +46,12 @@ def _train_on_all(kernel, dataset):
   images = _read(dataset)
   # The kernel is a result as it is given, and images as they are read.
   return _train(kernel, images), kernel, images, tf.shape(images)[0]
+
+
+@tff.tensorflow.computation(_KERNEL, _IMAGES)
+def _train_on_chunks(kernel, dataset):
+  # As client updates read their images.
+  return _train(kernel, pipelines.concatenate_chunks(dataset))
 
 
 @tff.tensorflow.computation(_KERNEL, _IMAGES)
@@ -120,6 +127,7 @@ class LimitedLeafTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(
     # Code, and whether it can run in a session.
     (_train_on_all, True),
+    (_train_on_chunks, True),
     (_train_on_each, False),
     (_train_piece_by_piece, False),
     (_train_a_variable, True),

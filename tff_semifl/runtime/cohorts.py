@@ -3,7 +3,7 @@
 
 """The clients of one call of a computation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tff_semifl.runtime import client_pool
@@ -37,14 +37,26 @@ class Cohort:
       errors.ComputationError: The function failed; the message names the
         client.
     """
-    if isinstance(fn, limited_leaves.LimitedLeaf):
-      fn = fn.run_at_client
+    fn = _at_client(fn)
 
     def run(client, member):
       with self._pool.at_client(client):
         return self.run_for(client, fn, member)
 
     return tuple(self._pool.map(run, range(self.size), self.members(value)))
+
+  def run_each(self, fn: Callable[[int, 'Cohort'], Any]) -> Iterator[Any]:
+    """The results of a function of each client and a cohort of it alone.
+
+    All clients begin when the first result is asked for, as many at a time as
+    the pool has threads.
+    """
+
+    def run(client):
+      with self._pool.at_client(client):
+        return fn(client, _Alone(self, client))
+
+    yield from self._pool.map(run, range(self.size))
 
   def members(self, value: Any) -> tuple[Any, ...]:
     """The values of all clients, as a tuple."""
@@ -60,3 +72,21 @@ class Cohort:
       raise errors.ComputationError(
         f'Client {client} (of {self.size}, counted from 0): {error}'
       ) from errors.reason(error)
+
+
+class _Alone(Cohort):
+  """A cohort of one client, which works in the current thread."""
+
+  def __init__(self, cohort: Cohort, client: int):
+    super().__init__(1, cohort._pool)
+    self._cohort = cohort
+    self._client = client
+
+  def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
+    [member] = self.members(value)
+    return (self._cohort.run_for(self._client, _at_client(fn), member),)
+
+
+def _at_client(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+  """A function with the threads of a client."""
+  return fn.run_at_client if isinstance(fn, limited_leaves.LimitedLeaf) else fn

@@ -27,6 +27,7 @@ from tff_semifl.runtime import errors
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import limited_leaves
+from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
 
 
@@ -48,7 +49,7 @@ class InProcessContext(tff.framework.SyncContext):
     build_evaluate: Callable[
       [tff.framework.ComputationBuildingBlock, leaves.LeafCache],
       interpreter.Evaluate,
-    ] = interpreter.build_evaluate,
+    ] = stages.build_evaluate,
   ):
     """Initializes the context.
 

@@ -26,6 +26,8 @@ from tff_semifl.runtime import released
 # Gives each device its own threads, instead of one pool for all.
 OWN_THREADS = 'TF_OVERRIDE_GLOBAL_THREADPOOL'
 
+_CALLS = ('PartitionedCall', 'StatefulPartitionedCall')
+
 
 def check_environment() -> None:
   """Checks that devices have their own threads.
@@ -189,8 +191,14 @@ def _find_part(
 
 
 def _reads_dataset(node) -> bool:
+  """Whether an operation or a called function turns datasets into tensors."""
+  variant = tf.variant.as_datatype_enum
+  if node.op in _CALLS:
+    # Such as `folding.fold`, which reads a dataset with an iterator.
+    taken, returned = node.attr['Tin'].list.type, node.attr['Tout'].list.type
+    return variant in taken and variant not in returned
   return 'Dataset' in node.op and any(
-    each.type != tf.variant.as_datatype_enum
+    each.type != variant
     for each in private_api.op_def_registry.get(node.op).output_arg
   )
 

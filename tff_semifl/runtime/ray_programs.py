@@ -21,12 +21,6 @@ from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
 
 _MAPS = ('federated_map', 'federated_apply')
-# Intrinsics that work on each client separately.
-CLIENT_STEPS = (
-  'federated_map',
-  'federated_eval_at_clients',
-  'federated_zip_at_clients',
-)
 _INPUTS = 'program_inputs'
 _INPUT = 'program_input'
 

@@ -102,8 +102,11 @@ class _NesterovSGD(_Clipping):
     def move(g, w, a, is_decayed):
       if scale is not None:
         g *= scale
-      if is_decayed:
+      # TensorFlow does not always drop a product with 0.
+      if is_decayed and self._weight_decay:
         g += self._weight_decay * w
+      if not self._momentum:
+        return w - learning_rate * g, g
       a = self._momentum * a + g
       return w - learning_rate * (g + self._momentum * a), a
 

@@ -1,0 +1,278 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Evaluates a computation in stages, so that clients are aggregated early.
+
+A compiled computation is a list of named steps. Each stage has
+
+  steps of the server and steps common to all clients, one after the other
+  steps of the clients, all of them for one client at a time
+  aggregations of client values, one client after the other
+
+The steps of a client run together, and its values are aggregated while later
+clients work. A client that drops out in a stage is in no sum of that stage or
+later ones.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+import contextlib
+import functools
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tff_semifl import private_api
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import leaves
+from tff_semifl.runtime import values
+
+Step = tuple[str, tff.framework.ComputationBuildingBlock]
+# Yields the outputs of each present client in order, None for one that drops
+# out.
+RunClients = Callable[
+  [interpreter.Scope], Generator[Sequence[Any] | None, None, None]
+]
+# (steps of the clients, names of those that are outputs) -> how they run.
+BuildClients = Callable[[Sequence[Step], Sequence[str]], RunClients]
+# Builds a step of the server, or one that is common to all clients.
+BuildStep = Callable[[Step], interpreter.Evaluate]
+
+_AGGREGATE = 'federated_aggregate'
+# Computed after the steps of clients.
+_AFTER_CLIENTS = (_AGGREGATE, 'federated_select')
+# Intrinsics that work on each client separately.
+_CLIENT_STEPS = (
+  'federated_map',
+  'federated_eval_at_clients',
+  'federated_zip_at_clients',
+)
+
+
+def build_evaluate(
+  block: tff.framework.ComputationBuildingBlock,
+  cache: leaves.LeafCache,
+  build_clients: BuildClients | None = None,
+  build_step: BuildStep | None = None,
+) -> interpreter.Evaluate:
+  """Builds a function from a scope to a computation's value, see `values`.
+
+  Args:
+    block: The computation, in call-dominant form.
+    cache: The cache of graphs imported in this process.
+    build_clients: By default, clients run in the threads of their cohort.
+    build_step: By default, steps of the server run in this thread.
+
+  Raises:
+    NotImplementedError: The block, or one inside it, is not supported.
+  """
+  if isinstance(block, tff.framework.Lambda):
+    result = build_evaluate(block.result, cache, build_clients, build_step)
+    name = block.parameter_name
+    return lambda scope: lambda argument: result(scope.bind(name, argument))
+  if isinstance(block, tff.framework.Block):
+    return _build_block(
+      block,
+      cache,
+      build_clients or functools.partial(_build_clients, cache),
+      build_step or (lambda step: interpreter.build_evaluate(step[1], cache)),
+    )
+  return interpreter.build_evaluate(block, cache)
+
+
+def _build_block(block, cache, build_clients, build_step):
+  """Builds the function that evaluates a list of steps."""
+  wanted = _names(block.result)
+  stages = []
+  # Later stages determine which outputs earlier ones need.
+  for steps in reversed(_split(block.locals)):
+    stages.append(_build_stage(steps, wanted, cache, build_clients, build_step))
+    wanted = wanted.union(*(_names(step) for _, step in steps))
+  stages.reverse()
+  result = interpreter.build_evaluate(block.result, cache)
+
+  def evaluate(scope):
+    scope = scope._replace(names=dict(scope.names))
+    for evaluate_stage in stages:
+      evaluate_stage(scope)
+    return result(scope)
+
+  return evaluate
+
+
+def _split(steps: Sequence[Step]) -> list[list[Step]]:
+  """The steps of each stage, in order."""
+  known_from = {}
+  stages = []
+  for name, block in steps:
+    stage = max((known_from.get(each, 0) for each in _names(block)), default=0)
+    known_from[name] = stage + (_uri(block) in _AFTER_CLIENTS)
+    stages.extend([] for _ in range(stage + 1 - len(stages)))
+    stages[stage].append((name, block))
+  return stages
+
+
+def _build_stage(steps, wanted, cache, build_clients, build_step):
+  """Builds the function that evaluates a stage."""
+  of_clients, before, after, folds = [], [], [], []
+  for name, block in steps:
+    uri = _uri(block)
+    if uri in _CLIENT_STEPS:
+      of_clients.append((name, block))
+    elif uri == _AGGREGATE:
+      folds.append(_Fold(name, block.argument, cache))
+    elif uri in _AFTER_CLIENTS:
+      after.append((name, interpreter.build_evaluate(block, cache)))
+    else:
+      before.append((name, build_step((name, block))))
+  names = {name for name, _ in of_clients}
+  kept = names & wanted.union(
+    *(_names(block) for _, block in steps if _uri(block) == 'federated_select')
+  )
+  needed = kept | {fold.source for fold in folds}
+  outputs = [name for name, _ in of_clients if name in needed]
+  run_clients = build_clients(of_clients, outputs) if outputs else run_nothing
+
+  def evaluate(scope):
+    for name, step in before:
+      scope.names[name] = step(scope)
+    _fold_clients(scope, run_clients, outputs, kept, folds)
+    for name, step in after:
+      scope.names[name] = step(scope)
+
+  return evaluate
+
+
+def run_nothing(
+  scope: interpreter.Scope,
+) -> Generator[Sequence[Any], None, None]:
+  """Runs clients that have no output."""
+  yield from ([] for _ in scope.cohort.present())
+
+
+def _fold_clients(scope, run_clients, outputs, kept, folds):
+  """Runs the clients and aggregates, one client after the other."""
+  cohort = scope.cohort
+  found = {name: [None] * cohort.size for name in kept}
+  sums = [fold.start(scope) for fold in folds]
+  # Values that no client of this stage computes.
+  others = [
+    None if fold.source in outputs else cohort.members(fold.value(scope))
+    for fold in folds
+  ]
+  clients = cohort.present()
+  with contextlib.closing(run_clients(scope)) as results:
+    for client, result in zip(clients, results, strict=True):
+      if result is None:
+        cohort.absent.add(client)
+        continue
+      by_name = dict(zip(outputs, result, strict=True))
+      for fold, total, other in zip(folds, sums, others, strict=True):
+        member = by_name[fold.source] if other is None else other[client]
+        total.add(cohort, client, member)
+      for name, value in by_name.items():
+        if name in kept:
+          found[name][client] = value
+  for name, members in found.items():
+    scope.names[name] = tuple(members)
+  for fold, total in zip(folds, sums, strict=True):
+    scope.names[fold.name] = total.report()
+
+
+def _build_clients(cache, steps, outputs):
+  """Builds how clients run their steps in the threads of the cohort."""
+  built = [(name, interpreter.build_evaluate(s, cache)) for name, s in steps]
+  used = frozenset().union(*(_names(step) for _, step in steps))
+
+  def run(scope):
+    taken = {name: scope.names[name] for name in used if name in scope.names}
+
+    def run_one(client, alone):
+      own = interpreter.Scope(
+        alone,
+        {name: _at_client(value, client) for name, value in taken.items()},
+      )
+      for name, step in built:
+        own.names[name] = step(own)
+      return [alone.members(own.names[name])[0] for name in outputs]
+
+    yield from scope.cohort.run_each(run_one)
+
+  return run
+
+
+def _at_client(value: Any, client: int) -> Any:
+  """A value as a cohort of this client alone has it."""
+  if isinstance(value, values.AllEqual):
+    return value
+  if isinstance(value, tuple):
+    return (value[client],)
+  if isinstance(value, list):
+    return [_at_client(part, client) for part in value]
+  return value
+
+
+class _Fold:
+  """An aggregation of client values.
+
+  Attributes:
+    name: The name of the result.
+    source: The name of the aggregated step; None if it is no step.
+    value: Evaluates the aggregated value.
+  """
+
+  def __init__(self, name, argument, cache):
+    self.name = name
+    value, self._zero, self._accumulate, self._report = (
+      tff.framework.Selection(argument, index=i)
+      if not isinstance(argument, tff.framework.Struct)
+      else argument[i]
+      for i in (0, 1, 2, 4)
+    )
+    self.source = (
+      value.name if isinstance(value, tff.framework.Reference) else None
+    )
+    self.value = interpreter.build_evaluate(value, cache)
+    self._zero = interpreter.build_evaluate(self._zero, cache)
+    self._accumulate = interpreter.build_evaluate(self._accumulate, cache)
+    self._report = interpreter.build_evaluate(self._report, cache)
+
+  def start(self, scope: interpreter.Scope) -> '_Sum':
+    """The aggregate of no clients."""
+    return _Sum(self._zero(scope), self._accumulate(scope), self._report(scope))
+
+
+class _Sum:
+  """The running aggregate of clients."""
+
+  def __init__(self, zero, accumulate, report):
+    self._total = zero
+    self._accumulate = accumulate
+    self._report = report
+
+  def add(self, cohort: cohorts.Cohort, client: int, member: Any) -> None:
+    """Adds the value of the next client."""
+    self._total = cohort.run_for(
+      client, self._accumulate, [self._total, member]
+    )
+
+  def report(self) -> Any:
+    """The result of the aggregation."""
+    return self._report(self._total)
+
+
+def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:
+  """The free names of a block."""
+  found = private_api.transformation_utils.get_map_of_unbound_references(block)[
+    block
+  ]
+  return frozenset(found)
+
+
+def _uri(block: tff.framework.ComputationBuildingBlock) -> str | None:
+  """The name of the intrinsic that a step calls, or None."""
+  if isinstance(block, tff.framework.Call) and isinstance(
+    block.function, tff.framework.Intrinsic
+  ):
+    return block.function.uri
+  return None
