@@ -118,7 +118,7 @@ class ExportSavedModelTest(parameterized.TestCase):
       atol=1e-4,
     )
     self.assertIn(
-      'logits are divided by 2.5, which was chosen on 20 validation',
+      'logits are divided by 2.5, which minimizes',
       (export / 'README.md').read_text(),
     )
     # The validation images are those that training does not see.
