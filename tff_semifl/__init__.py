@@ -14,7 +14,7 @@ import pathlib
 import re
 from typing import Any
 
-__version__ = '0.1.0'
+__version__ = '1.0.0'
 
 # If TensorFlow is imported while absl's `app.run` is running, it sets this too
 # late for itself, and Keras cannot build models.
