@@ -17,11 +17,11 @@ from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import user_code
 
-_METHOD = """
+_METHOD = """import dataclasses
 import tensorflow as tf
 import tff_semifl as sfl
 
-
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Method(sfl.FixMix):
   def select(self, update, labels):
     return helper(labels.confidences)
