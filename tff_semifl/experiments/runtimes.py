@@ -84,7 +84,7 @@ class InProcess(Runtime):
   clients_per_gpu: int = settings.setting(
     1,
     'Clients that train side by side on each GPU. With more than 1, each has'
-    ' --client_gpu_memory of it, and training is compiled once for each.',
+    ' --client_gpu_memory of it. This has not been run on a GPU.',
     settings.AT_LEAST_1,
   )
   client_gpu_memory: int | None = settings.setting(

@@ -33,7 +33,7 @@ def describe(
   )
   if confidence_threshold is not None:
     line += (
-      f'. A --confidence_threshold below {confidence_threshold:g}, or more'
-      ' --server_epochs, gives more of them'
+      f'. A --confidence_threshold below {confidence_threshold:g} keeps more of'
+      ' them'
     )
   return line
