@@ -10,6 +10,12 @@ import tensorflow as tf
 
 _Total = TypeVar('_Total')
 
+# To rewrite and tune a dataset takes longer than to read a client's few chunks:
+# 6 ms instead of 2.5 for one chunk.
+_AS_IT_IS = tf.data.Options()
+_AS_IT_IS.experimental_optimization.apply_default_optimizations = False
+_AS_IT_IS.autotune.enabled = False
+
 
 def fold(
   dataset: tf.data.Dataset,
@@ -32,7 +38,7 @@ def fold(
   # `iter` needs a function. AutoGraph only costs time.
   @tf.function(autograph=False)
   def run(dataset: tf.data.Dataset) -> _Total:
-    iterator = iter(dataset)
+    iterator = iter(dataset.with_options(_AS_IT_IS))
 
     def step(element: tf.experimental.Optional, total: _Total):
       total = add_fn(total, element.get_value())
