@@ -17,13 +17,13 @@ from tff_semifl.experiments import python_experiment
 from tff_semifl.training import loop_form
 
 
-def _create(task, *, jit_compile=None):
+def _create(task, **chosen):
   return python_experiment.create_experiment(
     'semifl',
     task,
     create_model=small_digits.create_small_model,
-    jit_compile=jit_compile,
     num_clients=20,
+    **chosen,
   )
 
 
@@ -36,6 +36,14 @@ class CompiledTurnsTest(parameterized.TestCase):
       'another --strong_augmentation',
     ):
       _create(digits.Digits(), jit_compile=True)
+
+  def test_bfloat16_cannot_be_compiled(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, '^jit_compile=True: .* train_in_bfloat16 out'
+    ):
+      _create(
+        small_digits.SmallDigits(), jit_compile=True, train_in_bfloat16=True
+      )
 
   @parameterized.parameters(
     (None, [], loop_form.DYNAMIC),

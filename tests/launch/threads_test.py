@@ -237,34 +237,6 @@ class ThreadsTest(parameterized.TestCase):
     ):
       runtimes.InProcess(threads=threads).limit_threads(mock.Mock())
 
-  def test_gpus_are_divided_among_clients(self):
-    with (
-      mock.patch.object(
-        tf.config, 'list_physical_devices', lambda _: ['first', 'second']
-      ),
-      mock.patch.object(
-        tf.config, 'set_logical_device_configuration'
-      ) as configure,
-    ):
-      runtimes.InProcess().limit_threads(mock.Mock())
-      configure.assert_not_called()
-      runtimes.InProcess(
-        clients_per_gpu=3, client_gpu_memory=512
-      ).limit_threads(mock.Mock())
-    logical = [tf.config.LogicalDeviceConfiguration(memory_limit=512)] * 3
-    self.assertEqual(
-      configure.mock_calls,
-      [mock.call('first', logical), mock.call('second', logical)],
-    )
-
-  @parameterized.parameters(
-    ({'clients_per_gpu': 2}, 'sees no GPU'),
-    ({'client_gpu_memory': 512}, '--clients_per_gpu, which is 1'),
-  )
-  def test_no_gpu_to_divide(self, chosen, message):
-    with self.assertRaisesRegex(settings.SettingError, message):
-      runtimes.InProcess(**chosen).limit_threads(mock.Mock())
-
   def test_each_command_of_a_program_limits_threads(self):
     command = commands.create('semifl', {'task': 'digits'})
     with _new_program() as set_threads:

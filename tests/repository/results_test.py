@@ -22,14 +22,17 @@ from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _RESULTS = _ROOT / 'docs' / 'results'
-# The table of this page has rounds of one run.
-_PAGE_OF_ROUNDS = 'cifar10_4000_iid_wrn28x2'
+# Pages whose table has rounds of one run, and how many.
+_PAGES_OF_ROUNDS = {
+  'cifar10_4000_iid_gpu': 11,
+  'cifar10_4000_iid_wrn28x2': 6,
+}
 # See `fair_results_test`.
 _PAGE_OF_CHOSEN_RATES = 'digits_50_iid_fair'
 _PAGES = tuple(
   sorted(
     {path.parent.name for path in _RESULTS.glob('*/README.md')}
-    - {_PAGE_OF_ROUNDS, _PAGE_OF_CHOSEN_RATES}
+    - {*_PAGES_OF_ROUNDS, _PAGE_OF_CHOSEN_RATES}
   )
 )
 
@@ -219,8 +222,9 @@ class ResultsTest(parameterized.TestCase):
     cells = re.findall(r'[|] \d+\.\d%', document.read_text())
     self.assertLen(cells, num_checked)
 
-  def test_table_of_rounds(self):
-    path = _RESULTS / _PAGE_OF_ROUNDS / 'semifl_seed0' / 'metrics.csv'
+  @parameterized.parameters(*_PAGES_OF_ROUNDS.items())
+  def test_table_of_rounds(self, page, num_rounds):
+    path = _RESULTS / page / 'semifl_seed0' / 'metrics.csv'
     with path.open() as file:
       accuracies = {
         row['round']: float(row['test/accuracy'])
@@ -228,10 +232,10 @@ class ResultsTest(parameterized.TestCase):
       }
     rows = [
       row
-      for row in _table_rows(_RESULTS / _PAGE_OF_ROUNDS / 'README.md')
+      for row in _table_rows(_RESULTS / page / 'README.md')
       if row[0][0].isdigit()
     ]
-    self.assertLen(rows, 6)
+    self.assertLen(rows, num_rounds)
     for row in rows:
       round_num = row[0].split()[0]
       self.assertEqual(row[1], f'{accuracies[round_num]:.1%}')

@@ -10,17 +10,12 @@ import dataclasses
 import math
 from typing import ClassVar, Self
 
-import tensorflow as tf
-
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import threads as threads_lib
-from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import ray_environment
 from tff_semifl.runtime import sites
 
-# A round of a WideResNet-28-2 took at most 2.3 GB (docs/benchmarks.md).
-_CLIENT_GPU_MEMORY = 4096
 _RESUMES = 'the same command goes on from the last complete round'
 
 
@@ -81,23 +76,11 @@ class InProcess(Runtime):
   """The TensorFlow of this process."""
 
   threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
-  clients_per_gpu: int = settings.setting(
-    1,
-    'Clients that train side by side on each GPU. With more than 1, each has'
-    ' --client_gpu_memory of it. This has not been run on a GPU.',
-    settings.AT_LEAST_1,
-  )
-  client_gpu_memory: int | None = settings.setting(
-    None,
-    'With --clients_per_gpu above 1, the megabytes of a GPU that each client'
-    f' has. By default {_CLIENT_GPU_MEMORY}.',
-    settings.AT_LEAST_1,
-  )
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Sets threads and logical devices, before TensorFlow initializes.
+    """Sets threads, before TensorFlow initializes.
 
     Args:
       count_pixels: See `Runtime.limit_threads`.
@@ -106,26 +89,8 @@ class InProcess(Runtime):
       The runtime with its numbers of threads.
 
     Raises:
-      settings.SettingError: If threads are chosen for clients on GPUs, or
-        clients for GPUs where there is none.
+      settings.SettingError: If threads are chosen for clients on GPUs.
     """
-    if self.clients_per_gpu == 1:
-      if self.client_gpu_memory is not None:
-        raise settings.SettingError(
-          'client_gpu_memory',
-          self.client_gpu_memory,
-          'it divides a GPU among --clients_per_gpu, which is 1; leave it out',
-        )
-    else:
-      if not tf.config.list_physical_devices('GPU'):
-        raise settings.SettingError(
-          'clients_per_gpu',
-          self.clients_per_gpu,
-          'TensorFlow sees no GPU; leave it out',
-        )
-      client_pool.divide_gpus(
-        self.clients_per_gpu, self.client_gpu_memory or _CLIENT_GPU_MEMORY
-      )
     return dataclasses.replace(
       self, threads=self.threads.limit_by_place(count_pixels)
     )

@@ -29,7 +29,19 @@ _EVALUATION_BATCH_SIZE = 500
 def create_classifier(
   model: tf.keras.Model, chosen: experiment_settings.ChosenModel
 ) -> functional.ImageClassifier:
-  """Pure functions of a model, in the chosen precision."""
+  """Pure functions of a model, in the chosen precision.
+
+  Raises:
+    settings.SettingError: The precision cannot be compiled.
+  """
+  if chosen.compiles and chosen.train_in_bfloat16:
+    # Found on an H200: "RET_CHECK failure ... f32[250,8,8,128] vs bf16[...]".
+    raise settings.SettingError(
+      'jit_compile',
+      True,
+      'XLA of TensorFlow 2.14 fails on training in bfloat16 on a GPU; leave'
+      ' jit_compile or train_in_bfloat16 out',
+    )
   return functional.from_keras(
     model,
     train_in_bfloat16=chosen.train_in_bfloat16,

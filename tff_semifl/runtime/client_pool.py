@@ -11,27 +11,6 @@ from typing import Any
 import tensorflow as tf
 
 
-def divide_gpus(clients_per_gpu: int, megabytes: int) -> None:
-  """Makes several logical devices of each GPU.
-
-  Each has its own stream, so that clients train side by side. Called before
-  TensorFlow initializes its devices.
-
-  Args:
-    clients_per_gpu: Logical devices of a GPU.
-    megabytes: The memory of each; what it has, it keeps.
-
-  Raises:
-    RuntimeError: If TensorFlow is initialized.
-  """
-  for gpu in tf.config.list_physical_devices('GPU'):
-    tf.config.set_logical_device_configuration(
-      gpu,
-      [tf.config.LogicalDeviceConfiguration(memory_limit=megabytes)]
-      * clients_per_gpu,
-    )
-
-
 class ClientPool:
   """Threads for concurrent clients, assigned to `devices` round-robin.
 
