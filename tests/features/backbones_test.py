@@ -45,6 +45,7 @@ class BackbonesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('mobilenetv2', r'mobilenetv2: .*\(did you mean MobileNetV2\?\)'),
     ('efficientnet_lite', r'\(did you mean efficientnet_lite0\?\)'),
+    ('efficientnet', r'\(did you mean efficientnet_lite0\?\)'),
     ('/tmp/no/folder', r'there is none of this name; give efficientnet_lite0'),
   )
   def test_names_what_there_is(self, name, message):

@@ -76,5 +76,7 @@ def _guess(name: str) -> str:
     each.lower(): each
     for each in (efficientnet_lite.NAME, *keras_networks.application_names())
   }
-  found = difflib.get_close_matches(name.lower(), known, n=1)
+  name = name.lower()
+  found = [each for each in known if each.startswith(name)]
+  found = found or difflib.get_close_matches(name, known, n=1)
   return f' (did you mean {known[found[0]]}?)' if found else ''

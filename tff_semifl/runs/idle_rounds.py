@@ -13,7 +13,7 @@ _COLUMN = 'client/label_ratio'
 def describe(
   metrics: metrics_table.Metrics, confidence_threshold: float | None
 ) -> str | None:
-  """A line on the evaluated rounds without a pseudo-label; None if all had one.
+  """A line, if at least half of the evaluated rounds had no pseudo-label.
 
   Args:
     metrics: The metrics of a run.
@@ -25,7 +25,8 @@ def describe(
   # Undefined in rounds without clients.
   ratios = ratios[~np.isnan(ratios)]
   num_idle = np.count_nonzero(ratios == 0)
-  if not num_idle:
+  # Early rounds often have none.
+  if not num_idle or num_idle < len(ratios) / 2:
     return None
   line = (
     f'clients trained on nothing in {num_idle} of {len(ratios)} evaluated'

@@ -4,6 +4,7 @@
 """Lines on what clients added to the labels, and on what they could add."""
 
 from collections.abc import Iterator
+import math
 
 import numpy as np
 
@@ -45,8 +46,9 @@ def describe(
     yield 'no client took part: all is learned from the labels'
     return
   yield (
-    f'clients: strength {strength:.3g} of their class shares (small if they'
-    f' differ), evidence {evidence:.3f} nats an example'
+    "with own class shares, a client's example is"
+    f' {math.exp(evidence):.2f} times as likely (evidence {evidence:.3f},'
+    f' strength {strength:.3g})'
   )
   if evidence < class_shares.LEAST_EVIDENCE or strength >= _ALIKE:
     yield (
