@@ -149,13 +149,15 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(context.invoke(run, [1, 2]), [1, 2])
 
   def test_clients_are_aggregated_one_by_one(self):
-    calls = []
+    calls, kept = [], []
 
     def record(name):
       def call(x):
         calls.append(name)
         return x
 
+      # Graphs hold it weakly.
+      kept.append(call)
       return lambda x: tf.ensure_shape(
         tf.numpy_function(call, [x], tf.int32), []
       )
