@@ -14,7 +14,10 @@ import tensorflow as tf
 from tff_semifl.data import image_files
 from tff_semifl.export import decoding
 
-_NOISE = np.random.default_rng(0).integers(256, size=(9, 7, 4), dtype=np.uint8)
+# So many colors that an error of 1/65536 in a weight of gray changes some.
+_NOISE = np.random.default_rng(0).integers(
+  256, size=(250, 200, 4), dtype=np.uint8
+)
 
 
 def _create(mode):
