@@ -14,52 +14,17 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
-import tensorflow_federated as tff
 
 from tests import small_digits
 from tests import small_systems
+from tests.launch import recorders
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.experiments import release_managers
 from tff_semifl.experiments import running
 
-_HERE = __name__
-
-
-class Recorder(tff.program.ReleaseManager):
-  """Keeps all released values."""
-
-  def __init__(self, values=None):
-    self.values = values
-    self.released = []
-
-  async def release(self, value, key):
-    self.released.append((key, value))
-
-
-class Refuser(tff.program.ReleaseManager):
-  """Fails after round 0."""
-
-  async def release(self, value, key):
-    if key:
-      raise ConnectionError('nobody is there')
-
-
-RECORDER = Recorder()
-REFUSER = Refuser()
-CREATED = []
-
-
-def create_recorder(path, values):
-  if not (path / 'hparams.json').exists():
-    raise ValueError('there is no experiment')
-  CREATED.append(Recorder(values))
-  return CREATED[-1]
-
-
-def create_nothing(path, values):
-  del path, values
+_THERE = recorders.__name__
 
 
 class WatchingTest(parameterized.TestCase):
@@ -108,7 +73,7 @@ class WatchingTest(parameterized.TestCase):
   def test_json_lines_releases_and_log(self):
     folder, errors = self._run(
       log_format='json',
-      release_managers=(f'{_HERE}:RECORDER', f'{_HERE}:create_recorder'),
+      release_managers=(f'{_THERE}:RECORDER', f'{_THERE}:create_recorder'),
     )
     with (folder / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
@@ -124,8 +89,8 @@ class WatchingTest(parameterized.TestCase):
         {name: float(cell) if cell else None for name, cell in row.items()},
       )
     self.assertIsNone(lines[0]['metrics']['client/loss'])
-    [created] = CREATED
-    for recorder in (RECORDER, created):
+    [created] = recorders.CREATED
+    for recorder in (recorders.RECORDER, created):
       self.assertEqual([key for key, _ in recorder.released], [0, 1, 2])
       self.assertEqual(
         [value.test.accuracy for _, value in recorder.released],
@@ -159,18 +124,21 @@ class WatchingTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_failed_release_is_an_error_of_the_flag(self):
     with self.assertRaises(settings.SettingError) as raised:
-      self._run(release_managers=(f'{_HERE}:REFUSER',))
+      self._run(release_managers=(f'{_THERE}:REFUSER',))
     self.assertEqual(
       program.describe(raised.exception),
-      f'flag --release_managers={_HERE}:REFUSER: round 1 was not released'
+      f'flag --release_managers={_THERE}:REFUSER: round 1 was not released'
       ' (ConnectionError: nobody is there); with this mended, or without it,'
       ' the same command goes on from the last complete round',
     )
 
   @parameterized.parameters(
     ('nothing', 'must be of the form package.module:NAME'),
-    (f'{_HERE}:NOTHING', f'module {_HERE} has no NOTHING'),
-    (f'{_HERE}:_HERE', r'is a str; must be a tff.program.ReleaseManager, or'),
+    (f'{_THERE}:NOTHING', f'module {_THERE} has no NOTHING'),
+    (
+      f'{_THERE}:__doc__',
+      r'is a str; must be a tff.program.ReleaseManager, or',
+    ),
   )
   def test_names_are_checked_before_data_are_loaded(self, name, message):
     with self.assertRaisesRegex(
@@ -183,7 +151,7 @@ class WatchingTest(parameterized.TestCase):
       settings.SettingError, 'create_nothing: returns a NoneType; must return'
     ):
       release_managers.create(
-        [f'{_HERE}:create_nothing'], pathlib.Path(self._folder), {}
+        [f'{_THERE}:create_nothing'], pathlib.Path(self._folder), {}
       )
 
 
