@@ -44,6 +44,8 @@ class WatchingTest(parameterized.TestCase):
       {
         'num_clients': 10,
         'clients_per_round': 2,
+        # So that clients train.
+        'confidence_threshold': 0.11,
         'client_epochs': 0.2,
         'server_epochs': 0.5,
         **small_digits.SETTINGS,
