@@ -240,6 +240,24 @@ class ResultsTest(parameterized.TestCase):
       round_num = row[0].split()[0]
       self.assertEqual(row[1], f'{accuracies[round_num]:.1%}')
 
+  def test_table_of_features(self):
+    folder = _RESULTS / 'cifar10_client_priors_on_features'
+    with (folder / 'runs.csv').open() as file:
+      runs = list(csv.DictReader(file))
+    page = _ROOT / 'docs' / 'algorithms' / 'client_priors_on_features.md'
+    rows = [
+      row for row in _table_rows(page) if row[2:] and row[2].startswith('100, ')
+    ]
+    partitions = ('classes2', 'dirichlet0.1', 'dirichlet0.5', 'iid')
+    for row, partition in zip(rows, partitions, strict=True):
+      chosen = [run for run in runs if run['partition'] == partition]
+      self.assertLen(chosen, 3)
+      for cell, column in zip(
+        row[3:5], ('labels_alone', 'client_priors'), strict=True
+      ):
+        mean = statistics.fmean(float(run[column]) for run in chosen)
+        self.assertEqual(cell, f'{100 * mean:.1f}')
+
   def test_table_of_digits(self):
     with (_RESULTS / 'digits_50_iid' / 'table.csv').open() as file:
       table = {row['name']: row for row in csv.DictReader(file)}

@@ -17,7 +17,7 @@ class DescribeTest(parameterized.TestCase):
     # Round 0 has no clients.
     ([_NAN, 0.5, 0.5], None),
     ([_NAN, 0.0, 0.5, 0.5], None),
-    ([_NAN, 0.0, 0.5], '1 of 2 .* below 0.9 keeps'),
+    ([_NAN, 0.0, 0.5], '1 of 2 .*--confidence_threshold below 0.9 keeps'),
     ([_NAN, 0.0, _NAN, 0.0, 0.5], '2 of 3 '),
     ([0.0], None),
     ([_NAN, _NAN], None),
@@ -32,6 +32,18 @@ class DescribeTest(parameterized.TestCase):
       self.assertIsNone(line)
     else:
       self.assertRegex(line, expected)
+
+  def test_system_without_a_threshold(self):
+    metrics = {
+      'round': np.arange(2),
+      'client/label_ratio': np.array([_NAN, 0.0]),
+    }
+    line = idle_rounds.describe(metrics, None)
+    self.assertIn('in 1 of 1 evaluated rounds', line)
+    self.assertNotIn('--', line)
+
+  def test_system_without_pseudo_labels(self):
+    self.assertIsNone(idle_rounds.describe({'round': np.arange(3)}, 0.95))
 
 
 if __name__ == '__main__':

@@ -47,8 +47,8 @@ def describe(
     return
   yield (
     "with own class shares, a client's example is"
-    f' {math.exp(evidence):.2f} times as likely (evidence {evidence:.3f},'
-    f' strength {strength:.3g})'
+    f' {math.exp(evidence):.2f} times as likely as with those of all clients'
+    f' (evidence {evidence:.3f}, strength {strength:.3g})'
   )
   if evidence < class_shares.LEAST_EVIDENCE or strength >= _ALIKE:
     yield (
