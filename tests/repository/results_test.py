@@ -22,10 +22,10 @@ from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _RESULTS = _ROOT / 'docs' / 'results'
-# Pages whose table has rounds of one run, and how many.
+# Pages whose table has rounds of single runs: how many, and the runs.
 _PAGES_OF_ROUNDS = {
-  'cifar10_4000_iid_gpu': 11,
-  'cifar10_4000_iid_wrn28x2': 6,
+  'cifar10_4000_iid_gpu': (20, ('semifl', 'semifl_without_clients')),
+  'cifar10_4000_iid_wrn28x2': (6, ('semifl',)),
 }
 # See `fair_results_test`.
 _PAGE_OF_CHOSEN_RATES = 'digits_50_iid_fair'
@@ -222,23 +222,26 @@ class ResultsTest(parameterized.TestCase):
     cells = re.findall(r'[|] \d+\.\d%', document.read_text())
     self.assertLen(cells, num_checked)
 
-  @parameterized.parameters(*_PAGES_OF_ROUNDS.items())
-  def test_table_of_rounds(self, page, num_rounds):
-    path = _RESULTS / page / 'semifl_seed0' / 'metrics.csv'
-    with path.open() as file:
-      accuracies = {
-        row['round']: float(row['test/accuracy'])
-        for row in csv.DictReader(file)
-      }
+  @parameterized.parameters(
+    (page, *table) for page, table in _PAGES_OF_ROUNDS.items()
+  )
+  def test_table_of_rounds(self, page, num_rounds, experiments):
     rows = [
       row
       for row in _table_rows(_RESULTS / page / 'README.md')
       if row[0][0].isdigit()
     ]
     self.assertLen(rows, num_rounds)
-    for row in rows:
-      round_num = row[0].split()[0]
-      self.assertEqual(row[1], f'{accuracies[round_num]:.1%}')
+    for column, experiment in enumerate(experiments, start=1):
+      path = _RESULTS / page / f'{experiment}_seed0' / 'metrics.csv'
+      with path.open() as file:
+        accuracies = {
+          row['round']: float(row['test/accuracy'])
+          for row in csv.DictReader(file)
+        }
+      for row in rows:
+        round_num = row[0].split()[0]
+        self.assertEqual(row[column], f'{accuracies[round_num]:.1%}')
 
   def test_table_of_features(self):
     folder = _RESULTS / 'cifar10_client_priors_on_features'

@@ -39,6 +39,22 @@ class ExperimentFolderTest(absltest.TestCase):
     self._open()
     self._open(output_dir='there')
 
+  def test_log_of_a_resumed_run_names_another_processor(self):
+    self._open()
+    path = self.path / 'hparams.json'
+    content = json.loads(path.read_text())
+    content['versions'] |= {'processor': 'Abacus', 'gpus': None}
+    path.write_text(json.dumps(content))
+    with self._open().run_log(total_rounds=2) as log:
+      log.start(first_round=1)
+    (line,) = (
+      line
+      for line in (self.path / 'log.txt').read_text().splitlines()
+      if 'Abacus' in line
+    )
+    self.assertIn('processor was Abacus and is', line)
+    self.assertNotIn('gpus', line)
+
   def test_other_experiment_is_refused_by_name_and_values(self):
     self._open()
     with self.assertRaisesRegex(

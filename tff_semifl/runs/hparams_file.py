@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file `hparams.json`: an experiment's settings and software versions."""
+"""The file `hparams.json`: an experiment's settings, versions and hardware."""
 
 from collections.abc import Collection, Mapping, Sequence
 import importlib.metadata
@@ -10,6 +10,8 @@ import pathlib
 import platform
 import subprocess
 from typing import Any, NamedTuple
+
+import tensorflow as tf
 
 from tff_semifl.files import durable_files
 
@@ -56,7 +58,8 @@ class Hparams(NamedTuple):
     flags: All flags of the program by name, including defaults.
     data: A description of the data if they may change under the same flags,
       else None.
-    versions: Versions of Python and of packages, and the Git commit, by name.
+    versions: Versions of Python and of packages, the Git commit, and the names
+      of processor and GPUs.
     parts: The classes of system, task and model, with the fields that are no
       flags, as `settings.identify` returns them; None where an earlier version
       did not record them.
@@ -126,6 +129,20 @@ class Hparams(NamedTuple):
         ' choose another --output_dir'
       )
     return None
+
+  def describe_changes(self, now: 'Hparams') -> list[str]:
+    """Lines on versions and hardware that a resumed run has otherwise."""
+    changes = [
+      f'{name} was {before} and is {now.versions[name]}'
+      for name, before in self.versions.items()
+      if now.versions.get(name, before) != before
+    ]
+    if not changes:
+      return []
+    return [
+      f'since the start, {", ".join(changes)}: digits may differ from those of'
+      ' a run without interruption'
+    ]
 
 
 def create(
@@ -220,6 +237,7 @@ def _versions() -> dict[str, str | None]:
   return {
     'git_commit': _git_commit(),
     'processor': _processor(),
+    'gpus': _gpus(),
     'python': platform.python_version(),
     **versions,
   }
@@ -232,6 +250,16 @@ def _processor() -> str:
     lines = []
   names = (line.partition(':')[2] for line in lines if 'model name' in line)
   return next(names, platform.processor()).strip()
+
+
+def _gpus() -> str | None:
+  """The names of the visible GPUs, or None if there is none."""
+  details = map(
+    tf.config.experimental.get_device_details,
+    tf.config.list_physical_devices('GPU'),
+  )
+  names = [each.get('device_name', 'unknown') for each in details]
+  return ', '.join(names) or None
 
 
 def _git_commit() -> str | None:

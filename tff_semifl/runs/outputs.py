@@ -249,7 +249,10 @@ class ExperimentFolder:
       total_rounds: The last round.
       facts: Lines to be written before the first round.
     """
-    return run_log.RunLog(self.log_path, total_rounds, (*self._notes, *facts))
+    changes = self._recorded.describe_changes(self._now)
+    return run_log.RunLog(
+      self.log_path, total_rounds, (*changes, *self._notes, *facts)
+    )
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """The TensorBoard log of this folder's metrics and figures."""
