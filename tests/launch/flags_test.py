@@ -79,8 +79,8 @@ class FlagsTest(parameterized.TestCase):
     others |= {'no-deps', 'no-build-isolation', 'user'}
     # Flags of Docker.
     others |= {'file', 'tag', 'rm', 'volume', 'build-arg', 'gpus'}
-    # A flag of XLA.
-    others |= {'xla_gpu_graph_level'}
+    # Flags of XLA.
+    others |= {'xla_gpu_deterministic_ops', 'xla_gpu_graph_level'}
     # Flags of Ray.
     others |= {'head', 'num-cpus', 'object-store-memory'}
     # Settings of models and tasks that are not of this package.

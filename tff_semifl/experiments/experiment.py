@@ -147,8 +147,6 @@ def create_experiment(
     )
 
   compiles = has_xla and settings.model.compiles
-  if compiles:
-    logging.info('XLA compiles training in the first round: about a minute.')
   with settings_lib.blame('sites', names, site_images.NotHereError):
     try:
       classifier, training_program = build(jit_compile=compiles)
@@ -157,6 +155,9 @@ def create_experiment(
         raise
       logging.warning('Training is not compiled: %s', error.problem)
       classifier, training_program = build(jit_compile=False)
+    else:
+      if compiles:
+        logging.info('XLA compiles training in round 1: a minute or two.')
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)
   is_secret = privacy_key is not None and (

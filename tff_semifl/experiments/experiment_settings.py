@@ -83,9 +83,9 @@ class ChosenModel(settings.Settings):
     ' batch size, and the whole local training of clients whose updates are'
     ' averaged, once for each power of two that their numbers of images are'
     ' padded to. By default on a GPU, where it can be; the first round then'
-    ' takes a minute longer. Not for --runtime=native, whose worker has no XLA,'
-    ' nor for --train_in_bfloat16, nor for local training with augmentations of'
-    ' KerasCV.',
+    ' takes a minute or two longer. Not for --runtime=native, whose worker has'
+    ' no XLA, nor for --train_in_bfloat16, nor for local training with'
+    ' augmentations of KerasCV.',
   )
 
   @property
