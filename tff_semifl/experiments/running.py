@@ -190,7 +190,7 @@ def _watchers(
     _draw_data(experiment, folder)
   name = folder.path.name
   total_rounds = experiment.training_program.total_rounds
-  facts = before_training.find_facts(experiment)
+  facts = [*folder.changes, *before_training.find_facts(experiment)]
   with contextlib.ExitStack() as stack:
     watchers: list[progress.Watcher] = [
       stack.enter_context(folder.run_log(total_rounds, facts))

@@ -115,6 +115,11 @@ class ExperimentFolder:
     return self.path / 'figures'
 
   @property
+  def changes(self) -> list[str]:
+    """Lines on versions and hardware that a resumed run has otherwise."""
+    return self._recorded.describe_changes(self._now)
+
+  @property
   def has_checkpoint(self) -> bool:
     """Whether there is a checkpoint to resume from."""
     return any(self.path.glob('checkpoints/*.npz'))
@@ -249,10 +254,7 @@ class ExperimentFolder:
       total_rounds: The last round.
       facts: Lines to be written before the first round.
     """
-    changes = self._recorded.describe_changes(self._now)
-    return run_log.RunLog(
-      self.log_path, total_rounds, (*changes, *self._notes, *facts)
-    )
+    return run_log.RunLog(self.log_path, total_rounds, (*self._notes, *facts))
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """The TensorBoard log of this folder's metrics and figures."""
