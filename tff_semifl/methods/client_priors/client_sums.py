@@ -101,7 +101,8 @@ def compute(
     of_one
     * tf.concat(
       [
-        tf.matmul(x, targets, transpose_a=True),
+        # An eighth of a round faster than x^T targets.
+        tf.transpose(tf.matmul(targets, x, transpose_a=True)),
         tf.reduce_sum(targets, axis=0, keepdims=True),
       ],
       axis=0,
