@@ -116,7 +116,7 @@ class ExperimentFolder:
 
   @property
   def changes(self) -> list[str]:
-    """Lines on versions and hardware that a resumed run has otherwise."""
+    """Lines as of `Hparams.describe_changes`, none for a new folder."""
     return self._recorded.describe_changes(self._now)
 
   @property
