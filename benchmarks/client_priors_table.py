@@ -41,8 +41,11 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
+from tff_semifl.methods.client_priors import choice
 from tff_semifl.methods.client_priors import client_priors
+from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.metrics import probability_metrics
 from tff_semifl.models import functional
 from tff_semifl.models import linear
 from tff_semifl.systems import system
@@ -62,19 +65,38 @@ _PARTITION = flags.DEFINE_list(
 _SKEW = flags.DEFINE_integer(
   'skew', 1, 'Clients keep one in so many examples of the first five classes.'
 )
+_KEEP = flags.DEFINE_enum(
+  'keep',
+  choice.CHOSEN,
+  [choice.CHOSEN, *held_out.CANDIDATES],
+  'The classifier to keep.',
+)
 _SEMIFL = flags.DEFINE_bool(
   'semifl', False, 'Whether to train SemiFL, too, with as many rounds.'
+)
+_ALL_LABELS = flags.DEFINE_bool(
+  'all_labels', True, 'Whether to fit all labels in one place, too.'
 )
 _ROUNDS = server_steps.PASSES
 _PARTITIONS = {
   'classes2': {'partition': 'classes', 'classes_per_client': 2},
-  'dirichlet0.1': {'partition': 'dirichlet', 'dirichlet_concentration': 0.1},
-  'dirichlet0.5': {'partition': 'dirichlet', 'dirichlet_concentration': 0.5},
+  **{
+    f'dirichlet{a}': {'partition': 'dirichlet', 'dirichlet_concentration': a}
+    for a in (0.1, 0.2, 0.3, 0.5)
+  },
   'iid': {'partition': 'iid'},
 }
 _KEY = ('skew', 'labels', 'partition', 'seed')
 _Process = federated_process.FederatedProcess
-_RESULTS = ('labels_alone', 'client_priors', 'semifl', 'all_labels')
+_RESULTS = (
+  'labels_alone',
+  'client_priors',
+  'semifl',
+  'all_labels',
+  'kept',
+  'ece_labels_alone',
+  'ece',
+)
 
 
 def create_digits() -> image_task.Task:
@@ -108,7 +130,7 @@ def build(image_shape: tuple[int], num_classes: int) -> _Process:
     mean=[0.0] * image_shape[0],
     standard_deviation=[1.0] * image_shape[0],
   )
-  return client_priors.ClientPriors().build(
+  return client_priors.ClientPriors(keep=_KEEP.value).build(
     system.Ingredients(
       classifier=functional.from_keras(model),
       weak_augmentation=weak.keep,
@@ -130,18 +152,17 @@ def measure(
   process: _Process,
   data: federated_data.FederatedData,
   shares: list[np.ndarray],
-) -> Iterator[float]:
-  """Yields the test accuracy after round 0 and after the last."""
+) -> tuple[Any, Any]:
+  """The states after round 0 and after the last."""
   clients = pipelines.ClientPopulation(
     data.unlabeled, shares, clients_per_round=len(shares), seed=0
   )
   server = pipelines.labeled_dataset(data.labeled)
-  state = process.next(process.initialize(), server, []).state
-  yield _test(state, data.test)
-  state = process.prepare(state, server, clients.all_datasets())
+  first = process.next(process.initialize(), server, []).state
+  state = process.prepare(first, server, clients.all_datasets())
   for round_num in range(1, _ROUNDS + 1):
     state = process.next(state, server, clients.datasets(round_num)).state
-  yield _test(state, data.test)
+  return first, state
 
 
 def measure_all_labels(
@@ -158,10 +179,17 @@ def measure_all_labels(
   return _test(state, data.test)
 
 
-def _test(state: Any, test: sources.LabeledImages) -> float:
+def _logits(state: Any, test: sources.LabeledImages) -> np.ndarray:
   kernel, bias = state.global_model_weights.trainable
-  predicted = np.argmax(test.images @ kernel + bias, axis=1)
-  return float(np.mean(predicted == test.labels))
+  return test.images @ kernel + bias
+
+
+def _test(state: Any, test: sources.LabeledImages) -> float:
+  return float(np.mean(np.argmax(_logits(state, test), axis=1) == test.labels))
+
+
+def _calibration(state: Any, test: sources.LabeledImages) -> float:
+  return probability_metrics.ece(test.labels, _logits(state, test))
 
 
 def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:
@@ -207,13 +235,20 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
       num_classes = data.labeled.labels.max() + 1
       process = build(data.labeled.images.shape[1:], num_classes)
       # All seeds have the same server labels and unlabeled images.
-      all_labels = measure_all_labels(process, data)
+      all_labels = ''
+      if _ALL_LABELS.value:
+        all_labels = f'{measure_all_labels(process, data):.4f}'
     shares = thin_out(data, _SKEW.value)
     alone, ours = measure(process, data, shares)
+    tests = [f'{_test(state, data.test):.4f}' for state in (alone, ours)]
+    errors = [
+      f'{_calibration(state, data.test):.4f}' for state in (alone, ours)
+    ]
+    kept = held_out.CANDIDATES[int(ours.kept)]
     semifl = ''
     if _SEMIFL.value:
       semifl = f'{train_semifl(task, changes):.4f}'
-    yield [*key, f'{alone:.4f}', f'{ours:.4f}', semifl, f'{all_labels:.4f}']
+    yield [*key, *tests, semifl, all_labels, kept, *errors]
 
 
 def read_rows() -> list[list[str]]:
@@ -229,21 +264,21 @@ def summarize(rows: list[list[str]]) -> Iterator[str]:
   """Yields a Markdown table of means, standard errors and worst seeds."""
   yield (
     '| skew | labels | clients | seeds | labels alone | client priors | gain |'
-    ' worst gain | SemiFL | all labels |'
+    ' worst gain | SemiFL | all labels | ECE |'
   )
-  yield '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |'
+  yield f'|{11 * " --- |"}'
   for cell in dict.fromkeys(tuple(row[:3]) for row in rows):
     found = [row for row in rows if tuple(row[:3]) == cell]
-    alone, ours, all_labels = (
-      100 * np.array([float(row[column]) for row in found])
-      for column in (4, 5, 7)
+    alone, ours, semifl, all_labels = (
+      100 * np.array([float(row[column]) for row in found if row[column]])
+      for column in (4, 5, 6, 7)
     )
-    semifl = 100 * np.array([float(row[6]) for row in found if row[6]])
     gain = ours - alone
     yield (
       f'| {" | ".join(cell)} | {len(found)} | {_show(alone)} | {_show(ours)} |'
       f' {_show(gain, "+")} | {gain.min():+.1f} | {_show(semifl)} |'
-      f' {all_labels.mean():.1f} |'
+      f' {_show(all_labels[:1])} |'
+      f' {100 * np.mean([float(row[10]) for row in found]):.1f} |'
     )
 
 

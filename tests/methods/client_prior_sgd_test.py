@@ -74,7 +74,7 @@ class _Priors:
     """Learns from what `label` returned to each client."""
     posteriors = np.concatenate([each for each, _ in labeled]).mean(axis=0)
     log_shares = np.mean([each for _, each in labeled], axis=0)
-    self.strength = numpy_reference.strength(log_shares, posteriors)
+    self.strength = numpy_reference.find_strength(log_shares, posteriors)
     self.bias = 0.9 * self.bias + 0.5 * np.log(_SHARES / posteriors)
 
 

@@ -4,9 +4,9 @@
 """Tests of client priors on features: types, and whole runs against NumPy."""
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
 import pytest
+from scipy import special
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -15,11 +15,13 @@ from tests.methods.client_priors import numpy_reference
 from tff_semifl.aggregation import aggregators
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
+from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import held_out
+from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import process as process_lib
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.models import functional
 from tff_semifl.models import linear
-from tff_semifl.privacy import privacy_key
 
 _CLASSES, _FEATURES, _CLIENTS, _EXAMPLES = 3, 5, 4, 40
 _GENERATOR = np.random.default_rng(0)
@@ -31,7 +33,7 @@ def _draw(labels):
   return (_CENTERS[labels] + noise + 3).astype(np.float32)
 
 
-_LABELS = np.arange(6) % _CLASSES
+_LABELS = np.arange(12) % _CLASSES
 _SERVER = sources.LabeledImages(_draw(_LABELS), _LABELS.astype(np.int32))
 # Each client has one class more often than the others.
 _CLIENT_LABELS = [
@@ -63,10 +65,6 @@ def _clients(*indices):
   ]
 
 
-def _to_log_probabilities(logits):
-  return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
-
-
 class ProcessTest(simulation_test_case.SimulationTestCase):
   def _run(self, process, cohorts):
     server = pipelines.labeled_dataset(_SERVER)
@@ -77,19 +75,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       output = process.next(state, server, _clients(*cohort))
       state = output.state
     return output
-
-  def _assert_equal_to_numpy(
-    self, classifier, state, predict, test, tolerance=2e-3
-  ):
-    logits = classifier.logits(
-      state.global_model_weights, test.astype(np.float32)
-    )
-    np.testing.assert_allclose(
-      _to_log_probabilities(logits.numpy()),
-      _to_log_probabilities(predict(test)),
-      rtol=tolerance,
-      atol=tolerance,
-    )
 
   def test_types(self):
     _, process = _build()
@@ -107,68 +92,92 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
-    classifier, process = _build(returns_given_labels=True)
+    classifier, process = _build(returns_given_labels=True, keep='mixture_head')
     output = self._run(process, [[], *[range(_CLIENTS)] * server_steps.PASSES])
-    expected, predict = numpy_reference.run(
-      _SERVER.images.astype(np.float64),
-      np.eye(_CLASSES)[_LABELS],
-      [each.astype(np.float64) for each in _CLIENT_FEATURES],
+    state = output.state
+    clients = [each.astype(np.float64) for each in _CLIENT_FEATURES]
+    mean, basis, variances = numpy_reference.find_basis(
+      clients, _FEATURES, bool(state.alone.standardizes)
     )
-    found = output.state.estimate
+    expected, spread, strength = numpy_reference.run_replica(
+      (_SERVER.images - mean) @ basis,
+      np.eye(_CLASSES)[_LABELS],
+      np.ones(len(_LABELS)),
+      [(each - mean) @ basis for each in clients],
+      variances,
+    )
     test_labels = np.arange(3000) % _CLASSES
-    test = _draw(test_labels).astype(np.float64)
-    components = numpy_reference.ones(test) @ output.state.components.projection
+    test = _draw(test_labels)
+    found = server_steps.classifiers(
+      state.estimate, tf.fill([_CLASSES], tf.constant(1 / 3, tf.float64))
+    )[:, 0]
+    components = components_lib.project(tf.constant(test), state.components)
     # They differ by the rounding of clients' float32 numbers, which grows.
+    for ours, theirs in zip(found, expected, strict=True):
+      np.testing.assert_allclose(
+        special.softmax(numpy_reference.ones(components) @ ours, axis=1),
+        special.softmax(
+          numpy_reference.ones((test - mean) @ basis) @ theirs, axis=1
+        ),
+        atol=2e-3,
+      )
+    np.testing.assert_allclose(state.estimate.spread[0], spread, atol=1e-4)
     np.testing.assert_allclose(
-      _to_log_probabilities(components @ found.mixture),
-      _to_log_probabilities(
-        numpy_reference.ones(expected['project'](test)) @ expected['mixture']
+      state.estimate.strength[held_out.REPLICAS], strength, rtol=1e-2
+    )
+    # What is kept has these logits, divided by a temperature.
+    kept = int(state.kept)
+    own = output.metrics['client']
+    logits = classifier.logits(state.global_model_weights, test)
+    np.testing.assert_allclose(
+      special.softmax(logits * own['temperature'], axis=1),
+      special.softmax(
+        numpy_reference.ones(components) @ found[kept - 1], axis=1
       ),
-      rtol=1e-3,
       atol=1e-3,
     )
-    np.testing.assert_allclose(found.strength, expected['s'], rtol=1e-2)
-    self._assert_equal_to_numpy(
-      classifier, output.state, predict, test, tolerance=3e-2
-    )
+    alone = state.alone.weights[0]
     self.assertGreater(
-      np.mean(predict(test).argmax(axis=1) == test_labels),
+      np.mean(np.argmax(logits, axis=1) == test_labels),
       np.mean(
-        (
-          numpy_reference.ones(expected['project'](test))
-          @ expected['labels_alone']
-        ).argmax(axis=1)
-        == test_labels
+        np.argmax(numpy_reference.ones(test) @ alone, axis=1) == test_labels
       ),
     )
     given = np.concatenate([each.label for each in output.given_labels])
-    posteriors = predict(np.concatenate(_CLIENT_FEATURES).astype(np.float64))
-    # Class shares of clients tell more than the classifier.
+    pooled = np.concatenate(_CLIENT_FEATURES)
     truth = np.concatenate(_CLIENT_LABELS)
     self.assertGreater(
-      np.mean(given == truth), np.mean(posteriors.argmax(axis=1) == truth)
+      np.mean(given == truth),
+      np.mean(np.argmax(numpy_reference.ones(pooled) @ alone, axis=1) == truth),
     )
 
   def test_round_0_is_labels_alone(self):
     classifier, process = _build()
-    output = self._run(process, [[]])
-    x = _SERVER.images.astype(np.float64)
-    mean, basis, _ = numpy_reference.server_basis(
-      numpy_reference.client_moments(x)
+    state = self._run(process, [[]]).state
+    fitted = labels_alone.fit(
+      tf.constant(_SERVER.images, tf.float64),
+      tf.one_hot(_LABELS, _CLASSES, dtype=tf.float64),
     )
-    weights, _ = numpy_reference.labels_alone(
-      (x - mean) @ basis, np.eye(_CLASSES)[_LABELS]
+    test = _draw(np.arange(30) % _CLASSES)
+    logits = classifier.logits(state.global_model_weights, test).numpy()
+    expected = numpy_reference.ones(test) @ fitted.weights[0].numpy()
+    ratio = np.ptp(expected, axis=1) / np.ptp(logits, axis=1)
+    # But for one temperature.
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
+    np.testing.assert_array_equal(
+      logits.argmax(axis=1), expected.argmax(axis=1)
     )
-    self._assert_equal_to_numpy(
-      classifier,
-      output.state,
-      lambda raw: numpy_reference.ones((raw - mean) @ basis) @ weights,
-      _draw(np.arange(30) % _CLASSES).astype(np.float64),
-    )
+    self.assertEqual(state.kept, 0)
+
+  def test_keep_overrides_the_choice(self):
+    for index, name in enumerate(held_out.CANDIDATES):
+      _, process = _build(keep=name)
+      state = self._run(process, [[], range(_CLIENTS)]).state
+      self.assertEqual(state.kept, index)
 
   @pytest.mark.slow
   def test_half_of_the_clients_in_each_round(self):
-    classifier, process = _build(clients_per_round=2)
+    classifier, process = _build(clients_per_round=2, keep='mixture_head')
     halves = [[0, 1], [2, 3]] * server_steps.PASSES
     output = self._run(process, [[], *halves])
     self.assertEqual(output.state.estimate.passes, server_steps.PASSES)
@@ -204,6 +213,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       None,
       np.zeros([0, _FEATURES], np.float32),
       np.full([2, _FEATURES], np.nan, np.float32),
+      np.full([2, _FEATURES], 1e20, np.float32),
     ):
       clients = _clients(0, 1)
       if features is not None:
@@ -221,28 +231,15 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       tf.nest.map_structure(np.testing.assert_array_equal, states[0], other)
 
 
-class OtherAggregatorsTest(
-  simulation_test_case.SimulationTestCase, parameterized.TestCase
-):
-  def test_noise_is_added_to_all_that_is_learned(self):
-    key = privacy_key.PrivacyKey.draw()
-    results = []
-    for noise in (1e-6, 0.01):
-      factory = aggregators.build_private_mean(
-        noise_multiplier=noise,
-        clipping_norm=100.0,
-        clients_per_round=_CLIENTS,
-        key=key,
-      )
-      _, process = _build(factory, clients_give_components=False)
-      server = pipelines.labeled_dataset(_SERVER)
-      state = process.next(process.initialize(), server, []).state
-      state = process.prepare(state, server, _clients(0, 1, 2, 3))
-      state = process.next(state, server, _clients(0, 1, 2, 3)).state
-      results.append(state.estimate.averages)
-    exact, noisy = map(tf.nest.flatten, results)
-    for one, other in zip(exact, noisy, strict=True):
-      self.assertGreater(np.min(np.abs(one - other)), 0)
+class OtherAggregatorsTest(simulation_test_case.SimulationTestCase):
+  def test_a_round_without_clients_leaves_estimates_of_norms(self):
+    _, process = _build(aggregators.build_robust_mean())
+    server = pipelines.labeled_dataset(_SERVER)
+    before = process.initialize()
+    state = process.next(before, server, []).state
+    tf.nest.map_structure(
+      np.testing.assert_array_equal, before.aggregator, state.aggregator
+    )
 
 
 if __name__ == '__main__':

@@ -6,7 +6,8 @@
 The shares pi of the classes among a client's examples are drawn from a
 Dirichlet distribution with parameters alpha. Variational Bayes finds the
 posteriors of the classes of all examples and of pi together, as it does for the
-words of a document and its topics.
+words of a document and its topics. Several models can be asked at once: their
+dimensions stand between that of examples and that of classes.
 
 References:
   Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
@@ -27,41 +28,102 @@ _BISECTIONS = 40
 LEAST_EVIDENCE = 0.02
 
 
+class Offset(NamedTuple):
+  """What the logits of a client say of an offset that its examples share.
+
+  An offset delta of a client's examples changes logits W^T x by W^T delta. With
+  class means mu, delta is estimated as shrinkage times the mean of x minus
+  mu times the mean of the posteriors.
+
+  Attributes:
+    mean: float [..., classes], W^T times the mean of the client's examples.
+    gram: float [..., classes, classes], mu^T W.
+    shrinkage: float [...], from 0 (no offset) to 1.
+  """
+
+  mean: tf.Tensor
+  gram: tf.Tensor
+  shrinkage: tf.Tensor
+
+
 class ClassShares(NamedTuple):
   """What a client finds of its classes.
 
   Attributes:
-    posteriors: float [examples, classes], the probability of each class.
-    log_shares: float [classes], the expected logarithms of the shares.
-    parameters: float [classes], of the Dirichlet distribution of the shares.
+    posteriors: float [examples, ..., classes], the probability of each class.
+    log_shares: float [..., classes], the expected logarithms of the shares.
+    parameters: float [..., classes], of the Dirichlet distribution of the
+      shares.
+    shift: float [..., classes], what the offset adds to logits.
   """
 
   posteriors: tf.Tensor
   log_shares: tf.Tensor
   parameters: tf.Tensor
+  shift: tf.Tensor
 
 
-def find(logits: tf.Tensor, alpha: tf.Tensor) -> ClassShares:
+def find(
+  logits: tf.Tensor, alpha: tf.Tensor, offset: Offset | None = None
+) -> ClassShares:
   """Finds the class shares of a client.
 
   Args:
-    logits: float [examples, classes], log p(example | class), but for a number
-      of each example. There may be no example.
-    alpha: float [classes], parameters of the shares before any example.
+    logits: float [examples, ..., classes], log p(example | class), but for a
+      number of each example. There may be no example.
+    alpha: float [..., classes], parameters of the shares before any example.
+    offset: The offset of the examples; None without.
   """
   count = tf.cast(tf.shape(logits)[0], logits.dtype)
 
-  def iterate(parameters: tf.Tensor, _):
-    posteriors = tf.nn.softmax(logits + _expected_logarithm(parameters))
-    return alpha + tf.reduce_sum(posteriors, axis=0), posteriors
+  def iterate(parameters: tf.Tensor, _, shift: tf.Tensor):
+    posteriors = tf.nn.softmax(logits - shift + _expected_logarithm(parameters))
+    total = tf.reduce_sum(posteriors, axis=0)
+    if offset is not None:
+      mean = tf.math.divide_no_nan(total, count)
+      explained = tf.linalg.matvec(offset.gram, mean, transpose_a=True)
+      shift = offset.shrinkage[..., tf.newaxis] * (offset.mean - explained)
+    return alpha + total, posteriors, shift
 
-  parameters, posteriors = tf.while_loop(
+  strength = tf.reduce_sum(alpha, axis=-1, keepdims=True)
+  parameters, posteriors, shift = tf.while_loop(
     lambda *_: True,
     iterate,
-    (alpha * (1 + count / tf.reduce_sum(alpha)), tf.zeros_like(logits)),
+    (
+      alpha * (1 + count / strength),
+      tf.zeros_like(logits),
+      tf.zeros_like(alpha),
+    ),
     maximum_iterations=_ITERATIONS,
   )
-  return ClassShares(posteriors, _expected_logarithm(parameters), parameters)
+  return ClassShares(
+    posteriors, _expected_logarithm(parameters), parameters, shift
+  )
+
+
+def bound(
+  logits: tf.Tensor, alpha: tf.Tensor, shares: ClassShares
+) -> tf.Tensor:
+  """A lower bound of the log-likelihood of a client's examples.
+
+  Args:
+    logits: As in `find`.
+    alpha: As in `find`.
+    shares: The result of `find`.
+
+  Returns:
+    float [...], a sum over the examples.
+  """
+  parameters, log_shares = shares.parameters, shares.log_shares
+  divergence = (
+    tf.math.lgamma(tf.reduce_sum(parameters, axis=-1))
+    - tf.reduce_sum(tf.math.lgamma(parameters), axis=-1)
+    - tf.math.lgamma(tf.reduce_sum(alpha, axis=-1))
+    + tf.reduce_sum(tf.math.lgamma(alpha), axis=-1)
+    + tf.reduce_sum((parameters - alpha) * log_shares, axis=-1)
+  )
+  own = tf.reduce_logsumexp(logits - shares.shift + log_shares, axis=-1)
+  return tf.reduce_sum(own, axis=0) - divergence
 
 
 def evidence(
@@ -70,8 +132,8 @@ def evidence(
   """How much likelier own class shares make a client's examples.
 
   A lower bound of log p(examples) with shares drawn for the client, minus that
-  with the mean shares for all clients. Near 0 or below, clients are
-  alike, and who has an example does not tell its class.
+  with the mean shares for all clients, both with the client's offset. Near 0 or
+  below, clients are alike, and who has an example does not tell its class.
 
   Args:
     logits: As in `find`.
@@ -79,44 +141,36 @@ def evidence(
     shares: The result of `find`.
 
   Returns:
-    float scalar, a sum over the examples.
+    float [...], a sum over the examples.
   """
-  parameters, log_shares = shares.parameters, shares.log_shares
-  mean = tf.math.log(alpha / tf.reduce_sum(alpha))
-  gain = tf.reduce_sum(
-    tf.reduce_logsumexp(logits + log_shares, axis=1)
-    - tf.reduce_logsumexp(logits + mean, axis=1)
-  )
-  divergence = (
-    tf.math.lgamma(tf.reduce_sum(parameters))
-    - tf.reduce_sum(tf.math.lgamma(parameters))
-    - tf.math.lgamma(tf.reduce_sum(alpha))
-    + tf.reduce_sum(tf.math.lgamma(alpha))
-    + tf.reduce_sum((parameters - alpha) * log_shares)
-  )
-  return gain - divergence
+  mean = tf.math.log(alpha / tf.reduce_sum(alpha, axis=-1, keepdims=True))
+  alike = tf.reduce_logsumexp(logits - shares.shift + mean, axis=-1)
+  return bound(logits, alpha, shares) - tf.reduce_sum(alike, axis=0)
 
 
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
   """The Dirichlet distribution's strength that makes clients' shares likeliest.
 
   Args:
-    mean_log_shares: float [classes], the mean of `ClassShares.log_shares` over
-      clients.
-    mean_shares: float [classes], m of the parameters strength * m.
+    mean_log_shares: float [..., classes], the mean of `ClassShares.log_shares`
+      over clients.
+    mean_shares: float [..., classes], m of the parameters strength * m.
 
   Returns:
-    float scalar in `LEAST_STRENGTH`..`GREATEST_STRENGTH`: small if clients
+    float [...] in `LEAST_STRENGTH`..`GREATEST_STRENGTH`: small if clients
     differ.
   """
-  target = tf.reduce_sum(mean_shares * mean_log_shares)
+  target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
 
   def bisect(low: tf.Tensor, high: tf.Tensor):
     middle = (low + high) / 2
     found = tf.exp(middle)
     slope = (
       tf.math.digamma(found)
-      - tf.reduce_sum(mean_shares * tf.math.digamma(found * mean_shares))
+      - tf.reduce_sum(
+        mean_shares * tf.math.digamma(found[..., tf.newaxis] * mean_shares),
+        axis=-1,
+      )
       + target
     )
     return tf.where(slope > 0, middle, low), tf.where(slope > 0, high, middle)
@@ -125,8 +179,8 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
     lambda *_: True,
     bisect,
     tuple(
-      tf.math.log(tf.constant(bound, mean_shares.dtype))
-      for bound in (LEAST_STRENGTH, GREATEST_STRENGTH)
+      tf.fill(tf.shape(target), tf.math.log(tf.constant(limit, target.dtype)))
+      for limit in (LEAST_STRENGTH, GREATEST_STRENGTH)
     ),
     maximum_iterations=_BISECTIONS,
   )
@@ -136,5 +190,5 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
 def _expected_logarithm(parameters: tf.Tensor) -> tf.Tensor:
   """E log pi of a Dirichlet distribution."""
   return tf.math.digamma(parameters) - tf.math.digamma(
-    tf.reduce_sum(parameters)
+    tf.reduce_sum(parameters, axis=-1, keepdims=True)
   )

@@ -13,6 +13,8 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.core import federated_process
+from tff_semifl.methods.client_priors import choice
+from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
 from tff_semifl.methods.client_priors import process
@@ -25,9 +27,9 @@ from tff_semifl.systems import system
 class ClientPriors(system.System):
   """A linear classifier of features, and each client's class shares.
 
-  Round 0 is a regression of the labels alone. With differential privacy the
-  principal components are those of the server's examples, and the numbers of
-  clients' examples are not private.
+  Round 0 is a regression of the labels alone. Sums over clients' examples then
+  train a mixture and two heads, and held-out labels decide what is exported.
+  There is no differential privacy.
   """
 
   uses_strong_views = False
@@ -55,6 +57,12 @@ class ClientPriors(system.System):
     ' that a tenth of them in each round needs ten times as many.',
     settings.AT_LEAST_1,
   )
+  keep: str = settings.setting(
+    choice.CHOSEN,
+    'The classifier to export: the one that held-out labels choose, or one of'
+    f' {", ".join(held_out.CANDIDATES)}.',
+    settings.one_of(choice.CHOSEN, *held_out.CANDIDATES),
+  )
   averaging: aggregator_settings.ChosenAggregator = (
     aggregator_settings.ChosenAggregator()
   )
@@ -65,16 +73,15 @@ class ClientPriors(system.System):
     """Builds the process.
 
     Raises:
-      settings.SettingError: If the aggregator adds noise, and cohorts have no
-        known size.
+      settings.SettingError: If the aggregator adds noise.
     """
-    is_private = self.averaging.private_mean is not None
-    if is_private and self.clients_per_round is None:
+    if self.averaging.private_mean is not None:
       raise settings.SettingError(
-        'clients_per_round',
-        None,
-        'differential privacy divides by the number of clients of a round; give'
-        ' it',
+        'aggregator',
+        'differential_privacy',
+        'client priors send sums of many models in each of'
+        f' {server_steps.PASSES} rounds, whose noise would leave nothing;'
+        ' choose another aggregator, or another method',
       )
     return process.build(
       ingredients.classifier,
@@ -82,8 +89,8 @@ class ClientPriors(system.System):
         self.clients_per_round, ingredients.privacy_key
       ),
       returns_given_labels=ingredients.returns_given_labels,
-      clients_give_components=not is_private,
       clients_per_round=self.clients_per_round,
+      keep=self.keep,
     )
 
   def check_num_clients(self, num_clients: int) -> None:
@@ -95,15 +102,6 @@ class ClientPriors(system.System):
         'clients_per_round',
         self.clients_per_round,
         f'there are {num_clients} clients',
-      )
-    if (
-      self.averaging.private_mean is not None
-      and self.clients_per_round < num_clients
-    ):
-      raise settings.SettingError(
-        'clients_per_round',
-        self.clients_per_round,
-        f'with differential privacy all {num_clients} clients take part',
       )
     needed = server_steps.PASSES * math.ceil(
       num_clients / self.clients_per_round
@@ -129,19 +127,21 @@ class ClientPriors(system.System):
     Args:
       trained: What was trained.
     """
-    labeled = trained.labeled
     head = linear_head.LinearHead(trained.classifier)
-    alone = labels_alone.fit(
-      head,
-      head.flatten(tf.constant(labeled.images)),
-      tf.one_hot(labeled.labels, head.num_classes, dtype=tf.float64),
+    x = head.flatten(tf.constant(trained.labeled.images))
+    targets = tf.one_hot(
+      trained.labeled.labels, head.num_classes, dtype=tf.float64
     )
+    alone = labels_alone.fit(tf.cast(x, tf.float64), targets).weights[0]
     return result_in_words.describe(
-      trained.find_right(alone),
+      trained.find_right(head.to_weights(alone)),
       trained.find_right(trained.weights),
       trained.round_num,
-      evidence=trained.metrics.get('client/own/evidence', math.nan),
-      strength=trained.metrics.get('client/own/strength', math.nan),
+      result_in_words.read(
+        trained.metrics,
+        has_labels=bool(held_out.can_choose(targets)),
+        keep=self.keep,
+      ),
     )
 
   @property

@@ -3,65 +3,89 @@
 
 """What a client of client priors computes in a round, and sends.
 
-It sends sums over its examples alone: (features + 3) x classes numbers and a
-few more, whatever the number of examples.
+It sends sums over its examples alone: components x classes numbers and a few
+more for each learner, a mixture or a head, with all labels or without a fold of
+them. The number of examples does not matter.
 """
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl.aggregation import finite_norm
 from tff_semifl.methods.client_priors import class_shares
+from tff_semifl.methods.client_priors import logistic_regression
+
+# Of the mean variance, added to that of a component in `Means.spread`, so that
+# components of almost none do not count for all.
+_LEAST_VARIANCE = 0.1
 
 
 class Received(NamedTuple):
-  """What a client receives.
+  """What a client receives, float32.
 
-  Weights are float32 [features + 1, classes], with a bias in the last row.
+  Weights are [learners, components + 1, classes], the bias in the last row.
 
   Attributes:
-    teacher: The classifier that its class shares are estimated with, of logits
+    center: [features], subtracted from examples.
+    basis: [features, components], from there to components.
+    variances: [components], of all clients' examples.
+    teacher: The classifiers that class shares are estimated with, of logits
       log p(example | class).
-    alpha: float32 [classes], parameters of clients' class shares.
-    head: The classifier that is being trained.
-    is_trained: float32 scalar, 1 if the head is trained in this round, and 0 in
-      rounds that estimate the teacher.
+    alpha: [learners, classes], parameters of clients' class shares.
+    means: [learners, components, classes], the mean of each class.
+    spread: [learners], of clients' offsets; 0 without offsets.
+    head: The classifiers that are being trained.
+    is_trained: [learners], 1 if the head is trained in this round, and 0 in
+      rounds that estimate the mixture.
+    shown: int32 scalar, the learner whose labels are shown.
   """
 
+  center: tf.Tensor
+  basis: tf.Tensor
+  variances: tf.Tensor
   teacher: tf.Tensor
   alpha: tf.Tensor
+  means: tf.Tensor
+  spread: tf.Tensor
   head: tf.Tensor
   is_trained: tf.Tensor
+  shown: tf.Tensor
 
 
 class Means(NamedTuple):
-  """What the server gets: means over the examples of a client.
+  """What the server gets: means over the examples of a client, float32.
 
   Attributes:
-    posteriors: float32 [classes], of the posteriors.
-    log_shares: float32 [classes], the expected logarithms of its class shares.
-    matrix: float32 [features + 1, classes], of x times the posteriors; where a
-      head is trained, its probabilities are subtracted from the posteriors.
-    variance: float32 [classes], of p (1 - p) of the head's probabilities.
-    evidence: float32 scalar, of `class_shares.evidence`.
+    posteriors: [learners, classes], of the posteriors.
+    log_shares: [learners, classes], the expected logarithms of class shares.
+    matrix: [learners, components + 1, classes], of x less the client's offset
+      times the posteriors; where a head is trained, its probabilities are
+      subtracted from the posteriors.
+    evidence: [learners], of `class_shares.evidence`.
+    objective: [learners], what clients' examples add to the objective of a head
+      that is its own teacher; see `server_steps`.
+    spread: [learners], the variance of clients' offsets over that of examples,
+      as an unbiased estimate for this client.
   """
 
   posteriors: tf.Tensor
   log_shares: tf.Tensor
   matrix: tf.Tensor
-  variance: tf.Tensor
   evidence: tf.Tensor
+  objective: tf.Tensor
+  spread: tf.Tensor
 
 
 class Measurements(NamedTuple):
-  """Sums over the examples of a client, to be shown.
+  """Sums over the examples of a client, to be shown, float32.
 
   Attributes:
-    count: float32 scalar, its examples.
-    loss: float32 scalar, cross-entropy of the classifier and the posteriors.
-    num_agreed: float32 scalar, examples whose prediction by the head is their
-      most probable class.
-    num_rejected: float32 scalar, 1 if anything of it was not finite.
+    count: Scalar, its examples.
+    loss: Scalar, cross-entropy of the head and the posteriors.
+    num_agreed: Scalar, examples whose prediction by the head is their most
+      probable class.
+    num_rejected: Scalar, 1 if anything of it was not finite.
   """
 
   count: tf.Tensor
@@ -82,48 +106,65 @@ def compute(
   Returns:
     The means, all 0 if anything is not finite, and without an example all 0 but
     for the expected logarithms of the prior; the measurements, all 0 in both
-    cases; and int32 [examples], the most probable class of
-    each example.
+    cases; and int32 [examples], the most probable class of each example.
   """
-  # Both at once: most of the time goes into reading x.
-  weights = tf.concat([received.teacher, received.head], axis=1)
-  logits, head_logits = tf.split(x @ weights[:-1] + weights[-1], 2, axis=1)
-  shares = class_shares.find(logits, received.alpha)
-  probabilities = tf.nn.softmax(head_logits)
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)
-  targets = shares.posteriors - received.is_trained * probabilities
-  labels = tf.argmax(shares.posteriors, axis=1, output_type=tf.int32)
-  predicted = tf.argmax(head_logits, axis=1, output_type=tf.int32)
-  means = Means(
-    of_one * tf.reduce_sum(shares.posteriors, axis=0),
-    shares.log_shares,
-    of_one
-    * tf.concat(
-      [
-        # An eighth of a round faster than x^T targets.
-        tf.transpose(tf.matmul(targets, x, transpose_a=True)),
-        tf.reduce_sum(targets, axis=0, keepdims=True),
-      ],
-      axis=0,
-    ),
-    of_one * tf.reduce_sum(probabilities * (1 - probabilities), axis=0),
-    of_one * class_shares.evidence(logits, received.alpha, shares),
+  x = (x - received.center) @ received.basis
+  padded = logistic_regression.with_ones(x)
+  logits, head_logits = tf.split(
+    _apply(padded, tf.concat([received.teacher, received.head], axis=0)),
+    2,
+    axis=1,
   )
+  mean = of_one * tf.reduce_sum(x, axis=0)
+  shrinkage = count * received.spread / (1 + count * received.spread)
+  shares = class_shares.find(
+    logits,
+    received.alpha,
+    class_shares.Offset(
+      tf.einsum('d,tdc->tc', mean, received.teacher[:, :-1]),
+      tf.matmul(received.means, received.teacher[:, :-1], transpose_a=True),
+      shrinkage,
+    ),
+  )
+  posteriors = of_one * tf.reduce_sum(shares.posteriors, axis=0)
+  residual = mean - tf.linalg.matvec(received.means, posteriors)
+  offset = shrinkage[:, tf.newaxis] * residual
+  head_logits -= tf.einsum('td,tdc->tc', offset, received.head[:, :-1])
+  targets = shares.posteriors - received.is_trained[
+    :, tf.newaxis
+  ] * tf.nn.softmax(head_logits)
+  matrix = of_one * _multiply(targets, padded)
+  means = Means(
+    posteriors,
+    shares.log_shares,
+    tf.concat(
+      [
+        matrix[:, :-1] - offset[..., tf.newaxis] * matrix[:, -1:],
+        matrix[:, -1:],
+      ],
+      axis=1,
+    ),
+    of_one * class_shares.evidence(logits, received.alpha, shares),
+    of_one
+    * (
+      class_shares.bound(logits, received.alpha, shares)
+      - tf.reduce_sum(tf.reduce_logsumexp(head_logits, axis=-1), axis=0)
+    ),
+    _measure_spread(residual, received.variances) - of_one,
+  )
+  shown = tf.gather(shares.posteriors, received.shown, axis=1)
+  shown_logits = tf.gather(head_logits, received.shown, axis=1)
+  labels = tf.argmax(shown, axis=1, output_type=tf.int32)
+  predicted = tf.argmax(shown_logits, axis=1, output_type=tf.int32)
   measured = Measurements(
     count,
-    tf.reduce_sum(
-      tf.nn.softmax_cross_entropy_with_logits(shares.posteriors, head_logits)
-    ),
+    tf.reduce_sum(tf.nn.softmax_cross_entropy_with_logits(shown, shown_logits)),
     tf.math.count_nonzero(tf.equal(predicted, labels), dtype=tf.float32),
     tf.constant(0.0),
   )
-  is_sound = tf.reduce_all(
-    [
-      tf.reduce_all(tf.math.is_finite(each))
-      for each in tf.nest.flatten((means, measured))
-    ]
-  )
+  is_sound = finite_norm.has_finite_norm((means, measured))
   # Zero times infinity is not zero: choose, do not multiply.
   means, measured = tf.nest.map_structure(
     lambda each: tf.where(is_sound, each, tf.zeros_like(each)),
@@ -131,3 +172,32 @@ def compute(
   )
   rejected = tf.cast(~is_sound, tf.float32)
   return means, measured._replace(num_rejected=rejected), labels
+
+
+def _apply(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+  """Logits [examples, learners, classes], by one product."""
+  learners, size, classes = weights.shape
+  columns = tf.reshape(tf.transpose(weights, [1, 0, 2]), [size, -1])
+  return tf.reshape(padded @ columns, [-1, learners, classes])
+
+
+def _multiply(targets: tf.Tensor, padded: tf.Tensor) -> tf.Tensor:
+  """Sums of x times targets, [learners, components + 1, classes]."""
+  _, learners, classes = targets.shape
+  flat = tf.reshape(targets, [-1, learners * classes])
+  # Faster than x^T targets.
+  product = tf.matmul(flat, padded, transpose_a=True)
+  return tf.transpose(
+    tf.reshape(product, [learners, classes, padded.shape[1]]), [0, 2, 1]
+  )
+
+
+def _measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
+  """The squared length of residuals over that of an example, [learners]."""
+  is_used = tf.cast(variances > 0, variances.dtype)
+  weights = tf.math.divide_no_nan(
+    is_used, variances + _LEAST_VARIANCE * is_used
+  )
+  return tf.math.divide_no_nan(
+    tf.linalg.matvec(residual**2, weights), tf.tensordot(weights, variances, 1)
+  )

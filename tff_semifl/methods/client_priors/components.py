@@ -3,22 +3,25 @@
 
 """Principal components of feature vectors, from sums over clients."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
-
-from tff_semifl.methods.client_priors import logistic_regression
 
 # At most so many, and at most one for ten examples, because a covariance of
 # more cannot be estimated. With few examples, fewer components lose more.
 MOST_COMPONENTS = 100
 _EXAMPLES_PER_COMPONENT = 10
-_ENOUGH_COMPONENTS, _FEWEST_COMPONENTS = 30.0, 10.0
+_ENOUGH_COMPONENTS, _LEAST_COMPONENTS = 30.0, 10.0
+# Of so many features, all eigenvectors are not computed any more.
+_MANY_FEATURES = 512
+_SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 160
+# A column whose variance is a smaller part of its squared distance from the
+# server's mean is constant but for the rounding of float32.
+_LEAST_PART_OF_VARIANCE = 1e-6
 
 
 class Moments(NamedTuple):
-  """Sums over examples.
+  """Sums over examples, of their differences from a center.
 
   Attributes:
     count: float scalar, the number of examples.
@@ -35,23 +38,31 @@ class Components(NamedTuple):
   """Principal components, with one scale for all of them.
 
   Attributes:
-    projection: float64 [features + 1, components + 1], from a vector with a 1
-      at its end to its components with a 1 at their end. The mean vector has
-      components 0, and their mean variance is 1. Components that are not used
-      are columns of zeros.
+    center: float64 [features], the mean of the examples.
+    basis: float64 [features, components], from a difference from the center to
+      components, whose mean variance is 1. Components that are not used are
+      columns of zeros.
     variances: float64 [components], of all examples; 0 for those not used.
     count: float64 scalar, the number of examples.
   """
 
-  projection: tf.Tensor
+  center: tf.Tensor
+  basis: tf.Tensor
   variances: tf.Tensor
   count: tf.Tensor
 
 
-def measure(x: tf.Tensor) -> Moments:
-  """The sums of a client's examples, float32 [examples, features]."""
+def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
+  """The sums of a client's examples.
+
+  Args:
+    x: float32 [examples, features].
+    center: float32 [features], near the mean of all examples, so that sums in
+      float32 are exact enough.
+  """
+  x -= center
   return Moments(
-    tf.cast(tf.shape(x)[0], tf.float32),
+    tf.cast(tf.shape(x)[0], x.dtype),
     tf.reduce_sum(x, axis=0),
     tf.matmul(x, x, transpose_a=True),
   )
@@ -64,52 +75,96 @@ def count_components(num_features: int) -> int:
 
 def project(x: tf.Tensor, components: Components) -> tf.Tensor:
   """The components of examples, float64 [examples, components]."""
-  padded = logistic_regression.with_ones(tf.cast(x, tf.float64))
-  return (padded @ components.projection)[:, :-1]
+  return (tf.cast(x, tf.float64) - components.center) @ components.basis
 
 
-def count_for_mixture(count: tf.Tensor) -> tf.Tensor:
-  """Components, float64, that a mixture of so many examples can use."""
-  return tf.maximum(
-    count / _EXAMPLES_PER_COMPONENT,
-    tf.clip_by_value(count / 2, _FEWEST_COMPONENTS, _ENOUGH_COMPONENTS),
+def to_raw(weights: tf.Tensor, components: Components) -> tf.Tensor:
+  """Weights of raw features, of weights of components.
+
+  Args:
+    weights: float64 [components + 1, classes], with the bias in the last row.
+    components: The components.
+
+  Returns:
+    float64 [features + 1, classes].
+  """
+  kernel = components.basis @ weights[:-1]
+  bias = weights[-1] - tf.linalg.matvec(
+    kernel, components.center, transpose_a=True
   )
+  return tf.concat([kernel, bias[tf.newaxis]], axis=0)
 
 
 def find(
   moments: Moments,
-  count_fn: Callable[[tf.Tensor], tf.Tensor] = count_for_mixture,
+  center: tf.Tensor,
+  is_used: tf.Tensor,
+  standardizes: tf.Tensor,
 ) -> Components:
   """Finds the components.
 
   Args:
     moments: Those of all examples, added up.
-    count_fn: From the number of examples, float64, to the most components.
+    center: float64 [features], what was subtracted from the examples.
+    is_used: bool [features]; others are ignored, as are constant ones.
+    standardizes: bool scalar, whether features are divided by their standard
+      deviation.
   """
   count, first, second = (tf.cast(each, tf.float64) for each in moments)
   mean = first / count
   covariance = second / count - mean[:, tf.newaxis] * mean
-  values, vectors = tf.linalg.eigh(covariance)
+  variance = tf.linalg.diag_part(covariance)
+  is_used &= variance > _LEAST_PART_OF_VARIANCE * mean**2
+  scale = tf.where(
+    is_used,
+    tf.where(standardizes, tf.math.rsqrt(variance), tf.ones_like(variance)),
+    tf.zeros_like(variance),
+  )
+  covariance *= scale[:, tf.newaxis] * scale
   size = count_components(first.shape[0])
-  values = values[::-1][:size]
-  used = tf.cast(tf.range(size), tf.float64) < count_fn(count)
+  values, vectors = _find_largest(covariance, size)
+  used = tf.cast(tf.range(size), tf.float64) < _count_used(count)
   # Features without any variance have no direction to look in; rounding leaves
   # a little, of either sign.
-  used &= values > 1e-12 * values[0]
-  is_used = tf.cast(used, tf.float64)
-  values *= is_used
-  scale = tf.maximum(
-    tf.reduce_sum(values) / tf.maximum(tf.reduce_sum(is_used), 1), 1e-30
+  used &= values > 1e-9 * values[0]
+  is_component = tf.cast(used, tf.float64)
+  values *= is_component
+  unit = tf.maximum(
+    tf.math.divide_no_nan(tf.reduce_sum(values), tf.reduce_sum(is_component)),
+    1e-300,
   )
-  basis = vectors[:, ::-1][:, :size] * is_used / tf.sqrt(scale)
-  offset = -tf.linalg.matvec(basis, mean, transpose_a=True)
-  projection = tf.concat(
-    [
-      tf.concat([basis, offset[tf.newaxis]], axis=0),
-      tf.one_hot([first.shape[0]], first.shape[0] + 1, dtype=tf.float64)[
-        0, :, tf.newaxis
-      ],
-    ],
-    axis=1,
+  basis = scale[:, tf.newaxis] * vectors * is_component / tf.sqrt(unit)
+  return Components(center + mean, basis, values / unit, count)
+
+
+def _count_used(count: tf.Tensor) -> tf.Tensor:
+  """Components, float64, that a mixture of so many examples can use."""
+  return tf.maximum(
+    count / _EXAMPLES_PER_COMPONENT,
+    tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),
   )
-  return Components(projection, values / scale, count)
+
+
+def _find_largest(
+  covariance: tf.Tensor, size: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """The largest eigenvalues, in falling order, and their eigenvectors."""
+  num_features = covariance.shape[0]
+  if num_features <= _MANY_FEATURES:
+    values, vectors = tf.linalg.eigh(covariance)
+  else:
+    # Subspace iteration: all eigenvectors of 5,000 features take minutes.
+    start = tf.random.stateless_normal(
+      [num_features, _SUBSPACE_SIZE], seed=(0, 0), dtype=tf.float64
+    )
+    basis = tf.while_loop(
+      lambda *_: True,
+      lambda basis: (tf.linalg.qr(covariance @ basis).q,),
+      (tf.linalg.qr(start).q,),
+      maximum_iterations=_SUBSPACE_STEPS,
+    )[0]
+    values, rotation = tf.linalg.eigh(
+      tf.matmul(basis, covariance @ basis, transpose_a=True)
+    )
+    vectors = basis @ rotation
+  return values[::-1][:size], vectors[:, ::-1][:, :size]

@@ -1,34 +1,150 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The classifier that the server's labels give without any client."""
+"""The classifiers that the server's labels give without any client."""
+
+from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.methods.client_priors import components as components_lib
-from tff_semifl.methods.client_priors import linear_head
+from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import logistic_regression
-from tff_semifl.models import functional
+
+_PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+# Where nothing can be held out.
+_USUAL_PENALTY = 3.0
+# Labels that penalty and scale are chosen by.
+_MOST_LABELS = 1000
+# A column whose variance is a smaller part of its squared mean is constant.
+_LEAST_PART_OF_VARIANCE = 1e-13
 
 
-def fit(
-  head: linear_head.LinearHead, x: tf.Tensor, targets: tf.Tensor
-) -> functional.ModelWeights:
-  """Fits a logistic regression of the principal components.
+class Fitted(NamedTuple):
+  """Regressions of the labels.
+
+  Attributes:
+    weights: float64 [replicas, features + 1, classes], of raw features.
+    standardizes: bool scalar, whether they are of standardized features.
+  """
+
+  weights: tf.Tensor
+  standardizes: tf.Tensor
+
+
+class _Coordinates(NamedTuple):
+  """Labeled examples in coordinates of mean variance 1.
+
+  Attributes:
+    x: float64 [labels, coordinates].
+    basis: float64 [features, coordinates], from differences from the mean.
+  """
+
+  x: tf.Tensor
+  basis: tf.Tensor
+
+
+def varies(x: tf.Tensor) -> tf.Tensor:
+  """Which features are not constant, bool [features]; x as in `fit`."""
+  mean, variance = tf.nn.moments(x, axes=0)
+  return variance > _LEAST_PART_OF_VARIANCE * mean**2
+
+
+def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
+  """Fits a regression of the labels, and one without each fold of them.
+
+  The penalty, and whether features are standardized, are those of the largest
+  likelihood of labels held out.
 
   Args:
-    head: The model.
-    x: float32 [examples, features], the server's.
-    targets: float64 [examples, classes], one-hot.
-
-  Returns:
-    The weights of the model.
+    x: float64 [labels, features].
+    targets: float64 [labels, classes], one-hot.
   """
-  # The penalty of a regression does what fewer components would.
-  components = components_lib.find(
-    components_lib.measure(x), lambda count: count
+  can_choose = tf.reduce_any(held_out.assign(targets) >= 0)
+  both = [
+    _find_coordinates(x, tf.constant(standardizes))
+    for standardizes in (False, True)
+  ]
+  likelihoods = tf.stack([_score_penalties(each.x, targets) for each in both])
+  best = tf.argmax(tf.reshape(likelihoods, [-1]), output_type=tf.int32)
+  penalty = tf.where(
+    can_choose,
+    tf.gather(tf.constant(_PENALTIES, x.dtype), best % len(_PENALTIES)),
+    tf.constant(_USUAL_PENALTY, x.dtype),
   )
-  weights, _ = logistic_regression.fit(
-    components_lib.project(x, components), targets
+  standardizes = can_choose & (best >= len(_PENALTIES))
+  chosen = tf.cond(standardizes, lambda: both[1], lambda: both[0])
+  found = logistic_regression.fit(
+    chosen.x,
+    targets,
+    held_out.weigh(targets),
+    tf.fill([held_out.REPLICAS], penalty),
   )
-  return head.to_weights(components.projection @ weights)
+  kernel = tf.einsum('fd,rdc->rfc', chosen.basis, found[:, :-1])
+  bias = found[:, -1] - tf.einsum(
+    'f,rfc->rc', tf.reduce_mean(x, axis=0), kernel
+  )
+  return Fitted(tf.concat([kernel, bias[:, tf.newaxis]], axis=1), standardizes)
+
+
+def _find_coordinates(x: tf.Tensor, standardizes: tf.Tensor) -> _Coordinates:
+  """Centers examples, and rotates them where they are fewer than features."""
+  mean, variance = tf.nn.moments(x, axes=0)
+  scale = tf.where(
+    varies(x),
+    tf.where(standardizes, tf.math.rsqrt(variance), tf.ones_like(variance)),
+    tf.zeros_like(variance),
+  )
+  count, num_features = tf.shape(x)[0], tf.shape(x)[1]
+  centered = (x - mean) * scale
+  rank = tf.cast(tf.maximum(tf.minimum(count - 1, num_features), 1), x.dtype)
+  unit = tf.maximum(
+    tf.reduce_sum(centered**2) / (tf.cast(count, x.dtype) * rank), 1e-300
+  )
+  centered /= tf.sqrt(unit)
+
+  def rotate() -> _Coordinates:
+    values, vectors = tf.linalg.eigh(
+      tf.matmul(centered, centered, transpose_b=True)
+    )
+    is_used = values > 1e-9 * values[-1]
+    lengths = tf.sqrt(tf.where(is_used, values, tf.ones_like(values)))
+    basis = tf.where(
+      is_used, tf.matmul(centered, vectors, transpose_a=True) / lengths, 0
+    )
+    return _Coordinates(centered @ basis, basis)
+
+  # A penalty of squared lengths is the same in all rotations.
+  found = tf.cond(
+    count < num_features,
+    rotate,
+    lambda: _Coordinates(centered, tf.eye(num_features, dtype=x.dtype)),
+  )
+  return found._replace(
+    basis=scale[:, tf.newaxis] * found.basis / tf.sqrt(unit)
+  )
+
+
+def _score_penalties(x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
+  """The log-likelihood of labels held out, for each penalty."""
+  # Some of each class.
+  place = tf.reduce_sum(
+    targets * tf.cumsum(targets, axis=0, exclusive=True), axis=1
+  )
+  chosen = tf.argsort(place, stable=True)[:_MOST_LABELS]
+  x, targets = tf.gather(x, chosen), tf.gather(targets, chosen)
+  fold = held_out.assign(targets)
+  weights = held_out.weigh(targets)[1:]
+  count = len(_PENALTIES)
+  found = logistic_regression.fit(
+    x,
+    targets,
+    tf.repeat(weights, count, axis=0),
+    tf.tile(tf.constant(_PENALTIES, x.dtype), [held_out.FOLDS]),
+  )
+  logarithms = tf.reduce_sum(
+    targets * tf.nn.log_softmax(logistic_regression.with_ones(x) @ found),
+    axis=-1,
+  )
+  by_fold = tf.reshape(logarithms, [held_out.FOLDS, count, -1])
+  is_held_out = tf.one_hot(fold, held_out.FOLDS, axis=0, dtype=x.dtype)
+  return tf.einsum('fpl,fl->p', by_fold, is_held_out)

@@ -10,6 +10,9 @@ import tensorflow as tf
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
+# Far above means, so that slopes survive rounding; a power of two.
+_LARGE = 2.0**60
+
 
 class LinearHead:
   """The weights of a linear model, for features that it does not standardize.
@@ -37,14 +40,15 @@ class LinearHead:
       raise ValueError(
         f'the model has weights of shapes {found}; a linear one has {expected}'
       )
-    # Standardization is affine in each feature: it is known from 0 and 1.
-    at_0, at_1 = (
+    # Standardization is affine in each feature: it is known from two points, of
+    # which one is so large that the difference is exact in float32.
+    at_0, at_large = (
       classifier.features.infer(
         classifier.initial_weights, tf.fill([1, *shape], value)
       )[0]
-      for value in (0.0, 1.0)
+      for value in (0.0, _LARGE)
     )
-    slope = tf.cast(at_1, tf.float64) - tf.cast(at_0, tf.float64)
+    slope = (tf.cast(at_large, tf.float64) - tf.cast(at_0, tf.float64)) / _LARGE
     self._scale = (1 / slope).numpy()
     self._mean = (-tf.cast(at_0, tf.float64) / slope).numpy()
 

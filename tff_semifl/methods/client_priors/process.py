@@ -3,9 +3,9 @@
 
 """Client priors on features, as a TFF process.
 
-Before the first round, sums of all clients give principal components. In round
-0 the server fits its labels alone; in every other round clients of a cohort
-send means over their examples, and the server updates its estimate.
+In round 0 the server fits its labels alone. Before the first round with
+clients, sums of all clients give principal components. In a round, clients of a
+cohort send means over their examples, and the server updates its estimate.
 """
 
 import collections
@@ -17,8 +17,10 @@ import tensorflow_federated as tff
 from tff_semifl.aggregation import aggregators
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
+from tff_semifl.methods.client_priors import choice
 from tff_semifl.methods.client_priors import client_sums
 from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
 from tff_semifl.methods.client_priors import measurements
@@ -34,8 +36,8 @@ def build(
   aggregator: tff.aggregators.AggregationFactory,
   *,
   returns_given_labels: bool = False,
-  clients_give_components: bool = True,
   clients_per_round: int | None = None,
+  keep: str = choice.CHOSEN,
 ) -> federated_process.FederatedProcess:
   """Builds the process.
 
@@ -45,12 +47,10 @@ def build(
       as much as it has examples.
     returns_given_labels: Whether to return the most probable class of each
       example.
-    clients_give_components: Whether principal components are those of clients'
-      examples, of which each client then sends the sums of x and x x^T once. If
-      not, they are those of the server's examples.
     clients_per_round: Clients of a round. All clients take part, one cohort
       after the other, before the server takes a step. None for all of them at
       once.
+    keep: `choice.CHOSEN`, or the classifier of `held_out.CANDIDATES` to keep.
 
   Returns:
     A process with the types and metrics of other systems, whose `prepare` finds
@@ -59,41 +59,32 @@ def build(
   head = linear_head.LinearHead(classifier)
   server_type = pipelines.labeled_type(classifier.image_shape)
   client_type = pipelines.client_type(classifier.image_shape)
-
-  def to_weights(
-    weights: tf.Tensor, components: components_lib.Components
-  ) -> functional.ModelWeights:
-    return head.to_weights(components.projection @ weights)
-
   initial_values = state_lib.build_initial_values(classifier, head)
-  types = initial_values.type_signature.result
-  components_type, estimate_type = types[3], types[4]
+  types = state_lib.State(*initial_values.type_signature.result)
 
-  @tff.tensorflow.computation(estimate_type, components_type, server_type)
-  def begin(estimate, components, dataset):
-    x, targets = head.read_labels(dataset)
+  def read_labels(dataset: tf.data.Dataset, components):
+    raw, targets = head.read_labels(dataset)
+    return tf.cast(raw, tf.float64), server_steps.Labels(
+      components_lib.project(raw, components),
+      targets,
+      held_out.weigh(targets),
+    )
+
+  @tff.tensorflow.computation(
+    types.kept, types.estimate, types.components, server_type
+  )
+  def begin(kept, estimate, components, dataset):
+    _, labels = read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
       lambda: estimate,
-      lambda: server_steps.begin(
-        estimate, components_lib.project(x, components), targets
-      ),
+      lambda: server_steps.begin(estimate, labels),
     )
-    teacher, alpha, point = server_steps.tell(begun)
-    projection = components.projection
-    received = client_sums.Received(
-      projection @ teacher,
-      alpha,
-      projection @ point,
-      tf.cast(server_steps.is_head_trained(begun), tf.float64),
-    )
-    return begun, tf.nest.map_structure(
-      lambda each: tf.cast(each, tf.float32), received
+    return begun, server_steps.receive(
+      begun, components, choice.learner_of(kept)
     )
 
-  received_type = begin.type_signature.result[1]
-
-  @tff.tensorflow.computation(client_type, received_type)
+  @tff.tensorflow.computation(client_type, begin.type_signature.result[1])
   def work(dataset, received):
     means, measured, labels = client_sums.compute(head.read(dataset), received)
     given = given_labels_lib.NOT_KEPT
@@ -106,21 +97,42 @@ def build(
   means_type, measured_type, _ = work.type_signature.result
   aggregation = aggregators.create(aggregator, means_type)
 
+  # Without clients, estimates of an aggregator would become NaN.
   @tff.tensorflow.computation(
-    types[0],
+    aggregation.initialize.type_signature.result.member,
+    aggregation.initialize.type_signature.result.member,
+    np.float32,
+  )
+  def choose_aggregator_state(old, new, num_present):
+    return tf.nest.map_structure(
+      lambda a, b: tf.where(num_present > 0, b, a), old, new
+    )
+
+  # Later rounds have these regressions.
+  @tff.tensorflow.computation(np.int32, types.alone, server_type)
+  def fit_in_round_0(round_num, alone, dataset):
+    def fit() -> labels_alone.Fitted:
+      x, targets = head.read_labels(dataset)
+      return labels_alone.fit(tf.cast(x, tf.float64), targets)
+
+    fitted = tf.cond(tf.equal(round_num, 0), fit, lambda: alone)
+    return fitted, round_num + 1
+
+  @tff.tensorflow.computation(
     np.int32,
     np.float32,
-    components_type,
-    estimate_type,
+    types.alone,
+    types.components,
+    types.estimate,
     means_type,
     measured_type,
     np.float32,
     server_type,
   )
   def learn(
-    weights,
     next_round_num,
     num_clients,
+    alone,
     components,
     estimate,
     means,
@@ -128,7 +140,7 @@ def build(
     num_present,
     dataset,
   ):
-    x, targets = head.read_labels(dataset)
+    raw, labels = read_labels(dataset, components)
     rounds_per_pass = 1
     if clients_per_round is not None:
       rounds_per_pass = tf.maximum(
@@ -137,81 +149,43 @@ def build(
     ends_pass = tf.equal(
       tf.math.floormod(next_round_num - 1, rounds_per_pass), 0
     )
-    double = tf.nest.map_structure(lambda a: tf.cast(a, tf.float64), means)
     added = server_steps.add(
       estimate,
-      double._replace(
-        matrix=tf.matmul(components.projection, double.matrix, transpose_a=True)
-      ),
+      tf.nest.map_structure(lambda a: tf.cast(a, tf.float64), means),
       tf.cast(measured.count, tf.float64),
     )
-
-    def take_step():
-      learned = server_steps.learn(
-        added, components, components_lib.project(x, components), targets
-      )
-      return to_weights(server_steps.classifier(learned), components), learned
-
-    new_weights, new_estimate = tf.cond(
+    learned = tf.cond(
       ends_pass & (components.count > 0),
-      take_step,
-      lambda: (weights, added),
+      lambda: server_steps.learn(added, components, labels),
+      lambda: added,
     )
+    chosen = choice.choose(alone, components, learned, raw, labels, keep)
     return (
-      new_weights,
-      new_estimate,
-      measurements.summarize(
-        measured, means.evidence, num_present, new_estimate
-      ),
+      head.to_weights(chosen.weights),
+      chosen.kept,
+      learned,
+      measurements.summarize(measured, num_present, learned, chosen),
     )
 
   @tff.federated_computation
   def initialize_fn():
-    weights, round_num, num_clients, components, estimate = tff.federated_eval(
-      initial_values, tff.SERVER
-    )
-    return tff.federated_zip(
-      state_lib.State(
-        weights,
-        aggregation.initialize(),
-        round_num,
-        num_clients,
-        components,
-        estimate,
-      )
-    )
-
-  # Later rounds have a better model.
-  @tff.tensorflow.computation(np.int32, types[0], server_type)
-  def fit_in_round_0(round_num, weights, dataset):
-    return (
-      tf.cond(
-        tf.equal(round_num, 0),
-        lambda: labels_alone.fit(head, *head.read_labels(dataset)),
-        lambda: weights,
-      ),
-      round_num + 1,
-    )
+    values = tff.federated_eval(initial_values, tff.SERVER)
+    return _replace(values, aggregator=aggregation.initialize())
 
   find_components = preparation.build(
-    head, server_type, client_type, clients_give_components
+    head, server_type, client_type, types.alone
   )
 
   def prepare(state, server_data, client_data):
-    return tff.federated_zip(
-      state_lib.State(
-        state.global_model_weights,
-        state.aggregator,
-        state.round_num,
-        tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
-        find_components(server_data, client_data),
-        state.estimate,
-      )
+    return _replace(
+      state,
+      num_clients=tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
+      components=find_components(state.alone, server_data, client_data),
     )
 
   def run_round(state, server_data, client_data):
     estimate, received = tff.federated_map(
-      begin, (state.estimate, state.components, server_data)
+      begin, (state.kept, state.estimate, state.components, server_data)
     )
     means, measured, given = tff.federated_map(
       work, (client_data, tff.federated_broadcast(received))
@@ -220,34 +194,36 @@ def build(
     if aggregation.is_weighted:
       arguments += (measured.count,)
     aggregated = aggregation.next(state.aggregator, *arguments)
-    weights, round_num = tff.federated_map(
-      fit_in_round_0,
-      (state.round_num, state.global_model_weights, server_data),
+    num_present = tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
+    alone, round_num = tff.federated_map(
+      fit_in_round_0, (state.round_num, state.alone, server_data)
     )
-    weights, learned, metrics = tff.federated_map(
+    weights, kept, learned, metrics = tff.federated_map(
       learn,
       (
-        weights,
         round_num,
         state.num_clients,
+        alone,
         state.components,
         estimate,
         aggregated.result,
         tff.federated_sum(measured),
-        tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
+        num_present,
         server_data,
       ),
     )
     return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        state_lib.State(
-          weights,
-          aggregated.state,
-          round_num,
-          state.num_clients,
-          state.components,
-          learned,
-        )
+      state=_replace(
+        state,
+        global_model_weights=weights,
+        aggregator=tff.federated_map(
+          choose_aggregator_state,
+          (state.aggregator, aggregated.state, num_present),
+        ),
+        round_num=round_num,
+        kept=kept,
+        alone=alone,
+        estimate=learned,
       ),
       metrics=tff.federated_zip(
         collections.OrderedDict(
@@ -267,3 +243,12 @@ def build(
     client_data_type=tff.FederatedType(client_type, tff.CLIENTS),
     prepare=prepare,
   )
+
+
+def _replace(state: tff.Value, **changes: tff.Value) -> tff.Value:
+  """A state at the server with some of its fields changed."""
+  fields = {
+    name: changes.get(name, getattr(state, name))
+    for name in state_lib.State._fields
+  }
+  return tff.federated_zip(state_lib.State(**fields))

@@ -3,12 +3,21 @@
 
 """What the server of client priors computes after each pass over all clients.
 
-Three phases follow each other. The first estimates a Gaussian mixture with one
-covariance, whose posteriors say which class an example is of, and how clients
-differ. The second trains a linear head on these posteriors. In the third, the
-head itself says what the classes are, and its penalty, the strength of clients'
-priors and a bias of each class are adapted to it. The head is left as it is
-once clients are found to be alike: it would learn its own errors.
+Two learners share the passes, each with all labels and without each fold. The
+first estimates a Gaussian mixture with one covariance, whose posteriors say
+which class an example is of, and how clients differ; trains a linear head on
+these posteriors; and lets the head go on as its own teacher. The second is a
+head that begins with the labels alone and teaches itself from the first pass.
+
+A head that is its own teacher takes steps that increase, for given class biases
+b and strength s of clients' shares pi_k ~ Dirichlet(s m),
+
+  sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
+    + LABEL_WEIGHT sum log softmax(z)_y - PENALTY / 2 |weights|^2
+
+with a lower bound of the first term (`class_shares.bound`). The biases keep the
+mean of the posteriors at m; their steps decrease the same, less
+n sum_c m_c b_c, which is convex in b.
 """
 
 from typing import NamedTuple
@@ -18,23 +27,23 @@ import tensorflow as tf
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.methods.client_priors import client_sums
 from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import logistic_regression
+from tff_semifl.methods.client_priors import mixture as mixture_lib
 
-# Passes of each phase.
-MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 6, 12, 24
+# Passes of each phase of the first learner.
+MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
-# The head's own posteriors need so many passes to show how clients differ.
-_LEAST_HEAD_PASSES = 6
-# How much a labeled example counts in the head's loss.
-_LABEL_WEIGHT = 3.0
-# Added to variances; the mean variance of a component is 1.
-_RIDGE = 1e-3
-# The least share of the variance in any direction that is within classes: where
-# clients do not answer, what is left may be below 0.
-_LEAST_WITHIN = 0.05
-# bias <- _LEAK bias + _STEP log(wanted / found share of each class).
-_LEAK, _STEP = 0.9, 0.5
-# So little is no share to divide by.
+# Learners: the first with all replicas, then the second.
+LEARNERS = 2 * held_out.REPLICAS
+# Of the heads, and of the regression that both learners begin with.
+PENALTY = 10.0
+# The shares of the labels weigh so many times those that EM finds at clients:
+# the first may have been chosen by hand, but the latter collapse more often.
+_LABELS_SAY = 5.0
+# The curvature of the biases' objective, per class and example, is at most 1/4.
+_BIAS_STEP = 4.0
+# So little is no share.
 _LEAST_SHARE = 1e-6
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
@@ -45,49 +54,52 @@ class Estimate(NamedTuple):
 
   Attributes:
     passes: int32, passes over all clients so far, each followed by a step.
-    precision: The penalty of the head.
-    strength: Of clients' class shares, see `class_shares.strength`.
-    server_shares: [classes], of the classes among the labels.
-    shares: [classes], of the classes among all clients' examples.
-    mixture: [components + 1, classes], log p(example | class).
-    head: The head.
-    point: The weights to compute the next gradient at.
+    shares: [learners, classes], m: those of the labels, or of all clients.
+    strength: [learners], of clients' class shares; see `class_shares.strength`.
+    mixture: The mixtures.
+    spread: [replicas], of clients' offsets; see `client_sums.Means`.
+    head: [learners, components + 1, classes].
+    point: Likewise, the weights to compute the next gradient at.
     momentum: Nesterov's number.
-    bias: [classes], of the head as a teacher.
+    bias: [learners, classes], of the heads as teachers.
+    taught: [replicas, components + 1, classes], the heads that learned from
+      mixtures, for the labels' class shares.
     num_averaged: Examples of the averages.
-    averages: Of what clients sent in the present pass, a `client_sums.Means`
-      with the matrix of components.
+    averages: Of what clients sent in the present pass.
   """
 
   passes: tf.Tensor
-  precision: tf.Tensor
-  strength: tf.Tensor
-  server_shares: tf.Tensor
   shares: tf.Tensor
-  mixture: tf.Tensor
+  strength: tf.Tensor
+  mixture: mixture_lib.Mixture
+  spread: tf.Tensor
   head: tf.Tensor
   point: tf.Tensor
   momentum: tf.Tensor
   bias: tf.Tensor
+  taught: tf.Tensor
   num_averaged: tf.Tensor
   averages: client_sums.Means
 
 
-def is_head_trained(estimate: Estimate) -> tf.Tensor:
-  """Whether the present pass trains the head, a bool scalar."""
-  return estimate.passes >= MIXTURE_PASSES
+class Labels(NamedTuple):
+  """The server's labels.
 
+  Attributes:
+    x: float64 [labels, components].
+    targets: float64 [labels, classes], one-hot.
+    weights: float64 [replicas, labels], of `held_out.weigh`.
+  """
 
-def is_head_teacher(estimate: Estimate) -> tf.Tensor:
-  """Whether the head is the teacher of the present pass, a bool scalar."""
-  return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
+  x: tf.Tensor
+  targets: tf.Tensor
+  weights: tf.Tensor
 
-
-def stays(estimate: Estimate) -> tf.Tensor:
-  """Whether clients tell too little for the head to go on, a bool scalar."""
-  return (
-    estimate.passes >= MIXTURE_PASSES + WARM_PASSES + _LEAST_HEAD_PASSES
-  ) & (estimate.averages.evidence < class_shares.LEAST_EVIDENCE)
+  @property
+  def shares(self) -> tf.Tensor:
+    """The shares of the classes, [classes]."""
+    counts = tf.maximum(tf.reduce_sum(self.targets, axis=0), _ABSENT)
+    return counts / tf.reduce_sum(counts)
 
 
 def start(num_components: int, num_classes: int) -> Estimate:
@@ -96,63 +108,83 @@ def start(num_components: int, num_classes: int) -> Estimate:
   def zeros(*shape: int) -> tf.Tensor:
     return tf.zeros(shape, tf.float64)
 
-  weights = zeros(num_components + 1, num_classes)
-  shares = tf.fill([num_classes], tf.constant(1 / num_classes, tf.float64))
+  size = num_components + 1
+  heads = zeros(LEARNERS, size, num_classes)
+  of_classes, of_learners = zeros(LEARNERS, num_classes), zeros(LEARNERS)
   return Estimate(
     passes=tf.constant(0),
-    precision=tf.constant(logistic_regression.FIRST_PENALTY, tf.float64),
-    strength=tf.constant(num_classes, tf.float64),
-    server_shares=shares,
-    shares=shares,
-    mixture=weights,
-    head=weights,
-    point=weights,
+    shares=tf.fill(of_classes.shape, tf.constant(1 / num_classes, tf.float64)),
+    strength=tf.fill(of_learners.shape, tf.constant(num_classes, tf.float64)),
+    mixture=mixture_lib.Mixture(
+      zeros(held_out.REPLICAS, size, num_classes),
+      zeros(held_out.REPLICAS, num_components, num_classes),
+    ),
+    spread=zeros(held_out.REPLICAS),
+    head=heads,
+    point=heads,
     momentum=tf.ones([], tf.float64),
-    bias=zeros(num_classes),
+    bias=of_classes,
+    taught=zeros(held_out.REPLICAS, size, num_classes),
     num_averaged=zeros(),
     averages=client_sums.Means(
-      zeros(num_classes),
-      zeros(num_classes),
-      weights,
-      zeros(num_classes),
-      zeros(),
+      of_classes, of_classes, heads, of_learners, of_learners, of_learners
     ),
   )
 
 
-def begin(estimate: Estimate, x: tf.Tensor, targets: tf.Tensor) -> Estimate:
-  """Begins with a regression of the labels alone.
+def begin(estimate: Estimate, labels: Labels) -> Estimate:
+  """Begins with regressions of the labels alone."""
+  weights = logistic_regression.fit(
+    labels.x,
+    labels.targets,
+    labels.weights,
+    tf.fill([held_out.REPLICAS], tf.constant(PENALTY, tf.float64)),
+  )
+  heads = tf.concat([tf.zeros_like(weights), weights], axis=0)
+  mixture = logistic_regression.add_to_bias(
+    weights, -tf.math.log(labels.shares)
+  )
+  return estimate._replace(
+    shares=tf.tile(labels.shares[tf.newaxis], [LEARNERS, 1]),
+    mixture=estimate.mixture._replace(weights=mixture),
+    head=heads,
+    point=heads,
+    taught=weights,
+  )
+
+
+def receive(
+  estimate: Estimate, components: components_lib.Components, shown: tf.Tensor
+) -> client_sums.Received:
+  """What clients receive, float32 but for `shown`.
 
   Args:
-    estimate: From `start`.
-    x: float64 [labels, components], of the labeled examples.
-    targets: float64 [labels, classes], one-hot.
+    estimate: The state.
+    components: The components.
+    shown: int32 scalar, see `client_sums.Received`.
   """
-  weights, precision = logistic_regression.fit(x, targets)
-  counts = tf.maximum(tf.reduce_sum(targets, axis=0), _ABSENT)
-  shares = counts / tf.reduce_sum(counts)
-  return estimate._replace(
-    precision=precision,
-    server_shares=shares,
-    shares=shares,
-    mixture=_add_bias(weights, -tf.math.log(shares)),
+  heads = logistic_regression.add_to_bias(
+    estimate.head, estimate.bias - tf.math.log(estimate.shares)
   )
-
-
-def tell(estimate: Estimate) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-  """What clients are told.
-
-  Returns:
-    The teacher, of components; alpha; and the weights to compute a gradient at.
-  """
-  is_teacher = is_head_teacher(estimate)
-  shift = estimate.bias - tf.math.log(estimate.shares)
-  return (
-    tf.where(is_teacher, _add_bias(estimate.head, shift), estimate.mixture),
-    estimate.strength
-    * tf.where(is_teacher, estimate.shares, estimate.server_shares),
-    estimate.point,
+  own, other = _split(heads)
+  first = tf.where(_is_first_taught(estimate), own, estimate.mixture.weights)
+  no_means = tf.zeros_like(estimate.mixture.means)
+  received = client_sums.Received(
+    center=components.center,
+    basis=components.basis,
+    variances=components.variances,
+    teacher=tf.concat([first, other], axis=0),
+    alpha=estimate.strength[:, tf.newaxis] * estimate.shares,
+    means=tf.concat([estimate.mixture.means, no_means], axis=0),
+    spread=tf.concat([estimate.spread, tf.zeros_like(estimate.spread)], axis=0),
+    head=estimate.point,
+    is_trained=_is_head_trained(estimate),
+    shown=tf.constant(0.0),
   )
+  received = tf.nest.map_structure(
+    lambda each: tf.cast(each, tf.float32), received
+  )
+  return received._replace(shown=shown)
 
 
 def add(
@@ -162,8 +194,7 @@ def add(
 
   Args:
     estimate: The state.
-    means: The means over these clients' examples, float64, with the matrix of
-      components.
+    means: The means over these clients' examples, float64.
     count: float64 scalar, the number of these examples.
   """
   total = estimate.num_averaged + count
@@ -177,153 +208,198 @@ def add(
 
 
 def learn(
-  estimate: Estimate,
-  components: components_lib.Components,
-  x: tf.Tensor,
-  targets: tf.Tensor,
+  estimate: Estimate, components: components_lib.Components, labels: Labels
 ) -> Estimate:
-  """Takes the step after a pass, if anybody sent anything in it.
-
-  Args:
-    estimate: The state.
-    components: The components.
-    x: As in `begin`.
-    targets: As in `begin`.
-  """
-  averages = estimate.averages
-  # Noise that was added for privacy may leave their ranges.
-  estimate = estimate._replace(
-    averages=averages._replace(
-      posteriors=tf.maximum(averages.posteriors, _LEAST_SHARE),
-      log_shares=tf.minimum(averages.log_shares, 0),
-      variance=tf.maximum(averages.variance, 0),
-    )
-  )
+  """Takes the step after a pass, if anybody sent anything in it."""
 
   def step() -> Estimate:
-    learned = tf.case(
-      [
-        (stays(estimate), lambda: estimate),
-        (
-          is_head_trained(estimate),
-          lambda: _learn_head(estimate, components, x, targets),
-        ),
-      ],
-      lambda: _learn_mixture(estimate, components, x, targets),
+    learned = tf.cond(
+      estimate.passes < MIXTURE_PASSES,
+      lambda: _learn_mixture(estimate, components, labels),
+      lambda: estimate,
     )
-    learned = learned._replace(
+    learned = _learn_heads(learned, components, labels)
+    learned = tf.cond(
+      tf.equal(estimate.passes + 1, MIXTURE_PASSES + WARM_PASSES),
+      lambda: _end_of_mixture(learned, components, labels),
+      lambda: learned,
+    )
+    # Residuals are about means, which there are from the second pass on.
+    finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
+    return learned._replace(
       passes=learned.passes + 1,
       num_averaged=tf.zeros_like(learned.num_averaged),
-    )
-    begins_head = is_head_trained(learned) & ~is_head_trained(estimate)
-    begins_teacher = is_head_teacher(learned) & ~is_head_teacher(estimate)
-    found = estimate.averages.posteriors
-    # One example of each class more: none is absent, and a few clients'
-    # examples do not count for more than they tell.
-    num_classes = tf.cast(tf.size(found), tf.float64)
-    count = components.count
-    shares = (
-      count * found / tf.reduce_sum(found)
-      + num_classes * estimate.server_shares
-    ) / (count + num_classes)
-    return learned._replace(
-      shares=tf.where(begins_head, shares, learned.shares),
-      point=tf.where(begins_teacher, learned.head, learned.point),
+      spread=tf.where(
+        finds_spread,
+        tf.clip_by_value(_split(estimate.averages.spread)[0], 0, 1),
+        estimate.spread,
+      ),
     )
 
   return tf.cond(estimate.num_averaged > 0, step, lambda: estimate)
 
 
-def classifier(estimate: Estimate) -> tf.Tensor:
-  """The classifier so far, of components, for the server's class shares."""
-  log_shares = tf.math.log(estimate.server_shares)
-  return tf.where(
-    is_head_teacher(estimate),
-    _add_bias(estimate.head, log_shares - tf.math.log(estimate.shares)),
-    _add_bias(estimate.mixture, log_shares),
+def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
+  """The mixture, the mixture and its head, and the head, so far.
+
+  Args:
+    estimate: The state.
+    shares: float64 [classes], the class shares that they assume.
+
+  Returns:
+    float64 [3, replicas, components + 1, classes].
+  """
+  own, other = _split(
+    logistic_regression.add_to_bias(
+      estimate.head, tf.math.log(shares) - tf.math.log(estimate.shares)
+    )
+  )
+  return tf.stack(
+    [
+      estimate.taught,
+      tf.where(_is_first_taught(estimate), own, estimate.taught),
+      other,
+    ]
+  )
+
+
+def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Those of the first learner, and of the second."""
+  return values[: held_out.REPLICAS], values[held_out.REPLICAS :]
+
+
+def _is_first_taught(estimate: Estimate) -> tf.Tensor:
+  """Whether the first learner's head is its own teacher, a bool scalar."""
+  return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
+
+
+def _is_head_trained(estimate: Estimate) -> tf.Tensor:
+  """Whether heads are trained, float64 [learners]: the second's always is."""
+  first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
+  return tf.concat(
+    [
+      tf.fill([held_out.REPLICAS], first),
+      tf.ones([held_out.REPLICAS], tf.float64),
+    ],
+    axis=0,
   )
 
 
 def _learn_mixture(
   estimate: Estimate,
   components: components_lib.Components,
-  x: tf.Tensor,
-  targets: tf.Tensor,
+  labels: Labels,
 ) -> Estimate:
-  """Takes the maximum of the mixture's likelihood, in closed form."""
+  """Takes the M-step of the mixtures."""
   averages, count = estimate.averages, components.count
-  counts = count * averages.posteriors + tf.reduce_sum(targets, axis=0)
-  sums = count * averages.matrix[:-1] + tf.matmul(x, targets, transpose_a=True)
-  means = sums / counts  # [components, classes]
-  total = (
-    count * tf.linalg.diag(components.variances)
-    + tf.matmul(x, x, transpose_a=True)
-  ) / tf.reduce_sum(counts)
-  total += _RIDGE * tf.eye(tf.shape(x)[1], dtype=tf.float64)
-  between = tf.matmul(
-    means * counts / tf.reduce_sum(counts), means, transpose_b=True
+  posteriors = _split(averages.posteriors)[0]
+  shares = (posteriors + _LABELS_SAY * labels.shares) / (1 + _LABELS_SAY)
+  shares /= tf.reduce_sum(shares, axis=1, keepdims=True)
+  mixture = mixture_lib.fit(
+    labels.x,
+    labels.targets,
+    labels.weights,
+    count * posteriors,
+    count * _split(averages.matrix)[0][:, :-1],
+    count * components.variances,
   )
-  deviations = tf.sqrt(tf.linalg.diag_part(total))
-  scale = deviations[:, tf.newaxis] * deviations
-  values, vectors = tf.linalg.eigh((total - between) / scale)
-  within = scale * tf.matmul(
-    vectors * tf.maximum(values, _LEAST_WITHIN), vectors, transpose_b=True
-  )
-  weights = tf.linalg.solve(within, means)
-  bias = -0.5 * tf.reduce_sum(means * weights, axis=0)
+  log_shares = tf.math.log(labels.shares)
+  taught = logistic_regression.add_to_bias(mixture.weights, log_shares)
+  strength = class_shares.strength(_split(averages.log_shares)[0], shares)
   return estimate._replace(
-    strength=class_shares.strength(averages.log_shares, estimate.server_shares),
-    mixture=tf.concat([weights, bias[tf.newaxis]], axis=0),
+    shares=tf.concat([shares, _split(estimate.shares)[1]], axis=0),
+    strength=tf.concat([strength, _split(estimate.strength)[1]], axis=0),
+    mixture=mixture,
+    taught=taught,
   )
 
 
-def _learn_head(
+def _learn_heads(
   estimate: Estimate,
   components: components_lib.Components,
-  x: tf.Tensor,
-  targets: tf.Tensor,
+  labels: Labels,
 ) -> Estimate:
-  """Takes a step of the head, and adapts it where it is its own teacher."""
-  averages, count = estimate.averages, components.count
-  is_teacher = is_head_teacher(estimate)
-  padded = logistic_regression.with_ones(x)
-  second = tf.linalg.diag(
-    count * tf.concat([components.variances, [1.0]], axis=0)
-  ) + _LABEL_WEIGHT * tf.matmul(padded, padded, transpose_a=True)
-  adapted = estimate._replace(
-    strength=class_shares.strength(averages.log_shares, estimate.shares),
-    bias=_LEAK * estimate.bias
-    + _STEP * (tf.math.log(estimate.shares) - tf.math.log(averages.posteriors)),
-    precision=logistic_regression.find_penalty(
-      estimate.head, estimate.precision, second, averages.variance
-    ),
+  """Takes a step of the heads, and adapts those that are their own teachers."""
+  averages = estimate.averages
+  is_trained = _is_head_trained(estimate) > 0
+  is_taught = tf.concat(
+    [
+      tf.fill([held_out.REPLICAS], _is_first_taught(estimate)),
+      tf.fill([held_out.REPLICAS], True),
+    ],
+    axis=0,
   )
-  estimate = tf.nest.map_structure(
-    lambda new, old: tf.where(is_teacher, new, old), adapted, estimate
-  )
-  point = estimate.point
-  gradient = (
-    count * averages.matrix
-    + _LABEL_WEIGHT
-    * tf.matmul(
-      padded, targets - tf.nn.softmax(padded @ point), transpose_a=True
-    )
-    - logistic_regression.penalty_gradient(point, estimate.precision)
-  )
-  stepped = (
-    point
-    + logistic_regression.inverse_of_bound(second, estimate.precision)
-    @ gradient
-  )
+  strength = class_shares.strength(averages.log_shares, estimate.shares)
+  bias = estimate.bias + _BIAS_STEP * (estimate.shares - averages.posteriors)
+  stepped = step_head(estimate.point, averages.matrix, components, labels)
   momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
   # Momentum needs the same loss in each step.
-  ratio = tf.where(is_teacher, tf.zeros_like(ratio), ratio)
+  ratio = tf.where(is_taught, tf.zeros_like(ratio), ratio)
+  point = stepped + ratio[:, tf.newaxis, tf.newaxis] * (stepped - estimate.head)
+
+  def choose(condition: tf.Tensor, new: tf.Tensor, old: tf.Tensor):
+    shape = [-1] + [1] * (len(new.shape) - 1)
+    return tf.where(tf.reshape(condition, shape), new, old)
+
   return estimate._replace(
-    head=stepped,
-    point=stepped + ratio * (stepped - estimate.head),
-    momentum=momentum,
+    strength=choose(is_taught, strength, estimate.strength),
+    bias=choose(is_taught, bias, estimate.bias),
+    head=choose(is_trained, stepped, estimate.head),
+    point=choose(is_trained, point, estimate.point),
+    momentum=tf.where(is_trained[0], momentum, estimate.momentum),
   )
 
 
-def _add_bias(weights: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
-  return tf.concat([weights[:-1], weights[-1:] + bias], axis=0)
+def step_head(
+  point: tf.Tensor,
+  matrix: tf.Tensor,
+  components: components_lib.Components,
+  labels: Labels,
+) -> tf.Tensor:
+  """A step of the heads from a point, by Boehning's bound of the Hessian.
+
+  Args:
+    point: float64 [learners, components + 1, classes].
+    matrix: Of `client_sums.Means`, at the point.
+    components: The components.
+    labels: The labels.
+  """
+  count = components.count
+  padded = logistic_regression.with_ones(labels.x)
+  weights = mixture_lib.LABEL_WEIGHT * tf.tile(labels.weights, [2, 1])
+  penalties = tf.fill([LEARNERS], tf.constant(PENALTY, tf.float64))
+  second = tf.linalg.diag(
+    count * tf.concat([components.variances, [1.0]], axis=0)
+  ) + logistic_regression.second_moments(padded, weights)
+  ascent = (
+    count * matrix
+    + logistic_regression.gradient(padded, labels.targets, weights, point)
+    - logistic_regression.penalty_gradient(point, penalties)
+  )
+  return (
+    point + logistic_regression.inverse_of_bound(second, penalties) @ ascent
+  )
+
+
+def _end_of_mixture(
+  estimate: Estimate,
+  components: components_lib.Components,
+  labels: Labels,
+) -> Estimate:
+  """Keeps the heads that learned from mixtures."""
+  head, _ = _split(estimate.head)
+  count = components.count
+  weights = mixture_lib.LABEL_WEIGHT * labels.weights
+  # The class shares of what the heads learned from.
+  taught = (
+    weights @ labels.targets + count * _split(estimate.averages.posteriors)[0]
+  )
+  taught = tf.maximum(
+    taught / tf.reduce_sum(taught, axis=1, keepdims=True), _LEAST_SHARE
+  )
+  return estimate._replace(
+    taught=logistic_regression.add_to_bias(
+      head, tf.math.log(labels.shares) - tf.math.log(taught)
+    ),
+    point=estimate.head,
+  )

@@ -9,6 +9,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import held_out
+from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.models import functional
@@ -18,10 +20,13 @@ class State(NamedTuple):
   """The state of the process.
 
   Attributes:
-    global_model_weights: The classifier so far.
+    global_model_weights: The classifier that is kept so far.
     aggregator: State of the aggregator.
     round_num: int32, the round that `next` will run.
     num_clients: float32, all clients.
+    kept: int32, the index of the kept classifier among
+      `held_out.CANDIDATES`.
+    alone: `labels_alone.Fitted`, from round 0 on.
     components: `components.Components`, once clients' examples were added up.
     estimate: `server_steps.Estimate`.
   """
@@ -30,6 +35,8 @@ class State(NamedTuple):
   aggregator: Any
   round_num: Any
   num_clients: Any
+  kept: Any
+  alone: Any
   components: Any
   estimate: Any
 
@@ -44,22 +51,32 @@ def build_initial_values(
     head: The same as a classifier of raw features.
 
   Returns:
-    () -> the fields of `State` in order, without that of the aggregator.
+    () -> a `State` whose aggregator is ().
   """
 
   @tff.tensorflow.computation
   def initial_values():
-    size = components_lib.count_components(head.num_features)
-    return (
-      tf.nest.map_structure(tf.constant, classifier.initial_weights),
-      tf.constant(0),
-      tf.constant(0.0),
-      components_lib.Components(
-        tf.zeros([head.num_features + 1, size + 1], tf.float64),
-        tf.zeros([size], tf.float64),
-        tf.zeros([], tf.float64),
+    features, classes = head.num_features, head.num_classes
+    size = components_lib.count_components(features)
+
+    def zeros(*shape: int) -> tf.Tensor:
+      return tf.zeros(shape, tf.float64)
+
+    return State(
+      global_model_weights=tf.nest.map_structure(
+        tf.constant, classifier.initial_weights
       ),
-      server_steps.start(size, head.num_classes),
+      aggregator=(),
+      round_num=tf.constant(0),
+      num_clients=tf.constant(0.0),
+      kept=tf.constant(0),
+      alone=labels_alone.Fitted(
+        zeros(held_out.REPLICAS, features + 1, classes), tf.constant(False)
+      ),
+      components=components_lib.Components(
+        zeros(features), zeros(features, size), zeros(size), zeros()
+      ),
+      estimate=server_steps.start(size, classes),
     )
 
   return initial_values

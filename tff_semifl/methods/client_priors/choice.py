@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The classifier that is kept: the labels alone, a mixture or a head."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import held_out
+from tff_semifl.methods.client_priors import labels_alone
+from tff_semifl.methods.client_priors import logistic_regression
+from tff_semifl.methods.client_priors import server_steps
+
+# The setting that leaves the choice to held-out labels.
+CHOSEN = 'chosen'
+
+
+class Choice(NamedTuple):
+  """What is kept.
+
+  Attributes:
+    kept: int32 scalar, an index of `held_out.CANDIDATES`.
+    weights: float64 [features + 1, classes], its classifier of raw features.
+    temperature: float64 scalar, by which its logits are divided.
+    has_examples: bool scalar, whether clients have enough examples.
+    scores: The scores of all.
+  """
+
+  kept: tf.Tensor
+  weights: tf.Tensor
+  temperature: tf.Tensor
+  has_examples: tf.Tensor
+  scores: held_out.Scores
+
+
+def learner_of(kept: tf.Tensor) -> tf.Tensor:
+  """The learner, with all labels, that a candidate is of."""
+  return tf.where(tf.equal(kept, 3), held_out.REPLICAS, 0)
+
+
+def choose(
+  alone: labels_alone.Fitted,
+  components: components_lib.Components,
+  estimate: server_steps.Estimate,
+  raw: tf.Tensor,
+  labels: server_steps.Labels,
+  keep: str,
+) -> Choice:
+  """Chooses the classifier to keep.
+
+  Args:
+    alone: The regressions of the labels alone.
+    components: The components.
+    estimate: The server's state.
+    raw: float64 [labels, features], the labeled examples.
+    labels: The same of components.
+    keep: `CHOSEN`, or one of `held_out.CANDIDATES`.
+  """
+  learned = server_steps.classifiers(estimate, labels.shares)
+  logits = tf.concat(
+    [
+      (logistic_regression.with_ones(raw) @ alone.weights)[tf.newaxis],
+      logistic_regression.with_ones(labels.x) @ learned,
+    ],
+    axis=0,
+  )
+  scores = held_out.score(logits, labels.targets)
+  num_labels = tf.cast(tf.shape(raw)[0], tf.float64)
+  has_examples = components.count >= held_out.LEAST_EXAMPLES * num_labels
+  if keep == CHOSEN:
+    may_choose = (
+      held_out.can_choose(labels.targets)
+      & (estimate.spread[0] <= held_out.GREATEST_SPREAD)
+      & has_examples
+    )
+    kept = held_out.choose(scores, may_choose & (estimate.passes > 0))
+  else:
+    kept = tf.constant(held_out.CANDIDATES.index(keep))
+    kept = tf.where(estimate.passes > 0, kept, 0)
+  all_labels = [alone.weights[0]] + [
+    components_lib.to_raw(learned[i, 0], components)
+    for i in range(len(held_out.CANDIDATES) - 1)
+  ]
+  temperature = tf.gather(scores.temperature, kept)
+  return Choice(
+    kept,
+    tf.gather(tf.stack(all_labels), kept) / temperature,
+    temperature,
+    has_examples,
+    scores,
+  )

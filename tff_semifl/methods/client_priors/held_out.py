@@ -1,0 +1,182 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels held out, and the choice of a classifier by them.
+
+A classifier is trained on all labels, and once more without each of `FOLDS`
+parts of them: these `REPLICAS` stand in a dimension of their own. What replicas
+say of the labels that they were not trained on tells how good a classifier is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+FOLDS = 5
+REPLICAS = 1 + FOLDS
+# The classifiers to choose from, in this order.
+CANDIDATES = ('labels_alone', 'mixture', 'mixture_head', 'head')
+# With fewer labels held out no choice is made.
+LEAST_LABELS = 10
+# Above it clients' images differ, not their classes alone: no label at the
+# server says which classifier is right at clients. Where images of digits are
+# brightened, rotated or blurred it is 0.0056 or more, where they are not 0.0047
+# or less, but for long tails of labels and clients of a few examples.
+GREATEST_SPREAD = 0.0055
+# Clients' examples for each label, below which nothing is learned from them.
+LEAST_EXAMPLES = 2
+_TEMPERATURES = np.geomspace(0.05, 20, 61)
+# The standard deviation of the logarithm of a temperature before any label.
+_LOG_TEMPERATURE_DEVIATION = 0.3
+
+
+class Scores(NamedTuple):
+  """How candidates do on held-out labels; [candidates] but for the first.
+
+  Attributes:
+    num_held_out: float64 scalar, the labels that were held out.
+    num_right: float64, how many of them are right.
+    likelihood: float64, the mean log-likelihood at the best temperature.
+    temperature: float64, by which logits are to be divided.
+    is_behind: bool, whether candidate 0 is better than the candidate by more
+      than the standard error of the difference, in right labels or likelihood.
+  """
+
+  num_held_out: tf.Tensor
+  num_right: tf.Tensor
+  likelihood: tf.Tensor
+  temperature: tf.Tensor
+  is_behind: tf.Tensor
+
+
+def assign(targets: tf.Tensor) -> tf.Tensor:
+  """The fold of each label, int32 [labels]; -1 for the only one of its class.
+
+  Folds have the same number of labels of a class, but for one.
+
+  Args:
+    targets: float64 [labels, classes], one-hot.
+  """
+  counts = tf.reduce_sum(targets, axis=0)
+  # The next class goes on where the one before it stopped.
+  starts = tf.cumsum(counts, exclusive=True)
+  place = tf.cumsum(targets, axis=0, exclusive=True) + starts
+  fold = tf.cast(tf.reduce_sum(targets * place, axis=1), tf.int32) % FOLDS
+  is_only = tf.linalg.matvec(targets, counts) < 2
+  return tf.where(is_only, -1, fold)
+
+
+def weigh(targets: tf.Tensor) -> tf.Tensor:
+  """The weights of labels in each replica, float64 [replicas, labels].
+
+  Held-out labels have 0, and other labels of the class more, so that classes
+  weigh the same in all replicas.
+  """
+  fold = assign(targets)
+  replicas = tf.range(-1, FOLDS)[:, tf.newaxis]
+  is_kept = tf.cast(
+    tf.not_equal(fold, replicas) | tf.less(replicas, 0), targets.dtype
+  )
+  ratio = tf.math.divide_no_nan(
+    tf.reduce_sum(targets, axis=0), is_kept @ targets
+  )
+  return is_kept * tf.matmul(ratio, targets, transpose_b=True)
+
+
+def select(logits: tf.Tensor, fold: tf.Tensor) -> tf.Tensor:
+  """The logits of each label by the replica without it.
+
+  Args:
+    logits: float64 [..., replicas, labels, classes].
+    fold: From `assign`.
+
+  Returns:
+    float64 [..., labels, classes]; replica 0 for a label never held out.
+  """
+  by_label = tf.einsum('...rlc->...lrc', logits)
+  one_hot = tf.one_hot(fold + 1, REPLICAS, dtype=logits.dtype)
+  return tf.einsum('...lrc,lr->...lc', by_label, one_hot)
+
+
+def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
+  """Scores candidates.
+
+  Args:
+    logits: float64 [candidates, replicas, labels, classes].
+    targets: float64 [labels, classes], one-hot.
+  """
+  fold = assign(targets)
+  is_held_out = tf.cast(fold >= 0, targets.dtype)
+  found = select(logits, fold)
+  count = tf.reduce_sum(is_held_out)
+  right = is_held_out * tf.cast(
+    tf.equal(tf.argmax(found, axis=-1), tf.argmax(targets, axis=-1)),
+    targets.dtype,
+  )
+  temperatures = tf.constant(_TEMPERATURES, targets.dtype)
+  tempered = found / temperatures[:, tf.newaxis, tf.newaxis, tf.newaxis]
+  # [temperatures, candidates, labels]
+  logarithms = is_held_out * tf.reduce_sum(
+    targets * tf.nn.log_softmax(tempered), axis=-1
+  )
+  totals = tf.reduce_sum(logarithms, axis=-1)
+  best = tf.argmax(totals, axis=0)
+  prior = -0.5 * (tf.math.log(temperatures) / _LOG_TEMPERATURE_DEVIATION) ** 2
+  likely = tf.argmax(totals + prior[:, tf.newaxis], axis=0)
+  logarithm = tf.gather(
+    tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
+  )
+  return Scores(
+    count,
+    tf.reduce_sum(right, axis=-1),
+    tf.math.divide_no_nan(tf.reduce_sum(logarithm, axis=-1), count),
+    tf.gather(temperatures, likely),
+    _is_less(right - right[:1], is_held_out)
+    | _is_less(logarithm - logarithm[:1], is_held_out),
+  )
+
+
+def _is_less(differences: tf.Tensor, is_held_out: tf.Tensor) -> tf.Tensor:
+  """Whether sums are below 0 by more than their standard error."""
+  count = tf.maximum(tf.reduce_sum(is_held_out), 1)
+  total = tf.reduce_sum(differences, axis=-1)
+  mean = total[..., tf.newaxis] / count
+  squares = tf.reduce_sum(is_held_out * (differences - mean) ** 2, axis=-1)
+  return total < -tf.sqrt(squares)
+
+
+def can_choose(targets: tf.Tensor) -> tf.Tensor:
+  """Whether labels are enough for a choice, a bool scalar."""
+  return tf.reduce_all(assign(targets) >= 0) & (
+    tf.shape(targets)[0] >= LEAST_LABELS
+  )
+
+
+def choose(scores: Scores, may_choose: tf.Tensor) -> tf.Tensor:
+  """The index of the candidate to keep, an int32 scalar.
+
+  The mixture, unless the labels alone are better by more than the error; a head
+  in place of these, if it has at least as many labels right as both and is
+  likelier than both. Of two such heads the likelier.
+
+  Args:
+    scores: The scores.
+    may_choose: Whether anything but the labels alone may be chosen.
+  """
+  right, likelihood = scores.num_right, scores.likelihood
+  is_better = (right[2:] >= tf.reduce_max(right[:2])) & (
+    likelihood[2:] > tf.reduce_max(likelihood[:2])
+  )
+  lowest = tf.fill(tf.shape(likelihood[2:]), likelihood.dtype.min)
+  head = 2 + tf.argmax(
+    tf.where(is_better, likelihood[2:], lowest), output_type=tf.int32
+  )
+  kept = tf.where(
+    tf.reduce_any(is_better), head, 1 - _as_int(scores.is_behind[1])
+  )
+  return tf.where(may_choose, kept, 0)
+
+
+def _as_int(flag: tf.Tensor) -> tf.Tensor:
+  return tf.cast(flag, tf.int32)

@@ -1,0 +1,77 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Gaussian mixture of client priors: its M-step.
+
+An example x of class c at client k is mu_c + delta_k + noise. The noise has one
+covariance for all classes, the offset delta_k `spread` times the variance of
+the examples.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+# How much a labeled example counts.
+LABEL_WEIGHT = 3.0
+# The share of an isotropic covariance in the estimated one.
+_ISOTROPIC = 0.05
+# The least eigenvalue of the covariance, where the mean variance is 1: where
+# clients do not answer, what is left may be below 0.
+_LEAST_VARIANCE = 1e-3
+
+
+class Mixture(NamedTuple):
+  """Mixtures, one a replica.
+
+  Attributes:
+    weights: float64 [replicas, components + 1, classes], of log p(x | class).
+    means: float64 [replicas, components, classes].
+  """
+
+  weights: tf.Tensor
+  means: tf.Tensor
+
+
+def fit(
+  x: tf.Tensor,
+  targets: tf.Tensor,
+  label_weights: tf.Tensor,
+  posteriors: tf.Tensor,
+  products: tf.Tensor,
+  variances: tf.Tensor,
+) -> Mixture:
+  """The mixtures of largest likelihood, in closed form.
+
+  Args:
+    x: float64 [labels, components].
+    targets: float64 [labels, classes], one-hot.
+    label_weights: float64 [replicas, labels].
+    posteriors: float64 [replicas, classes], summed over clients' examples.
+    products: float64 [replicas, components, classes], of x and posteriors.
+    variances: float64 [components], summed over clients' examples.
+  """
+  label_weights *= LABEL_WEIGHT
+  counts = posteriors + label_weights @ targets
+  means = (
+    products + tf.einsum('rl,lc,ld->rdc', label_weights, targets, x)
+  ) / counts[:, tf.newaxis]
+  total = tf.linalg.diag(variances) + tf.einsum(
+    'rl,ld,le->rde', label_weights, x, x
+  )
+  between = tf.matmul(means * counts[:, tf.newaxis], means, transpose_b=True)
+  within = (total - between) / tf.reduce_sum(counts, axis=1)[
+    :, tf.newaxis, tf.newaxis
+  ]
+  is_used = tf.cast(variances > 0, x.dtype)
+  size = tf.reduce_sum(is_used)
+  isotropic = tf.linalg.trace(within) / size
+  within = (1 - _ISOTROPIC) * within + _ISOTROPIC * isotropic[
+    :, tf.newaxis, tf.newaxis
+  ] * tf.linalg.diag(is_used)
+  values, vectors = tf.linalg.eigh(within)
+  # Components that are not used have variance 0 and no mean.
+  values = tf.maximum(values, _LEAST_VARIANCE)[:, tf.newaxis]
+  weights = (vectors / values) @ tf.matmul(vectors, means, transpose_a=True)
+  bias = -0.5 * tf.reduce_sum(means * weights, axis=1, keepdims=True)
+  return Mixture(tf.concat([weights, bias], axis=1), means)
