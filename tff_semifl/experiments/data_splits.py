@@ -192,6 +192,7 @@ class GivenShares(_AllLabeled):
       shares=data.shares,
       test=data.test,
       training_order=_invert(order, len(data.unlabeled)),
+      given_names=data.client_names,
     )
 
 
