@@ -3,6 +3,7 @@
 
 """Tests of the estimated numbers of images of each class at clients."""
 
+import csv
 import pathlib
 import types
 from unittest import mock
@@ -29,6 +30,7 @@ def _create(labels, shares):
       labeled=sources.LabeledImages(np.zeros([4]), np.array([0, 0, 1, 1])),
       unlabeled=sources.ImagePool(np.zeros([len(labels)]), np.array(labels)),
       shares=[np.array(share) for share in shares],
+      client_names=['Ann, of Bath', 'bob'],
     ),
   )
 
@@ -45,6 +47,9 @@ class ClientClassesTest(absltest.TestCase):
       evaluated_images, 'compute_logits', return_value=logits
     ):
       client_classes.write(folder, experiment, None)
+    with (folder / client_classes.TABLE).open(newline='') as file:
+      found = [row['client'] for row in csv.DictReader(file)]
+    self.assertEqual(found, experiment.data.client_names)
     counts = client_classes.read(folder)
     np.testing.assert_allclose(
       [counts['cat'], counts['dog']],

@@ -196,7 +196,10 @@ def read_image_folders(
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
-    client_names=tuple(clients),
+    # Names of folders may be no Unicode, which no table could have.
+    client_names=tuple(
+      name.encode(errors='backslashreplace').decode() for name in clients
+    ),
     labeled=_label(labeled, server, list(server)),
     unlabeled=unlabeled,
     shares=np.split(np.arange(len(unlabeled)), ends[:-1]),

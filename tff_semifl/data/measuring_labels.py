@@ -89,7 +89,11 @@ def read(
 ) -> np.ndarray:
   """Reads labels from the `labels.csv` in image folders; appends `problems`."""
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
-  places = {file: number for number, file in enumerate(files)}
+  # Spreadsheets and file systems spell accented letters differently.
+  places = {
+    file.with_name(names_lib.normalize(file.name)): number
+    for number, file in enumerate(files)
+  } | {file: number for number, file in enumerate(files)}
   for folder in dict.fromkeys(file.parent for file in files):
     path = folder / FILE_NAME
     if not path.is_file():
@@ -100,7 +104,9 @@ def read(
       problems.append(image_listing.Problem(path, f'cannot be read ({error})'))
       continue
     for name, label in rows:
-      place = places.get(folder / name)
+      place = places.get(
+        folder / name, places.get(folder / names_lib.normalize(name))
+      )
       if place is None:
         problem = f'names {name}, which is no image of this folder'
       elif label not in class_names:

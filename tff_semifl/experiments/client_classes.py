@@ -46,7 +46,9 @@ def write(
   table = io.StringIO()
   writer = csv.writer(table, lineterminator='\n')
   writer.writerow(['client', *experiment.task.class_names])
-  for client, counts in enumerate(estimate(experiment, weights)):
+  for client, counts in zip(
+    experiment.data.client_names, estimate(experiment, weights), strict=True
+  ):
     writer.writerow([client, *(f'{count:.1f}' for count in counts)])
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
@@ -101,14 +103,14 @@ def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
   """
   path = folder / TABLE
   try:
-    with path.open(newline='') as file:
-      header, *rows = csv.reader(file)
-    counts = np.array(rows, np.float64).reshape([len(rows), len(header)])
+    with path.open(newline='', encoding='utf-8') as file:
+      (_, *names), *rows = csv.reader(file)
+    counts = np.array([row[1:] for row in rows], np.float64)
   except (OSError, ValueError) as error:
     raise durable_files.OutputError(
       f'{path} cannot be read ({error}); the same command writes it anew'
     ) from error
-  return dict(zip(header[1:], counts[:, 1:].T, strict=True))
+  return dict(zip(names, counts.reshape([-1, len(names)]).T, strict=True))
 
 
 def describe(

@@ -175,7 +175,7 @@ class Frozen(models.Linear):
       return own_features.convert(f'features of {name} images', found)
 
     train = compute('labeled', data.train.images)
-    own_features.check_vary('features of labeled images', train)
+    own_features.check_server('features of labeled images', train)
     return data._replace(
       train=data.train._replace(images=train),
       test=data.test._replace(images=compute('test', data.test.images)),

@@ -71,6 +71,11 @@ class Entry:
     self._lock = folder / f'{key}.lock'
     self._name = backbone.name
 
+  @property
+  def path(self) -> pathlib.Path:
+    """The file of the features."""
+    return self._features
+
   @contextlib.contextmanager
   def lock(self, say: progress_lines.Say) -> Iterator[None]:
     """Locks the files against other programs."""

@@ -17,6 +17,8 @@ from tff_semifl.files import durable_files
 
 # The most images whose features a kill loses.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
+# Files of features that this process has computed itself, and said so.
+_COMPUTED = set[pathlib.Path]()
 
 
 def default_folder() -> pathlib.Path:
@@ -63,10 +65,12 @@ def compute(
       stack.enter_context(entry.lock(say))
       found = entry.load(say)
     if found is not None:
-      say(f'features: {len(found):,} images, computed before, in {folder}')
+      if entry.path not in _COMPUTED:
+        say(f'features: {len(found):,} images, computed before, in {folder}')
       return found
     entry.note_others(say)
     _fill(entry, backbone, images, say)
+    _COMPUTED.add(entry.path)
     with _naming(folder):
       found = entry.load(say)
   if found is None:

@@ -4,6 +4,7 @@
 """Sections of a report on one run."""
 
 from collections.abc import Iterator
+import itertools
 import shlex
 import textwrap
 
@@ -75,7 +76,10 @@ def find_problems(run: run_record.RunRecord) -> list[str]:
 def curves(experiments: learning_curves.Experiments) -> str:
   """Figures of all panels that have curves, HTML."""
   drawn = []
-  for panel in (*curve_panels.LEARNING_CURVES, *_LOSSES):
+  panels = curve_panels.choose(
+    curve_panels.LEARNING_CURVES, itertools.chain(*experiments.values())
+  )
+  for panel in (*panels, *_LOSSES):
     with page.figure_style():
       try:
         fig = learning_curves.create_figure(experiments, [panel], '')
@@ -83,9 +87,10 @@ def curves(experiments: learning_curves.Experiments) -> str:
         continue
     # A single panel has more room than one beside others.
     fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
-    if sum(map(len, experiments.values())) == 1:
+    [legend] = fig.legends
+    if len(legend.get_texts()) == 1 and legend.get_title().get_text() == '':
       # One curve needs no legend.
-      fig.legends[0].remove()
+      legend.remove()
     drawn.append(page.draw(fig, f'{panel.title} by round'))
   return page.box('figures', ''.join(drawn))
 
