@@ -83,14 +83,28 @@ def index_by_client(
 
 
 def read(
+  root: pathlib.Path,
   files: Sequence[pathlib.Path],
   class_names: Sequence[str],
   problems: list[image_listing.Problem],
 ) -> np.ndarray:
-  """Reads labels from the `labels.csv` in image folders; appends `problems`."""
+  """Reads labels from the `labels.csv` in clients' folders, at any depth.
+
+  Args:
+    root: The folder of all clients.
+    files: The images, somewhere below it.
+    class_names: The names of all classes.
+    problems: Appended to.
+  """
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
   places = {file: number for number, file in enumerate(files)}
-  for folder in dict.fromkeys(file.parent for file in files):
+  folders = (
+    folder
+    for inner in dict.fromkeys(file.parent for file in files)
+    for folder in (inner, *inner.parents)
+    if root in folder.parents
+  )
+  for folder in dict.fromkeys(folders):
     path = folder / FILE_NAME
     if not path.is_file():
       continue
