@@ -24,6 +24,16 @@ from tff_semifl.data import resizing
 # their names. Pillow knows many more, with decoders that hardly anybody checks
 # (and for PostScript it would run Ghostscript).
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
+# By the brand in the first bytes.
+_PHONE_FORMATS = {
+  b'heic': 'HEIC',
+  b'heix': 'HEIC',
+  b'hevc': 'HEIC',
+  b'mif1': 'HEIC',
+  b'msf1': 'HEIC',
+  b'avif': 'AVIF',
+  b'avis': 'AVIF',
+}
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 # EXIF orientations that swap height and width.
 _LYING = range(5, 9)
@@ -175,9 +185,13 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
         raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
       yield image
   except PIL.UnidentifiedImageError as error:
-    raise ImageFileError(
-      'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
-    ) from error
+    found = 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
+    if (name := _find_phone_format(file)) is not None:
+      found = (
+        f'has the format {name}; convert it to JPEG, by'
+        f' `magick FILE.{name.lower()} FILE.jpg` say'
+      )
+    raise ImageFileError(found) from error
   except PIL.Image.DecompressionBombError as error:
     num_pixels = int(re.search(r'\d+', str(error))[0])
     raise ImageFileError(
@@ -186,6 +200,13 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
   # Pillow's decoders raise errors of many types.
   except Exception as error:
     raise ImageFileError(f'cannot be read ({error})') from error
+
+
+def _find_phone_format(file: pathlib.Path) -> str | None:
+  """HEIC or AVIF, which phones write and nothing here reads; else None."""
+  with open(file, 'rb') as stream:
+    header = stream.read(12)
+  return _PHONE_FORMATS.get(header[8:]) if header[4:8] == b'ftyp' else None
 
 
 def _to_pixels(
