@@ -67,11 +67,13 @@ class FilesTest(parameterized.TestCase):
     np.testing.assert_array_equal(found.unlabeled, plain.unlabeled)
     self.assertEqual(found.files, plain.files)
 
-  @parameterized.parameters(*_FORMS)
-  def test_names_of_another_unicode_form(self, form):
+  @parameterized.product(form=_FORMS, path=['é.png', 'é/b.png'])
+  def test_names_of_another_unicode_form(self, form, path):
     folder = self._root / 'clients/east'
-    spelled = {each: unicodedata.normalize(each, 'é.png') for each in _FORMS}
-    (folder / 'b.png').rename(folder / spelled[form])
+    spelled = {each: unicodedata.normalize(each, path) for each in _FORMS}
+    place = folder / spelled[form]
+    place.parent.mkdir(exist_ok=True)
+    (folder / 'b.png').rename(place)
     for other in _FORMS:
       found = self._read(f'file,label\n{spelled[other]},dog\n')
       np.testing.assert_array_equal(found.unlabeled_labels, [-1, 1, -1])

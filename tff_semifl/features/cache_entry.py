@@ -88,14 +88,16 @@ class Entry:
       yield
 
   def load(self, say: progress_lines.Say) -> np.ndarray | None:
-    """The features, None if they are missing or damaged."""
+    """The features, None if they are missing or damaged.
+
+    Nothing is written: another program may be replacing them.
+    """
     if not self._features.exists():
       return None
     description = _read_json(self._description)
     if description.get('sha256') == _digest_file(self._features):
       return np.load(self._features, mmap_mode='r', allow_pickle=False)
     say(f'features: {self._features} is damaged; computing them again')
-    self._features.unlink()
     return None
 
   def note_others(self, say: progress_lines.Say) -> None:

@@ -8,6 +8,8 @@ import itertools
 import shlex
 import textwrap
 
+import numpy as np
+
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
@@ -17,6 +19,7 @@ from tff_semifl.metrics import client_accuracy
 from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import curve_panels
 from tff_semifl.plots import learning_curves
+from tff_semifl.plots import partition_figure
 from tff_semifl.reports import class_sections
 from tff_semifl.reports import measured
 from tff_semifl.reports import page
@@ -117,6 +120,8 @@ def _summary(run: run_record.RunRecord) -> str:
       f' classes, calibration and images: {run.why_not_evaluated}.',
       'quiet',
     )
+  if run.result:
+    text += f'<pre>{page.text(chr(10).join(run.result))}</pre>\n'
   return text + page.table(
     ['', ''], [fact for fact in facts if fact[1] is not None]
   )
@@ -146,6 +151,13 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
         for name, c in run.client_classes.items()
       ),
     )
+    with page.figure_style():
+      fig = partition_figure.create_figure(
+        np.stack([*run.client_classes.values()], axis=1),
+        [*run.client_classes],
+        'Estimated classes of clients',
+      )
+    yield page.box('large', page.draw(fig, 'Estimated images of each client'))
   if not run.clients:
     yield page.paragraph(
       'The accuracy of each client was not measured; --client_accuracy does it'
