@@ -13,7 +13,6 @@ The settings are the experiment's; if its images or features have moved, say
 where they are by --data_dir, --image_dir or --features_file.
 """
 
-from collections.abc import Iterator, Sequence
 import pathlib
 from typing import Any
 
@@ -32,7 +31,6 @@ from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
-from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 from tff_semifl.models import weight_kinds
 from tff_semifl.runs import outputs
@@ -179,7 +177,7 @@ def main() -> None:
         least_confidence=least_confidence,
         background=task.background,
       )
-      for name in _announced(formats)
+      for name in formats
     ]
     model_card.write(
       path,
@@ -214,13 +212,6 @@ def main() -> None:
   print(
     f'model of round {trained.round_num}{why}, with its card: {export_path}'
   )
-
-
-def _announced(names: Sequence[str]) -> Iterator[str]:
-  """Yields names of formats; a conversion to TFLite may take minutes."""
-  for name in names:
-    progress_lines.to_stderr(f'exporting {name}')
-    yield name
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:

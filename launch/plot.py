@@ -7,10 +7,11 @@ r"""Draws metrics of one or more experiments by round.
     --output_file=curves.png,curves.svg
 
 By default this draws the test accuracy and, if clients made pseudo-labels, the
-share of images labeled and the accuracy of these labels, to
-results/learning_curves.png unless --pseudo_label_files is given. These files
-show the quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's
-paper:
+share of images labeled, if it is not always all, and the accuracy of these
+labels, to results/learning_curves.png unless --pseudo_label_files is given.
+Where the server trains in round 0 alone, a line shows the labels alone. These
+files show the quality of pseudo-labels in more detail, as in Figure 6 of
+SemiFL's paper:
 
   python -m launch.plot --experiments=results/semifl \
     --pseudo_label_files=pseudo_labels.pdf
@@ -38,6 +39,7 @@ horizontal lines:
 
 import collections
 from collections.abc import Sequence
+import itertools
 import pathlib
 
 from absl import flags
@@ -100,6 +102,7 @@ def main() -> None:
   experiments = _read(_EXPERIMENTS, _NAMES)
   references = _read(_REFERENCES, _REFERENCE_NAMES)
   chosen = _choose_panels(experiments)
+  runs = list(itertools.chain(*experiments.values()))
   curve_files = None
   if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
     curve_files = output_flag.figures('results/learning_curves.png')
@@ -111,7 +114,7 @@ def main() -> None:
     (
       _PSEUDO_LABEL_FILES,
       _PSEUDO_LABEL_FILES.value,
-      curve_panels.PSEUDO_LABEL_QUALITY,
+      curve_panels.choose(curve_panels.PSEUDO_LABEL_QUALITY, runs),
     ),
   ):
     if files is None:
@@ -129,14 +132,11 @@ def main() -> None:
 def _choose_panels(
   experiments: learning_curves.Experiments,
 ) -> Sequence[curve_panels.Panel]:
+  runs = list(itertools.chain(*experiments.values()))
   if _METRICS.value is None:
-    return curve_panels.LEARNING_CURVES
+    return curve_panels.choose(curve_panels.LEARNING_CURVES, runs)
   columns = {
-    column: None
-    for runs in experiments.values()
-    for run in runs
-    for column in run
-    if column != 'round'
+    column: None for run in runs for column in run if column != 'round'
   }
   with program.blame(_METRICS, ValueError):
     if not _METRICS.value:

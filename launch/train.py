@@ -171,8 +171,9 @@ def _train(command: command_lib.Command) -> None:
   )
   for line in measured_in_words.describe(experiment, kept.weights):
     print(line)
-  for line in measured_in_words.describe_by_system(experiment, folder, kept):
-    print(line)
+  with command_lib.blame_output(experiment.run):
+    for line in measured_in_words.read_by_system(folder.path):
+      print(line)
   if experiment.run.client_accuracy:
     with command_lib.blame_output(experiment.run):
       print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))

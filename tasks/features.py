@@ -85,6 +85,7 @@ def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
       unlabeled=found.unlabeled,
       shares=found.shares,
       unlabeled_labels=found.client_labels,
+      client_names=found.client_names,
     ),
     found.class_names,
     origin_of_test='the file',

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import functools
-import glob
 import hashlib
 import os
 import pathlib
@@ -224,11 +223,12 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
 def _find_versions(root: str) -> str:
   """A digest of the names, sizes and times of all files in a folder."""
   digest = hashlib.sha256()
-  for pattern in ('*', '*/*', '*/*/*'):
-    for path in sorted(glob.glob(os.path.join(glob.escape(root), pattern))):
-      # Reading the file reports the error.
-      with contextlib.suppress(OSError):
-        found = os.stat(path)
-        version = (path, found.st_ino, found.st_size, found.st_mtime_ns)
-        digest.update(repr(version).encode())
+  # Reading the folder, and the file, reports the error.
+  with contextlib.suppress(image_listing.ImageFolderError):
+    for folder in image_listing.walk(pathlib.Path(root)):
+      for path in sorted(folder.glob('*')):
+        with contextlib.suppress(OSError):
+          found = os.stat(path)
+          version = (path, found.st_ino, found.st_size, found.st_mtime_ns)
+          digest.update(repr(version).encode())
   return digest.hexdigest()

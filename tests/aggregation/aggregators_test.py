@@ -180,6 +180,15 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
         atol=1e-5,
       )
 
+  @parameterized.parameters(np.nan, np.inf, 1e20)
+  def test_update_without_a_finite_norm_is_left_out(self, value):
+    process, state = self._start()
+    *updates, unsound = _draw_updates(3, seed=1)
+    unsound[1][3] = value
+    expected = process.next(state, updates).result
+    found = process.next(state, [*updates, unsound]).result
+    _assert_close(found, expected)
+
   def test_noise_is_gaussian(self):
     noise, _ = self._noise(*self._start())
     # Multiplier times norm, over four clients.

@@ -132,6 +132,23 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       ):
         np.testing.assert_array_equal(array, value)
 
+  def test_client_whose_moments_overflow_is_left_out(self):
+    # Squares of 1e17 are finite in float32, of 255e17 they are not.
+    classifier = batch_norm_reference.create_classifier(scale=1e17)
+    dark, bright = (
+      linear_reference.create_images(5) % 2,
+      np.full([3, *linear_reference.IMAGE_SHAPE], 255, np.uint8),
+    )
+    bright[0] = 0
+    statistics = _build(classifier)
+    expected, found = (
+      statistics(classifier.initial_weights, _client_datasets(cohort))
+      for cohort in ([dark], [dark, bright])
+    )
+    for a, b in zip(found.non_trainable, expected.non_trainable, strict=True):
+      self.assertTrue(np.all(np.isfinite(b)))
+      np.testing.assert_array_equal(a, b)
+
   def test_without_images_nothing_changes(self):
     statistics, classifier = self.statistics, self.classifier
     empty = linear_reference.create_images(0)

@@ -33,6 +33,18 @@ class FilesFirstTest(absltest.TestCase):
         command_text.files_first(given), ['--a=1', '--b=2', '--b=3']
       )
 
+  def test_byte_order_marks_are_no_flags(self):
+    for path in (self.path, self.path.with_name('inner.flags')):
+      path.write_text('\N{ZERO WIDTH NO-BREAK SPACE}' + path.read_text())
+    self.assertEqual(
+      command_text.files_first([f'--flagfile={self.path}']), ['--a=1', '--b=2']
+    )
+
+  def test_file_with_two_values_of_a_flag_is_refused(self):
+    self.path.write_text('--a=1\n--b=2\n--a=3\n')
+    with self.assertRaisesRegex(flags.Error, f'{self.path}, --a '):
+      command_text.files_first([f'--flagfile={self.path}'])
+
   def test_nothing_is_read_behind_two_dashes(self):
     given = ['--b=3', '--', '--flagfile=nothing']
     self.assertEqual(command_text.files_first(given), given)
@@ -43,16 +55,30 @@ class FilesFirstTest(absltest.TestCase):
     outer.write_text(f'--flagfile={nowhere}\n')
     binary = self.path.with_name('binary.flags')
     binary.write_bytes(b'\xff\xfe')
+    circle = self.path.with_name('circle.flags')
+    circle.write_text(f'--flagfile={circle}\n')
     missing = f'cannot read {nowhere}: No such file or directory'
     for arguments, message in (
       ([f'--flagfile={nowhere}'], f'={nowhere}: {missing}'),
       ([f'--flagfile={outer}'], f'={outer}: {missing}'),
       ([f'--flagfile={binary}'], f'={binary}: is no text'),
+      ([f'--flagfile={circle}'], f'={circle}: names itself'),
       (['--flagfile='], '=: name a file'),
       (['--flagfile'], '=: name a file'),
     ):
       with self.assertRaisesRegex(flags.Error, f'^flag --flagfile{message}$'):
         command_text.files_first(arguments)
+
+
+class RepeatedTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (['--a=1', '--b=2', '--a=3'], 1),
+    (['--a', '1', '-a', '3'], 1),
+    (['--a=1', '--b=2', '--a=1'], 0),
+    (['--a=-1', '--flagfile=a', '--flagfile=b', '--', '--a=2'], 0),
+  )
+  def test_number_of_flags_with_several_values(self, arguments, number):
+    self.assertLen([*command_text.find_repeated(arguments)], number)
 
 
 class ExplainTest(parameterized.TestCase):

@@ -120,6 +120,7 @@ _CASES = (
   ('exploded', 4.0, _Update(length=1e30), False),
   ('loss_not_a_number', 4.0, _Update(loss=math.nan), False),
   ('loss_infinite', 4.0, _Update(loss=-math.inf), False),
+  ('loss_exploded', 4.0, _Update(loss=1e20), False),
   ('weight_not_a_number', 4.0, _Update(weight=math.nan), False),
   ('weight_infinite', 4.0, _Update(weight=math.inf), False),
   ('weight_negative', 4.0, _Update(weight=-1.0), False),

@@ -39,6 +39,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       [share.tolist() for share in found.shares],
       [list(range(first, 40, 5)) for first in (2, 1, 4, 3, 0)],
     )
+    self.assertEqual(found.client_names, [*'abcde'])
     self.assertTrue(feature_files.has_client_ids(self._path))
 
   def test_the_least_that_a_file_has(self):
@@ -61,6 +62,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       [share.tolist() for share in found.shares],
       [list(range(20)), list(range(20, 40))],
     )
+    self.assertEqual(found.client_names, ['-3', '4'])
 
   @parameterized.parameters(np.array, lambda names: np.char.encode(names))
   def test_labels_may_be_names(self, make):

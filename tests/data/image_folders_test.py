@@ -5,6 +5,7 @@
 
 import pathlib
 import shutil
+import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -80,11 +81,14 @@ class ReadImageFoldersTest(parameterized.TestCase):
     # Read like another process of the same user does.
     found = np.fromfile(images.path, np.uint8).reshape(images.shape)
     self._assert_images(found, [29, 30, 31])
+    # Phones have folders in folders.
+    self._write('clients/north/2026/b.png', 28)
+    images, *_ = read('clients/north')
+    self._assert_images(np.asarray(images), [28, 29, 30, 31])
     (self._root / 'empty').mkdir()
     for name, problem in (
       ('nowhere', 'is missing or is no folder'),
       ('empty', 'has no image in it'),
-      ('clients', 'east is a folder where an image should be'),
     ):
       with self.assertRaisesRegex(image_listing.ImageFolderError, problem):
         read(name)
@@ -121,6 +125,36 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual([each.tolist() for each in found.shares], [[0], [1, 2]])
     # By the server's numbers, though the folder has but one of the classes.
     self._assert_data(found.test, [50], [1])
+
+  def test_images_of_a_client_are_at_any_depth(self):
+    self._write('clients/east/DCIM/100/a.png', 41)
+    self._write('clients/west/DCIM/a.png', 70)
+    (self._root / 'clients/east/labels.csv').write_text(
+      'file,label\nDCIM/100/a.png,dog\n'
+    )
+    (self._root / 'clients/west/labels.csv').write_text(
+      'file,label\nDCIM/a.png,cat\n'
+    )
+    found = self._read()
+    self.assertEqual(found.client_names, ('east', 'north', 'west'))
+    self._assert_images(found.unlabeled, [41, 40, 30, 31, 70])
+    self.assertEqual(
+      [each.tolist() for each in found.shares], [[0, 1], [2, 3], [4]]
+    )
+    self.assertEqual(found.unlabeled_labels.tolist(), [1, -1, -1, -1, 0])
+
+  def test_links_do_not_give_a_client_the_images_of_others(self):
+    (self._root / 'clients/north/up').symlink_to('..')
+    (self._root / 'clients/north/root').symlink_to(self._root)
+    self._assert_images(self._read().unlabeled, [40, 30, 31])
+    for name in ('clients/loop', 'server/loop'):
+      link = self._root / name
+      link.symlink_to('.')
+      with self.assertRaisesRegex(
+        image_listing.ImageFolderError, f'{name} is a link to a folder that it'
+      ):
+        self._read()
+      link.unlink()
 
   def test_a_client_called_like_a_class_has_no_labels(self):
     shutil.move(self._root / 'clients/east', self._root / 'clients/cat')
@@ -272,6 +306,31 @@ class ListTest(absltest.TestCase):
         for name in ('dog/a.png', 'cat/a.jpg', 'cat/b.png', 'dog/a.png')
       ],
     )
+
+  def test_visits_a_real_folder_once(self):
+    expected = image_listing.list_files([str(self._root)])
+    (self._root / 'loop').symlink_to('.')
+    (self._root / 'cat/up').symlink_to('..')
+    (self._root / 'cat/parent').symlink_to(self._root.parent)
+    (self._root / 'same').symlink_to('dog')
+    self.assertEqual(image_listing.list_files([str(self._root)]), expected)
+    # Links elsewhere are followed.
+    with tempfile.TemporaryDirectory() as elsewhere:
+      (pathlib.Path(elsewhere) / 'c.png').touch()
+      (pathlib.Path(elsewhere) / 'up').symlink_to('..')
+      (self._root / 'other').symlink_to(elsewhere)
+      self.assertEqual(
+        image_listing.list_files([str(self._root)]),
+        [*expected, self._root / 'other/c.png'],
+      )
+      # A folder that is named may be a link.
+      self.assertEqual(
+        image_listing.list_files([str(self._root / 'other')]),
+        [self._root / 'other/c.png'],
+      )
+      self.assertLen(
+        image_listing.list_files([str(self._root / 'loop/dog')]), 1
+      )
 
   def test_nothing_to_list(self):
     (self._root / 'owl').mkdir()

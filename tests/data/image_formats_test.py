@@ -74,13 +74,26 @@ class FormatsTest(_FileTest):
       try:
         found[known_as] = image_files.read_size(path)
       except image_files.ImageFileError as error:
-        self.assertRegex(str(error), _REFUSED)
+        self.assertRegex(
+          str(error), f'{_REFUSED}|^has the format AVIF; convert'
+        )
         found[known_as] = None
     self.assertEqual(
       {name for name, size in found.items() if size == (32, 32)},
       _DECODED - {_SEVERAL_JPEGS},
     )
     self.assertContainsSubset({'ICO', 'TGA', 'PCX', 'JPEG2000'}, found)
+
+  @parameterized.parameters(b'heic', b'mif1')
+  def test_photos_of_phones_are_to_be_converted(self, brand):
+    # The beginning of a file of an iPhone: a box with brands.
+    path = self._write(
+      b'\0\0\0\x18ftyp' + brand + b'\0\0\0\0mif1heic', 'a.heic'
+    )
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '^has the format HEIC; convert it to JPEG, '
+    ):
+      image_files.read_size(path)
 
   @parameterized.parameters('GIF', 'WEBP', 'TIFF', 'PNG', _SEVERAL_JPEGS)
   def test_of_several_frames_the_first_is_taken(self, image_format):

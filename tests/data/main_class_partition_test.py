@@ -230,7 +230,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
 
   def test_main_class_without_images(self):
     with self.assertRaisesRegex(
-      ValueError, r'client 1 of 2 .* main classes are \[1\]'
+      ValueError, r'client 1 of 2 .* main classes are 1'
     ):
       main_class_partition.partition_main_classes(
         np.zeros(10, np.int32), 2, 0.5, 2, seed=0

@@ -4,6 +4,7 @@
 """Tests of reading labels that only measure."""
 
 import pathlib
+import unicodedata
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -15,6 +16,7 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import measuring_labels
 
 _NAMES = ('cat', 'dog')
+_FORMS = ('NFC', 'NFD')
 
 
 class IndexTest(parameterized.TestCase):
@@ -64,6 +66,17 @@ class FilesTest(parameterized.TestCase):
     np.testing.assert_array_equal(found.unlabeled_labels, [-1, 1, -1])
     np.testing.assert_array_equal(found.unlabeled, plain.unlabeled)
     self.assertEqual(found.files, plain.files)
+
+  @parameterized.product(form=_FORMS, path=['é.png', 'é/b.png'])
+  def test_names_of_another_unicode_form(self, form, path):
+    folder = self._root / 'clients/east'
+    spelled = {each: unicodedata.normalize(each, path) for each in _FORMS}
+    place = folder / spelled[form]
+    place.parent.mkdir(exist_ok=True)
+    (folder / 'b.png').rename(place)
+    for other in _FORMS:
+      found = self._read(f'file,label\n{spelled[other]},dog\n')
+      np.testing.assert_array_equal(found.unlabeled_labels, [-1, 1, -1])
 
   @parameterized.parameters(
     ('file,label\nc.png,dog\n', 'labels.csv names c.png, which is no image'),

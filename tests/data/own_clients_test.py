@@ -48,16 +48,17 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
     ),
   )
   def test_accepts(self, clients):
-    images, shares = own_clients.concatenate('clients', clients)
+    images, shares, names = own_clients.concatenate('clients', clients)
     self.assertEqual(images.dtype, np.uint8)
     self.assertAllEqual(images, _IMAGES)
     self.assertSequenceEqual([share.tolist() for share in shares], _SHARES)
+    self.assertIn(''.join(names), ('012', 'abc', 'cab'))
 
   @parameterized.named_parameters(
     ('array', _IMAGES[:0]), ('list', []), ('dataset', _nothing())
   )
   def test_a_client_may_have_no_images(self, nothing):
-    images, shares = own_clients.concatenate(
+    images, shares, _ = own_clients.concatenate(
       'clients', [nothing, _IMAGES[:4], nothing, _IMAGES[4:]]
     )
     self.assertAllEqual(images, _IMAGES)
@@ -101,9 +102,10 @@ class ReadSharesTest(parameterized.TestCase):
     return path
 
   def _assert_shares(self, shares):
-    found = own_clients.read_shares('shares', shares, 6)
+    found, names = own_clients.read_shares('shares', shares, 6)
     self.assertSequenceEqual([share.tolist() for share in found], _SHARES)
     self.assertSetEqual({share.dtype for share in found}, {np.dtype(np.int64)})
+    self.assertIn(''.join(names), ('012', 'cab'))
 
   @parameterized.named_parameters(
     ('lists', _SHARES),
@@ -125,18 +127,22 @@ class ReadSharesTest(parameterized.TestCase):
 
   def test_accents_of_a_client_may_be_written_in_two_ways(self):
     text = 'client,index\n\u00e9,0\nb,1\ne\u0301,2'
-    found = own_clients.read_shares('shares', self._write('a.csv', text), 3)
+    found, names = own_clients.read_shares(
+      'shares', self._write('a.csv', text), 3
+    )
     self.assertEqual([share.tolist() for share in found], [[0, 2], [1]])
+    self.assertEqual(names, ['\u00e9', 'b'])
 
   def test_an_array_has_a_row_for_each_client(self):
-    found = own_clients.read_shares('shares', np.arange(6).reshape(2, 3), 6)
+    found, _ = own_clients.read_shares('shares', np.arange(6).reshape(2, 3), 6)
     self.assertSequenceEqual(
       [share.tolist() for share in found], [[0, 1, 2], [3, 4, 5]]
     )
 
   def test_images_and_clients_may_be_without_another(self):
-    found = own_clients.read_shares('shares', {'ann': [4, 0], 'bob': []}, 6)
+    found, names = own_clients.read_shares('shares', {'ann': [4, 0], 7: []}, 6)
     self.assertSequenceEqual([share.tolist() for share in found], [[4, 0], []])
+    self.assertEqual(names, ['ann', '7'])
 
   @parameterized.named_parameters(
     ('none', [], 'shares: found no images'),

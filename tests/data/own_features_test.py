@@ -67,11 +67,16 @@ class OwnFeaturesTest(parameterized.TestCase, tf.test.TestCase):
     mean, deviation = own_features.measure(features)
     self.assertAllClose(mean, [2, 30, 0.1])
     self.assertAllClose(deviation, [1, 20, 1])
-    own_features.check_vary('train', features)
+    own_features.check_server('train', features)
     with self.assertRaisesRegex(
       ValueError, '^train: found the same values in all 3 feature vectors'
     ):
-      own_features.check_vary('train', features[[0, 0, 0]])
+      own_features.check_server('train', features[[0, 0, 0]])
+    features[1, 2] = -1e20
+    with self.assertRaisesRegex(
+      ValueError, r'^train: found -1e\+20 in row 1, column 2; give'
+    ):
+      own_features.check_server('train', features)
 
 
 class ClientsTest(parameterized.TestCase, tf.test.TestCase):
@@ -88,7 +93,7 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     ),
   )
   def test_concatenates(self, clients):
-    found, shares = own_clients.concatenate('clients', clients)
+    found, shares, _ = own_clients.concatenate('clients', clients)
     self.assertEqual(found.dtype, np.float32)
     self.assertAllEqual(found, _FEATURES)
     self.assertSequenceEqual(

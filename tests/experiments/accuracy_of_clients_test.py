@@ -6,7 +6,7 @@
 import csv
 from unittest import mock
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -27,7 +27,7 @@ _PIXELS, _LABELS = small_own_task.PIXELS, small_own_task.LABELS
 _SIZES = (10, 16, 6)
 
 
-class AccuracyOfClientsTest(absltest.TestCase):
+class AccuracyOfClientsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(small_digits.without_rand_augment())
@@ -37,8 +37,10 @@ class AccuracyOfClientsTest(absltest.TestCase):
     )
     self._folder = self.create_tempdir().full_path
 
-  def _create(self, name, unlabeled_labels=None, **changes):
+  def _create(self, name, unlabeled_labels=None, names=None, **changes):
     clients = np.split(_PIXELS[:32], np.cumsum(_SIZES)[:-1])
+    if names is not None:
+      clients = dict(zip(names, clients, strict=True))
     task = own_data.own_data(
       (_PIXELS[32:], _LABELS[32:]),
       (_PIXELS, _LABELS),
@@ -85,21 +87,28 @@ class AccuracyOfClientsTest(absltest.TestCase):
         },
       )
 
-  def test_table_counts_the_images_of_each_client(self):
+  @parameterized.parameters(
+    (None, ['0', '1', '2']), (['ä', 'b', 'c, d'], ['ä', 'b', 'c, d'])
+  )
+  def test_table_counts_the_images_of_each_client(self, names, shown):
     labels = [_LABELS[:10], None, [1, -1, 1, 0, -1, 1]]
-    experiment = self._create('mine', labels, client_accuracy=True)
+    experiment = self._create('mine', labels, names=names, client_accuracy=True)
     path, final = self._run(experiment)
     pixels = _PIXELS[:32, ..., np.newaxis]
     predicted = evaluated_images.compute_logits(
       experiment, final.state.global_model_weights, pixels
     ).argmax(axis=1)
-    with (path / 'client_accuracy.csv').open() as file:
+    with (path / 'client_accuracy.csv').open(newline='') as file:
       rows = list(csv.DictReader(file))
     self.assertEqual(
       [(row['client'], row['images'], row['right']) for row in rows],
       [
-        ('0', '10', str(np.sum(predicted[:10] == _LABELS[:10]))),
-        ('2', '4', str(np.sum(predicted[[26, 28, 29, 31]] == [1, 1, 0, 1]))),
+        (shown[0], '10', str(np.sum(predicted[:10] == _LABELS[:10]))),
+        (
+          shown[2],
+          '4',
+          str(np.sum(predicted[[26, 28, 29, 31]] == [1, 1, 0, 1])),
+        ),
       ],
     )
     for row in rows:

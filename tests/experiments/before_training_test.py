@@ -66,6 +66,19 @@ class BeforeTrainingTest(parameterized.TestCase):
     self.assertNotIn('--server_logit_adjustment', line)
     self.assertIn(line, before_training.find_facts(other))
 
+  def test_images_without_a_client_are_said(self):
+    self.enter_context(small_systems.without_process('semifl'))
+    # 1387 = 19 * 73, of which 7 is no divisor.
+    for num_clients, number in ((19, 0), (7, 1)):
+      experiment = self._command(num_clients=num_clients).create_experiment()
+      images = len(experiment.data.unlabeled.true_labels)
+      said = [
+        each
+        for each in before_training.find_facts(experiment)
+        if f'{images % num_clients} of {images} images have no client' in each
+      ]
+      self.assertLen(said, number)
+
   def test_is_said_before_the_first_round_and_logged(self):
     command = self._command(server_epochs=0)
     experiment = command.create_experiment()

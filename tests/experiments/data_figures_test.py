@@ -15,6 +15,7 @@ from tests import small_digits
 from tff_semifl.data import sources
 from tff_semifl.experiments import data_figures
 from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import partition_summary
 
 
 class DataFiguresTest(absltest.TestCase):
@@ -54,6 +55,22 @@ class DataFiguresTest(absltest.TestCase):
       self.assertLess(notes[16:].min(), 50)
     with PIL.Image.open(self._folder / 'partition.png') as fig:
       self.assertGreater(np.asarray(fig.convert('L')).std(), 10)
+
+  def test_client_without_images_has_no_mix_of_classes(self):
+    images = sources.ImagePool(self._images, np.arange(20) % 10)
+    halves = np.split(np.arange(20), 2)
+    found = [
+      partition_summary.summarize(
+        small_digits.SmallDigits().create(),
+        federated_data.FederatedData(
+          images, images, [*halves, *others], test=images
+        ),
+        'digits',
+      )
+      for others in ([], [np.arange(0)])
+    ]
+    self.assertEqual(found[1].skew, found[0].skew)
+    self.assertEqual(found[1].counts.sum(axis=1).tolist(), [10, 10, 0])
 
   def test_draws_no_classes_that_are_unknown(self):
     unknown = np.full(20, sources.UNKNOWN_LABEL)

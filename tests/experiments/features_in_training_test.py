@@ -85,6 +85,37 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     # Features have no figure of augmentations.
     self.assertFalse((folder.figures_path / 'augmentations.png').exists())
 
+  @parameterized.parameters('semifl', 'client_prior_semifl')
+  def test_client_with_huge_features_is_left_out(self, system):
+    pool = _ARRAYS['client_features']
+    clients = [pool[:20], pool[20:]]
+    # Finite, but squares overflow float32.
+    clients[1] = np.where(np.arange(20)[:, np.newaxis] % 5, clients[1], 1e20)
+    experiment = python_experiment.create_experiment(
+      system,
+      own_data.own_data(_TRAIN, _TEST, clients=clients),
+      clients_per_round=2,
+      total_rounds=2,
+      server_batch_size=5,
+      confidence_threshold=0.4,
+    )
+    program = experiment.training_program
+    with runtime.simulation_context():
+      state = program.process.initialize()
+      for round_num in range(3):
+        output = program.process.next(
+          state, program.server_dataset, program.clients.datasets(round_num)
+        )
+        state = output.state
+    client = output.metrics['client']
+    self.assertEqual(
+      (client['num_participating'], client['num_rejected']), (1, 1)
+    )
+    for array in state.global_model_weights.trainable:
+      self.assertTrue(np.all(np.isfinite(array)))
+    # Of a hundred examples, none has a loss above a million.
+    self.assertLess(client['loss'], 1e6)
+
   def test_by_index_is_the_same(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'small.npz'
     values = {

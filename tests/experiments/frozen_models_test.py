@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import pathlib
+from unittest import mock
 
 from absl.testing import parameterized
 import numpy as np
@@ -20,6 +21,7 @@ from tff_semifl.experiments import frozen_models
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import running
+from tff_semifl.features import feature_cache
 from tff_semifl.files import durable_files
 
 _NUM_IMAGES = 30
@@ -89,6 +91,12 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(found['probabilities'], tf.nn.softmax(logits))
 
     with contextlib.redirect_stderr(io.StringIO()) as lines:
+      self._create()
+    self.assertEmpty(lines.getvalue())
+    with (
+      contextlib.redirect_stderr(io.StringIO()) as lines,
+      mock.patch.object(feature_cache, '_COMPUTED', set()),
+    ):
       again = self._create(feature_cache=str(self._folder / 'cache'))
     self.assertEqual(lines.getvalue().count('computed before'), 3)
     experiment_folder.open_folder(again)

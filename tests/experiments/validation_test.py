@@ -103,7 +103,7 @@ class FoldTest(absltest.TestCase):
 
   def test_refuses_what_cannot_be_trained_and_validated_on(self):
     for labels, num_folds, message in (
-      ([0, 0, 1], 2, 'class number 1 has one labeled image'),
+      ([0, 0, 1], 2, 'class 1 has one labeled image'),
       ([0, 0, 1, 1], 5, '4 labeled images, too few for 5 parts'),
     ):
       with self.assertRaisesRegex(ValueError, message):

@@ -16,8 +16,8 @@ import pytest
 import tensorflow as tf
 
 from tests.export import small_model
+from tff_semifl.data import resizing
 from tff_semifl.export import exported_model
-from tff_semifl.export import resizing
 from tff_semifl.export import saved_model
 from tff_semifl.models import residual
 

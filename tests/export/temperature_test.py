@@ -39,14 +39,34 @@ class TemperatureTest(parameterized.TestCase):
     self.assertEqual(at.index(min(at)), 1)
     self.assertAlmostEqual(at[1], found.nll_after)
 
-  @parameterized.parameters(
-    # All images are right, or all are wrong.
-    ([0, 1],),
-    ([1, 0],),
+  @parameterized.named_parameters(
+    ('all_are_right', [0, 1, 2], np.eye(3)),
+    # In floating point, their likelihood is 1 from some temperature on.
+    ('all_are_right_by_far', np.arange(48) % 20, 9 * np.eye(20)),
+    (
+      'all_are_wrong',
+      [1, 2, 0],
+      np.eye(3) + [[0, 0.5, 0], [0, 0, 0.5], [0.5, 0, 0]],
+    ),
+    ('one_class', [1, 1, 1], np.eye(3)),
+    ('worse_than_chance', [0, 0, 1], [[1, 0, 0], [0, 5, 4], [5, 0, 4]]),
   )
-  def test_images_that_tell_nothing(self, labels):
-    with self.assertRaisesRegex(ValueError, '^2 validation images do not tell'):
-      temperature_lib.fit(np.array(labels), np.array([[1, 0], [0, 1.0]]))
+  def test_images_that_tell_nothing(self, labels, logits):
+    labels = np.array(labels)
+    logits = np.asarray(logits, np.float32)[
+      np.arange(len(labels)) % len(logits)
+    ]
+    with self.assertRaisesRegex(
+      ValueError, f'^{len(labels)} validation images do not tell'
+    ):
+      temperature_lib.fit(labels, logits)
+
+  @parameterized.parameters(1e-3, 1e3)
+  def test_however_large_logits_are(self, scale):
+    labels, logits = _draw(1.0)
+    found = temperature_lib.fit(labels[:99], logits[:99]).value
+    scaled = temperature_lib.fit(labels[:99], scale * logits[:99]).value
+    self.assertAlmostEqual(scaled, scale * found, delta=1e-6 * scale)
 
   def test_model_has_the_same_classes_and_scaled_logits(self):
     model = small_model.create()

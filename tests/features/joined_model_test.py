@@ -58,6 +58,11 @@ class JoinedModelTest(parameterized.TestCase):
       rtol=1e-5,
     )
 
+  def test_name_is_that_of_every_process(self):
+    backbone = small_backbone.create()
+    names = {joined_model.join(backbone, _KERNEL, _BIAS).name for _ in range(2)}
+    self.assertLen(names, 1)
+
   def test_exports_from_pixels_to_probabilities(self):
     image_shape = (2, 2, 1)
     backbone = small_backbone.create(input_range='0_to_1')

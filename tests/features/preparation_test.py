@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.export import resizing
+from tff_semifl.data import resizing
 from tff_semifl.features import preparation
 
 
@@ -39,7 +39,7 @@ class PreparationTest(parameterized.TestCase):
     images = tf.constant(_noise(2, *shape, 3))
     np.testing.assert_allclose(
       preparation.fit(images, size),
-      resizing.fit_to_size(images, *size),
+      resizing.scale_and_crop(images, *size),
       rtol=0,
       atol=1e-3,
     )

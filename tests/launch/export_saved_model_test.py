@@ -195,9 +195,13 @@ class ExportSavedModelTest(parameterized.TestCase):
     moved = self._folder / 'moved'
     images.rename(moved)
     self._assert_refused(f'--image_dir={images}: .*is missing')
-    printed = self._export(
-      image_dir=moved, format='saved_model,tflite_int8', least_confidence=0.75
-    )
+    with contextlib.redirect_stderr(io.StringIO()) as lines:
+      printed = self._export(
+        image_dir=moved, format='saved_model,tflite_int8', least_confidence=0.75
+      )
+    # Before the conversion, and before the test.
+    for name in ('saved_model', 'tflite_int8'):
+      self.assertGreaterEqual(lines.getvalue().count(f' {name}'), 2)
     self.assertIn('| saved_model | . |', printed)
     export = self._experiment / 'export'
     self._assert_exported(model, export)

@@ -101,15 +101,15 @@ class ObservingTest(absltest.TestCase):
     text = _read_terminal(terminal)
     self.assertEqual(process.wait(100), 0, text)
     # The terminal makes two characters of each end of a line.
-    [fact, line, nothing] = text.split('\r\n')
+    [fact, left_out, line, nothing] = text.split('\r\n')
     self.assertIn('over 360 images', fact)
+    self.assertIn('have no client', left_out)
     self.assertEmpty(nothing)
     states = line.split('\r')
     self.assertIn('small: compiling and running round 0 |', states[1])
     self.assertRegex(
       states[-1],
-      r'^small: round 2/2, accuracy \d+\.\d%, pseudo-labeled \d+\.\d%, 00:00'
-      r' left \|',
+      r'^small: round 2/2, accuracy \d+\.\d%, pseudo-labeled \d+\.\d% \|',
     )
     self.assertTrue(any(re.search('round 1/2', state) for state in states))
     self.assertLessEqual(max(map(len, states)), 100)

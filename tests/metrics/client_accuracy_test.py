@@ -22,21 +22,21 @@ class ClientAccuracyTest(absltest.TestCase):
     ]
     self.assertEqual(
       client_accuracy.count(
-        labels, predicted, [share.astype(int) for share in shares], -1
+        labels, predicted, [share.astype(int) for share in shares], -1, 'abcd'
       ),
-      # Client 1 has no label, and client 3 no image.
-      [(0, 1, 2), (2, 1, 2)],
+      # Client b has no label, and client d no image.
+      [('a', 1, 2), ('c', 1, 2)],
     )
 
   def test_worst_tenth(self):
     clients = [
-      client_accuracy.ClientAccuracy(number, right, 20)
+      client_accuracy.ClientAccuracy(str(number), right, 20)
       for number, right in enumerate([10, 20, 4, 12, 14, 16, 4, 18, 20, 20, 6])
     ]
     spread = client_accuracy.summarize(clients)
     # The worst tenth of eleven is two clients: both are right on 4 of 20.
     self.assertAlmostEqual(spread.worst_tenth, 0.2)
-    self.assertEqual(spread.worst.client, 2)
+    self.assertEqual(spread.worst.client, '2')
     self.assertAlmostEqual(spread.mean, 144 / 220)
     self.assertAlmostEqual(
       spread.deviation, np.std([each.num_right / 20 for each in clients])
@@ -44,14 +44,14 @@ class ClientAccuracyTest(absltest.TestCase):
 
   def test_one_client(self):
     spread = client_accuracy.summarize(
-      [client_accuracy.ClientAccuracy(5, 3, 4)]
+      [client_accuracy.ClientAccuracy('5', 3, 4)]
     )
     self.assertEqual(spread[:4], (1, 0.75, 0.0, 0.75))
 
   def test_figure_has_all_clients_from_the_worst(self):
     clients = [
       client_accuracy.ClientAccuracy(*each)
-      for each in ((0, 3, 4), (1, 1, 8), (4, 2, 2))
+      for each in (('0', 3, 4), ('1', 1, 8), ('4', 2, 2))
     ]
     [axes] = client_accuracy_figure.create_figure(clients, 'mine').axes
     [points] = axes.collections

@@ -90,6 +90,39 @@ class LearningCurvesTest(parameterized.TestCase):
       ['SemiFL', 'FixMatch, last round (2 runs)', 'labels alone, last round'],
     )
 
+  def test_server_that_trains_in_round_0_alone_is_a_baseline(self):
+    nan = np.nan
+    run = _SEMIFL | {
+      'client/label_ratio': np.array([nan, 1.0, 1.0]),
+      'server/loss': np.array([0.5, nan, nan]),
+    }
+    accuracy, *_ = learning_curves.create_figure({'a': [run]}, _CURVES, '').axes
+    _, baseline = accuracy.lines
+    np.testing.assert_allclose(baseline.get_ydata(), [20, 20])
+    for others in (
+      {'server/loss': np.array([0.5, 0.4, 0.3])},
+      # Clients have labels, so that round 0 trains on none.
+      {'client/label_ratio': np.full(3, nan)},
+    ):
+      accuracy, *_ = learning_curves.create_figure(
+        {'a': [run | others]}, _CURVES, ''
+      ).axes
+      self.assertLen(accuracy.lines, 1)
+
+  def test_panels_of_clients_that_train_on_all_pseudo_labels(self):
+    every = _SEMIFL | {'client/label_ratio': np.array([np.nan, 1.0, 1.0])}
+    for panels, runs, number in (
+      (_CURVES, [every], 3),
+      (_CURVES, [every, _SEMIFL], 4),
+      (_QUALITY, [every], 1),
+      (_QUALITY, [_SEMIFL, _ALONE], 3),
+    ):
+      titles = [each.title for each in curve_panels.choose(panels, runs)]
+      self.assertLen(titles, number)
+      is_all = len(runs) == 1
+      self.assertEqual('Label ratio' not in titles, is_all)
+      self.assertEqual('Accuracy above threshold' not in titles, is_all)
+
   def test_quality_of_pseudo_labels_is_figure_6(self):
     fig = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
     self.assertEqual(

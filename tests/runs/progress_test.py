@@ -27,23 +27,28 @@ class ProgressTest(absltest.TestCase):
   def test_a_line_a_round_where_there_is_no_terminal(self):
     text = self._show(
       io.StringIO(),
-      (0, some_metrics.create(0.25, 0.0, 3.0)),
-      (1, some_metrics.create(0.5, 0.125, 5.0)),
+      (0, some_metrics.create(0.25, float('nan'), 300.0)),
+      (1, some_metrics.create(0.5, 0.125, 500.0)),
+      (2, some_metrics.create(0.5, 1.0, 3.0)),
+      (3, some_metrics.create(0.625, 1.0, 5.0)),
     )
-    # Ten rounds at 3 seconds are left, then nine at 5: the first round, which
-    # is compiled, counts as long as there is no other.
+    # Rounds 0 and 1 compile the parts of server and clients. The next two take
+    # 4 seconds on average, and seven are left.
     self.assertEqual(
       text,
       'run: compiling and running round 0\n'
-      'run: round 0/10, accuracy 25.0%, pseudo-labeled 0.0%, 00:30 left\n'
-      'run: round 1/10, accuracy 50.0%, pseudo-labeled 12.5%, 00:45 left\n',
+      'run: round 0/10, accuracy 25.0%\n'
+      'run: round 1/10, accuracy 50.0%, pseudo-labeled 12.5%\n'
+      'run: round 2/10, accuracy 50.0%, pseudo-labeled 100.0%\n'
+      'run: round 3/10, accuracy 62.5%, pseudo-labeled 100.0%, 00:28 left\n',
     )
 
-  def test_nobody_labels_anything(self):
+  def test_clients_that_train_on_all_labels_are_no_news(self):
     text = self._show(
-      io.StringIO(), (0, some_metrics.create(0.25, float('nan'), 3.0))
+      io.StringIO(),
+      *((n, some_metrics.create(0.25, 1.0, 3.0)) for n in range(2)),
     )
-    self.assertIn('round 0/10, accuracy 25.0%, 00:30 left\n', text)
+    self.assertIn('round 1/10, accuracy 25.0%\n', text)
 
   def test_rejected_clients_without_whom_nobody_is_left(self):
     metrics = some_metrics.create(0.25, 0.5, 3.0)
@@ -67,16 +72,16 @@ class ProgressTest(absltest.TestCase):
   def test_rows_of_several_rounds(self):
     text = self._show(
       io.StringIO(),
-      (2, some_metrics.create(0, 0, 9)),
-      (5, some_metrics.create(0, 0, 6)),
+      *((n, some_metrics.create(0, 0, n)) for n in (3, 6, 9)),
     )
-    # Three rounds in 9 seconds, then three in 6: eight are left, then five.
-    self.assertIn(
-      'round 2/10, accuracy 0.0%, pseudo-labeled 0.0%, 00:24 left', text
-    )
-    self.assertIn(
-      'round 5/10, accuracy 0.0%, pseudo-labeled 0.0%, 00:10 left', text
-    )
+    # Rounds 4 to 6 take 6 seconds, and those after them 9: four are left, then
+    # one.
+    for line in (
+      'round 3/10, accuracy 0.0%, pseudo-labeled 0.0%\n',
+      'round 6/10, accuracy 0.0%, pseudo-labeled 0.0%, 00:08 left\n',
+      'round 9/10, accuracy 0.0%, pseudo-labeled 0.0%, 00:02 left\n',
+    ):
+      self.assertIn(line, text)
 
   def test_run_that_was_complete_says_so(self):
     self.assertEqual(

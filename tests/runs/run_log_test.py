@@ -40,10 +40,10 @@ class RunLogTest(absltest.TestCase):
       self._lines(),
       [
         'INFO compiling and running round 0',
-        'INFO round 0/10, accuracy 25.0%, pseudo-labeled 0.0%, 00:30 left',
+        'INFO round 0/10, accuracy 25.0%, pseudo-labeled 0.0%',
         'INFO resumed after round 0',
         'INFO compiling and running round 1',
-        'INFO round 1/10, accuracy 50.0%, pseudo-labeled 12.5%, 00:45 left',
+        'INFO round 1/10, accuracy 50.0%, pseudo-labeled 12.5%',
       ],
     )
 

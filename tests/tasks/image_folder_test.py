@@ -318,6 +318,12 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIs(task.create(), first)
     image_tree.write_image(self._root / 'clients/east/c.png', 35)
     self.assertEqual(_levels(task.create().load().unlabeled), [20, 30, 35, 40])
+    nested = self._root / 'clients/north/2026/11/d.png'
+    for level in (45, 46):
+      image_tree.write_image(nested, level)
+      self.assertEqual(
+        _levels(task.create().load().unlabeled), [20, 30, 35, level, 40]
+      )
     shutil.rmtree(self._root)
     with self.assertRaisesRegex(settings.SettingError, 'is missing'):
       task.create()

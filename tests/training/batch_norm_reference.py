@@ -22,13 +22,15 @@ _KERNEL = np.array([[1.0, -2.0]])
 
 
 @functools.cache
-def create_classifier(offset: float = 0.0) -> functional.ImageClassifier:
+def create_classifier(
+  offset: float = 0.0, scale: float = 1.0
+) -> functional.ImageClassifier:
   """Creates the model, for images of `linear_reference.IMAGE_SHAPE`."""
   return functional.from_keras(
     tf.keras.Sequential(
       [
         tf.keras.Input(linear_reference.IMAGE_SHAPE),
-        tf.keras.layers.Rescaling(1.0, offset),
+        tf.keras.layers.Rescaling(scale, offset),
         static_batch_norm.StaticBatchNormalization(),
         tf.keras.layers.ReLU(),
         tf.keras.layers.Dense(

@@ -28,8 +28,7 @@ _SYSTEMS = tuple(
     if isinstance(system, averaging.Averaging) and not system.models
   }.values()
 )
-# To compile a update takes longest. These train in all ways that there are; how
-# other systems label is compiled in `compiled_labels_test`.
+# To compile an update takes longest. These train in all ways that there are.
 _COMPILED_SYSTEMS = (
   'semifl',
   'batch_label_semifl',

@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.aggregation import finite_norm
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -43,7 +44,8 @@ def build_federated_batch_norm_statistics(
 
         (<W@SERVER, {U*}@CLIENTS> -> W@SERVER)
 
-    Without images it returns the weights unchanged.
+    Without images it returns the weights unchanged. Clients whose moments have
+    no finite norm in float32 are left out.
 
   Raises:
     ValueError: If the model has no static batch normalization.
@@ -56,12 +58,14 @@ def build_federated_batch_norm_statistics(
   def compute_moments(
     weights: functional.ModelWeights, dataset: tf.data.Dataset
   ):
-    return batch_norm_statistics.fold_batches(
+    moments = batch_norm_statistics.fold_batches(
       classifier,
       weights,
       dataset.map(operator.itemgetter('image')),
       batch_norm_statistics.merge_moments,
     )
+    is_sound = finite_norm.has_finite_norm(moments)
+    return tuple(tf.where(is_sound, a, tf.zeros_like(a)) for a in moments)
 
   moments_type = compute_moments.type_signature.result
 

@@ -6,7 +6,10 @@
 It does not import TensorFlow, which takes seconds.
 """
 
-from collections.abc import Sequence
+import collections
+from collections.abc import Iterator, Sequence
+import itertools
+import os
 import re
 import sys
 
@@ -82,20 +85,48 @@ def files_first(arguments: Sequence[str]) -> list[str]:
   return [*read, *others]
 
 
+def find_repeated(arguments: Sequence[str]) -> Iterator[str]:
+  """Yields words on each flag that has several values."""
+  given = collections.defaultdict(list)
+  for argument in itertools.takewhile(lambda each: each != '--', arguments):
+    if found := re.match(r'--?([a-z]\w*)', argument):
+      given[found[1]].append(argument)
+  # Several flagfiles are all read.
+  given.pop('flagfile', None)
+  for name, values in given.items():
+    # As '--name value', the value is another argument.
+    if len(values) > len({*values}) == 1 and '=' in values[0]:
+      continue
+    if len(values) > 1:
+      yield f'--{name} is given {len(values)} times'
+
+
 def _read_file(path: str) -> list[str]:
   """The flags of a flagfile and of the flagfiles that it names."""
   if not path:
     raise flags.Error('flag --flagfile=: name a file')
   try:
-    return flags.FlagValues().read_flags_from_files(
-      [f'--flagfile={path}'], force_gnu=False
-    )
-  except flags.CantOpenFlagFileError as error:
-    cause = error.__context__
-    problem = f'cannot read {cause.filename}: {cause.strerror}'
+    return list(_read_lines(path))
+  except OSError as error:
+    problem = f'cannot read {error.filename}: {error.strerror}'
   except UnicodeDecodeError:
     problem = 'is no text'
+  except RecursionError:
+    problem = 'names itself'
   raise flags.Error(f'flag --flagfile={path}: {problem}')
+
+
+def _read_lines(path: str) -> Iterator[str]:
+  """Yields flags as absl, which would take a byte-order mark for a flag."""
+  with open(os.path.expanduser(path), encoding='utf-8-sig') as file:
+    lines = [line.strip() for line in file]
+  for problem in find_repeated(lines):
+    raise flags.Error(f'in {path}, {problem}; keep one')
+  for line in lines:
+    if found := re.fullmatch('--?flagfile=(.+)', line):
+      yield from _read_lines(found[1].strip())
+    elif line and not line.startswith(('#', '//')):
+      yield line
 
 
 def expand(system_name: str, arguments: Sequence[str]) -> list[str]:

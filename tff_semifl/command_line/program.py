@@ -119,6 +119,8 @@ def run(
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
+    for problem in command_text.find_repeated(given):
+      logging.warning('%s; the last one counts', problem)
     signals = _note_interrupts(interrupted)
     interrupts.search_for_cycles()
     try:

@@ -49,9 +49,10 @@ def build_client_work(
 
   The update is the received weights minus the trained ones, with the weight
   that `train_fn` returns: 0 for a client without an update. A client is
-  rejected if its update is too long, or if its update, weight, loss, report or
-  measurements are not finite. A rejected update is zero and has weight 0; the
-  client's report and measurements are in no sum.
+  rejected if its update is too long, or if the norm of its update or of its
+  weight, loss, report and measurements is not finite in float32. A rejected
+  update is zero and has weight 0; the client's report and measurements are in
+  no sum.
 
   Args:
     classifier: The model.

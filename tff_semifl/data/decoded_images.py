@@ -19,9 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 import PIL
+import tensorflow as tf
 
 from tff_semifl.data import image_depth
 from tff_semifl.data import image_files
+from tff_semifl.data import resizing
 
 # Smaller files decode about as fast as a lookup takes.
 _LEAST_FILE_BYTES = 2**17
@@ -148,9 +150,9 @@ def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
 
 @functools.cache
 def _find_version_of_decoding() -> str:
-  """A digest of the code that decodes images."""
-  modules = map(inspect.getsource, (image_files, image_depth))
-  everything = '\n'.join([PIL.__version__, *modules])
+  """A digest of the code that decodes and resizes images."""
+  modules = map(inspect.getsource, (image_files, image_depth, resizing))
+  everything = '\n'.join([PIL.__version__, tf.__version__, *modules])
   return hashlib.sha256(everything.encode()).hexdigest()
 
 

@@ -61,6 +61,7 @@ class FeatureFile(NamedTuple):
     client_labels: int32, the classes of `unlabeled`, or None.
     shares: int64 indices into `unlabeled` for each client, in the order of the
       sorted ids; None if the file has no ids.
+    client_names: The ids as strings; None if the file has none.
   """
 
   labeled: sources.LabeledImages
@@ -69,6 +70,7 @@ class FeatureFile(NamedTuple):
   unlabeled: np.ndarray | None
   client_labels: np.ndarray | None
   shares: list[np.ndarray] | None
+  client_names: list[str] | None
 
 
 def has_client_ids(path: str | os.PathLike) -> bool:
@@ -254,7 +256,7 @@ def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
       name.
   """
   features = own_features.convert(_FEATURES, arrays[_FEATURES])
-  own_features.check_vary(_FEATURES, features)
+  own_features.check_server(_FEATURES, features)
   labels = own_labels.flatten(_LABELS, arrays[_LABELS], len(features))
   if _CLASS_NAMES in arrays:
     class_names = own_labels.check_names(
@@ -285,13 +287,13 @@ def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
     test = sources.LabeledImages(
       vectors, read_labels(_TEST_LABELS, len(vectors))
     )
-  unlabeled = client_labels = shares = None
+  unlabeled = client_labels = shares = client_names = None
   if _CLIENT_FEATURES in arrays:
     unlabeled = read_others(_CLIENT_FEATURES)
   if _CLIENT_LABELS in arrays:
     client_labels = read_labels(_CLIENT_LABELS, len(unlabeled))
   if _CLIENT_IDS in arrays:
-    shares = _read_shares(arrays[_CLIENT_IDS], len(unlabeled))
+    shares, client_names = _read_shares(arrays[_CLIENT_IDS], len(unlabeled))
   return FeatureFile(
     sources.LabeledImages(features, classes),
     class_names,
@@ -299,11 +301,14 @@ def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
     unlabeled,
     client_labels,
     shares,
+    client_names,
   )
 
 
-def _read_shares(ids: np.ndarray, number: int) -> list[np.ndarray]:
-  """The indices of each client's vectors, with clients sorted by id."""
+def _read_shares(
+  ids: np.ndarray, number: int
+) -> tuple[list[np.ndarray], list[str]]:
+  """The indices of each client's vectors, and the clients' sorted ids."""
   found = f'{_CLIENT_IDS}: found {ids.dtype} of shape {ids.shape}'
   if ids.ndim != 1 or ids.dtype.kind not in 'uiUS':
     raise ValueError(f'{found}; give an integer or a string for each vector')
@@ -313,6 +318,12 @@ def _read_shares(ids: np.ndarray, number: int) -> list[np.ndarray]:
     )
   if ids.dtype.kind == 'U':
     ids = np.array([names_lib.normalize(each) for each in ids])
-  _, client, sizes = np.unique(ids, return_inverse=True, return_counts=True)
+  found, client, sizes = np.unique(ids, return_inverse=True, return_counts=True)
   in_order = np.argsort(client, kind='stable')
-  return np.split(in_order, np.cumsum(sizes)[:-1])
+  client_names = [
+    each.decode(errors='backslashreplace')
+    if isinstance(each, bytes)
+    else str(each)
+    for each in found.tolist()
+  ]
+  return np.split(in_order, np.cumsum(sizes)[:-1]), client_names

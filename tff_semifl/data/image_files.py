@@ -18,11 +18,22 @@ import PIL.ImageColor
 import PIL.ImageOps
 
 from tff_semifl.data import image_depth
+from tff_semifl.data import resizing
 
 # The formats of cameras, browsers, scanners and data sets, by their bytes, not
 # their names. Pillow knows many more, with decoders that hardly anybody checks
 # (and for PostScript it would run Ghostscript).
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
+# By the brand in the first bytes.
+_PHONE_FORMATS = {
+  b'heic': 'HEIC',
+  b'heix': 'HEIC',
+  b'hevc': 'HEIC',
+  b'mif1': 'HEIC',
+  b'msf1': 'HEIC',
+  b'avif': 'AVIF',
+  b'avis': 'AVIF',
+}
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 # EXIF orientations that swap height and width.
 _LYING = range(5, 9)
@@ -107,21 +118,18 @@ def read_image(
   is_odd = image.size != (width, height)
   if is_odd and on_odd_size is OnOddSize.REFUSE:
     raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
-  image, is_transparent = _convert(image, num_channels, background)
-  if is_odd:
-    image = PIL.ImageOps.fit(
-      image, (width, height), PIL.Image.Resampling.BILINEAR
-    )
-  return DecodedImage(np.asarray(image).reshape(shape), is_odd, is_transparent)
+  decoded = _to_pixels(image, num_channels, background)
+  if not is_odd:
+    return decoded
+  fitted = resizing.fit_image(decoded.pixels, height, width)
+  return decoded._replace(pixels=fitted, is_resized=True)
 
 
 def read_image_of_any_size(
   file: pathlib.Path, num_channels: int, background: Color = WHITE
 ) -> DecodedImage:
   """Like `read_image`, in the image's own size."""
-  image, is_transparent = _convert(_open(file), num_channels, background)
-  pixels = np.asarray(image).reshape(image.height, image.width, num_channels)
-  return DecodedImage(pixels, is_resized=False, is_transparent=is_transparent)
+  return _to_pixels(_open(file), num_channels, background)
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
@@ -177,9 +185,13 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
         raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
       yield image
   except PIL.UnidentifiedImageError as error:
-    raise ImageFileError(
-      'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
-    ) from error
+    found = 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
+    if (name := _find_phone_format(file)) is not None:
+      found = (
+        f'has the format {name}; convert it to JPEG, by'
+        f' `magick FILE.{name.lower()} FILE.jpg` say'
+      )
+    raise ImageFileError(found) from error
   except PIL.Image.DecompressionBombError as error:
     num_pixels = int(re.search(r'\d+', str(error))[0])
     raise ImageFileError(
@@ -190,10 +202,17 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
     raise ImageFileError(f'cannot be read ({error})') from error
 
 
-def _convert(
+def _find_phone_format(file: pathlib.Path) -> str | None:
+  """HEIC or AVIF, which phones write and nothing here reads; else None."""
+  with open(file, 'rb') as stream:
+    header = stream.read(12)
+  return _PHONE_FORMATS.get(header[8:]) if header[4:8] == b'ftyp' else None
+
+
+def _to_pixels(
   image: PIL.Image.Image, num_channels: int, background: Color
-) -> tuple[PIL.Image.Image, bool]:
-  """The opaque image, and whether pixels were transparent."""
+) -> DecodedImage:
+  """The opaque image in its own size."""
   if num_channels not in _TARGET_MODES:
     raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
   try:
@@ -207,6 +226,8 @@ def _convert(
       flat = PIL.Image.new('RGB', image.size, background)
       flat.paste(image, mask=opacity)
       image = flat
-    return image.convert(_TARGET_MODES[num_channels]), is_transparent
+    image = image.convert(_TARGET_MODES[num_channels])
   except ValueError as error:
     raise ImageFileError(f'cannot be read ({error})') from error
+  pixels = np.asarray(image).reshape(image.height, image.width, num_channels)
+  return DecodedImage(pixels, is_resized=False, is_transparent=is_transparent)

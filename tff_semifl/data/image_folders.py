@@ -4,7 +4,7 @@
 """Reads a user's image folders.
 
     server/<class>/<image>       labeled
-    clients/<client>/<image>     unlabeled; a client may have none
+    clients/<client>/<image>     unlabeled, at any depth; there may be none
     clients/<client>/labels.csv  optional labels for metrics
     test/<class>/<image>         labeled; optional
 
@@ -113,7 +113,7 @@ def read_image_folders(
   clients = {}
   if has_clients:
     clients = image_listing.list_folders(
-      root_path / 'clients', problems, may_be_empty=True
+      root_path / 'clients', problems, are_clients=True
     )
   has_test = os.path.exists(root_path / 'test')
   test = (
@@ -149,7 +149,10 @@ def read_image_folders(
     if name not in server
   )
   unlabeled_labels = measuring_labels.read(
-    list(itertools.chain(*clients.values())), list(server), problems
+    root_path / 'clients',
+    list(itertools.chain(*clients.values())),
+    list(server),
+    problems,
   )
   image_listing.raise_if_any(root_path, problems)
 
@@ -196,7 +199,10 @@ def read_image_folders(
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
-    client_names=tuple(clients),
+    # Names of folders may be no Unicode, which no table could have.
+    client_names=tuple(
+      name.encode(errors='backslashreplace').decode() for name in clients
+    ),
     labeled=_label(labeled, server, list(server)),
     unlabeled=unlabeled,
     shares=np.split(np.arange(len(unlabeled)), ends[:-1]),
@@ -228,7 +234,7 @@ def _label(
 def read_client_folder(
   folder: str, form: image_reading.ImageForm
 ) -> image_reading.ReadImages:
-  """Reads the images of one client to a file on disk, sorted by name.
+  """Reads the images of one client, at any depth, to a file on disk.
 
   Raises:
     image_listing.ImageFolderError: The folder is missing or empty, or something
@@ -240,11 +246,10 @@ def read_client_folder(
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
     raise image_listing.ImageFolderError(f'{folder} is missing or is no folder')
-  files = list(image_listing.list_folder(root))
-  problems = image_listing.find_folders(files)
+  files = image_listing.list_tree(root)
   if not files:
     raise image_listing.ImageFolderError(f'{folder} has no image in it')
-  image_listing.raise_if_any(root, problems)
+  problems = []
   # -1 keeps any number of images on disk.
   found = image_reading.read(files, form, problems, max_bytes_in_memory=-1)
   image_listing.raise_if_any(root, problems)

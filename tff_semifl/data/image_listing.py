@@ -9,7 +9,7 @@ All others must be usable, or an error names them: no data are dropped silently.
 unreadable paths.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import os
 import pathlib
 from typing import NamedTuple
@@ -60,7 +60,7 @@ def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
   for path in map(pathlib.Path, paths):
     if not os.path.exists(path):
       raise ImageFolderError(f'{path} is missing')
-    found = list(_walk(path)) if os.path.isdir(path) else [path]
+    found = list_tree(path) if os.path.isdir(path) else [path]
     if not found:
       raise ImageFolderError(f'{path} has no file in it')
     files.extend(found)
@@ -71,11 +71,18 @@ def list_folders(
   folder: pathlib.Path,
   problems: list[Problem],
   *,
-  may_be_empty: bool = False,
+  are_clients: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
   """Lists the files of each subfolder, sorted by name; appends `problems`.
 
   Subfolders whose names are equal after `names.normalize` are merged.
+
+  Args:
+    folder: The folder.
+    problems: Appended to.
+    are_clients: Whether subfolders are clients, which may be empty, and whose
+      files may be in folders of their own. In those of a class, a folder may be
+      another class.
 
   Raises:
     ImageFolderError: A folder cannot be read.
@@ -88,23 +95,65 @@ def list_folders(
     if not os.path.isdir(path):
       problems.append(Problem(path, 'is a file where a folder should be'))
       continue
-    files = list(list_folder(path))
-    problems.extend(find_folders(files))
-    if not files and not may_be_empty:
-      problems.append(Problem(path, 'is empty'))
+    if _leads_back(path):
+      problems.append(Problem(path, 'is a link to a folder that it is in'))
+      continue
+    if are_clients:
+      files = list_tree(path)
+    else:
+      files = list(list_folder(path))
+      problems.extend(
+        Problem(file, 'is a folder where an image should be')
+        for file in files
+        if os.path.isdir(file)
+      )
+      if not files:
+        problems.append(Problem(path, 'is empty'))
     found.setdefault(names.normalize(path.name), []).extend(files)
   if not found:
     problems.append(Problem(folder, 'has no folder in it'))
   return dict(sorted(found.items()))
 
 
-def find_folders(paths: Iterable[pathlib.Path]) -> list[Problem]:
-  """Reports paths that are folders as problems."""
-  return [
-    Problem(path, 'is a folder where an image should be')
-    for path in paths
-    if os.path.isdir(path)
-  ]
+def list_tree(folder: pathlib.Path) -> list[pathlib.Path]:
+  """Lists the files of a folder and of those in it, sorted; see `walk`."""
+  return sorted(
+    path
+    for each in walk(folder)
+    for path in list_folder(each)
+    if not os.path.isdir(path)
+  )
+
+
+def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+  """Yields a folder and those in it, each real one once.
+
+  Links are followed, but not to a folder that they are in.
+
+  Raises:
+    ImageFolderError: A folder cannot be read.
+  """
+  seen = set()
+  pending = [folder]
+  while pending:
+    folder = pending.pop()
+    real = os.path.realpath(folder)
+    if real in seen:
+      continue
+    seen.add(real)
+    yield folder
+    inside = [path for path in list_folder(folder) if os.path.isdir(path)]
+    pending.extend(path for path in reversed(inside) if not _leads_back(path))
+
+
+def _leads_back(path: pathlib.Path) -> bool:
+  """Whether a path is a link to a folder that it is in."""
+  if not os.path.islink(path):
+    return False
+  # The folder may have been reached by a link, too.
+  real = pathlib.Path(os.path.realpath(path.parent))
+  around = (*path.absolute().parents, real, *real.parents)
+  return os.path.realpath(path) in map(os.path.realpath, around)
 
 
 def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
@@ -121,14 +170,6 @@ def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     ) from error
   for path in paths:
     if not path.name.startswith('.') and path.name not in _IGNORED:
-      yield path
-
-
-def _walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  for path in list_folder(folder):
-    if os.path.isdir(path):
-      yield from _walk(path)
-    else:
       yield path
 
 

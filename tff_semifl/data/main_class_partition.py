@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from tff_semifl.data import names
 from tff_semifl.data import skewed_partition
 from tff_semifl.randomness import random_seeds
 
@@ -83,9 +84,10 @@ def partition_main_classes(
     [main_classes] = np.nonzero(
       _deal_main_classes(num_classes, num_clients)[client]
     )
-    raise ValueError(
+    raise names.ClassError(
       f'{len(labels)} unlabeled images leave client {client} of {num_clients}'
-      f' without any; its main classes are {list(map(int, main_classes))}'
+      ' without any; its main classes are {}',
+      *main_classes,
     )
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.CLIENT_PARTITION

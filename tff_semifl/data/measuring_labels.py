@@ -8,6 +8,7 @@ They are int32 [images], in 0..classes-1, or `sources.UNKNOWN_LABEL`.
 
 from collections.abc import Mapping, Sequence
 import csv
+import itertools
 import pathlib
 from typing import Any
 
@@ -83,14 +84,31 @@ def index_by_client(
 
 
 def read(
+  root: pathlib.Path,
   files: Sequence[pathlib.Path],
   class_names: Sequence[str],
   problems: list[image_listing.Problem],
 ) -> np.ndarray:
-  """Reads labels from the `labels.csv` in image folders; appends `problems`."""
+  """Reads labels from the `labels.csv` in clients' folders, at any depth.
+
+  Args:
+    root: The folder of all clients.
+    files: The images, somewhere below it.
+    class_names: The names of all classes.
+    problems: Appended to.
+  """
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
-  places = {file: number for number, file in enumerate(files)}
-  for folder in dict.fromkeys(file.parent for file in files):
+  folders = {
+    inner: [each for each in (inner, *inner.parents) if root in each.parents]
+    for inner in dict.fromkeys(file.parent for file in files)
+  }
+  # Spreadsheets and file systems spell accented letters differently.
+  places = {
+    folder / names_lib.normalize(str(file.relative_to(folder))): number
+    for number, file in enumerate(files)
+    for folder in folders[file.parent]
+  } | {file: number for number, file in enumerate(files)}
+  for folder in dict.fromkeys(itertools.chain(*folders.values())):
     path = folder / FILE_NAME
     if not path.is_file():
       continue
@@ -100,7 +118,9 @@ def read(
       problems.append(image_listing.Problem(path, f'cannot be read ({error})'))
       continue
     for name, label in rows:
-      place = places.get(folder / name)
+      place = places.get(
+        folder / name, places.get(folder / names_lib.normalize(name))
+      )
       if place is None:
         problem = f'names {name}, which is no image of this folder'
       elif label not in class_names:

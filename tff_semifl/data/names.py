@@ -3,6 +3,7 @@
 
 """Names of classes and clients, normalized."""
 
+from collections.abc import Sequence
 import unicodedata
 
 
@@ -13,3 +14,24 @@ def normalize(name: str) -> str:
   letter and its accent.
   """
   return unicodedata.normalize('NFC', name)
+
+
+class ClassError(ValueError):
+  """An error of classes, which the code that raises it knows by number."""
+
+  def __init__(self, message: str, *classes: int):
+    """Initializes the error.
+
+    Args:
+      message: The message, with {} for the classes.
+      *classes: Their numbers.
+    """
+    super().__init__(message.format(', '.join(map(str, classes))))
+    self._message = message
+    self._classes = classes
+
+  def with_names(self, class_names: Sequence[str]) -> str:
+    """The message with names in place of numbers."""
+    return self._message.format(
+      ', '.join(class_names[number] for number in self._classes)
+    )

@@ -24,7 +24,7 @@ from tff_semifl.data import own_images
 
 def concatenate(
   field: str, clients: Any
-) -> tuple[np.ndarray, list[np.ndarray]]:
+) -> tuple[np.ndarray, list[np.ndarray], list[str]]:
   """Concatenates the images of all clients.
 
   Args:
@@ -36,13 +36,14 @@ def concatenate(
 
   Returns:
     uint8 [images, height, width, channels], or feature vectors, float32
-    [number, features]; and for each client the int64 indices of its images.
+    [number, features]; for each client the int64 indices of its images; and
+    for each client its name, or its number in a sequence.
 
   Raises:
     ValueError: The images have another form or several sizes, or there are
       none.
   """
-  fields, arrays, sizes = [], [], []
+  fields, arrays, sizes, client_names = [], [], [], []
   for name, images in _list_clients(field, clients):
     own = f'{field}[{name!r}]'
     own_images.check_form(own, images)
@@ -50,6 +51,7 @@ def concatenate(
       images, _ = own_images.read_dataset(own, images, labeled=False)
     array = own_images.stack(own, images)
     sizes.append(len(array))
+    client_names.append(str(name))
     if not len(array):
       continue
     if array.ndim == 2:
@@ -77,7 +79,8 @@ def concatenate(
     # All arrays together: the brightest image of all tells the scale.
     own_images.check_scales(fields, arrays)
     images = own_images.convert(field, np.concatenate(arrays))
-  return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
+  shares = np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
+  return images, shares, client_names
 
 
 def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
@@ -98,7 +101,9 @@ def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
     )
 
 
-def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
+def read_shares(
+  field: str, shares: Any, num_images: int
+) -> tuple[list[np.ndarray], list[str]]:
   """Reads a partition of the unlabeled images.
 
   Args:
@@ -110,7 +115,8 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
       unused.
 
   Returns:
-    For each client its int64 indices, in the given order.
+    For each client its int64 indices, in the given order; and for each its
+    name, or its number in a sequence.
 
   Raises:
     ValueError: The partition has another form, no image, or one image twice.
@@ -138,7 +144,7 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
       f'{field}: found the index {given[counts > 1][0]} more than once; give'
       ' each image to one client'
     )
-  return checked
+  return checked, [str(name) for name, _ in named]
 
 
 def _check(field: str, share: Any, num_images: int) -> np.ndarray:

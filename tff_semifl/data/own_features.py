@@ -15,6 +15,8 @@ from tff_semifl.data import own_images
 
 _EXPECTED = 'give floats [number, features]'
 _VALUES_PER_CHUNK = 2**24
+# A hundred million squares add up to less than the largest float32.
+_LARGEST = 1e15
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
@@ -67,8 +69,18 @@ def convert(field: str, features: np.ndarray) -> np.ndarray:
   return converted
 
 
-def check_vary(field: str, features: np.ndarray) -> None:
-  """Raises `ValueError` if all feature vectors are equal."""
+def check_server(field: str, features: np.ndarray) -> None:
+  """Raises `ValueError` if the server can learn nothing from its features.
+
+  Those of clients are theirs to check: what a client cannot use is left out.
+  """
+  too_large = np.argwhere(np.abs(features) > _LARGEST)
+  if len(too_large):
+    row, column = too_large[0]
+    raise ValueError(
+      f'{field}: found {features[row, column]:g} in row {row}, column {column};'
+      f' give numbers up to {_LARGEST:g}, whose squares float32 can add up'
+    )
   if (features.min(axis=0) == features.max(axis=0)).all():
     raise ValueError(
       f'{field}: found the same values in all {len(features)} feature vectors,'

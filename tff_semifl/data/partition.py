@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tff_semifl.data import names
 from tff_semifl.randomness import random_seeds
 
 
@@ -63,10 +64,11 @@ def split_labels(
   for class_index in range(num_classes):
     candidates = np.flatnonzero(labels == class_index)
     if len(candidates) < per_class:
-      raise ValueError(
+      raise names.ClassError(
         f'{num_labeled} labeled images take {per_class} of each class, but'
-        f' class {class_index} has {len(candidates)}; at most'
-        f' {sizes.min() * num_classes} are possible'
+        f' class {{}} has {len(candidates)}; at most'
+        f' {sizes.min() * num_classes} are possible',
+        class_index,
       )
     chosen.append(generator.choice(candidates, per_class, replace=False))
   labeled = generator.permutation(np.concatenate(chosen))

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from tff_semifl.data import names
 from tff_semifl.randomness import random_seeds
 
 # Beyond these bounds, all shares are 0 or 1, or all are equal, and NumPy's
@@ -71,10 +72,11 @@ def partition_classes(
   shards_per_class = num_clients * classes_per_client // num_classes
   counts = np.bincount(labels, minlength=num_classes)
   if counts.min() < shards_per_class:
-    raise ValueError(
+    raise names.ClassError(
       f'{num_clients} clients with {classes_per_client} classes each take'
-      f' {shards_per_class} images of each class, but class'
-      f' {counts.argmin()} has {counts.min()} unlabeled ones'
+      f' {shards_per_class} images of each class, but class {{}} has'
+      f' {counts.min()} unlabeled ones',
+      int(counts.argmin()),
     )
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.CLIENT_PARTITION

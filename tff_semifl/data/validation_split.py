@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from tff_semifl.data import names
 from tff_semifl.randomness import random_seeds
 
 
@@ -84,9 +85,10 @@ def draw_fold(
     )
   classes, sizes = np.unique(labels[labeled], return_counts=True)
   if sizes.min() < 2:
-    raise ValueError(
-      f'class number {classes[sizes.argmin()]} has one labeled image, and each'
-      ' class needs two: one to train on, and one to validate on'
+    raise names.ClassError(
+      'class {} has one labeled image, and each class needs two: one to train'
+      ' on, and one to validate on',
+      classes[sizes.argmin()],
     )
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.VALIDATION_SPLIT, num_folds

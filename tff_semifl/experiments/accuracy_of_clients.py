@@ -48,7 +48,11 @@ def write(
     experiment, weights, pool.images[chosen]
   ).argmax(axis=1)
   clients = client_accuracy.count(
-    pool.true_labels, predicted, experiment.data.shares, sources.UNKNOWN_LABEL
+    pool.true_labels,
+    predicted,
+    experiment.data.shares,
+    sources.UNKNOWN_LABEL,
+    experiment.data.client_names,
   )
   spread = client_accuracy.summarize(clients)
   path = folder / TABLE
@@ -99,10 +103,10 @@ def read_clients(
   """
   path = folder / TABLE
   try:
-    with path.open() as file:
+    with path.open(newline='', encoding='utf-8') as file:
       return [
         client_accuracy.ClientAccuracy(
-          int(row['client']), int(row['right']), int(row['images'])
+          row['client'], int(row['right']), int(row['images'])
         )
         for row in csv.DictReader(file)
       ]

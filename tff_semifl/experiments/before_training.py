@@ -26,7 +26,10 @@ def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
   Args:
     experiment: The experiment.
   """
-  facts = [evaluated_images.describe(experiment)]
+  facts = [
+    evaluated_images.describe(experiment),
+    *experiment.data.partition_notes,
+  ]
   labels = describe_imbalance(experiment)
   if labels is not None:
     facts.append(labels)

@@ -8,8 +8,9 @@ model that they receive. Here the exported model takes its place, so that a
 simulation can show which classes are few, and how far the estimates are off.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import csv
+import functools
 import io
 import pathlib
 
@@ -22,7 +23,10 @@ from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.files import durable_files
 from tff_semifl.methods import client_prior
+from tff_semifl.methods.client_priors import class_shares
+from tff_semifl.methods.client_priors import client_priors
 from tff_semifl.models import functional
+from tff_semifl.runs import metrics_table
 
 TABLE = 'client_classes.csv'
 
@@ -41,53 +45,76 @@ def write(
 
   Raises:
     durable_files.OutputError: If the table cannot be written.
+    metrics_table.MetricsError: If `metrics.csv` cannot be read.
   """
+  values = settings.as_dict(experiment.settings.system)
+  if isinstance(experiment.settings.system, client_priors.ClientPriors):
+    metrics = metrics_table.read_metrics(folder / 'metrics.csv')
+    find = functools.partial(_find_shares, metrics['client/own/strength'][-1])
+  else:
+    find = functools.partial(
+      client_prior.estimate,
+      pseudo_count=values['prior_pseudo_count'],
+      iterations=values['prior_iterations'],
+    )
   path = folder / TABLE
   table = io.StringIO()
   writer = csv.writer(table, lineterminator='\n')
   writer.writerow(['client', *experiment.task.class_names])
-  for client, counts in enumerate(estimate(experiment, weights)):
+  for client, counts in zip(
+    experiment.data.client_names,
+    _estimate(experiment, weights, find),
+    strict=True,
+  ):
     writer.writerow([client, *(f'{count:.1f}' for count in counts)])
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
 
 
-def estimate(
-  experiment: experiment_lib.Experiment, weights: functional.ModelWeights
+def _find_shares(
+  strength: float, logits: tf.Tensor, server_prior: tf.Tensor
+) -> tf.Tensor:
+  """The class shares of a client of `ClientPriors`; see `client_prior`."""
+  return tf.reduce_mean(
+    class_shares.find(
+      logits - tf.math.log(server_prior),
+      tf.cast(strength, tf.float32) * server_prior,
+    ).posteriors,
+    axis=0,
+  )
+
+
+def _estimate(
+  experiment: experiment_lib.Experiment,
+  weights: functional.ModelWeights,
+  find: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
 ) -> np.ndarray:
-  """Estimates the images of each class at each client.
+  """The images of each class at each client, float64 [clients, classes].
 
   Args:
     experiment: As in `write`.
     weights: Likewise.
-
-  Returns:
-    float64 [clients, classes]; each row's sum is the client's number of images.
+    find: Finds the class shares of a client's images, from their logits and the
+      shares of the server's labels.
   """
-  values = settings.as_dict(experiment.settings.system)
+  num_classes = experiment.task.num_classes
   labels = experiment.data.labeled.labels
   server_prior = client_prior.from_counts(
-    tf.constant(
-      np.bincount(labels, minlength=experiment.task.num_classes), tf.float32
-    )
+    tf.constant(np.bincount(labels, minlength=num_classes), tf.float32)
   )
   logits = evaluated_images.compute_logits(
     experiment, weights, experiment.data.unlabeled.images
   )
-  return np.stack(
-    [
-      len(share)
-      * client_prior.estimate(
-        logits[share],
-        server_prior,
-        pseudo_count=values['prior_pseudo_count'],
-        iterations=values['prior_iterations'],
-      )
-      .numpy()
-      .astype(np.float64)
-      for share in experiment.data.shares
-    ]
+  # Called for each of perhaps thousands of clients.
+  find_of_client = tf.function(
+    lambda logits: find(logits, server_prior),
+    input_signature=[tf.TensorSpec([None, num_classes])],
   )
+  counts = np.zeros([len(experiment.data.shares), num_classes])
+  for row, share in zip(counts, experiment.data.shares, strict=True):
+    if len(share):
+      row[:] = len(share) * find_of_client(logits[share]).numpy()
+  return counts
 
 
 def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
@@ -101,14 +128,14 @@ def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
   """
   path = folder / TABLE
   try:
-    with path.open(newline='') as file:
-      header, *rows = csv.reader(file)
-    counts = np.array(rows, np.float64).reshape([len(rows), len(header)])
+    with path.open(newline='', encoding='utf-8') as file:
+      (_, *names), *rows = csv.reader(file)
+    counts = np.array([row[1:] for row in rows], np.float64)
   except (OSError, ValueError) as error:
     raise durable_files.OutputError(
       f'{path} cannot be read ({error}); the same command writes it anew'
     ) from error
-  return dict(zip(header[1:], counts[:, 1:].T, strict=True))
+  return dict(zip(names, counts.reshape([-1, len(names)]).T, strict=True))
 
 
 def describe(

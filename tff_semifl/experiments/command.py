@@ -6,11 +6,13 @@
 All errors name a setting, also those about folders and divergence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 import contextlib
 import dataclasses
 import functools
 from typing import Any
+
+import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
@@ -233,16 +235,32 @@ def run(
     settings.SettingError: If training diverges, the folder cannot be written
       to, or a file in it is damaged.
   """
-  values = settings.as_dict(experiment.settings)
-  # A method without a learning rate has no setting to blame.
-  name = 'learning_rate' if 'learning_rate' in values else 'system'
-  value = values.get(name, experiment.settings.system_name)
   with (
     blame_output(experiment.run),
     settings.blame('metrics', experiment.run.metrics, measurement.MetricError),
-    settings.blame(name, value, training.TrainingDivergedError),
+    _blame_divergence(experiment),
   ):
     return running.run(experiment, folder, quiet=quiet)
+
+
+@contextlib.contextmanager
+def _blame_divergence(experiment: experiment_lib.Experiment) -> Iterator[None]:
+  """Turns divergence into an error of the learning rate, or of the task."""
+  try:
+    yield
+  except training.TrainingDivergedError as error:
+    values = settings.as_dict(experiment.settings)
+    name, remedy = 'learning_rate', 'Smaller steps may help'
+    if name not in values:
+      # Without steps, only the examples can be too large.
+      largest = np.abs(experiment.data.labeled.images).max()
+      name, remedy = (
+        'task',
+        f'The labeled examples have numbers up to {largest:g}; divide all'
+        ' examples by one number, so that they are about 1',
+      )
+    value = values.get(name, experiment.settings.data.task.reference)
+    raise settings.SettingError(name, value, f'{error}. {remedy}') from error
 
 
 def blame_output(

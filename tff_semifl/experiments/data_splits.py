@@ -192,6 +192,7 @@ class GivenShares(_AllLabeled):
       shares=data.shares,
       test=data.test,
       training_order=_invert(order, len(data.unlabeled)),
+      given_names=data.client_names,
     )
 
 
@@ -328,8 +329,7 @@ def choose_data_split(
 
 def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
   """The inverse of a permutation, with `num_others` fixed points appended."""
-  others = np.arange(len(order), len(order) + num_others)
-  return np.concatenate([np.argsort(order), others])
+  return np.append(np.argsort(order), len(order) + np.arange(num_others))
 
 
 def _create_pool(

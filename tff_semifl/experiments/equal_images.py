@@ -14,6 +14,7 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.data import image_hashes
+from tff_semifl.data import names as names_lib
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
@@ -218,6 +219,8 @@ def _name(images: image_task.TaskData, index: int) -> str:
   for client, share in enumerate(images.shares or ()):
     (places,) = np.nonzero(share == index)
     if len(places):
+      if images.client_names is not None:
+        client = images.client_names[client]
       return f'client {client}[{places[0]}]'
   return f'unlabeled[{index}]'
 
@@ -240,9 +243,10 @@ def _drop(
   labeled = data.labeled.select(np.flatnonzero(is_kept))
   lost = np.setdiff1d(data.labeled.labels, labeled.labels)
   if len(lost):
-    raise ValueError(
-      f'all labeled images of class {lost[0]} are {evaluated}, so that nothing'
-      ' would be left to train on'
+    raise names_lib.ClassError(
+      f'all labeled images of class {{}} are {evaluated}, so that nothing would'
+      ' be left to train on',
+      lost[0],
     )
   masks.pop(evaluated)
   if not masks:

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.data import mapped_images
+from tff_semifl.data import names as names_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import site_images
 from tff_semifl.experiments import client_privacy
@@ -213,11 +214,19 @@ def load_data(
   Raises:
     settings.SettingError: If the data are unavailable or cannot be split.
   """
-  shared = data.duplicates.find_and_drop(
-    image_task.load(data.task, task),
-    lambda images: data.data_split.split(task, images, data.seed.seed),
-    'validation' if data.validates else 'test',
-  )
+  images = image_task.load(data.task, task)
+  try:
+    shared = data.duplicates.find_and_drop(
+      images,
+      lambda images: data.data_split.split(task, images, data.seed.seed),
+      'validation' if data.validates else 'test',
+    )
+  except settings_lib.SettingError as error:
+    if not isinstance(error.__cause__, names_lib.ClassError):
+      raise
+    raise settings_lib.SettingError(
+      error.name, error.value, error.__cause__.with_names(task.class_names)
+    ) from error
   return shared._replace(partition_notes=data.data_split.describe(shared))
 
 

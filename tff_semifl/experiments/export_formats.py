@@ -3,14 +3,13 @@
 
 """The formats of an exported model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import fnmatch
 import math
 import pathlib
 
 import numpy as np
 import tensorflow as tf
-import tqdm
 
 from tff_semifl import settings
 from tff_semifl.data import image_files
@@ -25,6 +24,7 @@ from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
+from tff_semifl.features import progress_lines
 from tff_semifl.privacy import privacy_statement
 
 SAVED_MODEL = 'saved_model'
@@ -140,6 +140,19 @@ def fit_temperature(
   return temperature_lib.fit(validation.labels, np.concatenate(logits))
 
 
+def _report(
+  test: sources.LabeledImages, what: str
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+  """Batches of images, with lines on how many are done."""
+  progress_lines.to_stderr(f'{what} on {len(test.labels):,} images')
+  progress = progress_lines.ProgressLines(
+    len(test.labels), progress_lines.to_stderr, what=what
+  )
+  for images, labels in test.batches(_BATCH_SIZE):
+    yield images, labels
+    progress.advance(len(labels))
+
+
 def export(
   name: str,
   path: pathlib.Path,
@@ -169,6 +182,7 @@ def export(
     saved_model.ExportError: If the model cannot be exported.
   """
   if name == SAVED_MODEL:
+    progress_lines.to_stderr(f'exporting {name}')
     file = path
     saved_model.export_saved_model(
       model, class_names, path, privacy, least_confidence, background
@@ -178,6 +192,14 @@ def export(
     )
   else:
     precision = _TFLITE[name]
+    calibrated = ''
+    if precision is tflite.Precision.INT8:
+      calibrated = (
+        f' and calibrating it with {len(calibration_images):,} images'
+      )
+    progress_lines.to_stderr(
+      f'exporting {name}: converting the model{calibrated}, a minute or more'
+    )
     file = path / f'model_{precision.value}.tflite'
     content = tflite.convert(
       model,
@@ -193,13 +215,9 @@ def export(
     (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
   scores = None
   if test is not None:
-    batches = tqdm.tqdm(
-      test.batches(_BATCH_SIZE),
-      f'testing {name}',
-      total=math.ceil(len(test.labels) / _BATCH_SIZE),
-      disable=None,
+    scores = scores_lib.score(
+      exported_model.load(file), _report(test, f'testing {name}')
     )
-    scores = scores_lib.score(exported_model.load(file), batches)
   return model_card.ExportedFile(
     format=name,
     file=file.relative_to(path).as_posix(),

@@ -25,6 +25,7 @@ class FederatedData(NamedTuple):
       images into the order of the data set; None if they are in that order.
     equal_images: A line on each kind of equal images.
     partition_notes: Lines on how the partition differs from what was asked for.
+    given_names: A name for each client; None for numbers.
   """
 
   labeled: sources.LabeledImages
@@ -34,6 +35,12 @@ class FederatedData(NamedTuple):
   training_order: np.ndarray | None = None
   equal_images: tuple[str, ...] = ()
   partition_notes: tuple[str, ...] = ()
+  given_names: Sequence[str] | None = None
+
+  @property
+  def client_names(self) -> Sequence[str]:
+    """A name for each client: the user's, or else a number."""
+    return self.given_names or [*map(str, range(len(self.shares)))]
 
   @property
   def notes(self) -> tuple[str, ...]:

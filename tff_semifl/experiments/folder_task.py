@@ -175,6 +175,7 @@ def create_task(
       shares=shares,
       names=names,
       unlabeled_labels=None if sites else found.unlabeled_labels,
+      client_names=sorted(sites) or found.client_names,
     ),
     found.class_names,
     flip=flip,

@@ -174,8 +174,10 @@ class Frozen(models.Linear):
         found = _stand_ins(images, backbone.feature_dimension)
       return own_features.convert(f'features of {name} images', found)
 
-    train = compute('labeled', data.train.images)
-    own_features.check_vary('features of labeled images', train)
+    # A task without images of clients hides the labels of most of its own.
+    name = 'training' if data.unlabeled is None else 'labeled'
+    train = compute(name, data.train.images)
+    own_features.check_server(f'features of {name} images', train)
     return data._replace(
       train=data.train._replace(images=train),
       test=data.test._replace(images=compute('test', data.test.images)),

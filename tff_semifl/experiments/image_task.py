@@ -36,6 +36,7 @@ class TaskData(NamedTuple):
     unlabeled_labels: int32 [number], the classes of `unlabeled`, with
       `UNKNOWN_LABEL` where unknown; None if none is known. For partitions and
       measurements only, never for training.
+    client_names: A name for each client of `shares`; None for numbers.
   """
 
   train: sources.LabeledImages
@@ -44,6 +45,7 @@ class TaskData(NamedTuple):
   shares: list[np.ndarray] | None = None
   names: Sequence[str] | None = None
   unlabeled_labels: np.ndarray | None = None
+  client_names: Sequence[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

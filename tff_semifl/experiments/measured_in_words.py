@@ -1,14 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Describes the metrics of the exported model, with intervals."""
+"""The result of a run in words: metrics with intervals, the system's lines."""
 
 from collections.abc import Iterator
 import functools
+import pathlib
 
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import kept_model
+from tff_semifl.files import durable_files
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import measurement
 from tff_semifl.metrics import metric as metric_lib
@@ -17,25 +19,30 @@ from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.systems import system
 
+RESULT = 'result.txt'
 
-def describe_by_system(
+
+def write_by_system(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
   kept: kept_model.KeptModel,
-) -> Iterator[str]:
-  """The system's own lines on the result.
+) -> None:
+  """Writes the system's own lines on the result, if it has any.
 
   Args:
     experiment: The experiment.
     folder: Its folder.
     kept: The model that is exported.
+
+  Raises:
+    durable_files.OutputError: If the file cannot be written.
   """
   metrics = metrics_table.read_metrics(folder.metrics_path)
   labeled = experiment.data.labeled
   mapped = experiment.training_program.mapped_images
   if mapped is not None:
     labeled = labeled._replace(images=mapped.read(labeled.images).numpy())
-  return experiment.settings.system.describe_result(
+  lines = experiment.settings.system.describe_result(
     system.Trained(
       experiment.classifier,
       kept.weights,
@@ -45,6 +52,30 @@ def describe_by_system(
       {name: values[-1] for name, values in metrics.items() if len(values)},
     )
   )
+  path = folder.path / RESULT
+  if content := ''.join(f'{line}\n' for line in lines):
+    with durable_files.naming(path), durable_files.replacing(path) as file:
+      file.write(content.encode())
+
+
+def read_by_system(folder: pathlib.Path) -> list[str]:
+  """The lines that `write_by_system` wrote, if any.
+
+  Args:
+    folder: The folder of an experiment.
+
+  Raises:
+    durable_files.OutputError: If the file cannot be read.
+  """
+  path = folder / RESULT
+  try:
+    return path.read_text().splitlines()
+  except FileNotFoundError:
+    return []
+  except (OSError, ValueError) as error:
+    raise durable_files.OutputError(
+      f'{path} cannot be read ({error}); the same command writes it anew'
+    ) from error
 
 
 def describe(

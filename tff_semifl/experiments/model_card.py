@@ -351,7 +351,10 @@ def describe_limits(
       f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )
   if scores is None:
-    yield ('- It was not tested: its accuracy is unknown.')
+    yield (
+      '- What was exported was not tested itself; the model had an accuracy of'
+      f' {trained.accuracy:.1%} in training.'
+    )
   else:
     yield from scores_in_words.describe_limits(class_names, scores)
   yield from _LIMITS_OF_ALL

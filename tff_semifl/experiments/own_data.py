@@ -102,8 +102,9 @@ def own_data(
     class_names = own_labels.check_names('class_names', class_names)
   train_classes = own_labels.index('train', train_labels, class_names)
   own_labels.check_all_have_images('train', train_classes, class_names)
+  client_names = None
   if clients is not None:
-    pool, shares = own_clients.concatenate('clients', clients)
+    pool, shares, client_names = own_clients.concatenate('clients', clients)
     if unlabeled_labels is not None:
       unlabeled_labels = measuring_labels.index_by_client(
         'unlabeled_labels', unlabeled_labels, shares, class_names
@@ -111,7 +112,9 @@ def own_data(
   elif unlabeled is not None:
     pool = _read_unlabeled(unlabeled)
     if shares is not None:
-      shares = own_clients.read_shares('shares', shares, len(pool))
+      shares, client_names = own_clients.read_shares(
+        'shares', shares, len(pool)
+      )
       # Training in one place has all of the pool.
       used = np.sort(np.concatenate(shares))
       if unlabeled_labels is not None:
@@ -142,9 +145,10 @@ def own_data(
     unlabeled=pool,
     shares=shares,
     unlabeled_labels=unlabeled_labels,
+    client_names=client_names,
   )
   if kind is example_kinds.FEATURES:
-    own_features.check_vary('train', train_images)
+    own_features.check_server('train', train_images)
     task = feature_task.create_task(data, class_names)
   else:
     task = loaded_task.create_task(data, class_names, flip=flip)

@@ -61,7 +61,9 @@ def summarize(
   if num_unknown:
     skew = f'unknown, as the class of {num_unknown} images is'
   else:
-    skew = f'{label_skew.measure_label_skew(counts):.3f}'
+    # A client without images has no mix of classes.
+    mixes = counts[counts.any(axis=1)]
+    skew = f'{label_skew.measure_label_skew(mixes):.3f}'
   return PartitionSummary(
     title=f'{title}, {len(data.shares)} clients',
     counts=counts,

@@ -13,6 +13,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import release_managers
 from tff_semifl.experiments import runtimes
+from tff_semifl.methods.client_priors import client_priors
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,11 +56,12 @@ class RunSettings(settings.Settings):
     ' labels that only measure: the table client_accuracy.csv, a figure, and a'
     ' line on the spread and the worst tenth.',
   )
-  client_classes: bool = settings.setting(
-    False,
+  client_classes: bool | None = settings.setting(
+    None,
     'Whether to estimate, with the exported model and client priors, how many'
     ' images of each class each client has: the table client_classes.csv, and'
-    ' a line on all clients. For client_prior_semifl.',
+    ' a line on all clients. For client_prior_semifl and client_priors; by'
+    ' default for the latter, without sites and differential privacy.',
   )
   tensorboard: bool = settings.setting(
     True,
@@ -102,25 +104,29 @@ class RunSettings(settings.Settings):
         "clients' momentum is kept for each round; leave this out, or"
         ' keep_client_momentum',
       )
-    if self.client_classes:
-      self._check_has_priors(experiment)
-    return dataclasses.replace(
-      self, experiment_name=self.experiment_name or experiment.default_name
-    )
-
-  def _check_has_priors(
-    self, experiment: experiment_settings.ExperimentSettings
-  ) -> None:
-    """Checks that clients estimate priors, of images that are here."""
+    by_default = isinstance(experiment.system, client_priors.ClientPriors)
     reason = None
-    if 'prior_iterations' not in settings.as_dict(experiment.system):
-      reason = 'needs clients that estimate class priors: client_prior_semifl'
+    if not by_default and (
+      'prior_iterations' not in settings.as_dict(experiment.system)
+    ):
+      reason = (
+        'needs clients that estimate class priors: client_prior_semifl or'
+        ' client_priors'
+      )
     elif experiment.data.task.sites:
       reason = 'sites keep their images, which cannot be counted here'
     elif experiment.private_mean is not None:
       reason = 'differential privacy does not cover what this would tell'
-    if reason is not None:
+    if self.client_classes and reason is not None:
       raise settings.SettingError('client_classes', True, reason)
+    client_classes = self.client_classes
+    if client_classes is None:
+      client_classes = by_default and reason is None
+    return dataclasses.replace(
+      self,
+      client_classes=client_classes,
+      experiment_name=self.experiment_name or experiment.default_name,
+    )
 
   @property
   def path(self) -> pathlib.Path:

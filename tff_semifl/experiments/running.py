@@ -21,6 +21,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import failures
 from tff_semifl.experiments import kept_model
+from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
@@ -82,6 +83,7 @@ def run(
         client_privacy.read(folder.path, final.round_num),
         background=experiment.task.background,
       )
+  measured_in_words.write_by_system(experiment, folder, kept)
   if experiment.run.client_accuracy:
     accuracy_of_clients.write(folder.path, experiment, kept.weights)
   if experiment.run.client_classes:

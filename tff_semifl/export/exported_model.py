@@ -16,8 +16,8 @@ import tensorflow as tf
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import names as names_lib
+from tff_semifl.data import resizing
 from tff_semifl.export import converter_lines
-from tff_semifl.export import resizing
 from tff_semifl.privacy import privacy_statement
 
 # Signatures of a SavedModel; the last two take no input.
@@ -223,7 +223,7 @@ class _TFLiteModel(ExportedModel):
     if self.kind is example_kinds.IMAGES:
       height, width, _ = self.image_shape
       fitted = resizing.fit_to_size(tf.constant(images), height, width)
-      images = np.rint(fitted.numpy()).astype(np.uint8)
+      images = fitted.numpy().astype(np.uint8)
     outputs = []
     for image in images:
       self._interpreter.set_tensor(self._input['index'], image[np.newaxis])

@@ -11,9 +11,9 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
+from tff_semifl.data import resizing
 from tff_semifl.export import decoding
 from tff_semifl.export import exported_model
-from tff_semifl.export import resizing
 from tff_semifl.privacy import privacy_statement
 
 

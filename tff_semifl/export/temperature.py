@@ -8,16 +8,14 @@ References:
   2017, section 4.2.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
+from scipy import special
 import tensorflow as tf
 
 from tff_semifl.metrics import probability_metrics
-
-_LEAST, _MOST = 0.05, 20.0
 
 
 class Temperature(NamedTuple):
@@ -44,22 +42,45 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
     logits: float [images, classes].
 
   Raises:
-    ValueError: If the minimum is not in 0.05..20.
+    ValueError: If the model is right about all images, wrong about all, or no
+      better than chance, or if all are of one class.
   """
-
-  def nll(log_temperature: float) -> float:
-    return probability_metrics.nll(labels, logits / math.exp(log_temperature))
-
-  bounds = math.log(_LEAST), math.log(_MOST)
-  found = optimize.minimize_scalar(
-    nll, bounds=bounds, method='bounded', options={'xatol': 1e-6}
-  )
-  if min(abs(found.x - bound) for bound in bounds) < 1e-3:
+  logits = logits.astype(np.float64)
+  of_labels = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)[:, 0]
+  is_right = of_labels == logits.max(axis=1)
+  problem = None
+  if (labels == labels[0]).all():
+    problem = 'all of them are of one class'
+  elif is_right.all():
+    problem = 'the model is right about all of them'
+  elif not is_right.any():
+    problem = 'the model is wrong about all of them'
+  elif of_labels.mean() <= logits.mean():
+    problem = 'the model is no better than chance at them'
+  if problem is not None:
     raise ValueError(
-      f'{len(labels)} validation images do not tell a temperature: the best is'
-      f' not in {_LEAST:g}..{_MOST:g}, as if all or too few of them are right'
+      f'{len(labels)} validation images do not tell a temperature: {problem};'
+      ' keep more with --num_validation, or leave this out'
     )
-  return Temperature(math.exp(found.x), len(labels), nll(0.0), float(found.fun))
+
+  def slope(inverse: float) -> float:
+    """The derivative of the likelihood by 1 / temperature, which increases."""
+    probabilities = special.softmax(inverse * logits, axis=1)
+    expected = np.sum(probabilities * logits, axis=1)
+    return float(np.mean(expected - of_labels))
+
+  # Negative at 0, as the model is better than chance, and positive in the end,
+  # as it is wrong somewhere.
+  most = 1.0
+  while slope(most) <= 0:
+    most *= 2
+  inverse = optimize.brentq(slope, 0, most)
+  return Temperature(
+    1 / inverse,
+    len(labels),
+    probability_metrics.nll(labels, logits),
+    probability_metrics.nll(labels, inverse * logits),
+  )
 
 
 def apply(model: tf.keras.Model, temperature: Temperature) -> tf.keras.Model:

@@ -71,6 +71,11 @@ class Entry:
     self._lock = folder / f'{key}.lock'
     self._name = backbone.name
 
+  @property
+  def path(self) -> pathlib.Path:
+    """The file of the features."""
+    return self._features
+
   @contextlib.contextmanager
   def lock(self, say: progress_lines.Say) -> Iterator[None]:
     """Locks the files against other programs."""
@@ -83,14 +88,16 @@ class Entry:
       yield
 
   def load(self, say: progress_lines.Say) -> np.ndarray | None:
-    """The features, None if they are missing or damaged."""
+    """The features, None if they are missing or damaged.
+
+    Nothing is written: another program may be replacing them.
+    """
     if not self._features.exists():
       return None
     description = _read_json(self._description)
     if description.get('sha256') == _digest_file(self._features):
       return np.load(self._features, mmap_mode='r', allow_pickle=False)
     say(f'features: {self._features} is damaged; computing them again')
-    self._features.unlink()
     return None
 
   def note_others(self, say: progress_lines.Say) -> None:

@@ -17,6 +17,8 @@ from tff_semifl.files import durable_files
 
 # The most images whose features a kill loses.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
+# Files of features that this process has computed itself, and said so.
+_COMPUTED = set[pathlib.Path]()
 
 
 def default_folder() -> pathlib.Path:
@@ -34,7 +36,8 @@ def compute(
   """Features of all images, from the cache or computed.
 
   Memory holds a few hundred images and their features at a time. Programs may
-  share a folder: the second waits for the first.
+  share a folder: of two that compute, the second waits for the first. A
+  complete cache is only read.
 
   Args:
     backbone: Computes the features.
@@ -58,15 +61,20 @@ def compute(
   entry = cache_entry.Entry(folder, backbone, images)
   with contextlib.ExitStack() as stack:
     with _naming(folder):
-      # Readable by the user alone: features reveal much of photos.
-      folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-      stack.enter_context(entry.lock(say))
       found = entry.load(say)
+      if found is None:
+        # Readable by the user alone: features reveal much of photos.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stack.enter_context(entry.lock(say))
+        # Another program may have computed them since.
+        found = entry.load(lambda _: None)
     if found is not None:
-      say(f'features: {len(found):,} images, computed before, in {folder}')
+      if entry.path not in _COMPUTED:
+        say(f'features: {len(found):,} images, computed before, in {folder}')
       return found
     entry.note_others(say)
     _fill(entry, backbone, images, say)
+    _COMPUTED.add(entry.path)
     with _naming(folder):
       found = entry.load(say)
   if found is None:

@@ -42,15 +42,15 @@ def read_folders(
   Args:
     root: The folder. Its folders are numbered in the order of their names.
     image_size: Height and width to which images are scaled and cropped.
-    are_clients: Whether the folders are clients, which may be empty, rather
-      than classes.
+    are_clients: Whether the folders are clients rather than classes; see
+      `image_listing.list_folders`.
 
   Raises:
     image_listing.ImageFolderError: If a folder is missing or empty, or contains
       anything but images.
   """
   problems = []
-  folders = image_listing.list_folders(root, problems, may_be_empty=are_clients)
+  folders = image_listing.list_folders(root, problems, are_clients=are_clients)
   image_listing.raise_if_any(root, problems)
   form = image_reading.ImageForm((*image_size, 3), image_files.OnOddSize.RESIZE)
   files = [file for each in folders.values() for file in each]

@@ -47,7 +47,9 @@ def join(
   prepared = _Prepare(backbone, name='prepare')(inputs)
   features = backbone.network(prepared, training=False)
   head = tf.keras.layers.Dense(len(bias), name='head')
-  model = tf.keras.Model(inputs, head(features))
+  model = tf.keras.Model(
+    inputs, head(features), name='frozen_backbone_with_head'
+  )
   head.set_weights([kernel, bias])
   return model
 

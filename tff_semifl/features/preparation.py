@@ -8,7 +8,7 @@ import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl.export import resizing
+from tff_semifl.data import resizing
 from tff_semifl.models import pixel_ranges
 
 
@@ -58,7 +58,7 @@ class Preparation:
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """`resizing.fit_to_size`, with fewer operations where possible.
+  """`resizing.scale_and_crop`, with fewer operations where possible.
 
   Args:
     images: [batch, height, width, channels] in 0..255, uint8 or float32, of
@@ -77,7 +77,7 @@ def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
   # results, and TFLite has it.
   if height * image_size[1] == width * image_size[0] and height < image_size[0]:
     return tf.image.resize(tf.cast(images, tf.float32), image_size)
-  return resizing.fit_to_size(images, *image_size)
+  return resizing.scale_and_crop(images, *image_size)
 
 
 def in_range(image_size: tuple[int, int], name: str) -> Preparation:

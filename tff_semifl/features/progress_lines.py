@@ -28,6 +28,7 @@ class ProgressLines:
     total: int,
     say: Say,
     *,
+    what: str = 'features',
     num_before: int = 0,
     seconds_between: float = 5.0,
     clock: Callable[[], float] = time.monotonic,
@@ -37,12 +38,14 @@ class ProgressLines:
     Args:
       total: Number of all images.
       say: Called with each line.
+      what: What is done, the beginning of each line.
       num_before: Images done earlier, which the rate leaves out.
       seconds_between: The least time between two lines.
       clock: Returns the time in seconds.
     """
     self._total = total
     self._say = say
+    self._what = what
     self._done = self._num_before = num_before
     self._seconds_between = seconds_between
     self._clock = clock
@@ -58,7 +61,7 @@ class ProgressLines:
     rate = self.rate()
     left = tqdm.tqdm.format_interval((self._total - self._done) / rate)
     self._say(
-      f'features: {self._done:,} of {self._total:,} images,'
+      f'{self._what}: {self._done:,} of {self._total:,} images,'
       f' {_show(rate)} images/s, {left} left'
     )
 
@@ -66,7 +69,7 @@ class ProgressLines:
     """Reports how many images were done in how much time."""
     seconds = tqdm.tqdm.format_interval(self._clock() - self._start)
     self._say(
-      f'features: {self._done - self._num_before:,} images in {seconds},'
+      f'{self._what}: {self._done - self._num_before:,} images in {seconds},'
       f' {_show(self.rate())} images/s'
     )
 

@@ -16,12 +16,12 @@ class ClientAccuracy(NamedTuple):
   """A model's accuracy on a client's labeled images.
 
   Attributes:
-    client: The client's number.
+    client: The client's name.
     num_right: Images that are predicted correctly.
     num_images: Images with a label, at least 1.
   """
 
-  client: int
+  client: str
   num_right: int
   num_images: int
 
@@ -54,6 +54,7 @@ def count(
   predicted: np.ndarray,
   shares: Sequence[np.ndarray],
   unknown: int,
+  names: Sequence[str],
 ) -> list[ClientAccuracy]:
   """Counts correct predictions client by client.
 
@@ -62,12 +63,13 @@ def count(
     predicted: int [images].
     shares: For each client the indices of its images.
     unknown: The value for no label.
+    names: A name for each client.
 
   Returns:
     The accuracies of clients with a label, in order.
   """
   found = []
-  for client, share in enumerate(shares):
+  for client, share in zip(names, shares, strict=True):
     share = share[labels[share] != unknown]
     if len(share):
       num_right = int(np.sum(predicted[share] == labels[share]))

@@ -3,7 +3,12 @@
 
 """Columns of `metrics.csv` as panels of a figure."""
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.runs import metrics_table
 
 
 class Panel(NamedTuple):
@@ -23,27 +28,30 @@ class Panel(NamedTuple):
 
 
 _LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
-LEARNING_CURVES = (
-  Panel('test/accuracy', 'Test accuracy', '% of test images'),
-  Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
-  _LABEL_RATIO,
+_ALL_LABELS = Panel(
+  'client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'
+)
+_ABOVE_THRESHOLD = (
   Panel(
     'client/micro_threshold_accuracy',
     'Accuracy above threshold',
     '% of labels',
   ),
-)
-# Figure 6 of SemiFL's paper, from left to right.
-PSEUDO_LABEL_QUALITY = (
-  Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
-  # The average over clients, as in the paper.
+  # The average over clients, as in SemiFL's paper.
   Panel(
     'client/threshold_accuracy',
     'Accuracy above threshold',
     '% of labels',
   ),
-  _LABEL_RATIO,
 )
+LEARNING_CURVES = (
+  Panel('test/accuracy', 'Test accuracy', '% of test images'),
+  Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
+  _LABEL_RATIO,
+  _ABOVE_THRESHOLD[0],
+)
+# Figure 6 of SemiFL's paper, from left to right.
+PSEUDO_LABEL_QUALITY = (_ALL_LABELS, _ABOVE_THRESHOLD[1], _LABEL_RATIO)
 
 # Figures 4, E.1 and G.1 of Zhang et al. show the relative one.
 WEIGHT_DIVERSITY = (
@@ -64,6 +72,32 @@ _PANELS = {
   panel.column: panel
   for panel in (*LEARNING_CURVES, *PSEUDO_LABEL_QUALITY, *WEIGHT_DIVERSITY)
 }
+
+
+def choose(
+  panels: Sequence[Panel], runs: Iterable[metrics_table.Metrics]
+) -> Sequence[Panel]:
+  """The panels that tell something of runs.
+
+  Where clients train on all pseudo-labels, no panel shows a label ratio of 1,
+  and what is above the threshold are all pseudo-labels.
+  """
+  if any(map(_selects, runs)):
+    return panels
+  chosen = {}
+  for panel in panels:
+    if panel in _ABOVE_THRESHOLD:
+      panel = panel._replace(title=_ALL_LABELS.title)
+    if panel != _LABEL_RATIO:
+      chosen.setdefault(panel.title, panel)
+  return tuple(chosen.values())
+
+
+def _selects(run: metrics_table.Metrics) -> bool:
+  """Whether clients left out pseudo-labels, but not all of them."""
+  ratios = run.get(_LABEL_RATIO.column, np.ones_like(run['round']))
+  ratios = ratios[run['round'] > 0]
+  return bool(np.any(ratios > 0) and np.any(ratios < 1))
 
 
 def create_panel(column: str) -> Panel:

@@ -53,7 +53,8 @@ def create_figure(
   Curves that are nowhere above 0, such as of pseudo-labels that clients did not
   make, and panels without curves are left out. Undefined values, for which the
   table has 0, are gaps: clients' columns in round 0, and the accuracy above the
-  threshold without such pseudo-labels.
+  threshold without such pseudo-labels. The baseline of a single name, the
+  labels alone, is a horizontal line if its runs have one.
 
   Args:
     experiments: The runs to plot.
@@ -78,16 +79,23 @@ def create_figure(
     raise metrics_table.MetricsError(
       f'there is nothing to draw: none of {columns} is above 0'
     )
-  references = references or {}
+  # A horizontal line is at a run's last row; a baseline's only row is round 0.
+  levels = {
+    _label(f'{name}, last round', len(runs)): runs
+    for name, runs in (references or {}).items()
+  }
+  if len(experiments) == 1:
+    [runs] = experiments.values()
+    if all(map(_begins_with_labels_alone, runs)):
+      levels[_label('labels alone, round 0', len(runs))] = [
+        {column: values[:1] for column, values in run.items()} for run in runs
+      ]
   width, height = _PANEL_SIZE
   width *= len(curves)
   labels = figure_text.wrap_names(
     [
       *(_label(name, len(runs)) for name, runs in experiments.items()),
-      *(
-        _label(f'{name}, last round', len(runs))
-        for name, runs in references.items()
-      ),
+      *levels,
     ],
     width - _LEGEND_ENTRY,
     _FONT_SIZE,
@@ -123,7 +131,7 @@ def create_figure(
             color=colors[number],
             linestyle=_STYLES[number % len(_STYLES)],
           )
-      for number, runs in enumerate(references.values(), len(experiments)):
+      for number, runs in enumerate(levels.values(), len(experiments)):
         last = _last_mean(runs, panel)
         if last > 0:
           in_legend[number] = axes.axhline(
@@ -141,6 +149,18 @@ def create_figure(
       ncols=num_columns,
     )
   return fig
+
+
+def _begins_with_labels_alone(run: metrics_table.Metrics) -> bool:
+  """Whether the server trains in no round after round 0, but clients do."""
+  is_later = run['round'] > 0
+  nothing = np.full(len(is_later), np.nan)
+  return bool(
+    not is_later[0]
+    and np.any(run.get('client/label_ratio', nothing)[is_later] > 0)
+    and 'server/loss' in run
+    and np.all(np.isnan(run['server/loss'][is_later]))
+  )
 
 
 def _label(name: str, num_runs: int) -> str:

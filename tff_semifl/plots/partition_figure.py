@@ -27,7 +27,7 @@ def create_figure(
   images of a class.
 
   Args:
-    counts: int [num_clients, num_classes], numbers of images.
+    counts: [num_clients, num_classes], numbers of images.
     class_names: A name for each class.
     title: Title of the figure.
   """

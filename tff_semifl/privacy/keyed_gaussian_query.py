@@ -77,6 +77,14 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
       tf.constant(0, tf.int32),
     )
 
+  def preprocess_record(self, params: Any, record: Any) -> Any:
+    """The clipped record; zeros if its norm is not finite in float32."""
+    clipped, norm = self.preprocess_record_impl(params, record)
+    # Clipping makes NaN of a record without a finite norm.
+    return tf.nest.map_structure(
+      lambda a: tf.where(tf.math.is_finite(norm), a, tf.zeros_like(a)), clipped
+    )
+
   def get_noised_result(
     self, sample_state: Any, global_state: Any
   ) -> tuple[Any, Any, dp_accounting.DpEvent]:

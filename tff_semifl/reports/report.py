@@ -86,7 +86,7 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
     runs: At least one.
   """
   footer = page.paragraph(
-    f'Made by tff_semifl {tff_semifl.__version__} of the folders'
+    f'Made by tff_semifl {tff_semifl.__version__} from'
     f' {", ".join(run.name for run in runs[:_MAX_IN_FULL])}'
     f'{"" if len(runs) <= _MAX_IN_FULL else " and others"}.',
     'quiet',

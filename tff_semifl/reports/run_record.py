@@ -23,8 +23,10 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import export_formats
+from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.experiments import validation
@@ -93,6 +95,7 @@ class RunRecord(NamedTuple):
       of the class; none where nobody estimated them.
     privacy: What is promised to clients; None if nothing was asked for.
     warnings: Warnings of the run, each once.
+    result: The system's own lines on the result; most have none.
   """
 
   name: str
@@ -107,6 +110,7 @@ class RunRecord(NamedTuple):
   client_classes: Mapping[str, np.ndarray]
   privacy: privacy_statement.PrivacyStatement | None
   warnings: Sequence[str]
+  result: Sequence[str] = ()
 
   @property
   def kind(self) -> str:
@@ -176,6 +180,7 @@ def read(folder: pathlib.Path) -> RunRecord:
     client_classes=client_classes.read(folder) if has_classes else {},
     privacy=client_privacy.describe(hparams.flags, trained.last_round),
     warnings=_read_warnings(folder / 'log.txt'),
+    result=measured_in_words.read_by_system(folder),
   )
 
 
@@ -189,16 +194,19 @@ def _evaluate(
   models = outputs.find_models(export)
   if not models:
     raise ValueError('there is no exported model yet: the run is not complete')
-  task = experiment.data.task.create()
+  # A model of features describes them, too; none are computed for this.
+  task = experiment_lib.create_task(
+    experiment.data, experiment.model.model.for_plan().create_task
+  )
   if task.data_description != hparams.data:
     raise ValueError(
       f'the images are others now ({task.data_description}) than in training'
       f' ({hparams.data})'
     )
   if experiment.validates:
-    test = export_formats.load_validation_images(experiment.data, task)
+    test = export_formats.load_validation_images(experiment.data, task.outside)
   else:
-    test = task.load_test_images(may_download=False)
+    test = task.outside.load_test_images(may_download=False)
   if not len(test.labels):
     raise ValueError('there are no images to evaluate on')
   is_saved_model = models[0].name == 'saved_model.pb'

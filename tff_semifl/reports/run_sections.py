@@ -4,8 +4,11 @@
 """Sections of a report on one run."""
 
 from collections.abc import Iterator
+import itertools
 import shlex
 import textwrap
+
+import numpy as np
 
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import model_card
@@ -16,6 +19,7 @@ from tff_semifl.metrics import client_accuracy
 from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import curve_panels
 from tff_semifl.plots import learning_curves
+from tff_semifl.plots import partition_figure
 from tff_semifl.reports import class_sections
 from tff_semifl.reports import measured
 from tff_semifl.reports import page
@@ -75,7 +79,10 @@ def find_problems(run: run_record.RunRecord) -> list[str]:
 def curves(experiments: learning_curves.Experiments) -> str:
   """Figures of all panels that have curves, HTML."""
   drawn = []
-  for panel in (*curve_panels.LEARNING_CURVES, *_LOSSES):
+  panels = curve_panels.choose(
+    curve_panels.LEARNING_CURVES, itertools.chain(*experiments.values())
+  )
+  for panel in (*panels, *_LOSSES):
     with page.figure_style():
       try:
         fig = learning_curves.create_figure(experiments, [panel], '')
@@ -83,9 +90,10 @@ def curves(experiments: learning_curves.Experiments) -> str:
         continue
     # A single panel has more room than one beside others.
     fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
-    if sum(map(len, experiments.values())) == 1:
+    [legend] = fig.legends
+    if len(legend.get_texts()) == 1 and legend.get_title().get_text() == '':
       # One curve needs no legend.
-      fig.legends[0].remove()
+      legend.remove()
     drawn.append(page.draw(fig, f'{panel.title} by round'))
   return page.box('figures', ''.join(drawn))
 
@@ -112,6 +120,8 @@ def _summary(run: run_record.RunRecord) -> str:
       f' classes, calibration and images: {run.why_not_evaluated}.',
       'quiet',
     )
+  if run.result:
+    text += f'<pre>{page.text(chr(10).join(run.result))}</pre>\n'
   return text + page.table(
     ['', ''], [fact for fact in facts if fact[1] is not None]
   )
@@ -141,6 +151,13 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
         for name, c in run.client_classes.items()
       ),
     )
+    with page.figure_style():
+      fig = partition_figure.create_figure(
+        np.stack([*run.client_classes.values()], axis=1),
+        [*run.client_classes],
+        'Estimated classes of clients',
+      )
+    yield page.box('large', page.draw(fig, 'Estimated images of each client'))
   if not run.clients:
     yield page.paragraph(
       'The accuracy of each client was not measured; --client_accuracy does it'

@@ -254,7 +254,9 @@ class ExperimentFolder:
       total_rounds: The last round.
       facts: Lines to be written before the first round.
     """
-    return run_log.RunLog(self.log_path, total_rounds, (*self._notes, *facts))
+    # Some notes are shown as facts, too.
+    lines = tuple(dict.fromkeys((*self._notes, *facts)))
+    return run_log.RunLog(self.log_path, total_rounds, lines)
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """The TensorBoard log of this folder's metrics and figures."""

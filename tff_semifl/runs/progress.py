@@ -12,6 +12,9 @@ import tqdm
 
 from tff_semifl.runs import round_metrics
 
+# The fewest rounds to tell the time left by.
+_TIMED_ROUNDS = 2
+
 
 class Narration:
   """Formats the progress of a run as lines."""
@@ -21,8 +24,9 @@ class Narration:
     self._facts = facts
     self._last_round = -1
     self._is_compiled = False
-    self._num_later_rounds = 0
-    self._later_seconds = 0.0
+    self._num_timed = 0
+    self._seconds = 0.0
+    self._selects = False
 
   def start(self, first_round: int) -> list[str]:
     """Lines on the run's state and first round.
@@ -44,38 +48,38 @@ class Narration:
   def describe_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> str:
-    """A line with accuracy, label ratio if measured, and time left.
+    """A line with the accuracy, and with more if there is more to say.
 
-    Says if clients were rejected and no update is left.
+    The label ratio, unless clients have trained on all pseudo-labels in all
+    rounds; clients that were rejected, if no update is left; and the time left,
+    once two rounds with clients are timed without compilation.
 
     Args:
       round_num: The latest round.
       metrics: The round's metrics; `seconds` is the time of all rounds since
         the last call.
     """
-    num_rounds = round_num - self._last_round
-    # The first estimate includes compilation; later ones leave it out.
-    seconds_per_round = metrics.seconds / num_rounds
     if self._is_compiled:
-      self._num_later_rounds += num_rounds
-      self._later_seconds += metrics.seconds
-      seconds_per_round = self._later_seconds / self._num_later_rounds
-    self._is_compiled = True
+      self._num_timed += round_num - self._last_round
+      self._seconds += metrics.seconds
+    # Round 0, without clients, compiles the server's part alone.
+    self._is_compiled = round_num > 0
     self._last_round = round_num
-    left = tqdm.tqdm.format_interval(
-      (self._total_rounds - round_num) * seconds_per_round
-    )
     kind = 'validation accuracy' if metrics.validation else 'accuracy'
     text = (
       f'round {round_num}/{self._total_rounds}, {kind}'
       f' {metrics.evaluation.accuracy:.1%}'
     )
-    if not math.isnan(metrics.client.label_ratio):
-      text += f', pseudo-labeled {metrics.client.label_ratio:.1%}'
     client = metrics.client
+    self._selects |= client.label_ratio < 1
+    if self._selects and not math.isnan(client.label_ratio):
+      text += f', pseudo-labeled {client.label_ratio:.1%}'
     if client.num_rejected > 0 and not client.num_participating:
       text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
-    return f'{text}, {left} left'
+    if self._num_timed >= _TIMED_ROUNDS:
+      left = (self._total_rounds - round_num) * self._seconds / self._num_timed
+      text += f', {tqdm.tqdm.format_interval(left)} left'
+    return text
 
 
 class Watcher(Protocol):

@@ -49,7 +49,7 @@ class ClientMetrics(NamedTuple):
     micro_threshold_accuracy: See `PseudoLabelQuality`.
     num_participating: Number of clients whose update counted.
     num_rejected: Number of clients whose update was far too long, or that sent
-      a value that is not finite.
+      numbers that are not finite, or whose squares overflow float32.
     num_dropped: Number of sampled clients that dropped out by
       `client_dropout_probability`; absent sites do not count.
     weight_diversity: Diversity of the updates that counted

@@ -116,8 +116,7 @@ async def train(
       if not _is_finite(reached, metrics):
         raise TrainingDivergedError(
           f'weights or losses are not finite after round {round_num}, which was'
-          ' run twice; smaller steps may help. What was before that round is'
-          ' saved'
+          ' run twice. What was before that round is saved'
         )
     latest = reached
     if best_models is not None and latest.best.round_num == round_num:

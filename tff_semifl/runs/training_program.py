@@ -61,8 +61,8 @@ class TrainingProgram:
   """A process with its data and the settings of its training.
 
   Attributes:
-    process: A process of `tff_semifl.algorithms`.
-    evaluation: A computation from `build_evaluation`.
+    process: The learning process of a system.
+    evaluation: A computation from `evaluation.build_evaluation`.
     server_dataset: The server's labeled images, of `pipelines.labeled_type`.
     clients: The clients, and the cohort of each round.
     test_dataset: Labeled images to evaluate on.

@@ -62,15 +62,17 @@ class InProcessContext(tff.framework.SyncContext):
         clients round-robin; the server uses the first. By default all GPUs, or
         the CPU if there is none.
       client_threads_per_operation: CPU threads per operation of a client, on
-        CPUs only. By default those of TensorFlow. Needs `OWN_THREADS=true` in
-        the environment before TensorFlow's first operation.
+        CPUs only. By default those of TensorFlow. Needs
+        `TF_OVERRIDE_GLOBAL_THREADPOOL=true` in the environment before
+        TensorFlow's first operation.
       build_evaluate: Builds the function that evaluates a compiled computation;
         another one can delegate parts to other processes.
 
     Raises:
       ValueError: A number is out of range, a device does not exist, or
         `client_threads_per_operation` is given for other devices than CPUs.
-      RuntimeError: `client_threads_per_operation` without `OWN_THREADS`.
+      RuntimeError: `client_threads_per_operation` without
+        `TF_OVERRIDE_GLOBAL_THREADPOOL`.
     """
     if default_num_clients < 0:
       raise ValueError(

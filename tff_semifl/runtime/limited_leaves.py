@@ -33,8 +33,8 @@ def check_environment() -> None:
   """Checks that devices have their own threads.
 
   Raises:
-    RuntimeError: `OWN_THREADS` is not set in the environment. It must be set
-      before TensorFlow's first operation.
+    RuntimeError: `TF_OVERRIDE_GLOBAL_THREADPOOL` is not set in the environment.
+      It must be set before TensorFlow's first operation.
   """
   if os.environ.get(OWN_THREADS) not in ('1', 'true'):
     raise RuntimeError(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl.aggregation import finite_norm
 from tff_semifl.models import functional
 from tff_semifl.training import client_work_process
 from tff_semifl.training import given_labels as given_labels_lib
@@ -140,12 +141,10 @@ def report(
   )
   # `<=`, as an infinite bound allows all finite lengths.
   is_sound = tf.math.is_finite(length) & (length <= bound)
-  is_sound &= tf.math.is_finite(training.sums.loss)
-  is_sound &= tf.math.is_finite(local.weight) & (local.weight >= 0.0)
-  for value in tf.nest.flatten((local.report, local.measurements)):
-    array = tf.convert_to_tensor(value)
-    if array.dtype.is_floating:
-      is_sound &= tf.reduce_all(tf.math.is_finite(array))
+  is_sound &= local.weight >= 0.0
+  is_sound &= finite_norm.has_finite_norm(
+    (training.sums.loss, local.weight, local.report, local.measurements)
+  )
   counts = is_sound & (local.weight > 0.0)
   # Zero times infinity is not zero: choose, do not multiply.
   update = tuple(

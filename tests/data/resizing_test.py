@@ -1,18 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that exported models resize images as training does."""
-
-import pathlib
+"""Tests of resizing, beside Pillow's."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
+import PIL.ImageOps
 import tensorflow as tf
 
-from tff_semifl.data import image_files
-from tff_semifl.export import resizing
+from tff_semifl.data import resizing
 
 
 def _smooth_image(height, width):
@@ -24,28 +22,32 @@ def _smooth_image(height, width):
 
 class FitToSizeTest(parameterized.TestCase):
   @parameterized.parameters((50, 80), (5, 9), (12, 30), (33, 16))
-  def test_same_as_in_training(self, height, width):
+  def test_is_that_of_pillow_but_for_rounding(self, height, width):
     image = _smooth_image(height, width)
-    file = pathlib.Path(self.create_tempdir().full_path) / 'image.png'
-    PIL.Image.fromarray(image).save(file)
-    expected = image_files.read_image(
-      file, (12, 16, 3), image_files.OnOddSize.RESIZE
-    ).pixels
-    found = resizing.fit_to_size(tf.constant(image[np.newaxis]), 12, 16)
-    self.assertEqual(found.shape, (1, 12, 16, 3))
+    expected = PIL.ImageOps.fit(
+      PIL.Image.fromarray(image), (16, 12), PIL.Image.Resampling.BILINEAR
+    )
+    found = resizing.fit_image(image, 12, 16)
+    self.assertEqual(found.shape, (12, 16, 3))
     # Pillow rounds twice, after each direction.
-    np.testing.assert_allclose(found[0], expected, atol=1.01)
+    np.testing.assert_allclose(
+      found.astype(int), np.asarray(expected).astype(int), atol=1
+    )
 
   def test_stripes_are_averaged_and_what_is_beyond_is_cut_off(self):
     # Eight columns, of which the middle four cover the size: black and white
     # in turn, two become one. The outer ones are gray.
     row = [100, 100, 0, 255, 0, 255, 100, 100]
     images = tf.constant(np.tile(row, [1, 4, 1]), tf.uint8)[..., tf.newaxis]
-    found = resizing.fit_to_size(images, 2, 2)[0, :, :, 0]
+    found = resizing.scale_and_crop(images, 2, 2)[0, :, :, 0]
     # A triangle over four pixels has the weights 1/8, 3/8, 3/8, 1/8.
     left = (100 + 3 * 0 + 3 * 255 + 0) / 8
     right = (255 + 3 * 0 + 3 * 255 + 100) / 8
     np.testing.assert_allclose(found, [[left, right]] * 2, rtol=1e-5)
+    np.testing.assert_array_equal(
+      resizing.fit_to_size(images, 2, 2)[0, :, :, 0],
+      np.rint([[left, right]] * 2),
+    )
 
   @parameterized.parameters(1, 3)
   def test_what_has_the_size_stays_as_it_is(self, num_channels):

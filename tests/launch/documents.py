@@ -1,0 +1,156 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The blocks of code in documents, and the commands that a shell makes of them.
+
+As a program, it is a program of this project up to where flags have been read:
+
+  python -m tests.launch.documents launch.train semifl --num_labeled=50
+
+Where the variable `RUN_IN` names a folder, the program is run there instead.
+"""
+
+import ast
+from collections.abc import Callable, Sequence
+import os
+import pathlib
+import re
+import runpy
+import subprocess
+import sys
+import textwrap
+from typing import NamedTuple
+
+from absl import app
+
+_BLOCK = re.compile(
+  r'(?<=\n\n)(?:    .*\n|\n(?=    ))+|^```\w*\n[^`]*```$', re.MULTILINE
+)
+_INLINE = re.compile(r'(?<!`)`(python -m [^`]+)`')
+_PROGRAMS = (
+  *('python', 'tff-semifl', 'make', 'pip', 'ray', 'docker', 'bazel'),
+  *('openssl', 'mkdir', 'cp'),
+)
+_SHELL = re.compile(rf'(?:{"|".join(_PROGRAMS)}|export) |\w+=\S+\s')
+_PYTHON = re.compile(r'^(?:import|from|def|>>>) ', re.MULTILINE)
+# Each argument ends with a null character, each command with a line break.
+_RECORDER = """#!/bin/sh
+printf '%s\\0' "${0##*/}" "$@" >>"${RECORD}"
+echo >>"${RECORD}"
+"""
+
+
+class Block(NamedTuple):
+  """A block of code in a document.
+
+  Attributes:
+    path: The document, relative to the repository's root.
+    line: Where the block begins.
+    code: What is in it.
+  """
+
+  path: str
+  line: int
+  code: str
+
+  @property
+  def is_shell(self) -> bool:
+    """Whether its first line that is no comment is for a shell."""
+    return bool(_SHELL.match(re.sub(r'^#.*\n', '', self.code)))
+
+  @property
+  def is_python(self) -> bool:
+    """Whether it is Python."""
+    return not self.is_shell and bool(_PYTHON.search(self.code))
+
+
+def find_blocks(root: pathlib.Path) -> list[Block]:
+  """The blocks and commands of documents, and of the help of programs."""
+  blocks = []
+  for path in (
+    root / 'README.md',
+    root / 'CONTRIBUTING.md',
+    *sorted((root / 'docs').rglob('*.md')),
+    *sorted((root / 'launch').glob('[!_]*.py')),
+    *sorted((root / 'benchmarks').glob('[!_]*.py')),
+    *sorted((root / 'examples').glob('[!_]*.py')),
+  ):
+    text = path.read_text()
+    if path.suffix == '.py':
+      # The help of a program is indented by two.
+      text = ast.get_docstring(ast.parse(text)) or ''
+      text = re.sub('^  ', '    ', f'{text}\n', flags=re.MULTILINE)
+    for match in sorted(
+      [*_BLOCK.finditer(text), *_INLINE.finditer(text)], key=re.Match.start
+    ):
+      if match.re is _INLINE:
+        code = ' '.join(match[1].split())
+      else:
+        code = textwrap.dedent(match[0])
+        code = re.sub(r'^```.*\n?', '', code, flags=re.MULTILINE)
+      blocks.append(
+        Block(
+          path.relative_to(root).as_posix(),
+          text.count('\n', 0, match.start()) + 1,
+          code.replace('.venv/bin/python', 'python'),
+        )
+      )
+  return blocks
+
+
+def find_commands(block: Block, folder: pathlib.Path) -> list[list[str]]:
+  """The commands of a block for a shell, as lists of arguments.
+
+  Bash runs the block with programs that write down how they are called.
+
+  Args:
+    block: The block.
+    folder: The folder in which a reader would be.
+
+  Raises:
+    ValueError: If the block ends with an error, such as an unset variable.
+  """
+  programs = folder / 'programs'
+  programs.mkdir(exist_ok=True)
+  for name in _PROGRAMS:
+    (programs / name).write_text(_RECORDER)
+    (programs / name).chmod(0o755)
+  record = programs / 'record'
+  record.write_text('')
+  completed = subprocess.run(
+    ['bash', '-euo', 'pipefail', '-c', block.code],
+    cwd=folder,
+    env={
+      'PATH': f'{programs}:{os.environ["PATH"]}',
+      'RECORD': str(record),
+      'HOME': str(folder),
+    },
+    capture_output=True,
+    text=True,
+  )
+  if completed.returncode:
+    raise ValueError(f'{block.path}:{block.line}: {completed.stderr}')
+  commands = record.read_text().removesuffix('\0\n')
+  return [line.split('\0') for line in commands.split('\0\n') if line]
+
+
+def _only_parse(
+  main: Callable[[Sequence[str]], None],
+  argv: Sequence[str] | None = None,
+  flags_parser: Callable[[Sequence[str]], Sequence[str]] | None = None,
+) -> None:
+  """Does what `absl.app.run` does before it calls `main`."""
+  del main
+  parse = flags_parser or app.parse_flags_with_usage
+  _, *others = parse(sys.argv if argv is None else argv)
+  if others:
+    sys.exit(f'unexpected arguments: {others}')
+
+
+if __name__ == '__main__':
+  if 'RUN_IN' in os.environ:
+    os.chdir(os.environ['RUN_IN'])
+  else:
+    app.run = _only_parse
+  sys.argv = sys.argv[1:]
+  runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)

@@ -1,0 +1,293 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands of documents have flags that exist; those that can be run are run.
+
+The first test reads the flags of all commands, in the help of programs, too,
+and those of sweeps for each run. The slow ones run commands and Python of all
+pages but those of results, with a small model, few images and two rounds.
+"""
+
+import pathlib
+import re
+import shutil
+
+from absl.testing import absltest
+import numpy as np
+import PIL.Image
+import pytest
+from sklearn import datasets
+
+from tests import forked_programs
+from tests import small_digits
+from tests.launch import documents
+from tests.repository import source_tree
+from tff_semifl import settings
+from tff_semifl.command_line import commands
+
+_ROOT = source_tree.PROJECT_ROOT
+# What readers put in place of words that stand for something of their own.
+_STAND_FOR = {
+  'SYSTEM': 'semifl',
+  'ROW': 'semifl',
+  'SEED': '0',
+  'digits_20_PARTITION': 'digits_20_iid',
+  'PROGRAM': 'show_settings',
+  'DATA_DIR': 'data',
+  'shifted_digits:TASK': 'shifted_digits:CAMERAS',
+  'my.flags': 'launch/flagfiles/results/digits_50_iid/semifl.flags',
+  'FILE': 'mine.npz',
+  'semifl ...': 'semifl --task=image_folder --image_dir=photos --runtime=ray'
+  ' --ray_address=auto --image_size=64',
+  'checkpoints/program_state_30': '../results/mine/checkpoints/program_state_9',
+}
+_MODULES = {
+  'my_package/my_module.py': 'import tff_semifl as sfl\n'
+  'MY_SYSTEM = sfl.Alternating(client=sfl.FixMix())\n',
+  'my_package/my_tasks.py': 'from tasks.digits import Digits as MyTask\n',
+  'my_package/my_models.py': 'from tests.small_digits import'
+  ' create_small_model as create\n',
+}
+# In a sentence, without the flag --table_file.
+_CUT_SHORT = 'benchmarks.client_priors_table --features_file=mine.npz'
+# Why a command is not run.
+_NOT_RUN = {
+  r'^(?!launch\.)|^launch\.show_settings': 'is tested elsewhere',
+  r'cifar10|svhn': 'the images have to be downloaded',
+  r'--weights=imagenet': 'weights have to be downloaded',
+  r'launch\.site|=ray\b|--cluster=': 'needs a cluster, tests have one',
+}
+_SMALL = {
+  'total_rounds': '2',
+  'total_steps': '2',
+  'steps_per_round': '1',
+  'client_epochs': '1',
+  'server_epochs': '1',
+}
+
+
+def _fill_in(block):
+  """Puts something in place of words that stand for it."""
+  code = block.code
+  for word, value in _STAND_FOR.items():
+    code = re.sub(rf'(?<![A-Z_]){re.escape(word)}(?![A-Z])', value, code)
+  return block._replace(code=code)
+
+
+def _find_module(arguments):
+  """Returns the module and what it is given; None for other programs."""
+  if arguments[0] == 'tff-semifl':
+    return [f'launch.{arguments[1]}', *arguments[2:]]
+  if arguments[:2] == ['python', '-m']:
+    return arguments[2:]
+  return None
+
+
+def _write_modules(folder):
+  """Writes the modules that documents take to be a reader's own."""
+  methods = [
+    block.code
+    for block in documents.find_blocks(_ROOT)
+    if block.path == 'docs/own_methods.md' and 'FED_PROX =' in block.code
+  ]
+  for name, code in [('my_method.py', methods[0]), *_MODULES.items()]:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(code)
+
+
+def _make_small(system, given):
+  """Returns flags that make a program of a page train for seconds."""
+  text = ' '.join(given)
+  flags = []
+  names = settings.as_dict(commands.create(system, {}))
+  for name, value in _SMALL.items():
+    if name in names:
+      flags.append(f'--{name}={value}')
+  if '--seeds=' in text:
+    flags.append('--seeds=0,1')
+  if '--values=' in text:
+    flags.append('--values=0.1,0.3')
+  if '--model=' not in text and 'model' in names and 'features' not in text:
+    flags.append(f'--model={small_digits.SETTINGS["model"]}')
+  if '--task=' not in text:
+    flags.append(f'--task={small_digits.SETTINGS["task"]}')
+  if '--task=image_folder' in text:
+    flags.append('--task=tests.launch.small_photos:SmallPhotos')
+  return flags
+
+
+class DocumentsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    # What commands read; some also write there.
+    for name in ('launch/flagfiles', 'docs'):
+      shutil.copytree(_ROOT / name, self._folder / name)
+    _write_modules(self._folder)
+
+  def _run(self, module, *arguments, **variables):
+    return forked_programs.run(
+      module,
+      *arguments,
+      variables={'PYTHONPATH': f'{self._folder}:{_ROOT}', **variables},
+      timeout=400,
+    )
+
+  def _commands(self):
+    """Yields blocks and commands of programs of this project."""
+    for block in documents.find_blocks(_ROOT):
+      if block.is_shell:
+        for each in documents.find_commands(_fill_in(block), self._folder):
+          yield block, each
+
+  def test_each_command_has_flags_that_are_taken(self):
+    targets = re.findall(r'(?m)^([a-z-]+):', (_ROOT / 'Makefile').read_text())
+    seen = set()
+    for block, arguments in self._commands():
+      if tuple(arguments) in seen or _CUT_SHORT in ' '.join(arguments):
+        continue
+      seen.add(tuple(arguments))
+      with self.subTest(f'{block.path}:{block.line}: {" ".join(arguments)}'):
+        command = _find_module(arguments)
+        if arguments[0] == 'make':
+          self.assertIn(arguments[1], targets)
+        elif arguments[0] == 'python' and command is None:
+          self.assertTrue((_ROOT / arguments[1]).exists())
+        elif command and command[0].startswith(('launch.', 'benchmarks.')):
+          if command[0] == 'launch.sweep':
+            completed = self._run(*command, '--print_commands')
+          else:
+            completed = self._run('tests.launch.documents', *command)
+          self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertGreater(len(seen), 50)
+
+  def test_finds_blocks_and_commands(self):
+    (self._folder / 'README.md').write_text(
+      'Text `python -m a.b --c` and\n\n'
+      '    d=(x y)\n    .venv/bin/python -m p $(seq -s, 2) \\\n'
+      "      'q r'  # why\n\n    make s\n\n"
+      '```python\nimport t\n```\n'
+    )
+    (self._folder / 'CONTRIBUTING.md').write_text('\n\n    x <- y\n')
+    shutil.rmtree(self._folder / 'docs')
+    inline, shell, python, formula = documents.find_blocks(self._folder)
+    self.assertEqual([shell.line, python.code], [3, 'import t\n'])
+    self.assertTrue(python.is_python)
+    self.assertFalse(formula.is_python or formula.is_shell)
+    self.assertEqual(
+      documents.find_commands(inline, self._folder),
+      [['python', '-m', 'a.b', '--c']],
+    )
+    self.assertEqual(
+      documents.find_commands(shell, self._folder),
+      [['python', '-m', 'p', '1,2', 'q r'], ['make', 's']],
+    )
+    with self.assertRaisesRegex(ValueError, 'unbound'):
+      documents.find_commands(shell._replace(code='make $D'), self._folder)
+
+  def _write_files(self):
+    """Writes images, features and runs that documents take to be there."""
+    digits = datasets.load_digits()
+    places = {
+      'photos/server': range(100),
+      'photos/test': range(100, 150),
+      'photos/clients': range(150, 250),
+      'new_photos': range(250, 255),
+    }
+    for place, numbers in places.items():
+      for number in numbers:
+        name = 'a' if number % 2 else 'b'
+        if 'clients' not in place:
+          name = str(digits.target[number])
+        folder = self._folder / place / name
+        folder.mkdir(parents=True, exist_ok=True)
+        image = PIL.Image.fromarray(np.uint8(15 * digits.images[number]))
+        image.resize((64, 64)).save(folder / f'{number}.png')
+    vectors = np.float32(digits.data)
+    np.save(self._folder / 'new.npy', vectors[:5])
+    np.savez(
+      self._folder / 'mine.npz',
+      features=vectors[:100],
+      labels=digits.target[:100],
+      client_features=vectors[100:500],
+      client_ids=np.arange(400) % 10,
+      test_features=vectors[500:700],
+      test_labels=digits.target[500:700],
+    )
+    completed = self._run(
+      *('tests.launch.documents', 'launch.train', 'semifl'),
+      *_make_small('semifl', []),
+      # Accurate enough for a temperature.
+      *('--num_labeled=200', '--num_validation=100', '--total_rounds=9'),
+      *('--learning_rate=0.1', '--experiment_name=mine'),
+      RUN_IN=str(self._folder),
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    results = self._folder / 'results'
+    for name in (
+      *('semifl', 'labels_alone', 'semifl_seed0', 'labels_alone_seed0'),
+      *('my_sweep/semifl_seed0', 'my_sweep/semifl_seed1'),
+    ):
+      shutil.copytree(results / 'mine', results / name)
+
+  @pytest.mark.slow
+  def test_commands_run(self):
+    self._write_files()
+    num_run = 0
+    for block, arguments in self._commands():
+      command = _find_module(arguments)
+      is_page = block.path.endswith('.md') and 'results/' not in block.path
+      # A program without flags is a name in a sentence.
+      if not is_page or not command or not command[1:]:
+        continue
+      text = ' '.join(command)
+      if any(re.search(pattern, text) for pattern in _NOT_RUN):
+        continue
+      module, *given = command
+      small = []
+      if module in ('launch.train', 'launch.demo', 'launch.sweep'):
+        is_train = module == 'launch.train'
+        is_registered = is_train and ':' not in given[0]
+        system = given[0] if is_registered else 'semifl'
+        small = _make_small(system, given)
+        if 'results/' not in block.code.replace(text, ''):
+          small.append(f'--output_dir=results/{num_run}')
+      with self.subTest(f'{block.path}:{block.line}: {text}'):
+        completed = self._run(
+          *('tests.launch.documents', module, *given, *small),
+          RUN_IN=str(self._folder),
+        )
+        self.assertEqual(completed.returncode, 0, completed.stderr)
+      # Readers of another page have none yet.
+      (self._folder / 'results/predictions.csv').unlink(missing_ok=True)
+      num_run += 1
+    self.assertGreater(num_run, 25)
+
+  @pytest.mark.slow
+  def test_programs_in_python_run(self):
+    self._write_files()
+    names = []
+    for block in documents.find_blocks(_ROOT):
+      # Parts of a program; the others have tests of their own.
+      is_part = '...' in block.code or block.code.startswith('#')
+      if not block.is_python or is_part or '>>>' in block.code:
+        continue
+      code = re.sub(r'total_rounds=\d+', 'total_rounds=2', _fill_in(block).code)
+      names.append(f'program_{len(names)}')
+      (self._folder / f'{names[-1]}.py').write_text(code)
+      # Programs with the same default name of an experiment would meet.
+      folder = self._folder / f'of_{names[-1]}'
+      folder.mkdir()
+      with self.subTest(f'{block.path}:{block.line}'):
+        completed = self._run(
+          'tests.launch.documents', names[-1], RUN_IN=str(folder)
+        )
+        self.assertEqual(completed.returncode, 0, completed.stderr)
+        if block.path == 'README.md':
+          self.assertLessEqual(len(code.splitlines()), 25)
+          self.assertRegex(completed.stdout, r'^\d+\.\d%\n$')
+    self.assertGreater(len(names), 4)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,95 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Resizes images to one size, in training and in exported models alike.
+
+TensorFlow does it in both, because an exported model needs TensorFlow alone.
+"""
+
+from collections.abc import Callable
+import functools
+
+import numpy as np
+import tensorflow as tf
+
+
+def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
+  """Scales images until they cover a size, crops the center, and rounds.
+
+  Args:
+    images: uint8 [batch, any height, any width, channels].
+    height: Height of the results.
+    width: Width of the results.
+
+  Returns:
+    float32 [batch, height, width, channels], whole levels in 0..255.
+  """
+  return tf.round(scale_and_crop(images, height, width))
+
+
+def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
+  """`fit_to_size` of one image, uint8 [any height, any width, channels].
+
+  Args:
+    image: The image.
+    height: Height of the result.
+    width: Width of the result.
+
+  Returns:
+    uint8 [height, width, channels].
+  """
+  fit = _create_function(height, width, image.shape[-1])
+  return fit(image[np.newaxis]).numpy()[0].astype(np.uint8)
+
+
+def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
+  """Scales images until they cover a size, then crops the center.
+
+  Scaling is bilinear, with antialiasing where images shrink. Images of the
+  right size are unchanged.
+
+  Args:
+    images: [batch, any height, any width, channels] in 0..255, uint8 or
+      float32.
+    height: Height of the results.
+    width: Width of the results.
+
+  Returns:
+    float32 [batch, height, width, channels] in 0..255.
+  """
+  found = tf.shape(images)[1:3]
+  wanted = tf.constant([height, width])
+
+  def scale() -> tf.Tensor:
+    ratios = tf.cast(wanted, tf.float32) / tf.cast(found, tf.float32)
+    scale = tf.reduce_max(ratios)
+    covered = tf.cast(found, tf.float32) * scale
+    # The operation behind `tf.image.resize`, which cannot crop at the same
+    # time.
+    return tf.raw_ops.ScaleAndTranslate(
+      images=images,
+      size=wanted,
+      scale=[scale, scale],
+      translation=(tf.cast(wanted, tf.float32) - covered) / 2,
+      kernel_type='triangle',
+      antialias=True,
+    )
+
+  fitted = tf.cond(
+    tf.reduce_all(found == wanted),
+    lambda: tf.cast(images, tf.float32),
+    scale,
+  )
+  return tf.ensure_shape(fitted, [None, height, width, images.shape[-1]])
+
+
+# A graph takes half the time of its operations one by one.
+@functools.cache
+def _create_function(
+  height: int, width: int, num_channels: int
+) -> Callable[[np.ndarray], tf.Tensor]:
+  return tf.function(
+    functools.partial(fit_to_size, height=height, width=width),
+    input_signature=[tf.TensorSpec([None, None, None, num_channels], tf.uint8)],
+    autograph=False,
+  )
