@@ -143,9 +143,18 @@ def evidence(
   Returns:
     float [...], a sum over the examples.
   """
+  return bound(logits, alpha, shares) - likelihood_if_alike(
+    logits, alpha, shares
+  )
+
+
+def likelihood_if_alike(
+  logits: tf.Tensor, alpha: tf.Tensor, shares: ClassShares
+) -> tf.Tensor:
+  """The log-likelihood with the mean shares for all clients; as `bound`."""
   mean = tf.math.log(alpha / tf.reduce_sum(alpha, axis=-1, keepdims=True))
   alike = tf.reduce_logsumexp(logits - shares.shift + mean, axis=-1)
-  return bound(logits, alpha, shares) - tf.reduce_sum(alike, axis=0)
+  return tf.reduce_sum(alike, axis=0)
 
 
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:

@@ -63,31 +63,21 @@ class ClientPriors(system.System):
     f' {", ".join(held_out.CANDIDATES)}.',
     settings.one_of(choice.CHOSEN, *held_out.CANDIDATES),
   )
-  averaging: aggregator_settings.ChosenAggregator = (
-    aggregator_settings.ChosenAggregator()
+  aggregator: aggregator_settings.Aggregator = (
+    aggregator_settings.choose_without_privacy(
+      f'clients send sums for {server_steps.LEARNERS} models in each of'
+      f' {server_steps.PASSES} rounds, and what noise would leave of these was'
+      ' not measured; choose another method'
+    )
   )
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process.
-
-    Raises:
-      settings.SettingError: If the aggregator adds noise.
-    """
-    if self.averaging.private_mean is not None:
-      raise settings.SettingError(
-        'aggregator',
-        'differential_privacy',
-        'client priors send sums of many models in each of'
-        f' {server_steps.PASSES} rounds, whose noise would leave nothing;'
-        ' choose another aggregator, or another method',
-      )
+    """Builds the process."""
     return process.build(
       ingredients.classifier,
-      self.averaging.aggregator.build(
-        self.clients_per_round, ingredients.privacy_key
-      ),
+      self.aggregator.build(self.clients_per_round, ingredients.privacy_key),
       returns_given_labels=ingredients.returns_given_labels,
       clients_per_round=self.clients_per_round,
       keep=self.keep,
@@ -148,8 +138,3 @@ class ClientPriors(system.System):
   def all_clients_take_part(self) -> bool:
     """True unless the clients of a round are counted."""
     return self.clients_per_round is None
-
-  @property
-  def aggregation(self) -> aggregator_settings.ChosenAggregator:
-    """The aggregation of what clients send."""
-    return self.averaging

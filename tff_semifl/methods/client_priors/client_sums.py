@@ -135,6 +135,7 @@ def compute(
   targets = shares.posteriors - received.is_trained[
     :, tf.newaxis
   ] * tf.nn.softmax(head_logits)
+  likelihood = class_shares.bound(logits, received.alpha, shares)
   matrix = of_one * _multiply(targets, padded)
   means = Means(
     posteriors,
@@ -146,10 +147,14 @@ def compute(
       ],
       axis=1,
     ),
-    of_one * class_shares.evidence(logits, received.alpha, shares),
     of_one
     * (
-      class_shares.bound(logits, received.alpha, shares)
+      likelihood
+      - class_shares.likelihood_if_alike(logits, received.alpha, shares)
+    ),
+    of_one
+    * (
+      likelihood
       - tf.reduce_sum(tf.reduce_logsumexp(head_logits, axis=-1), axis=0)
     ),
     _measure_spread(residual, received.variances) - of_one,

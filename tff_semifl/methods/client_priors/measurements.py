@@ -38,8 +38,11 @@ def summarize(
       measured.count > 0, tf.cast(tf.gather(values, shown), tf.float32), nothing
     )
 
-  scores = tf.nest.map_structure(
-    lambda each: tf.cast(each, tf.float32), chosen.scores
+  # Before the first step only the labels alone are there.
+  is_there = (tf.range(len(held_out.CANDIDATES)) < 1) | (estimate.passes > 0)
+  num_right, likelihood = (
+    tf.where(is_there, tf.cast(each, tf.float32), nothing)
+    for each in (chosen.scores.num_right, chosen.scores.likelihood)
   )
   client = collections.OrderedDict(
     loss=measured.loss / measured.count,
@@ -59,13 +62,13 @@ def summarize(
     kept=tf.cast(chosen.kept, tf.float32),
     temperature=tf.cast(chosen.temperature, tf.float32),
     has_examples=tf.cast(chosen.has_examples, tf.float32),
-    held_out=scores.num_held_out,
+    held_out=tf.cast(chosen.scores.num_held_out, tf.float32),
     **{
-      f'right_{name}': scores.num_right[i]
+      f'right_{name}': num_right[i]
       for i, name in enumerate(held_out.CANDIDATES)
     },
     **{
-      f'likelihood_{name}': scores.likelihood[i]
+      f'likelihood_{name}': likelihood[i]
       for i, name in enumerate(held_out.CANDIDATES)
     },
   )
