@@ -95,6 +95,12 @@ class ScoresTest(absltest.TestCase):
     self.assertEqual(scores.is_behind[1], differences.sum() < -error)
     self.assertTrue(scores.is_behind[2])
     self.assertFalse(scores.is_behind[3])
+    # The other way round, eight of 20 are ahead by more than two errors.
+    turned = held_out.score(
+      tf.constant(np.stack([many_wrong, one_wrong, many_wrong, good])),
+      _one_hot(labels),
+    )
+    np.testing.assert_array_equal(turned.is_ahead, [False, True, False, True])
 
 
 class ChoiceTest(parameterized.TestCase):
@@ -115,9 +121,18 @@ class ChoiceTest(parameterized.TestCase):
       tf.constant(likelihood, tf.float64),
       tf.ones([4], tf.float64),
       tf.constant([False, is_behind, False, False]),
+      tf.constant([False, True, False, True]),
     )
-    self.assertEqual(held_out.choose(scores, tf.constant(True)), expected)
-    self.assertEqual(held_out.choose(scores, tf.constant(False)), 0)
+    yes, no = tf.constant(True), tf.constant(False)
+    self.assertEqual(held_out.choose(scores, yes, no), expected)
+    self.assertEqual(held_out.choose(scores, no, no), 0)
+    # Of those that are ahead, the likeliest.
+    self.assertEqual(
+      held_out.choose(scores, yes, yes),
+      1 if likelihood[1] >= likelihood[3] else 3,
+    )
+    none = scores._replace(is_ahead=tf.fill([4], False))
+    self.assertEqual(held_out.choose(none, yes, yes), 0)
 
 
 if __name__ == '__main__':

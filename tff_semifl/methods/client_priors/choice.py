@@ -70,12 +70,13 @@ def choose(
   num_labels = tf.cast(tf.shape(raw)[0], tf.float64)
   has_examples = components.count >= held_out.LEAST_EXAMPLES * num_labels
   if keep == CHOSEN:
-    may_choose = (
+    kept = held_out.choose(
+      scores,
       held_out.can_choose(labels.targets)
-      & (estimate.spread[0] <= held_out.GREATEST_SPREAD)
       & has_examples
+      & (estimate.passes > 0),
+      estimate.spread[0] > held_out.GREATEST_SPREAD,
     )
-    kept = held_out.choose(scores, may_choose & (estimate.passes > 0))
   else:
     kept = tf.constant(held_out.CANDIDATES.index(keep))
     kept = tf.where(estimate.passes > 0, kept, 0)

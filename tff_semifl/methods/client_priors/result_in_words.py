@@ -133,10 +133,10 @@ def _describe_choice(found: Found) -> Iterator[str]:
     )
   elif found.spread > held_out.GREATEST_SPREAD:
     yield (
-      "clients' images differ, not only their classes (spread of clients'"
-      f' means {found.spread:.3f}, above {held_out.GREATEST_SPREAD}): labels of'
-      ' the server cannot judge what is right there, and the labels alone are'
-      f' exported; --keep exports one of {others}'
+      "clients' images differ, not their classes alone (spread of clients'"
+      f' means {found.spread:.3f}, above {held_out.GREATEST_SPREAD}): the'
+      ' labels alone are exported unless held-out labels are right more often by'
+      f' twice the error. Exported: {kept}; --keep exports one of {others}'
     )
   else:
     yield f'exported, as held-out labels say: {kept}'
