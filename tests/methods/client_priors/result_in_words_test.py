@@ -24,6 +24,7 @@ _METRICS = {
   'right_mixture_head': 13.0,
   'right_head': 14.0,
   'spread': 0.001,
+  'server_spread': 0.01,
   'has_examples': 1.0,
   'evidence': 0.3,
   'strength': 1.5,

@@ -11,6 +11,7 @@ from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import logistic_regression
+from tff_semifl.methods.client_priors import mixture
 from tff_semifl.methods.client_priors import server_steps
 
 # The setting that leaves the choice to held-out labels.
@@ -25,6 +26,8 @@ class Choice(NamedTuple):
     weights: float64 [features + 1, classes], its classifier of raw features.
     temperature: float64 scalar, by which its logits are divided.
     has_examples: bool scalar, whether clients have enough examples.
+    server_spread: float64 scalar, how far the labels are off the mixture, as
+      `client_sums.Means.spread` for a client; below 0 if by less than chance.
     scores: The scores of all.
   """
 
@@ -32,6 +35,7 @@ class Choice(NamedTuple):
   weights: tf.Tensor
   temperature: tf.Tensor
   has_examples: tf.Tensor
+  server_spread: tf.Tensor
   scores: held_out.Scores
 
 
@@ -69,13 +73,19 @@ def choose(
   scores = held_out.score(logits, labels.targets)
   num_labels = tf.cast(tf.shape(raw)[0], tf.float64)
   has_examples = components.count >= held_out.LEAST_EXAMPLES * num_labels
+  residual = tf.reduce_mean(labels.x, axis=0) - tf.linalg.matvec(
+    estimate.mixture.means[0], labels.shares
+  )
+  server_spread = (
+    mixture.measure_spread(residual, components.variances) - 1 / num_labels
+  )
   if keep == CHOSEN:
     kept = held_out.choose(
       scores,
       held_out.can_choose(labels.targets)
       & has_examples
       & (estimate.passes > 0),
-      estimate.spread[0] > held_out.GREATEST_SPREAD,
+      (estimate.spread[0] > held_out.GREATEST_SPREAD) & (server_spread > 0),
     )
   else:
     kept = tf.constant(held_out.CANDIDATES.index(keep))
@@ -90,5 +100,6 @@ def choose(
     tf.gather(tf.stack(all_labels), kept) / temperature,
     temperature,
     has_examples,
+    server_spread,
     scores,
   )

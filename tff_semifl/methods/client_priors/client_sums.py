@@ -15,10 +15,7 @@ import tensorflow as tf
 from tff_semifl.aggregation import finite_norm
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.methods.client_priors import logistic_regression
-
-# Of the mean variance, added to that of a component in `Means.spread`, so that
-# components of almost none do not count for all.
-_LEAST_VARIANCE = 0.1
+from tff_semifl.methods.client_priors import mixture
 
 
 class Received(NamedTuple):
@@ -157,7 +154,7 @@ def compute(
       likelihood
       - tf.reduce_sum(tf.reduce_logsumexp(head_logits, axis=-1), axis=0)
     ),
-    _measure_spread(residual, received.variances) - of_one,
+    mixture.measure_spread(residual, received.variances) - of_one,
   )
   shown = tf.gather(shares.posteriors, received.shown, axis=1)
   shown_logits = tf.gather(head_logits, received.shown, axis=1)
@@ -194,15 +191,4 @@ def _multiply(targets: tf.Tensor, padded: tf.Tensor) -> tf.Tensor:
   product = tf.matmul(flat, padded, transpose_a=True)
   return tf.transpose(
     tf.reshape(product, [learners, classes, padded.shape[1]]), [0, 2, 1]
-  )
-
-
-def _measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-  """The squared length of residuals over that of an example, [learners]."""
-  is_used = tf.cast(variances > 0, variances.dtype)
-  weights = tf.math.divide_no_nan(
-    is_used, variances + _LEAST_VARIANCE * is_used
-  )
-  return tf.math.divide_no_nan(
-    tf.linalg.matvec(residual**2, weights), tf.tensordot(weights, variances, 1)
   )

@@ -58,6 +58,7 @@ def summarize(
     evidence=of_shown(averages.evidence),
     strength=tf.cast(tf.gather(estimate.strength, shown), tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
+    server_spread=tf.cast(chosen.server_spread, tf.float32),
     objective=of_shown(averages.objective),
     kept=tf.cast(chosen.kept, tf.float32),
     temperature=tf.cast(chosen.temperature, tf.float32),

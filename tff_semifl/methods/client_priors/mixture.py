@@ -19,6 +19,9 @@ _ISOTROPIC = 0.05
 # The least eigenvalue of the covariance, where the mean variance is 1: where
 # clients do not answer, what is left may be below 0.
 _LEAST_VARIANCE = 1e-3
+# Added to the variances, of mean 1, that `measure_spread` divides by, so that
+# components of almost none do not count for all.
+_SOFTENING = 0.1
 
 
 class Mixture(NamedTuple):
@@ -75,3 +78,23 @@ def fit(
   weights = (vectors / values) @ tf.matmul(vectors, means, transpose_a=True)
   bias = -0.5 * tf.reduce_sum(means * weights, axis=1, keepdims=True)
   return Mixture(tf.concat([weights, bias], axis=1), means)
+
+
+def measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
+  """The squared length of residuals over that of an example.
+
+  Args:
+    residual: float [..., components], the mean of some examples minus that of
+      their classes. Without an offset about one over their
+      number is left.
+    variances: float [components], of all examples; 0 for components not used.
+
+  Returns:
+    float [...].
+  """
+  is_used = tf.cast(variances > 0, variances.dtype)
+  weights = tf.math.divide_no_nan(is_used, variances + _SOFTENING * is_used)
+  return tf.math.divide_no_nan(
+    tf.reduce_sum(residual**2 * weights, axis=-1),
+    tf.reduce_sum(weights * variances),
+  )

@@ -30,6 +30,7 @@ class Found(NamedTuple):
     num_held_out: The labels that were held out.
     num_right: How many of them each candidate has right.
     spread: Of clients' offsets.
+    server_spread: See `choice.Choice`.
     evidence: `class_shares.evidence`, a mean over clients' examples; NaN if no
       client sent any.
     strength: `class_shares.strength`.
@@ -42,6 +43,7 @@ class Found(NamedTuple):
   num_held_out: int
   num_right: tuple[int, ...]
   spread: float
+  server_spread: float
   evidence: float
   strength: float
 
@@ -64,6 +66,7 @@ def read(
     int(get('held_out')),
     tuple(int(get(f'right_{name}')) for name in held_out.CANDIDATES),
     get('spread'),
+    get('server_spread'),
     get('evidence'),
     get('strength'),
   )
@@ -131,12 +134,13 @@ def _describe_choice(found: Found) -> Iterator[str]:
       f' {held_out.LEAST_LABELS} together): the labels alone are exported;'
       f' --keep exports one of {others}'
     )
-  elif found.spread > held_out.GREATEST_SPREAD:
+  elif found.spread > held_out.GREATEST_SPREAD and found.server_spread > 0:
     yield (
-      "clients' images differ, not their classes alone (spread of clients'"
-      f' means {found.spread:.3f}, above {held_out.GREATEST_SPREAD}): the'
-      ' labels alone are exported unless held-out labels are right more often by'
-      f' twice the error. Exported: {kept}; --keep exports one of {others}'
+      "clients' images differ, from each other (spread of clients' means"
+      f' {found.spread:.3f}, above {held_out.GREATEST_SPREAD}) and from the'
+      " labels', not their classes alone: the"
+      ' labels alone are exported unless held-out labels are right more often'
+      f' by twice the error. Exported: {kept}; --keep exports one of {others}'
     )
   else:
     yield f'exported, as held-out labels say: {kept}'
