@@ -224,7 +224,7 @@ def initial_optimizer_state(
   `trainable` are arrays of the shapes and dtypes of its weights.
   """
   return optimizer.initialize(
-    [tf.TensorSpec(array.shape, array.dtype) for array in trainable]
+    tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
   )
 
 
