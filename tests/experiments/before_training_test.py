@@ -31,8 +31,7 @@ class BeforeTrainingTest(parameterized.TestCase):
     )
 
   def _find(self, *arguments, **changes):
-    with small_systems.without_process('semifl'):
-      experiment = self._command(*arguments, **changes).create_experiment()
+    experiment = self._command(*arguments, **changes).create_experiment()
     return list(before_training.find_problems(experiment))
 
   @parameterized.named_parameters(

@@ -48,7 +48,7 @@ class CallTest(tf.test.TestCase):
 
     self.assertAllEqual(results, [3.0, 10.0])
 
-  def test_optimizes_by_one_pass_and_changes_nothing_else(self):
+  def test_optimizes_by_one_pass_without_remapping_and_as_usual_else(self):
     expected, executor = _options()
     rewriting = expected.graph_options.rewrite_options
     self.assertEqual(
@@ -56,6 +56,7 @@ class CallTest(tf.test.TestCase):
       _RewriterConfig.DEFAULT_NUM_ITERS,
     )
     rewriting.meta_optimizer_iterations = _RewriterConfig.ONE
+    rewriting.remapping = _RewriterConfig.OFF
     function = _Function()
 
     function_calls.call(function, [])

@@ -133,7 +133,8 @@ class Steps:
       # of one more pass.
       return training_loop.BatchOutput(
         total,
-        tf.constant(0.0)
+        # Without logits it is not measured.
+        tf.constant(math.nan)
         if step.first_logits is None
         else training_loop.count_correct(
           step.first_logits, step.labels.labels, batch.is_real

@@ -61,7 +61,7 @@ def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
     f'the server has {sizes.sum()} labels, {shown};'
     ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
   )
-  balance = settings.as_dict(experiment.settings.system)
+  balance = experiment.used_settings
   if (
     sizes[most] >= _IMBALANCED * max(sizes[least], 1)
     and balance.get('server_logit_adjustment') == 0
@@ -102,7 +102,7 @@ def _find_training_problems(
       ' pseudo-labels are those of the initial weights; raise'
       f' --server_epochs (now {values.get("server_epochs")})'
     )
-  threshold = values.get('confidence_threshold')
+  threshold = experiment.used_settings.get('confidence_threshold')
   num_classes = experiment.task.num_classes
   if threshold is not None and threshold <= 1 / num_classes:
     yield (

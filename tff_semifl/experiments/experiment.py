@@ -43,6 +43,8 @@ class Experiment:
     data: The images of server, clients and test.
     clients: The clients.
     training_program: The training program.
+    used_settings: The values of the system's settings, by name, that building
+      its process read. A hook that a subclass overrides reads none.
     privacy_key: The secret key of a private run, or None.
   """
 
@@ -55,6 +57,7 @@ class Experiment:
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
   training_program: training_program_lib.TrainingProgram
+  used_settings: Mapping[str, Any]
   privacy_key: privacy_key_lib.PrivacyKey | None
 
 
@@ -148,7 +151,10 @@ def create_experiment(
     )
 
   compiles = has_xla and settings.model.compiles
-  with settings_lib.blame('sites', names, site_images.NotHereError):
+  with (
+    settings_lib.blame('sites', names, site_images.NotHereError),
+    settings_lib.record_reads() as reads,
+  ):
     try:
       classifier, training_program = build(jit_compile=compiles)
     except settings_lib.SettingError as error:
@@ -174,6 +180,9 @@ def create_experiment(
     data=data,
     clients=clients,
     training_program=training_program,
+    used_settings={
+      name: value for name, value in values.items() if name in reads
+    },
     privacy_key=privacy_key if is_secret else None,
   )
 

@@ -12,7 +12,6 @@ from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
-from tff_semifl import settings
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_classes
@@ -152,7 +151,7 @@ def _describe_idle_rounds(
 ) -> str | None:
   return idle_rounds.describe(
     metrics_table.read_metrics(folder.metrics_path),
-    settings.as_dict(experiment.settings.system).get('confidence_threshold'),
+    experiment.used_settings.get('confidence_threshold'),
   )
 
 
@@ -206,7 +205,6 @@ def _watchers(
         )
     if experiment.run.tensorboard:
       watchers.append(folder.tensorboard_log())
-    system = settings.as_dict(experiment.settings.system)
     # Last, so that warnings follow the line of their round.
     watchers.append(
       training_warnings.TrainingWarnings(
@@ -214,7 +212,9 @@ def _watchers(
         clients_per_round=experiment.clients.clients_per_round,
         num_classes=experiment.task.num_classes,
         num_test_images=len(experiment.data.test.labels),
-        confidence_threshold=system.get('confidence_threshold'),
+        confidence_threshold=experiment.used_settings.get(
+          'confidence_threshold'
+        ),
       )
     )
     yield watchers

@@ -28,6 +28,7 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import recorded
+from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import task_registry
 from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
@@ -121,9 +122,10 @@ class RunRecord(NamedTuple):
   @property
   def idle_rounds(self) -> str | None:
     """A line on rounds without a pseudo-label; None if all had one."""
-    return idle_rounds.describe(
-      self.metrics, self.hparams.flags.get('confidence_threshold')
-    )
+    threshold = self.hparams.flags.get('confidence_threshold')
+    # Other systems may not use it; of a run it is not recorded.
+    is_used = self.hparams.system in system_registry.SYSTEMS
+    return idle_rounds.describe(self.metrics, threshold if is_used else None)
 
   @property
   def values(self) -> dict[str, float]:

@@ -17,7 +17,7 @@ def describe(
 
   Args:
     metrics: The metrics of a run.
-    confidence_threshold: The setting, or None if the system has none.
+    confidence_threshold: The setting, or None if the system may not use it.
   """
   if _COLUMN not in metrics:
     return None

@@ -41,7 +41,8 @@ class ClientMetrics(NamedTuple):
   Attributes:
     loss: Mean training loss; NaN if no image was trained on.
     accuracy: Share of strongly augmented images that the model in training
-      predicts as their pseudo-label; NaN if no image was trained on.
+      predicts as their pseudo-label; NaN if no image was trained on, or if
+      the loss makes no logits.
     label_ratio: Share of pseudo-labels that were trained on; NaN if none was
       made.
     pseudo_accuracy: See `PseudoLabelQuality`.

@@ -44,7 +44,7 @@ class TrainingWarnings:
       clients_per_round: Size of a cohort.
       num_classes: Number of classes.
       num_test_images: Number of images that models are evaluated on.
-      confidence_threshold: The setting, or None if the system has none.
+      confidence_threshold: The setting, or None if the system does not use it.
     """
     self._label = label
     self._clients_per_round = clients_per_round

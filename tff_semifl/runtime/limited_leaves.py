@@ -143,9 +143,7 @@ def _build(
       device_count={'GPU': 0},
       intra_op_parallelism_threads=threads_per_operation,
       graph_options=tf.compat.v1.GraphOptions(
-        rewrite_options=private_api.RewriterConfig(
-          meta_optimizer_iterations=function_calls.NUM_PASSES
-        )
+        rewrite_options=function_calls.REWRITING
       ),
     ),
   )

@@ -28,6 +28,7 @@ from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
 from tff_semifl.settings.fields import choice
 from tff_semifl.settings.fields import outside
+from tff_semifl.settings.fields import record_reads
 from tff_semifl.settings.fields import setting
 from tff_semifl.settings.identity import identify
 from tff_semifl.settings.owners import all_owners
@@ -97,6 +98,7 @@ __all__ = (
   'outside',
   'parts_of',
   'qualified_name',
+  'record_reads',
   'setting',
   'show',
 )

@@ -3,7 +3,9 @@
 
 """Fields of parts: settings, and choices of parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+import contextlib
+import contextvars
 import dataclasses
 import functools
 import math
@@ -16,6 +18,8 @@ from tff_semifl.settings import references
 from tff_semifl.settings import values as values_lib
 
 KEY = 'tff_semifl.settings'
+
+_reads = contextvars.ContextVar[set[str] | None]('reads', default=None)
 
 
 class Setting(NamedTuple):
@@ -43,6 +47,15 @@ class Settings:
   # All derived classes are dataclasses.
   __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
+  # Type checkers would allow all names.
+  if not typing.TYPE_CHECKING:
+
+    def __getattribute__(self, name: str) -> Any:
+      reads = _reads.get()
+      if reads is not None:
+        reads.add(name)
+      return object.__getattribute__(self, name)
+
   def __new__(cls, *args: Any, **kwargs: Any) -> Self:
     """Creates a part.
 
@@ -63,7 +76,7 @@ class Settings:
       if isinstance(kept, Setting):
         value = _convert(
           field.name,
-          getattr(self, field.name),
+          value_of(self, field),
           *kind_of(type(self), field.name),
           kept.values,
         )
@@ -108,6 +121,25 @@ def choice(
     default=dataclasses.MISSING if default is None else options[default],
     metadata={KEY: Choice(meaning, options, load, refused)},
   )
+
+
+@contextlib.contextmanager
+def record_reads() -> Iterator[set[str]]:
+  """Yields a set, to which the fields of parts are added by name when read.
+
+  To describe a tree, or to create its parts, reads no field.
+  """
+  reads = set()
+  token = _reads.set(reads)
+  try:
+    yield reads
+  finally:
+    _reads.reset(token)
+
+
+def value_of(part: Settings, field: dataclasses.Field) -> Any:
+  """The value of a field, which does not count as read."""
+  return object.__getattribute__(part, field.name)
 
 
 @functools.cache

@@ -40,7 +40,7 @@ def describe_field(
   part: fields.Settings, field: dataclasses.Field
 ) -> Iterator[Description]:
   """Yields the setting or choice of a field, if it is one."""
-  value = getattr(part, field.name)
+  value = fields.value_of(part, field)
   kept = field.metadata.get(fields.KEY)
   if isinstance(kept, fields.Choice):
     name = _name_of(kept, value)
@@ -56,7 +56,7 @@ def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
   """Yields a tree's parts, first the part itself."""
   yield part
   for field in dataclasses.fields(part):
-    value = getattr(part, field.name)
+    value = fields.value_of(part, field)
     if isinstance(value, fields.Settings):
       yield from parts_of(value)
 
@@ -68,7 +68,7 @@ def find_settings(
   for field in dataclasses.fields(part):
     for each in describe_field(part, field):
       yield part, each
-    value = getattr(part, field.name)
+    value = fields.value_of(part, field)
     if isinstance(value, fields.Settings):
       yield from find_settings(value)
 
@@ -88,7 +88,7 @@ def describe_all(
   """
   for field in dataclasses.fields(part):
     kept = field.metadata.get(fields.KEY)
-    value = getattr(part, field.name)
+    value = fields.value_of(part, field)
     if isinstance(kept, fields.Choice):
       (own, *_) = describe_field(part, field)
       yield owner, own
@@ -165,7 +165,7 @@ def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
   """Changes a tree, and removes the changes that it made from `left`."""
   new = {}
   for field in dataclasses.fields(part):
-    value = getattr(part, field.name)
+    value = fields.value_of(part, field)
     kept = field.metadata.get(fields.KEY)
     if kept is not None and field.name in left:
       chosen = left.pop(field.name)
