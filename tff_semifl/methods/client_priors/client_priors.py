@@ -59,8 +59,7 @@ class ClientPriors(system.System):
   )
   keep: str = settings.setting(
     choice.CHOSEN,
-    'The classifier to export: the one that held-out labels choose, or one of'
-    f' {", ".join(held_out.CANDIDATES)}.',
+    'The classifier to export: chosen by held-out labels, or the one named.',
     settings.one_of(choice.CHOSEN, *held_out.CANDIDATES),
   )
   aggregator: aggregator_settings.Aggregator = (
