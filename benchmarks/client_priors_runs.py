@@ -178,9 +178,8 @@ def describe(result: Run, labels: np.ndarray) -> list[str]:
   ]
 
 
-def read_rows() -> list[list[str]]:
-  """The rows of the table, without its header."""
-  path = pathlib.Path(_TABLE_FILE.value)
+def read_rows(path: pathlib.Path) -> list[list[str]]:
+  """The rows of a table, without its header."""
   if not path.exists():
     return []
   with path.open() as file:
@@ -189,7 +188,7 @@ def read_rows() -> list[list[str]]:
 
 def run_missing() -> Iterator[list[str]]:
   """Yields the rows of chosen runs that the table lacks."""
-  done = {tuple(row[:2]) for row in read_rows()}
+  done = {tuple(row[:2]) for row in read_rows(pathlib.Path(_TABLE_FILE.value))}
   if _FEATURES_FILES.value:
     for path in _FEATURES_FILES.value:
       name = pathlib.Path(path).stem
@@ -241,7 +240,7 @@ def main(argv: list[str]) -> None:
       with path.open('a') as file:
         file.write(','.join(row) + '\n')
       print(*row, flush=True)
-  print('\n'.join(summarize(read_rows())))
+  print('\n'.join(summarize(read_rows(path))))
 
 
 if __name__ == '__main__':

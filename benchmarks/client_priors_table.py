@@ -18,6 +18,7 @@ A row of the table is one run of the TFF process. Runs in the table are not
 repeated. All runs share one process, which is traced once.
 """
 
+import collections
 from collections.abc import Iterator
 import csv
 import itertools
@@ -222,7 +223,10 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
     _SEEDS.value, _LABELS.value, _PARTITION.value
   ):
     key = (str(_SKEW.value), labels, partition, seed)
-    if key in {tuple(row[: len(_KEY)]) for row in read_rows()}:
+    if key in {
+      tuple(row[: len(_KEY)])
+      for row in read_rows(pathlib.Path(_TABLE_FILE.value))
+    }:
       continue
     changes = {
       'num_clients': _NUM_CLIENTS.value,
@@ -251,9 +255,8 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
     yield [*key, *tests, semifl, all_labels, kept, *errors]
 
 
-def read_rows() -> list[list[str]]:
-  """The rows of the table, without its header."""
-  path = pathlib.Path(_TABLE_FILE.value)
+def read_rows(path: pathlib.Path) -> list[list[str]]:
+  """The rows of a table, without its header."""
   if not path.exists():
     return []
   with path.open() as file:
@@ -263,22 +266,23 @@ def read_rows() -> list[list[str]]:
 def summarize(rows: list[list[str]]) -> Iterator[str]:
   """Yields a Markdown table of means, standard errors and worst seeds."""
   yield (
-    '| skew | labels | clients | seeds | labels alone | client priors | gain |'
-    ' worst gain | SemiFL | all labels | ECE |'
+    '| skew | labels | clients | seeds | labels alone | exported | gain |'
+    ' worst gain | kept | ECE | SemiFL | all labels |'
   )
-  yield f'|{11 * " --- |"}'
+  yield f'|{12 * " --- |"}'
   for cell in dict.fromkeys(tuple(row[:3]) for row in rows):
     found = [row for row in rows if tuple(row[:3]) == cell]
-    alone, ours, semifl, all_labels = (
+    alone, ours, semifl, all_labels, errors = (
       100 * np.array([float(row[column]) for row in found if row[column]])
-      for column in (4, 5, 6, 7)
+      for column in (4, 5, 6, 7, 10)
     )
     gain = ours - alone
+    kept = collections.Counter(row[8] for row in found).most_common()
     yield (
       f'| {" | ".join(cell)} | {len(found)} | {_show(alone)} | {_show(ours)} |'
-      f' {_show(gain, "+")} | {gain.min():+.1f} | {_show(semifl)} |'
-      f' {_show(all_labels[:1])} |'
-      f' {100 * np.mean([float(row[10]) for row in found]):.1f} |'
+      f' {_show(gain, "+")} | {gain.min():+.1f} |'
+      f' {", ".join(f"{name} {count}" for name, count in kept)} |'
+      f' {errors.mean():.1f} | {_show(semifl)} | {_show(all_labels[:1])} |'
     )
 
 
@@ -305,7 +309,7 @@ def main(argv: list[str]) -> None:
       with path.open('a') as file:
         file.write(','.join(row) + '\n')
       print(*row, flush=True)
-  print('\n'.join(summarize(read_rows())))
+  print('\n'.join(summarize(read_rows(path))))
 
 
 if __name__ == '__main__':

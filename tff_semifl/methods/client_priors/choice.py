@@ -85,7 +85,7 @@ def choose(
       held_out.can_choose(labels.targets)
       & has_examples
       & (estimate.passes > 0),
-      (estimate.spread[0] > held_out.GREATEST_SPREAD) & (server_spread > 0),
+      held_out.images_differ(estimate.spread[0], server_spread),
     )
   else:
     kept = tf.constant(held_out.CANDIDATES.index(keep))

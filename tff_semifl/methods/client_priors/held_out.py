@@ -24,10 +24,12 @@ LEAST_LABELS = 10
 # are writers 0.016 or more, and 0.0047 or less where examples were dealt out at
 # random, but for long tails of labels and clients of a few examples.
 GREATEST_SPREAD = 0.0055
+# More than writers differ (at most 0.0253).
+FOREIGN_SPREAD = 0.03
 # If the labels are also off what clients have, by more than chance (in 23 of 24
 # draws with changed images, in none of 12 with writers), they say less of what
-# is right at clients: a candidate has to be better than the labels alone by so
-# many errors.
+# is right at clients, as they do above `FOREIGN_SPREAD`: a candidate has to be
+# better than the labels alone by so many errors.
 _ERRORS_AHEAD = 2.0
 # Clients' examples for each label, below which nothing is learned from them.
 LEAST_EXAMPLES = 2
@@ -164,8 +166,22 @@ def can_choose(targets: tf.Tensor) -> tf.Tensor:
   )
 
 
+def images_differ(
+  spread: tf.Tensor | float, server_spread: tf.Tensor | float
+) -> tf.Tensor | bool:
+  """Whether clients' images differ such that labels cannot judge, a bool.
+
+  Args:
+    spread: Of clients; see `client_sums.Means`.
+    server_spread: Of the labels.
+  """
+  return (spread > FOREIGN_SPREAD) | (
+    (spread > GREATEST_SPREAD) & (server_spread > 0)
+  )
+
+
 def choose(
-  scores: Scores, may_choose: tf.Tensor, images_differ: tf.Tensor
+  scores: Scores, may_choose: tf.Tensor, is_shifted: tf.Tensor
 ) -> tf.Tensor:
   """The index of the candidate to keep, an int32 scalar.
 
@@ -177,7 +193,7 @@ def choose(
   Args:
     scores: The scores.
     may_choose: Whether anything but the labels alone may be chosen.
-    images_differ: Whether clients' images differ.
+    is_shifted: Whether `images_differ`.
   """
   right, likelihood = scores.num_right, scores.likelihood
   is_better = (right[2:] >= tf.reduce_max(right[:2])) & (
@@ -189,7 +205,7 @@ def choose(
   ahead = tf.where(
     tf.reduce_any(scores.is_ahead), _likeliest(likelihood, scores.is_ahead), 0
   )
-  return tf.where(may_choose, tf.where(images_differ, ahead, kept), 0)
+  return tf.where(may_choose, tf.where(is_shifted, ahead, kept), 0)
 
 
 def _likeliest(likelihood: tf.Tensor, is_among: tf.Tensor) -> tf.Tensor:

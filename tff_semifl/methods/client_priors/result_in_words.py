@@ -134,7 +134,7 @@ def _describe_choice(found: Found) -> Iterator[str]:
       f' {held_out.LEAST_LABELS} together): the labels alone are exported;'
       f' --keep exports one of {others}'
     )
-  elif found.spread > held_out.GREATEST_SPREAD and found.server_spread > 0:
+  elif held_out.images_differ(found.spread, found.server_spread):
     yield (
       "clients' images differ, from each other (spread of clients' means"
       f' {found.spread:.3f}, above {held_out.GREATEST_SPREAD}) and from the'
