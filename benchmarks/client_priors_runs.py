@@ -15,7 +15,6 @@ repeated. At the end come means over seeds.
 """
 
 from collections.abc import Iterator
-import csv
 import functools
 import pathlib
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import client_priors_inputs
+from benchmarks import client_priors_summaries
 import tff_semifl as sfl
 from tff_semifl.augment import weak
 from tff_semifl.core import federated_process
@@ -178,17 +178,14 @@ def describe(result: Run, labels: np.ndarray) -> list[str]:
   ]
 
 
-def read_rows(path: pathlib.Path) -> list[list[str]]:
-  """The rows of a table, without its header."""
-  if not path.exists():
-    return []
-  with path.open() as file:
-    return list(csv.reader(file))[1:]
-
-
 def run_missing() -> Iterator[list[str]]:
   """Yields the rows of chosen runs that the table lacks."""
-  done = {tuple(row[:2]) for row in read_rows(pathlib.Path(_TABLE_FILE.value))}
+  done = {
+    tuple(row[:2])
+    for row in client_priors_summaries.read_rows(
+      pathlib.Path(_TABLE_FILE.value)
+    )
+  }
   if _FEATURES_FILES.value:
     for path in _FEATURES_FILES.value:
       name = pathlib.Path(path).stem
@@ -211,23 +208,6 @@ def run_missing() -> Iterator[list[str]]:
         yield [name, seed, *describe(found, made.test_labels)]
 
 
-def summarize(rows: list[list[str]]) -> Iterator[str]:
-  """Yields a Markdown table of means over seeds."""
-  yield '| input | labels alone | exported | worst gain | kept | spread |'
-  yield '| --- | --- | --- | --- | --- | --- |'
-  for name in dict.fromkeys(row[0] for row in rows):
-    found = [row for row in rows if row[0] == name]
-    alone, exported = (
-      100 * np.array([float(row[column]) for row in found]) for column in (2, 3)
-    )
-    kept = ', '.join(sorted({row[4] for row in found}))
-    spread = np.mean([float(row[5]) for row in found])
-    yield (
-      f'| {name} | {alone.mean():.1f} | {exported.mean():.1f} |'
-      f' {(exported - alone).min():+.1f} | {kept} | {spread:.3f} |'
-    )
-
-
 def main(argv: list[str]) -> None:
   """Runs what is missing, and prints means of all."""
   del argv
@@ -240,7 +220,13 @@ def main(argv: list[str]) -> None:
       with path.open('a') as file:
         file.write(','.join(row) + '\n')
       print(*row, flush=True)
-  print('\n'.join(summarize(read_rows(path))))
+  print(
+    '\n'.join(
+      client_priors_summaries.summarize_inputs(
+        client_priors_summaries.read_rows(path)
+      )
+    )
+  )
 
 
 if __name__ == '__main__':

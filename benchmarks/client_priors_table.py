@@ -18,9 +18,7 @@ A row of the table is one run of the TFF process. Runs in the table are not
 repeated. All runs share one process, which is traced once.
 """
 
-import collections
 from collections.abc import Iterator
-import csv
 import itertools
 import pathlib
 import tempfile
@@ -31,6 +29,7 @@ from absl import flags
 import numpy as np
 from sklearn import datasets
 
+from benchmarks import client_priors_summaries
 from tasks import features
 import tff_semifl as sfl
 from tff_semifl.augment import weak
@@ -225,7 +224,9 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
     key = (str(_SKEW.value), labels, partition, seed)
     if key in {
       tuple(row[: len(_KEY)])
-      for row in read_rows(pathlib.Path(_TABLE_FILE.value))
+      for row in client_priors_summaries.read_rows(
+        pathlib.Path(_TABLE_FILE.value)
+      )
     }:
       continue
     changes = {
@@ -255,45 +256,6 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
     yield [*key, *tests, semifl, all_labels, kept, *errors]
 
 
-def read_rows(path: pathlib.Path) -> list[list[str]]:
-  """The rows of a table, without its header."""
-  if not path.exists():
-    return []
-  with path.open() as file:
-    return list(csv.reader(file))[1:]
-
-
-def summarize(rows: list[list[str]]) -> Iterator[str]:
-  """Yields a Markdown table of means, standard errors and worst seeds."""
-  yield (
-    '| skew | labels | clients | seeds | labels alone | exported | gain |'
-    ' worst gain | kept | ECE | SemiFL | all labels |'
-  )
-  yield f'|{12 * " --- |"}'
-  for cell in dict.fromkeys(tuple(row[:3]) for row in rows):
-    found = [row for row in rows if tuple(row[:3]) == cell]
-    alone, ours, semifl, all_labels, errors = (
-      100 * np.array([float(row[column]) for row in found if row[column]])
-      for column in (4, 5, 6, 7, 10)
-    )
-    gain = ours - alone
-    kept = collections.Counter(row[8] for row in found).most_common()
-    yield (
-      f'| {" | ".join(cell)} | {len(found)} | {_show(alone)} | {_show(ours)} |'
-      f' {_show(gain, "+")} | {gain.min():+.1f} |'
-      f' {", ".join(f"{name} {count}" for name, count in kept)} |'
-      f' {errors.mean():.1f} | {_show(semifl)} | {_show(all_labels[:1])} |'
-    )
-
-
-def _show(values: np.ndarray, sign: str = '') -> str:
-  """Mean and standard error."""
-  if len(values) < 2:
-    return ', '.join(f'{value:{sign}.1f}' for value in values)
-  error = values.std(ddof=1) / len(values) ** 0.5
-  return f'{values.mean():{sign}.1f} ± {error:.1f}'
-
-
 def main(argv: list[str]) -> None:
   """Runs the missing cells, and prints means of all."""
   del argv
@@ -309,7 +271,13 @@ def main(argv: list[str]) -> None:
       with path.open('a') as file:
         file.write(','.join(row) + '\n')
       print(*row, flush=True)
-  print('\n'.join(summarize(read_rows(path))))
+  print(
+    '\n'.join(
+      client_priors_summaries.summarize_cells(
+        client_priors_summaries.read_rows(path)
+      )
+    )
+  )
 
 
 if __name__ == '__main__':

@@ -8,34 +8,36 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from benchmarks import client_priors_runs
-from benchmarks import client_priors_table
+from benchmarks import client_priors_summaries
 
 _RESULTS = pathlib.Path(__file__).parents[2] / 'docs' / 'results'
+
+_CELLS = client_priors_summaries.summarize_cells
+_INPUTS = client_priors_summaries.summarize_inputs
 
 
 class ClientPriorsResultsTest(parameterized.TestCase):
   @parameterized.parameters(
-    ('digits_client_priors_on_features', 'runs.csv', client_priors_table),
-    ('cifar10_client_priors_on_features', 'runs.csv', client_priors_table),
+    ('digits_client_priors_on_features', 'runs.csv', _CELLS),
+    ('cifar10_client_priors_on_features', 'runs.csv', _CELLS),
     (
       'cifar10_client_priors_on_features',
       'runs_10000.csv',
-      client_priors_table,
+      _CELLS,
     ),
     (
       'fashion_mnist_client_priors_on_features',
       'runs.csv',
-      client_priors_table,
+      _CELLS,
     ),
-    ('client_priors_inputs', 'runs.csv', client_priors_runs),
-    ('client_priors_inputs', 'cases.csv', client_priors_runs),
+    ('client_priors_inputs', 'runs.csv', _INPUTS),
+    ('client_priors_inputs', 'cases.csv', _INPUTS),
   )
-  def test_page_has_the_table(self, page, runs, benchmark):
+  def test_page_has_the_table(self, page, runs, summarize):
     text = (_RESULTS / page / 'README.md').read_text()
-    rows = benchmark.read_rows(_RESULTS / page / runs)
+    rows = client_priors_summaries.read_rows(_RESULTS / page / runs)
     self.assertNotEmpty(rows)
-    for line in benchmark.summarize(rows):
+    for line in summarize(rows):
       self.assertIn(line, text)
 
 

@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Markdown tables of recorded runs of client priors."""
+
+import collections
+from collections.abc import Iterator
+import csv
+import pathlib
+
+import numpy as np
+
+
+def read_rows(path: pathlib.Path) -> list[list[str]]:
+  """The rows of a table, without its header."""
+  if not path.exists():
+    return []
+  with path.open() as file:
+    return list(csv.reader(file))[1:]
+
+
+def summarize_cells(rows: list[list[str]]) -> Iterator[str]:
+  """Yields a table of means, standard errors and worst seeds.
+
+  Args:
+    rows: Of `client_priors_table`.
+  """
+  yield (
+    '| skew | labels | clients | seeds | labels alone | exported | gain |'
+    ' worst gain | kept | ECE | SemiFL | all labels |'
+  )
+  yield f'|{12 * " --- |"}'
+  for cell in dict.fromkeys(tuple(row[:3]) for row in rows):
+    found = [row for row in rows if tuple(row[:3]) == cell]
+    alone, ours, semifl, all_labels, errors = (
+      100 * np.array([float(row[column]) for row in found if row[column]])
+      for column in (4, 5, 6, 7, 10)
+    )
+    gain = ours - alone
+    kept = collections.Counter(row[8] for row in found).most_common()
+    yield (
+      f'| {" | ".join(cell)} | {len(found)} | {_show(alone)} | {_show(ours)} |'
+      f' {_show(gain, "+")} | {gain.min():+.1f} |'
+      f' {", ".join(f"{name} {count}" for name, count in kept)} |'
+      f' {errors.mean():.1f} | {_show(semifl)} | {_show(all_labels[:1])} |'
+    )
+
+
+def summarize_inputs(rows: list[list[str]]) -> Iterator[str]:
+  """Yields a table of means over seeds.
+
+  Args:
+    rows: Of `client_priors_runs`.
+  """
+  yield '| input | labels alone | exported | worst gain | kept | spread |'
+  yield '| --- | --- | --- | --- | --- | --- |'
+  for name in dict.fromkeys(row[0] for row in rows):
+    found = [row for row in rows if row[0] == name]
+    alone, exported = (
+      100 * np.array([float(row[column]) for row in found]) for column in (2, 3)
+    )
+    kept = ', '.join(sorted({row[4] for row in found}))
+    spread = np.mean([float(row[5]) for row in found])
+    yield (
+      f'| {name} | {alone.mean():.1f} | {exported.mean():.1f} |'
+      f' {(exported - alone).min():+.1f} | {kept} | {spread:.3f} |'
+    )
+
+
+def _show(values: np.ndarray, sign: str = '') -> str:
+  """Mean and standard error."""
+  if len(values) < 2:
+    return ', '.join(f'{value:{sign}.1f}' for value in values)
+  error = values.std(ddof=1) / len(values) ** 0.5
+  return f'{values.mean():{sign}.1f} ± {error:.1f}'
