@@ -19,6 +19,7 @@ _INPUTS = client_priors_summaries.summarize_inputs
 class ClientPriorsResultsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('digits_client_priors_on_features', 'runs.csv', _CELLS),
+    ('digits_client_priors_on_features', 'runs_10.csv', _CELLS),
     ('cifar10_client_priors_on_features', 'runs.csv', _CELLS),
     (
       'cifar10_client_priors_on_features',
