@@ -71,6 +71,51 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+class AdamTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.product(
+    build=(optimizers.build_adam, optimizers.build_adamw),
+    clip_norm=(None, 2.0),
+  )
+  def test_steps_equal_numpy_while_the_learning_rate_changes(
+    self, build, clip_norm
+  ):
+    """Algorithm 2 of Loshchilov and Hutter, ICLR 2019, with both decays."""
+    generator = np.random.default_rng(0)
+    weights = optimizer_steps.random_tensors(generator, scale=1)
+    all_gradients = [
+      optimizer_steps.random_tensors(generator, scale) for scale in (2, 0.1, 5)
+    ]
+    rates, beta_1, beta_2, decay = [0.3, 0.1, 0.4], 0.8, 0.999, 0.1
+    _, found = optimizer_steps.run(
+      build(beta_1=beta_1, weight_decay=decay, clip_norm=clip_norm),
+      weights,
+      all_gradients,
+      rates,
+    )
+    is_decoupled = build is optimizers.build_adamw
+    vector = np.concatenate([np.ravel(w) for w in weights]).astype(np.float64)
+    mean, square = np.zeros_like(vector), np.zeros_like(vector)
+    for step, (gradients, rate) in enumerate(
+      zip(all_gradients, rates, strict=True), 1
+    ):
+      gradient = np.concatenate([np.ravel(g) for g in gradients])
+      gradient = gradient.astype(np.float64)
+      if clip_norm is not None:
+        gradient *= min(1.0, clip_norm / np.linalg.norm(gradient))
+      if not is_decoupled:
+        gradient += decay * vector
+      mean = beta_1 * mean + (1 - beta_1) * gradient
+      square = beta_2 * square + (1 - beta_2) * gradient**2
+      direction = mean / (1 - beta_1**step)
+      direction /= np.sqrt(square / (1 - beta_2**step))
+      if is_decoupled:
+        direction += decay * vector
+      vector = vector - rate * direction
+    self.assertAllClose(
+      np.concatenate([np.ravel(w) for w in found]), vector, rtol=1e-4, atol=1e-4
+    )
+
+
 class StateTest(tf.test.TestCase):
   def test_begins_with_the_learning_rate_and_zeros(self):
     specs = [tf.TensorSpec([2, 3]), tf.TensorSpec([4], tf.float64)]

@@ -181,7 +181,7 @@ def build_server_work(
     optimizer_state, trainable = optimizer.next(
       optimizer_state,
       weights.trainable,
-      [a + b for a, b in zip(gradient, clients_gradient, strict=True)],
+      tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
     )
     return (
       optimizer_state,

@@ -74,12 +74,13 @@ def build_server_work(
   training_fn: SupervisedTrainingFn,
   *,
   optimizer: tff.learning.optimizers.Optimizer,
+  rate_factor: float = 1.0,
   keep_optimizer_state: bool = True,
 ) -> ServerWorkProcess:
   """Builds server work that trains on labeled images.
 
-  The optimizer's learning rate is set to the round's. Its state is kept from
-  round to round if `keep_optimizer_state`.
+  The optimizer's learning rate is set to the round's, times `rate_factor`. Its
+  state is kept from round to round if `keep_optimizer_state`.
 
   Returns:
     A `ServerWorkProcess` on data of `pipelines.labeled_type`, with metrics
@@ -105,13 +106,12 @@ def build_server_work(
     context: round_context.RoundContext,
     dataset: tf.data.Dataset,
   ):
+    rate = context.learning_rate * rate_factor
     result = training_fn(
       weights,
       context,
       pipelines.concatenate_chunks(dataset),
-      optimizer.set_hparams(
-        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-      ),
+      optimizer.set_hparams(state, {optimizers.LEARNING_RATE_KEY: rate}),
     )
     metrics = collections.OrderedDict(
       loss=result.sums.loss / result.sums.num_examples,

@@ -30,8 +30,8 @@ class Averaging(system.System):
   local_training: training_settings.ClientEpochs = (
     training_settings.ClientEpochs()
   )
-  optimizer: training_settings.ClippedNesterov = (
-    training_settings.ClippedNesterov()
+  optimizer: training_settings.ClientOptimizer = (
+    training_settings.ClientOptimizer()
   )
   client_momentum: training_settings.ClientMomentum = (
     training_settings.ClientMomentum()
@@ -56,7 +56,14 @@ class Averaging(system.System):
     parts = round_parts.build_round_parts(
       ingredients,
       self.client.build(ingredients, client_optimizer, self.local_training),
-      round_parts.build_server_work(ingredients, server_optimizer, server),
+      round_parts.build_server_work(
+        ingredients,
+        server_optimizer,
+        server,
+        rate_factor=1.0
+        if server.server_learning_rate is None
+        else server.server_learning_rate / self.rounds.learning_rate,
+      ),
       learning_rate_fn=self.rounds.create_learning_rate_fn(),
       client_optimizer=client_optimizer,
       aggregator=self.averaging.aggregator.build(
@@ -81,7 +88,10 @@ class Averaging(system.System):
   ) -> tuple[
     tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
   ]:
-    """Creates the optimizers of clients and of the server."""
+    """Creates the optimizers of clients and of the server.
+
+    Override it for other optimizers of TFF. Rounds set their learning rates.
+    """
     del classifier
     optimizer = self.optimizer.build()
     return optimizer, optimizer
@@ -122,6 +132,15 @@ class SemiSupervisedAveraging(Averaging):
   """Base of systems in which the server trains on its labels, too."""
 
   server: training_settings.ServerTraining = training_settings.ServerTraining()
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> tuple[
+    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
+  ]:
+    """Creates the optimizers of clients and of the server."""
+    of_clients, _ = super().create_optimizers(classifier)
+    return of_clients, self.optimizer.build(self.server.server_optimizer)
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]

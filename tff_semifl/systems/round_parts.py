@@ -149,8 +149,13 @@ def build_server_work(
   ingredients: system.Ingredients,
   optimizer: tff.learning.optimizers.Optimizer,
   epochs: training_settings.ServerTraining,
+  *,
+  rate_factor: float = 1.0,
 ) -> server_work_lib.ServerWorkProcess:
-  """Builds the training of a server on its labels."""
+  """Builds the training of a server on its labels.
+
+  Its learning rate is the round's times `rate_factor`.
+  """
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
     return supervised_training.build_supervised_training(
@@ -172,5 +177,6 @@ def build_server_work(
     ingredients.classifier,
     training_fn,
     optimizer=optimizer,
+    rate_factor=rate_factor,
     keep_optimizer_state=epochs.keep_server_momentum,
   )

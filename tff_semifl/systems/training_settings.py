@@ -25,6 +25,8 @@ from tff_semifl.training import schedules
 # partition.
 SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
 
+OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cohorts(settings.Settings):
@@ -163,6 +165,32 @@ class ClippedNesterov(Nesterov):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientOptimizer(ClippedNesterov):
+  """The optimizer of clients; that of the server by default."""
+
+  client_optimizer: str = settings.setting(
+    'sgd',
+    'Optimizer of clients, with clipping and weight decay: sgd, with Nesterov'
+    ' momentum; adam, with decay in the gradient, as in PyTorch; adamw, with'
+    ' decay apart. --momentum is beta_1 of adam and adamw; both need'
+    ' a smaller --learning_rate, such as 0.001.',
+    OPTIMIZERS,
+  )
+
+  def build(self, name: str | None = None) -> tff.learning.optimizers.Optimizer:
+    """Builds the optimizer of that name, by default the clients'."""
+    name = name or self.client_optimizer
+    if name == 'sgd':
+      return super().build()
+    build = {'adam': optimizers.build_adam, 'adamw': optimizers.build_adamw}
+    return build[name](
+      beta_1=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=self.clip_norm or None,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientBatches(settings.Settings):
   """The batch size of clients."""
 
@@ -266,6 +294,17 @@ class ServerTraining(ServerEpochs, PretrainedBatches):
 
   class_balance: ClassBalance = ClassBalance()
 
+  server_optimizer: str | None = settings.setting(
+    None,
+    'Optimizer of the server; by default --client_optimizer.',
+    OPTIMIZERS,
+  )
+  server_learning_rate: float | None = settings.setting(
+    None,
+    'Learning rate of the server in place of --learning_rate, with the same'
+    ' schedule.',
+    settings.ABOVE_0,
+  )
   keep_server_momentum: bool = settings.setting(
     True,
     "Whether the server's momentum is kept from round to round, as in the last"

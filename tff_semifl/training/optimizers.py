@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's SGD: gradient clipping, weight decay, Nesterov momentum.
+"""SemiFL's SGD, and Adam: with gradient clipping and weight decay.
 
 TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
 optimizers multiply the learning rate into the momentum buffer, which is a
@@ -84,11 +84,7 @@ class _NesterovSGD(_Clipping):
     )
 
   def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    if self._clip_norm is None:
-      return None
-    # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
-    norm = tf.linalg.global_norm(packing.pack(gradients))
-    return tf.minimum(1.0, self._clip_norm / (norm + 1e-6))
+    return _find_scale(gradients, self._clip_norm)
 
   def step(
     self,
@@ -136,6 +132,59 @@ class _NesterovSGD(_Clipping):
     return collections.OrderedDict(
       [(key, hparams.get(key, value)) for key, value in state.items()]
     )
+
+
+def _find_scale(gradients: Weights, clip_norm: float | None) -> Any:
+  """See `_Clipping.find_scale`."""
+  if clip_norm is None:
+    return None
+  # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
+  norm = tf.linalg.global_norm(packing.pack(gradients))
+  return tf.minimum(1.0, clip_norm / (norm + 1e-6))
+
+
+class _Adam(_Clipping):
+  """See `build_adam` and `build_adamw`."""
+
+  def __init__(
+    self,
+    inner: tff.learning.optimizers.Optimizer,
+    gradient_decay: float,
+    clip_norm: float | None,
+  ):
+    self._inner = inner
+    self._gradient_decay = gradient_decay
+    self._clip_norm = clip_norm
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return self._inner.initialize(tuple(specs))
+
+  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
+    return _find_scale(gradients, self._clip_norm)
+
+  def step(
+    self,
+    state: Mapping[str, Any],
+    weights: Weights,
+    gradients: Weights,
+    scale: tf.Tensor | None,
+  ) -> tuple[Mapping[str, Any], Weights]:
+    if scale is not None:
+      gradients = [scale * g for g in gradients]
+    if self._gradient_decay:
+      gradients = [
+        g + self._gradient_decay * w
+        for g, w in zip(gradients, weights, strict=True)
+      ]
+    return self._inner.next(state, tuple(weights), tuple(gradients))
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self._inner.get_hparams(state)
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return self._inner.set_hparams(state, hparams)
 
 
 class _Restricted(_Clipping):
@@ -264,4 +313,42 @@ def build_nesterov_sgd(
   """
   return _NesterovSGD(
     learning_rate, momentum, weight_decay, clip_norm, is_decayed
+  )
+
+
+def build_adam(
+  learning_rate: float = 0.001,
+  *,
+  beta_1: float = 0.9,
+  weight_decay: float = 0.0,
+  clip_norm: float | None = None,
+) -> tff.learning.optimizers.Optimizer:
+  """Builds TFF's Adam with clipping and decay as in `build_nesterov_sgd`.
+
+  As in PyTorch's Adam, decay is part of the gradient, and thus of the moments.
+  """
+  return _Adam(
+    tff.learning.optimizers.build_adam(learning_rate, beta_1=beta_1),
+    weight_decay,
+    clip_norm,
+  )
+
+
+def build_adamw(
+  learning_rate: float = 0.001,
+  *,
+  beta_1: float = 0.9,
+  weight_decay: float = 0.0,
+  clip_norm: float | None = None,
+) -> tff.learning.optimizers.Optimizer:
+  """Builds TFF's AdamW, whose decay is not part of the gradient, with clipping.
+
+  A step subtracts the learning rate times `weight_decay` times the weights.
+  """
+  return _Adam(
+    tff.learning.optimizers.build_adamw(
+      learning_rate, beta_1=beta_1, weight_decay=weight_decay
+    ),
+    0.0,
+    clip_norm,
   )

@@ -223,6 +223,7 @@ def initial_optimizer_state(
 
   `trainable` are arrays of the shapes and dtypes of its weights.
   """
+  # A tuple as the weights: TFF's optimizers compare structures.
   return optimizer.initialize(
     tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
   )

@@ -199,18 +199,18 @@ class FedMatchAsInSemiFL(averaging.Alternating):
       ValueError: If no kernel of the model has two parts.
     """
     parts = decomposed_convolution.find_parts(classifier.trainable_names)
-    optimizer = self.optimizer.build()
+    of_clients, of_server = super().create_optimizers(classifier)
     if self.reproduce_bugs:
       return (
-        optimizers.restrict(optimizer, parts.phi),
+        optimizers.restrict(of_clients, parts.phi),
         optimizers.restrict(
-          optimizer, parts.sigma, optimizers.zero_second_half
+          of_server, parts.sigma, optimizers.zero_second_half
         ),
       )
     # Client and server train normalization and classifier, averaged like phi.
     return (
       optimizers.restrict(
-        optimizer, [not is_sigma for is_sigma in parts.sigma]
+        of_clients, [not is_sigma for is_sigma in parts.sigma]
       ),
-      optimizers.restrict(optimizer, [not is_phi for is_phi in parts.phi]),
+      optimizers.restrict(of_server, [not is_phi for is_phi in parts.phi]),
     )

@@ -191,7 +191,7 @@ def train_epoch(
     optimizer_state, trainable = steps.optimizer.next(
       result.optimizer_state,
       result.trainable,
-      [a + b for a, b in zip(of_server, of_clients, strict=True)],
+      tuple(a + b for a, b in zip(of_server, of_clients, strict=True)),
     )
     confident = tf.cast(confident, tf.float32)
     return step + 1, EpochResult(
