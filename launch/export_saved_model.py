@@ -25,6 +25,7 @@ from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
@@ -194,6 +195,7 @@ def main() -> None:
       intended_use=_INTENDED_USE.value,
       labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,
       temperature=temperature,
+      result=measured_in_words.read_by_system(folder),
     )
   print(model_card.format_table(files))
   if temperature is not None:

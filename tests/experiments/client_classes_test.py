@@ -70,7 +70,6 @@ class ClientClassesTest(parameterized.TestCase):
   def test_is_the_default_of_client_priors_alone(self):
     for system, changes, expected in (
       ('client_priors', {}, True),
-      ('client_priors', {'aggregator': 'differential_privacy'}, False),
       ('client_prior_semifl', {}, False),
     ):
       command = commands.create(system, changes)

@@ -93,6 +93,12 @@ class ModelCardTest(absltest.TestCase):
     )
     return (self._folder / 'README.md').read_text()
 
+  def test_has_the_lines_of_the_system(self):
+    matrix = [[30, 0, 0], [0, 30, 0], [0, 0, 30]]
+    line = 'gain  +14.4 points'
+    self.assertNotIn(line, self._write(matrix))
+    self.assertIn(f'\n    {line}\n', self._write(matrix, result=[line]))
+
   def test_says_what_the_model_is_and_how_it_came_about(self):
     card = self._write([[30, 0, 0], [0, 30, 0], [0, 0, 30]])
     self.assertStartsWith(card, '# mine\n')

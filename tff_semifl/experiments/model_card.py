@@ -89,6 +89,7 @@ def write(
   intended_use: str | None = None,
   labels_alone_accuracy: float | None = None,
   temperature: temperature_lib.Temperature | None = None,
+  result: Sequence[str] = (),
 ) -> None:
   """Writes the card, and a figure of the confusion matrix if there is one.
 
@@ -109,6 +110,7 @@ def write(
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
       without clients; None if not stated.
     temperature: The temperature of the logits; None for 1.
+    result: The system's own lines on what it trained.
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
@@ -116,6 +118,7 @@ def write(
     *_temperature(temperature),
     *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
+    *_result(result),
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
     '## Limits',
@@ -133,6 +136,14 @@ def write(
       f'{name}: {scores.accuracy:.1%} of {scores.num_images} test images',
     )
     figure_files.save(fig, [folder / FIGURE])
+
+
+def _result(lines: Sequence[str]) -> Iterator[str]:
+  if lines:
+    yield 'At the end of training:'
+    yield ''
+    yield from (f'    {line}' for line in lines)
+    yield ''
 
 
 def _summary(
