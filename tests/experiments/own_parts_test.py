@@ -79,7 +79,7 @@ class NamesTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('momentum', 'tff_semifl.systems.training_settings:ClippedNesterov'),
+    ('momentum', 'tff_semifl.systems.training_settings:ClientOptimizer'),
     ('seed', 'tff_semifl.experiments.experiment_settings:Seed'),
     ('num_clients', 'tff_semifl.experiments.data_splits:_Clients'),
     ('task', ':ChosenTask'),

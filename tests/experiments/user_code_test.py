@@ -34,6 +34,36 @@ def helper(confidences):
 METHOD = sfl.Alternating(client=Method())
 """
 
+# With what is wrong, and the line and the words that say so.
+_MISTAKES = (
+  (
+    'loss_without_a_mean',
+    _METHOD.format(line='return confidences > 0.5')
+    .replace(
+      'METHOD =',
+      """class NoMean(Method):
+  def loss(self, step, state):
+    return step.labels.confidences
+
+METHOD =""",
+    )
+    .replace(
+      'class NoMean', '@dataclasses.dataclass(frozen=True)\nclass NoMean'
+    )
+    .replace('client=Method()', 'client=NoMean()'),
+    'def loss',
+    'TypeError: NoMean: loss must return a float32 scalar',
+  ),
+  (
+    'class_in_place_of_an_instance',
+    _METHOD.format(line='return confidences > 0.5').replace(
+      'client=Method()', 'client=Method'
+    ),
+    'METHOD = sfl',
+    'system=my_method:METHOD: Alternating: client must be an instance',
+  ),
+)
+
 
 def _assert_positive(x):
   with tf.control_dependencies([tf.debugging.assert_positive(x)]):
@@ -145,6 +175,36 @@ class UserCodeTest(parameterized.TestCase):
     )
     for text in texts:
       self.assertRegex(found, text)
+
+  @parameterized.named_parameters(*_MISTAKES)
+  @pytest.mark.slow
+  def test_program_names_mistakes_after_their_line(self, code, line, problem):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'my_method.py').write_text(code)
+    completed = forked_programs.run(
+      'launch.train',
+      'my_method:METHOD',
+      '--task=digits',
+      '--num_clients=4',
+      '--clients_per_round=2',
+      '--total_rounds=1',
+      '--model_width=4',
+      '--verbosity=-1',
+      f'--output_dir={folder}',
+      variables={'PYTHONPATH': str(folder)},
+    )
+    self.assertEqual(completed.returncode, 1)
+    number = next(
+      number
+      for number, text in enumerate(code.splitlines(), 1)
+      if text.strip().startswith(line)
+    )
+    first, second, third, *_ = completed.stderr.splitlines()
+    self.assertStartsWith(
+      first, f'  File "{folder}/my_method.py", line {number}, in '
+    )
+    self.assertStartsWith(second.strip(), line)
+    self.assertStartsWith(third, problem)
 
 
 if __name__ == '__main__':

@@ -192,6 +192,9 @@ class NotFilledInTest(parameterized.TestCase):
 class _Counting(client_parts.FixedThreshold):
   """Reports a number of images to the server, undeclared."""
 
+  def init_guidance(self, model):
+    return tf.zeros([])
+
   def report(self, update):
     return tf.reduce_sum(update.labels.confidences)
 
@@ -199,6 +202,9 @@ class _Counting(client_parts.FixedThreshold):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _CountingClient(fix_mix.FixMix):
   """Does so as a whole."""
+
+  def init_guidance(self, model):
+    return tf.zeros([])
 
   def report(self, update, state):
     return {'sum': tf.reduce_sum(update.labels.confidences)}

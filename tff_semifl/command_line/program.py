@@ -175,9 +175,13 @@ def describe(error: BaseException) -> str | None:
 def end_with_error(error: BaseException) -> NoReturn:
   """Ends the program with a line about an error of a flag or of user code.
 
-  Any other error is raised again.
+  The user's lines, if any led to the error, come first. Any other error is
+  raised again.
   """
   line = describe(error)
+  if line is not None:
+    # A flag may name a module of the user, which failed.
+    line = '\n'.join(filter(None, [user_code.show_lines(error), line]))
   # The reader of a pipe may be gone.
   if line is None and not isinstance(error, BrokenPipeError):
     line = user_code.describe(error)

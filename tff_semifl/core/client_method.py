@@ -22,7 +22,10 @@ import tensorflow as tf
 
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import hook_results
 from tff_semifl.models import functional
+
+_OWN = f'{__name__.partition(".")[0]}.'
 
 
 class Guiding:
@@ -62,6 +65,38 @@ class Guiding:
     return not (
       kind.init_guidance is Guiding.init_guidance and kind.tell is Guiding.tell
     )
+
+  def update_guidance(
+    self, kept: Any, sums: Any, server: hook_arguments.Server
+  ) -> Any:
+    """The result of `guidance`, checked to be like `kept`."""
+    new = self.guidance(kept, sums, server)
+    hook_results.check_like(self.guidance, kept, new)
+    return new
+
+  def check_guidance(self) -> None:
+    """Checks that the server calls `guidance` and receives `report`.
+
+    Raises:
+      TypeError: If they are overridden, and there is no `init_guidance`.
+    """
+    if self.is_guiding:
+      return
+    for name in ('guidance', 'report'):
+      if _is_overridden(type(self), name):
+        error = TypeError(
+          f'{type(self).__qualname__}: {name} has no effect without'
+          ' init_guidance, which must return what the server keeps before'
+          ' round 0'
+        )
+        hook_results.note_definition(error, getattr(self, name))
+        raise error
+
+
+def _is_overridden(kind: type, name: str) -> bool:
+  """Whether a class has another hook than the bases of this package."""
+  hook = getattr(kind, name, None)
+  return hook is not None and not hook.__module__.startswith(_OWN)
 
 
 class ClientMethod(Guiding, abc.ABC):
@@ -148,12 +183,15 @@ class ClientMethod(Guiding, abc.ABC):
   def build_guidance(
     self, model: functional.ImageClassifier
   ) -> guidance_lib.Guidance | None:
-    """Combines the guidance of the method and its parts; None without any."""
-    guiding = {
-      name: each
-      for name, each in {guidance_lib.OWN: self, **self.parts}.items()
-      if each.is_guiding
-    }
+    """Combines the guidance of the method and its parts; None without any.
+
+    Raises:
+      TypeError: If hooks of guidance are overridden that are never called.
+    """
+    everything = {guidance_lib.OWN: self, **self.parts}
+    for each in everything.values():
+      each.check_guidance()
+    guiding = {k: each for k, each in everything.items() if each.is_guiding}
     if not guiding:
       return None
     return guidance_lib.combine(
@@ -162,7 +200,7 @@ class ClientMethod(Guiding, abc.ABC):
           model=model,
           initialize=functools.partial(each.init_guidance, model),
           tell=each.tell,
-          update=each.guidance,
+          update=each.update_guidance,
         )
         for name, each in guiding.items()
       }

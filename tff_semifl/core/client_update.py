@@ -18,6 +18,7 @@ from tff_semifl.core import client_method
 from tff_semifl.core import client_work
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
 from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
@@ -126,10 +127,7 @@ def _train(
 def _weigh(
   method: client_method.ClientMethod, context: hook_arguments.ClientContext
 ) -> tf.Tensor:
-  weight = tf.convert_to_tensor(method.weigh(context))
-  if weight.dtype != tf.float32 or weight.shape.rank != 0:
-    raise labeling.wrong_result(method, 'weigh', 'a float32 scalar', weight)
-  return weight
+  return hook_results.scalar(method.weigh, method.weigh(context))
 
 
 def _report(

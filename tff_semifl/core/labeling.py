@@ -12,6 +12,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import client_method
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import hook_results
 from tff_semifl.core import round_context
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
@@ -154,14 +155,19 @@ class Labeler:
       The labels; the images with label, weight and selection; and the labels in
       the form that a simulation compares with the truth.
     """
-    labels, selection = self.method.label(context, state)
-    labels = pseudo_labels.complete(labels, context.num_classes)
+    result = self.method.label(context, state)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+      raise hook_results.wrong(
+        self.method.label, 'a pair, labels and selection', result
+      )
+    labels, selection = result
+    labels = self._complete(labels, context.num_classes)
     selection = tf.convert_to_tensor(selection)
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
     ):
-      raise wrong_result(
-        self.method, 'label', 'labels with bool or float32 [images]', selection
+      raise hook_results.wrong(
+        self.method.label, 'labels with bool or float32 [images]', selection
       )
     is_selected, weight = pseudo_labels.split_selection(selection)
     images = rows.examples._replace(
@@ -175,12 +181,19 @@ class Labeler:
     )
     return labels, images, given
 
-
-def wrong_result(
-  method: client_method.ClientMethod, hook: str, wanted: str, found: tf.Tensor
-) -> TypeError:
-  """The error of a hook that returns another dtype or rank."""
-  return TypeError(
-    f'{type(method).__qualname__}: {hook} must return {wanted}, not'
-    f' {found.dtype.name} {found.shape}'
-  )
+  def _complete(
+    self, labels: Any, num_classes: int
+  ) -> pseudo_labels.PseudoLabels:
+    """The labels that the method returned, as `PseudoLabels`."""
+    if isinstance(labels, pseudo_labels.PseudoLabels):
+      return labels
+    labels = tf.convert_to_tensor(labels)
+    is_soft = labels.dtype == tf.float32 and labels.shape.rank == 2
+    if not is_soft and not (labels.dtype.is_integer and labels.shape.rank == 1):
+      raise hook_results.wrong(
+        self.method.label,
+        'PseudoLabels, int32 [images], or probabilities, float32 [images,'
+        ' classes]',
+        labels,
+      )
+    return pseudo_labels.complete(labels, num_classes)

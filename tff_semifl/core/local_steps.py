@@ -12,6 +12,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
 from tff_semifl.models import functional
 from tff_semifl.randomness import draws
@@ -127,7 +128,8 @@ class Steps:
         node=self.labeler.node,
         keys=(epoch, batch_num),
       )
-      total = self.labeler.method.loss(step, state)
+      method = self.labeler.method
+      total = hook_results.scalar(method.loss, method.loss(step, state))
       # Compares predictions of the loss's first forward pass, mostly for strong
       # augmentation. The authors log those for weak augmentation, at the cost
       # of one more pass.
@@ -143,21 +145,29 @@ class Steps:
 
     def after_step(state: Any, trainable: tuple[tf.Tensor, ...]) -> Any:
       weights = self.labeler.received._replace(trainable=trainable)
-      return self.labeler.method.after_step(state, weights)
+      hook = self.labeler.method.after_step
+      after = hook(state, weights)
+      hook_results.check_like(hook, state, after)
+      return after
 
-    return training_loop.train(
-      self.labeler.received.trainable,
-      optimizer_state,
-      optimizer=self.training.optimizer,
-      num_epochs=self.training.num_epochs,
-      batch_size=self.training.batch_size,
-      epoch_data_fn=epoch_data,
-      loss_fn=loss,
-      select_fn=select if relabel == 'batch' else None,
-      state=state,
-      after_step_fn=after_step,
-      given_labels=given_labels,
-    )
+    try:
+      return training_loop.train(
+        self.labeler.received.trainable,
+        optimizer_state,
+        optimizer=self.training.optimizer,
+        num_epochs=self.training.num_epochs,
+        batch_size=self.training.batch_size,
+        epoch_data_fn=epoch_data,
+        loss_fn=loss,
+        select_fn=select if relabel == 'batch' else None,
+        state=state,
+        after_step_fn=after_step,
+        given_labels=given_labels,
+      )
+    except training_loop.NoGradientError as error:
+      raise hook_results.wrong(
+        self.labeler.method.loss, 'a loss that has a gradient', str(error)
+      ) from error
 
   def _augment(
     self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor

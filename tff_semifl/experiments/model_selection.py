@@ -10,6 +10,7 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.metrics import measurement
+from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.runs import model_choice
 
 _KINDS = ('validation', 'test')
@@ -102,7 +103,10 @@ class ModelSelection(settings.Settings):
       return found
     # A column of one class is 'METRIC/CLASS'.
     name, _, of_class = self._metric_name.partition('/')
-    if ':' in name or of_class not in class_names:
+    by_class = metric_lib.METRICS.get(name)
+    if of_class and by_class is not None and by_class.by_class:
+      self._check_class(by_class.columns(class_names))
+    elif ':' in name or of_class not in class_names:
       name = self._metric_name
     if any(name == each for each in metrics):
       return found
@@ -143,6 +147,18 @@ class ModelSelection(settings.Settings):
       higher_is_better=found.directions[column],
       stop_after=self.stop_after,
     )
+
+  def _check_class(self, columns: Sequence[str]) -> None:
+    """Checks that a column of one class is one of those of a metric."""
+    if self._metric_name not in columns:
+      kind, _, name = (self.keep_best or '').partition('/')
+      hint = settings.did_you_mean(name, columns)
+      raise settings.SettingError(
+        'keep_best',
+        self.keep_best,
+        f'{hint}there is no such class; must be one of'
+        f' {", ".join(f"{kind}/{each}" for each in columns)}',
+      )
 
   @property
   def _metric_name(self) -> str:

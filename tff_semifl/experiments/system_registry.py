@@ -99,6 +99,10 @@ def load(name: str) -> system.System:
     settings.SettingError: If there is no such system.
   """
   with settings.blame('system', name):
+    if isinstance(name, type):
+      raise ValueError(
+        f'is a class; must be an instance, such as {name.__qualname__}()'
+      )
     # A recorded name may have been edited to any type.
     if isinstance(name, str):
       if name in SYSTEMS:

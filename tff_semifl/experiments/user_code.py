@@ -15,6 +15,8 @@ import traceback
 
 import tensorflow as tf
 
+from tff_semifl.core import hook_results
+
 # The name of a node in an error of TensorFlow.
 _NODE = re.compile(r'\{\{node ([^}\s]+)\}\}')
 _CREATED = 'The operation that failed was created here (most recent call last):'
@@ -25,12 +27,6 @@ _LIBRARIES = (
   *(f'{_PACKAGE.with_name(name)}{os.sep}' for name in ('launch', 'tasks')),
   f'{sysconfig.get_path("stdlib")}{os.sep}',
 )
-
-
-class Definition(str):
-  """A note on an error: the user's lines that created the failed operation."""
-
-  __slots__ = ()
 
 
 class SavedIn(str):
@@ -50,16 +46,23 @@ def describe(error: BaseException) -> str | None:
     None if no line of a user's code is known to be the cause.
   """
   notes = getattr(error, '__notes__', [])
-  lines = [each for each in notes if isinstance(each, Definition)]
+  lines = [each for each in notes if isinstance(each, hook_results.Definition)]
   if not lines:
-    lines = [''.join(traceback.format_list(_frames(error))).rstrip()]
+    lines = [show_lines(error)]
   if not any(lines):
     return None
   lines.append(f'{type(error).__name__}: {error}')
-  lines.extend(each for each in notes if not isinstance(each, Definition))
+  lines.extend(
+    each for each in notes if not isinstance(each, hook_results.Definition)
+  )
   if not any(isinstance(each, SavedIn) for each in notes):
     lines.append(_save(error))
   return '\n'.join(lines)
+
+
+def show_lines(error: BaseException) -> str:
+  """The user's lines in the traceback of an error, or of its cause; or ''."""
+  return ''.join(traceback.format_list(_frames(error))).rstrip()
 
 
 def add_log(error: Exception, log: pathlib.Path) -> None:
@@ -112,7 +115,7 @@ def add_definition(error: Exception, build: Callable[[], object]) -> None:
   # Operations of several functions may have the same name.
   text = '\nor\n'.join(sorted(definitions))
   if text:
-    error.add_note(Definition(f'{_CREATED}\n{text}'))
+    error.add_note(hook_results.Definition(f'{_CREATED}\n{text}'))
 
 
 def _find_operations(

@@ -72,6 +72,7 @@ class Settings:
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):
+      _check_instance(type(self), field.name, getattr(self, field.name))
       kept = field.metadata.get(KEY)
       if isinstance(kept, Setting):
         value = _convert(
@@ -81,6 +82,15 @@ class Settings:
           kept.values,
         )
         object.__setattr__(self, field.name, value)
+
+
+def _check_instance(owner: type[Settings], name: str, value: Any) -> None:
+  """Refuses a class of parts in the place of a part."""
+  if isinstance(value, type) and issubclass(value, Settings):
+    raise ValueError(
+      f'{owner.__qualname__}: {name} must be an instance; write'
+      f' {name}={value.__qualname__}() in place of {value.__qualname__}'
+    )
 
 
 def setting(

@@ -12,6 +12,7 @@ from tff_semifl.core import client_work
 from tff_semifl.core import local_steps
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.systems import label_check
 from tff_semifl.systems import padding_check
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -36,6 +37,7 @@ class Method(client_method.ClientMethod, settings.Settings):
       batch_size=epochs.client_batch_size,
       form=ingredients.loop_form,
     )
+    label_check.check(self, training)
     if training.form.has_padding:
       with settings.blame('jit_compile', True):
         padding_check.check(self, training)

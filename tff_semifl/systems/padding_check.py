@@ -40,8 +40,7 @@ def check(
   Raises:
     ValueError: If the losses differ.
   """
-  parts = [method, *method.parts.values()]
-  if all(type(part).__module__.startswith(_OWN) for part in parts):
+  if is_own(method):
     return
   training = dataclasses.replace(
     training,
@@ -51,22 +50,12 @@ def check(
     batch_size=_NUM_ROWS,
     form=loop_form.DYNAMIC,
   )
-  shape = training.model.image_shape
-  image = example_kinds.kind_of(shape).draw_noise(
-    np.random.default_rng(0), [_NUM_ROWS, *shape]
-  )
 
   @tf.function(autograph=False)
   def compute() -> list[tf.Tensor]:
     with random_draws.drawing_by(portable_draws.GENERATOR):
-      labeler = _create_labeler(method, training)
-      images = labeling.Images(
-        tf.constant(image),
-        tf.range(_NUM_ROWS),
-        (tf.zeros([_NUM_ROWS], tf.int32),)
-        if method.clients_have_labels
-        else (),
-      )
+      labeler = create_labeler(method, training)
+      images = create_images(method, training)
       return [
         _loss(training, labeler, rows)
         for rows in (
@@ -83,6 +72,27 @@ def check(
       ' means over a batch by step.mean or step.cross_entropy, or leave'
       ' jit_compile out'
     )
+
+
+def is_own(method: client_method.ClientMethod) -> bool:
+  """Whether a method and all of its parts are of this package."""
+  parts = [method, *method.parts.values()]
+  return all(type(part).__module__.startswith(_OWN) for part in parts)
+
+
+def create_images(
+  method: client_method.ClientMethod, training: local_steps.Training
+) -> labeling.Images:
+  """Images of noise, with labels if clients have any."""
+  shape = training.model.image_shape
+  image = example_kinds.kind_of(shape).draw_noise(
+    np.random.default_rng(0), [_NUM_ROWS, *shape]
+  )
+  return labeling.Images(
+    tf.constant(image),
+    tf.range(_NUM_ROWS),
+    (tf.zeros([_NUM_ROWS], tf.int32),) if method.clients_have_labels else (),
+  )
 
 
 class _LabelerOfAll(labeling.Labeler):
@@ -127,10 +137,10 @@ def _loss(
   return result.sums.loss
 
 
-def _create_labeler(
+def create_labeler(
   method: client_method.ClientMethod, training: local_steps.Training
 ) -> _LabelerOfAll:
-  """Creates that of a client in round 1, with weights near the initial ones."""
+  """The labeler of a client in round 1, with weights near the initial ones."""
   model = training.model
   # Models may start with the same loss for all images.
   generator = np.random.default_rng(1)

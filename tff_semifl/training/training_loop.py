@@ -144,7 +144,7 @@ def train(
         output = loss_fn(
           result.trainable, batch, epoch, batch_num, result.state
         )
-      gradients = tape.gradient(output.loss, result.trainable)
+      gradients = find_gradient(tape, output.loss, result.trainable)
       optimizer_state = result.optimizer_state
       if learning_rate_fn is not None:
         rate = learning_rate_fn(epoch, batch_num)
@@ -203,6 +203,29 @@ def train(
     lambda epoch, _: epoch < math.ceil(num_epochs), run_epoch, (0, result)
   )
   return result
+
+
+class NoGradientError(ValueError):
+  """A loss does not depend on any weight by differentiable operations."""
+
+
+def find_gradient(
+  tape: tf.GradientTape, loss: tf.Tensor, weights: tuple[tf.Tensor, ...]
+) -> tuple[tf.Tensor, ...]:
+  """The gradient of a loss, 0 for weights that it does not depend on.
+
+  Raises:
+    NoGradientError: If it depends on none.
+  """
+  found = tape.gradient(loss, weights)
+  if weights and all(each is None for each in found):
+    raise NoGradientError(
+      'one that no differentiable operation connects to the weights'
+    )
+  return tuple(
+    tf.zeros_like(weight) if each is None else each
+    for each, weight in zip(found, weights, strict=True)
+  )
 
 
 def _keep_labels(

@@ -17,6 +17,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.core import hook_results
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
@@ -147,7 +148,15 @@ class PooledTraining:
           total_steps=steps.total_steps,
         )
         output = self.loss_fn(step, state.memory)
-      gradients = tape.gradient(output.loss, state.trained)
+        hook_results.scalar(self.loss_fn, output.loss)
+      try:
+        gradients = training_loop.find_gradient(
+          tape, output.loss, state.trained
+        )
+      except training_loop.NoGradientError as error:
+        raise hook_results.wrong(
+          self.loss_fn, 'a loss that has a gradient', str(error)
+        ) from error
       optimizer_state, trained = steps.optimizer.next(
         steps.optimizer.set_hparams(
           state.optimizer,

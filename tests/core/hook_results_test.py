@@ -1,0 +1,248 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that mistakes in hooks are named before training, with their line."""
+
+import dataclasses
+import inspect
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import simulation_test_case
+from tests import small_systems
+from tests.core import linear_problem
+from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.experiments import system_registry
+from tff_semifl.experiments import user_code
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
+from tff_semifl.methods import label_each_batch
+from tff_semifl.systems import averaging
+from tff_semifl.training import pseudo_labels
+
+_part = dataclasses.dataclass(frozen=True, kw_only=True)
+
+
+@_part
+class _NoMean(fix_mix.FixMix):
+  def loss(self, step, state):
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(
+      step.labels.labels, step.logits(step.strong)
+    )
+
+
+@_part
+class _NoResult(label_each_batch.LabelEachBatch):
+  def loss(self, step, state):
+    step.cross_entropy(step.logits(step.strong))
+
+
+@_part
+class _NoGradient(fix_mix.FixMix):
+  def loss(self, step, state):
+    predictions = tf.argmax(step.logits(step.strong), axis=-1)
+    return step.mean(tf.cast(predictions, tf.float32))
+
+
+@_part
+class _Guided(fix_mix.FixMix):
+  def report(self, client, state):
+    return tf.reduce_sum(client.labels.confidences)
+
+  def init_guidance(self, model):
+    return {'mean': tf.zeros([model.num_classes])}
+
+
+@_part
+class _GuidanceOfDtype(_Guided):
+  def guidance(self, kept, sums, server):
+    return {'mean': tf.cast(kept['mean'] + sums, tf.int32)}
+
+
+@_part
+class _GuidanceOfShape(_Guided):
+  def guidance(self, kept, sums, server):
+    return {'mean': sums}
+
+
+@_part
+class _GuidanceOfNothing(_Guided):
+  def guidance(self, kept, sums, server):
+    pass
+
+
+@_part
+class _StateOfDtype(fix_mix.FixMix):
+  def init_state(self, client):
+    return tf.constant(0)
+
+  def after_step(self, state, weights):
+    return tf.cast(state, tf.float32) + 1.0
+
+
+@_part
+class _Logits(fix_mix.FixMix):
+  def label(self, client, state):
+    logits = client.logits()
+    return logits, tf.ones_like(logits[:, 0], tf.bool)
+
+
+@_part
+class _LogitsOfBatch(label_each_batch.LabelEachBatch):
+  def label(self, client, state):
+    logits = client.logits() / 2.0
+    return logits, tf.ones_like(logits[:, 0], tf.bool)
+
+
+@_part
+class _LabelsAlone(fix_mix.FixMix):
+  def label(self, client, state):
+    return pseudo_labels.from_logits(client.logits()).labels
+
+
+@_part
+class _OneHot(fix_mix.FixMix):
+  def label(self, client, state):
+    labels = pseudo_labels.from_logits(client.logits()).labels
+    return tf.one_hot(labels, 3, dtype=tf.int32), tf.ones_like(labels, tf.bool)
+
+
+@_part
+class _ReportAlone(fix_mix.FixMix):
+  def report(self, client, state):
+    return tf.reduce_sum(client.labels.confidences)
+
+
+@_part
+class _GuidanceAlone(fix_mix.FixMix):
+  def guidance(self, kept, sums, server):
+    return kept
+
+
+@_part
+class _PartThatReports(client_parts.Weighting):
+  def report(self, client):
+    return tf.reduce_sum(client.labels.confidences)
+
+
+@_part
+class _FeaturesAlone(fix_mix.FixMix):
+  """The loss does not depend on the bias of the last layer."""
+
+  def loss(self, step, state):
+    return tf.reduce_sum(step.weights.trainable[0] ** 2)
+
+
+def _build(client):
+  system = settings.change(
+    averaging.Alternating(client=client), linear_problem.SETTINGS
+  )
+  return system.build(small_systems.create_ingredients())
+
+
+@_part
+class _PooledNoMean(pooled_method.PooledMethod):
+  def loss(self, step, memory):
+    (logits,) = step.logits(step.labeled_images())
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(step.labels, logits)
+    return pooled_step.PooledStepOutput(losses, logits)
+
+
+class HookResultsTest(simulation_test_case.SimulationTestCase):
+  @parameterized.parameters(
+    (_NoMean, 'loss', 'float32 scalar'),
+    (_NoResult, 'loss', 'float32 scalar'),
+    (_NoGradient, 'loss', 'gradient'),
+    (_GuidanceOfDtype, 'guidance', r'<mean=float32\[3\]>'),
+    (_GuidanceOfShape, 'guidance', r'<mean=float32\[3\]>'),
+    (_GuidanceOfNothing, 'guidance', r'<mean=float32\[3\]>'),
+    (_StateOfDtype, 'after_step', 'int32'),
+    (_Logits, 'label', 'probabilities'),
+    (_LogitsOfBatch, 'label', 'probabilities'),
+    (_LabelsAlone, 'label', 'pair'),
+    (_OneHot, 'label', 'probabilities'),
+    (_ReportAlone, 'report', 'init_guidance'),
+    (_GuidanceAlone, 'guidance', 'init_guidance'),
+  )
+  def test_method_hook_and_what_is_wanted(self, kind, hook, wanted):
+    with self.assertRaisesRegex(
+      TypeError, f'^{kind.__name__}: {hook} .*{wanted}'
+    ) as context:
+      _build(kind())
+    self._assert_line(context.exception, getattr(kind, hook))
+
+  def test_part_that_reports_to_nobody(self):
+    with self.assertRaisesRegex(
+      TypeError, '^_PartThatReports: report .*init_guidance'
+    ) as context:
+      _build(fix_mix.FixMix(weighting=_PartThatReports()))
+    self._assert_line(context.exception, _PartThatReports.report)
+
+  def test_pooled_loss(self):
+    system = settings.change_present(
+      pooled.Pooled(method=_PooledNoMean()), linear_problem.SETTINGS
+    )
+    with self.assertRaisesRegex(
+      TypeError, '^_PooledNoMean: loss .*float32 scalar'
+    ) as context:
+      system.build(small_systems.create_ingredients())
+    self._assert_line(context.exception, _PooledNoMean.loss)
+
+  def _assert_line(self, error, function):
+    """Asserts that the line of a function comes first, and the error is one."""
+    self.assertNotIn('\n', str(error))
+    _, line = inspect.getsourcelines(function)
+    text = user_code.describe(error) or ''
+    self.assertStartsWith(text, f'  File "{__file__}", line {line}, in ')
+    self.assertIn(f'\nTypeError: {error}\n', text)
+
+  def test_weight_without_a_gradient_stays(self):
+    ingredients = small_systems.create_ingredients()
+    problem = linear_problem.LinearProblem()
+    system = settings.change(
+      averaging.Alternating(client=_FeaturesAlone()),
+      {
+        **linear_problem.SETTINGS,
+        'confidence_threshold': 0.01,
+        'weight_decay': 0.0,
+        'server_epochs': 0.0,
+      },
+    )
+    process = system.build(ingredients)
+    state = process.initialize()
+    for cohort in ([], [0, 2]):
+      state = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      ).state
+    before = ingredients.classifier.initial_weights.trainable
+    kernel, bias = state.global_model_weights.trainable
+    np.testing.assert_array_equal(bias, before[1])
+    self.assertLess(np.linalg.norm(kernel), np.linalg.norm(before[0]))
+
+
+class InstanceTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (lambda: averaging.Alternating(client=fix_mix.FixMix), 'client=FixMix'),
+    (
+      lambda: fix_mix.FixMix(weighting=_PartThatReports),
+      'weighting=_PartThatReports',
+    ),
+    (lambda: pooled.Pooled(method=_PooledNoMean), 'method=_PooledNoMean'),
+    (
+      lambda: system_registry.load(averaging.Alternating),
+      'such as Alternating',
+    ),
+  )
+  def test_class_is_refused(self, create, wanted):
+    with self.assertRaisesRegex(ValueError, rf'must be an .*{wanted}\(\)'):
+      create()
+
+
+if __name__ == '__main__':
+  absltest.main()
