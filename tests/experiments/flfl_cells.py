@@ -43,6 +43,7 @@ _SETTINGS = {
   'clip_norm': 1,
   'global_momentum': 0.5,
   'keep_client_momentum': True,
+  'client_optimizer': 'sgd',
   'keep_server_momentum': True,
   'consistency_weight': 1,
   'consistency_threshold': 0.95,

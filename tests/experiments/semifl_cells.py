@@ -84,6 +84,7 @@ _AVERAGING = _CLIENTS | {
   'client_epochs': 5,
   'global_momentum': 0.5,
   'keep_client_momentum': True,
+  'client_optimizer': 'sgd',
 }
 _SEMI_SUPERVISED = _AVERAGING | {
   'server_epochs': 5,

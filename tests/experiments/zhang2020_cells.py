@@ -167,6 +167,7 @@ _DATA_SHARING = {
   'clip_norm': 1,
   'global_momentum': 0,
   'keep_client_momentum': False,
+  'client_optimizer': 'sgd',
   'mask_absent_classes': False,
 }
 _EPOCHS = {'cifar10': 300, 'svhn': 40, 'emnist': 100}

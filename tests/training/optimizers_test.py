@@ -79,7 +79,7 @@ class AdamTest(parameterized.TestCase, tf.test.TestCase):
   def test_steps_equal_numpy_while_the_learning_rate_changes(
     self, build, clip_norm
   ):
-    """With both decays of Loshchilov and Hutter, ICLR 2019."""
+    """Adam and AdamW of Loshchilov and Hutter, ICLR 2019."""
     generator = np.random.default_rng(0)
     weights = optimizer_steps.random_tensors(generator, scale=1)
     all_gradients = [

@@ -179,9 +179,10 @@ def end_with_error(error: BaseException) -> NoReturn:
   raised again.
   """
   line = describe(error)
-  if line is not None:
+  if line is not None and error.__cause__ is not None:
     # A flag may name a module of the user, which failed.
-    line = '\n'.join(filter(None, [user_code.show_lines(error), line]))
+    lines = user_code.show_lines(error.__cause__)
+    line = '\n'.join(filter(None, [lines, line]))
   # The reader of a pipe may be gone.
   if line is None and not isinstance(error, BrokenPipeError):
     line = user_code.describe(error)
