@@ -143,7 +143,21 @@ def _find_scale(gradients: Weights, clip_norm: float | None) -> Any:
   return tf.minimum(1.0, clip_norm / (norm + 1e-6))
 
 
-class _Adam(_Clipping):
+class _Wrapping(_Clipping):
+  """An optimizer whose state is that of another."""
+
+  _inner: tff.learning.optimizers.Optimizer
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self._inner.get_hparams(state)
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return self._inner.set_hparams(state, hparams)
+
+
+class _Adam(_Wrapping):
   """See `build_adam` and `build_adamw`."""
 
   def __init__(
@@ -178,16 +192,8 @@ class _Adam(_Clipping):
       ]
     return self._inner.next(state, tuple(weights), tuple(gradients))
 
-  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-    return self._inner.get_hparams(state)
 
-  def set_hparams(
-    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
-  ) -> Mapping[str, Any]:
-    return self._inner.set_hparams(state, hparams)
-
-
-class _Restricted(_Clipping):
+class _Restricted(_Wrapping):
   """See `restrict`."""
 
   def __init__(
@@ -228,14 +234,6 @@ class _Restricted(_Clipping):
       next(trained) if is_trained else weight
       for weight, is_trained in zip(weights, self._is_trained, strict=True)
     ]
-
-  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-    return self._inner.get_hparams(state)
-
-  def set_hparams(
-    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
-  ) -> Mapping[str, Any]:
-    return self._inner.set_hparams(state, hparams)
 
   def _select(self, tensors: Sequence[Any]) -> list[Any]:
     return [

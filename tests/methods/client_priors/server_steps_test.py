@@ -15,6 +15,7 @@ from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import mixture
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.methods.client_priors import state
 
 _GENERATOR = np.random.default_rng(0)
 _CENTERS = 2 * _GENERATOR.normal(size=(3, 4))
@@ -30,7 +31,7 @@ _POOLED = np.concatenate(_CLIENTS)
 
 def _labels():
   targets = tf.one_hot(_LABELS, 3, dtype=tf.float64)
-  return server_steps.Labels(tf.constant(_X), targets, held_out.weigh(targets))
+  return held_out.Labels(tf.constant(_X), targets, held_out.weigh(targets))
 
 
 class HeadTest(absltest.TestCase):
@@ -78,8 +79,8 @@ class HeadTest(absltest.TestCase):
     labels = _labels()._replace(x=tf.constant(_X @ self.rotation))
     before = self._penalized(head)
     for _ in range(8):
-      stacked = np.tile(head, (server_steps.LEARNERS, 1, 1))
-      matrix = np.tile(self._ask(head)[1], (server_steps.LEARNERS, 1, 1))
+      stacked = np.tile(head, (state.LEARNERS, 1, 1))
+      matrix = np.tile(self._ask(head)[1], (state.LEARNERS, 1, 1))
       head = server_steps.step_head(
         tf.constant(stacked), tf.constant(matrix), self.components, labels
       )[0].numpy()
@@ -98,7 +99,7 @@ class HeadTest(absltest.TestCase):
     before = objective(bias)
     for _ in range(50):
       mean = special.softmax(logits + bias, axis=1).mean(axis=0)
-      bias = bias + 4 * (wanted - mean)
+      bias = server_steps.step_bias(bias, wanted, mean)
       self.assertLessEqual(objective(bias), before + 1e-12)
       before = objective(bias)
     np.testing.assert_allclose(

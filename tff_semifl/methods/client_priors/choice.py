@@ -13,6 +13,7 @@ from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import logistic_regression
 from tff_semifl.methods.client_priors import mixture
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.methods.client_priors import state
 
 # The setting that leaves the choice to held-out labels.
 CHOSEN = 'chosen'
@@ -47,9 +48,9 @@ def learner_of(kept: tf.Tensor) -> tf.Tensor:
 def choose(
   alone: labels_alone.Fitted,
   components: components_lib.Components,
-  estimate: server_steps.Estimate,
+  estimate: state.Estimate,
   raw: tf.Tensor,
-  labels: server_steps.Labels,
+  labels: held_out.Labels,
   keep: str,
 ) -> Choice:
   """Chooses the classifier to keep.

@@ -20,6 +20,7 @@ from tff_semifl.methods.client_priors import linear_head
 from tff_semifl.methods.client_priors import process
 from tff_semifl.methods.client_priors import result_in_words
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.methods.client_priors import state
 from tff_semifl.systems import system
 
 
@@ -64,7 +65,7 @@ class ClientPriors(system.System):
   )
   aggregator: aggregator_settings.Aggregator = (
     aggregator_settings.choose_without_privacy(
-      f'clients send sums for {server_steps.LEARNERS} models in each of'
+      f'clients send sums for {state.LEARNERS} models in each of'
       f' {server_steps.PASSES} rounds, and what noise would leave of these was'
       ' not measured; choose another method'
     )

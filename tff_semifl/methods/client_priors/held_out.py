@@ -33,6 +33,8 @@ FOREIGN_SPREAD = 0.03
 _ERRORS_AHEAD = 2.0
 # Clients' examples for each label, below which nothing is learned from them.
 LEAST_EXAMPLES = 2
+# A class without any label counts as half a label, because a share is above 0.
+_ABSENT = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
 # The standard deviation of the logarithm of a temperature before any label.
 _LOG_TEMPERATURE_DEVIATION = 0.3
@@ -58,6 +60,26 @@ class Scores(NamedTuple):
   temperature: tf.Tensor
   is_behind: tf.Tensor
   is_ahead: tf.Tensor
+
+
+class Labels(NamedTuple):
+  """The server's labels.
+
+  Attributes:
+    x: float64 [labels, components].
+    targets: float64 [labels, classes], one-hot.
+    weights: float64 [replicas, labels], of `weigh`.
+  """
+
+  x: tf.Tensor
+  targets: tf.Tensor
+  weights: tf.Tensor
+
+  @property
+  def shares(self) -> tf.Tensor:
+    """The shares of the classes, [classes]."""
+    counts = tf.maximum(tf.reduce_sum(self.targets, axis=0), _ABSENT)
+    return counts / tf.reduce_sum(counts)
 
 
 def assign(targets: tf.Tensor) -> tf.Tensor:
@@ -104,9 +126,8 @@ def select(logits: tf.Tensor, fold: tf.Tensor) -> tf.Tensor:
   Returns:
     float64 [..., labels, classes]; replica 0 for a label never held out.
   """
-  by_label = tf.einsum('...rlc->...lrc', logits)
-  one_hot = tf.one_hot(fold + 1, REPLICAS, dtype=logits.dtype)
-  return tf.einsum('...lrc,lr->...lc', by_label, one_hot)
+  replica = tf.one_hot(fold + 1, REPLICAS, dtype=logits.dtype)
+  return tf.einsum('...rlc,lr->...lc', logits, replica)
 
 
 def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:

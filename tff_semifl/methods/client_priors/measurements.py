@@ -11,14 +11,14 @@ import tensorflow as tf
 from tff_semifl.methods.client_priors import choice
 from tff_semifl.methods.client_priors import client_sums
 from tff_semifl.methods.client_priors import held_out
-from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.methods.client_priors import state
 from tff_semifl.training import weight_diversity
 
 
 def summarize(
   measured: client_sums.Measurements,
   num_clients: tf.Tensor,
-  estimate: server_steps.Estimate,
+  estimate: state.Estimate,
   chosen: choice.Choice,
 ) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
   """The metrics of clients and server, and the learning rate.

@@ -64,7 +64,7 @@ def build(
 
   def read_labels(dataset: tf.data.Dataset, components):
     raw, targets = head.read_labels(dataset)
-    return tf.cast(raw, tf.float64), server_steps.Labels(
+    return tf.cast(raw, tf.float64), held_out.Labels(
       components_lib.project(raw, components),
       targets,
       held_out.weigh(targets),

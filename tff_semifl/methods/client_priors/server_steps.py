@@ -20,8 +20,6 @@ mean of the posteriors at m; their steps decrease the same, less
 n sum_c m_c b_c, which is convex in b.
 """
 
-from typing import NamedTuple
-
 import tensorflow as tf
 
 from tff_semifl.methods.client_priors import class_shares
@@ -30,12 +28,11 @@ from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import logistic_regression
 from tff_semifl.methods.client_priors import mixture as mixture_lib
+from tff_semifl.methods.client_priors import state
 
 # Passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
-# Learners: the first with all replicas, then the second.
-LEARNERS = 2 * held_out.REPLICAS
 # Of the heads, and of the regression that both learners begin with.
 PENALTY = 10.0
 # The shares of the labels weigh so many times those that EM finds at clients:
@@ -45,94 +42,9 @@ _LABELS_SAY = 5.0
 _BIAS_STEP = 4.0
 # So little is no share.
 _LEAST_SHARE = 1e-6
-# A class without any label counts as half a label, because a share is above 0.
-_ABSENT = 0.5
 
 
-class Estimate(NamedTuple):
-  """The state of the server, float64. Weights are of components.
-
-  Attributes:
-    passes: int32, passes over all clients so far, each followed by a step.
-    shares: [learners, classes], m: those of the labels, or of all clients.
-    strength: [learners], of clients' class shares; see `class_shares.strength`.
-    mixture: The mixtures.
-    spread: [replicas], of clients' offsets; see `client_sums.Means`.
-    head: [learners, components + 1, classes].
-    point: Likewise, the weights to compute the next gradient at.
-    momentum: Nesterov's number.
-    bias: [learners, classes], of the heads as teachers.
-    taught: [replicas, components + 1, classes], the heads that learned from
-      mixtures, for the labels' class shares.
-    num_averaged: Examples of the averages.
-    averages: Of what clients sent in the present pass.
-  """
-
-  passes: tf.Tensor
-  shares: tf.Tensor
-  strength: tf.Tensor
-  mixture: mixture_lib.Mixture
-  spread: tf.Tensor
-  head: tf.Tensor
-  point: tf.Tensor
-  momentum: tf.Tensor
-  bias: tf.Tensor
-  taught: tf.Tensor
-  num_averaged: tf.Tensor
-  averages: client_sums.Means
-
-
-class Labels(NamedTuple):
-  """The server's labels.
-
-  Attributes:
-    x: float64 [labels, components].
-    targets: float64 [labels, classes], one-hot.
-    weights: float64 [replicas, labels], of `held_out.weigh`.
-  """
-
-  x: tf.Tensor
-  targets: tf.Tensor
-  weights: tf.Tensor
-
-  @property
-  def shares(self) -> tf.Tensor:
-    """The shares of the classes, [classes]."""
-    counts = tf.maximum(tf.reduce_sum(self.targets, axis=0), _ABSENT)
-    return counts / tf.reduce_sum(counts)
-
-
-def start(num_components: int, num_classes: int) -> Estimate:
-  """The state before anything is known."""
-
-  def zeros(*shape: int) -> tf.Tensor:
-    return tf.zeros(shape, tf.float64)
-
-  size = num_components + 1
-  heads = zeros(LEARNERS, size, num_classes)
-  of_classes, of_learners = zeros(LEARNERS, num_classes), zeros(LEARNERS)
-  return Estimate(
-    passes=tf.constant(0),
-    shares=tf.fill(of_classes.shape, tf.constant(1 / num_classes, tf.float64)),
-    strength=tf.fill(of_learners.shape, tf.constant(num_classes, tf.float64)),
-    mixture=mixture_lib.Mixture(
-      zeros(held_out.REPLICAS, size, num_classes),
-      zeros(held_out.REPLICAS, num_components, num_classes),
-    ),
-    spread=zeros(held_out.REPLICAS),
-    head=heads,
-    point=heads,
-    momentum=tf.ones([], tf.float64),
-    bias=of_classes,
-    taught=zeros(held_out.REPLICAS, size, num_classes),
-    num_averaged=zeros(),
-    averages=client_sums.Means(
-      of_classes, of_classes, heads, of_learners, of_learners, of_learners
-    ),
-  )
-
-
-def begin(estimate: Estimate, labels: Labels) -> Estimate:
+def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
   """Begins with regressions of the labels alone."""
   weights = logistic_regression.fit(
     labels.x,
@@ -145,7 +57,7 @@ def begin(estimate: Estimate, labels: Labels) -> Estimate:
     weights, -tf.math.log(labels.shares)
   )
   return estimate._replace(
-    shares=tf.tile(labels.shares[tf.newaxis], [LEARNERS, 1]),
+    shares=tf.tile(labels.shares[tf.newaxis], [state.LEARNERS, 1]),
     mixture=estimate.mixture._replace(weights=mixture),
     head=heads,
     point=heads,
@@ -154,7 +66,9 @@ def begin(estimate: Estimate, labels: Labels) -> Estimate:
 
 
 def receive(
-  estimate: Estimate, components: components_lib.Components, shown: tf.Tensor
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  shown: tf.Tensor,
 ) -> client_sums.Received:
   """What clients receive, float32 but for `shown`.
 
@@ -188,8 +102,8 @@ def receive(
 
 
 def add(
-  estimate: Estimate, means: client_sums.Means, count: tf.Tensor
-) -> Estimate:
+  estimate: state.Estimate, means: client_sums.Means, count: tf.Tensor
+) -> state.Estimate:
   """Adds what the clients of a round sent to the averages of the pass.
 
   Args:
@@ -208,11 +122,13 @@ def add(
 
 
 def learn(
-  estimate: Estimate, components: components_lib.Components, labels: Labels
-) -> Estimate:
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
   """Takes the step after a pass, if anybody sent anything in it."""
 
-  def step() -> Estimate:
+  def step() -> state.Estimate:
     learned = tf.cond(
       estimate.passes < MIXTURE_PASSES,
       lambda: _learn_mixture(estimate, components, labels),
@@ -239,7 +155,7 @@ def learn(
   return tf.cond(estimate.num_averaged > 0, step, lambda: estimate)
 
 
-def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
+def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
   """The mixture, the mixture and its head, and the head, so far.
 
   Args:
@@ -268,12 +184,12 @@ def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   return values[: held_out.REPLICAS], values[held_out.REPLICAS :]
 
 
-def _is_first_taught(estimate: Estimate) -> tf.Tensor:
+def _is_first_taught(estimate: state.Estimate) -> tf.Tensor:
   """Whether the first learner's head is its own teacher, a bool scalar."""
   return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
 
 
-def _is_head_trained(estimate: Estimate) -> tf.Tensor:
+def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
   """Whether heads are trained, float64 [learners]: the second's always is."""
   first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
   return tf.concat(
@@ -286,10 +202,10 @@ def _is_head_trained(estimate: Estimate) -> tf.Tensor:
 
 
 def _learn_mixture(
-  estimate: Estimate,
+  estimate: state.Estimate,
   components: components_lib.Components,
-  labels: Labels,
-) -> Estimate:
+  labels: held_out.Labels,
+) -> state.Estimate:
   """Takes the M-step of the mixtures."""
   averages, count = estimate.averages, components.count
   posteriors = _split(averages.posteriors)[0]
@@ -315,10 +231,10 @@ def _learn_mixture(
 
 
 def _learn_heads(
-  estimate: Estimate,
+  estimate: state.Estimate,
   components: components_lib.Components,
-  labels: Labels,
-) -> Estimate:
+  labels: held_out.Labels,
+) -> state.Estimate:
   """Takes a step of the heads, and adapts those that are their own teachers."""
   averages = estimate.averages
   is_trained = _is_head_trained(estimate) > 0
@@ -330,7 +246,7 @@ def _learn_heads(
     axis=0,
   )
   strength = class_shares.strength(averages.log_shares, estimate.shares)
-  bias = estimate.bias + _BIAS_STEP * (estimate.shares - averages.posteriors)
+  bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
   momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
   # Momentum needs the same loss in each step.
@@ -354,7 +270,7 @@ def step_head(
   point: tf.Tensor,
   matrix: tf.Tensor,
   components: components_lib.Components,
-  labels: Labels,
+  labels: held_out.Labels,
 ) -> tf.Tensor:
   """A step of the heads from a point, by Boehning's bound of the Hessian.
 
@@ -366,26 +282,46 @@ def step_head(
   """
   count = components.count
   padded = logistic_regression.with_ones(labels.x)
-  weights = mixture_lib.LABEL_WEIGHT * tf.tile(labels.weights, [2, 1])
-  penalties = tf.fill([LEARNERS], tf.constant(PENALTY, tf.float64))
+  weights = mixture_lib.LABEL_WEIGHT * labels.weights
+  penalties = tf.fill([held_out.REPLICAS], tf.constant(PENALTY, tf.float64))
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
   ) + logistic_regression.second_moments(padded, weights)
+  # Both learners have the same bound.
+  inverse = logistic_regression.inverse_of_bound(second, penalties)
   ascent = (
     count * matrix
-    + logistic_regression.gradient(padded, labels.targets, weights, point)
-    - logistic_regression.penalty_gradient(point, penalties)
+    + logistic_regression.gradient(
+      padded, labels.targets, _both(weights), point
+    )
+    - logistic_regression.penalty_gradient(point, _both(penalties))
   )
-  return (
-    point + logistic_regression.inverse_of_bound(second, penalties) @ ascent
-  )
+  return point + _both(inverse) @ ascent
+
+
+def step_bias(
+  bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
+) -> tf.Tensor:
+  """A step of class biases, towards posteriors of mean `shares`.
+
+  Args:
+    bias: float64 [learners, classes].
+    shares: Likewise, m.
+    posteriors: Likewise, the mean of clients' posteriors.
+  """
+  return bias + _BIAS_STEP * (shares - posteriors)
+
+
+def _both(values: tf.Tensor) -> tf.Tensor:
+  """Repeats values of replicas for both learners."""
+  return tf.concat([values, values], axis=0)
 
 
 def _end_of_mixture(
-  estimate: Estimate,
+  estimate: state.Estimate,
   components: components_lib.Components,
-  labels: Labels,
-) -> Estimate:
+  labels: held_out.Labels,
+) -> state.Estimate:
   """Keeps the heads that learned from mixtures."""
   head, _ = _split(estimate.head)
   count = components.count

@@ -8,12 +8,49 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.methods.client_priors import client_sums
 from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
-from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.methods.client_priors import mixture as mixture_lib
 from tff_semifl.models import functional
+
+# Learners: the first with all replicas, then the second.
+LEARNERS = 2 * held_out.REPLICAS
+
+
+class Estimate(NamedTuple):
+  """What the server estimates, float64. Weights are of components.
+
+  Attributes:
+    passes: int32, passes over all clients so far, each followed by a step.
+    shares: [learners, classes], m: those of the labels, or of all clients.
+    strength: [learners], of clients' class shares; see `class_shares.strength`.
+    mixture: The mixtures.
+    spread: [replicas], of clients' offsets; see `client_sums.Means`.
+    head: [learners, components + 1, classes].
+    point: Likewise, the weights to compute the next gradient at.
+    momentum: Nesterov's number.
+    bias: [learners, classes], of the heads as teachers.
+    taught: [replicas, components + 1, classes], the heads that learned from
+      mixtures, for the labels' class shares.
+    num_averaged: Examples of the averages.
+    averages: Of what clients sent in the present pass.
+  """
+
+  passes: tf.Tensor
+  shares: tf.Tensor
+  strength: tf.Tensor
+  mixture: mixture_lib.Mixture
+  spread: tf.Tensor
+  head: tf.Tensor
+  point: tf.Tensor
+  momentum: tf.Tensor
+  bias: tf.Tensor
+  taught: tf.Tensor
+  num_averaged: tf.Tensor
+  averages: client_sums.Means
 
 
 class State(NamedTuple):
@@ -28,7 +65,7 @@ class State(NamedTuple):
       `held_out.CANDIDATES`.
     alone: `labels_alone.Fitted`, from round 0 on.
     components: `components.Components`, once clients' examples were added up.
-    estimate: `server_steps.Estimate`.
+    estimate: `Estimate`.
   """
 
   global_model_weights: Any
@@ -76,7 +113,37 @@ def build_initial_values(
       components=components_lib.Components(
         zeros(features), zeros(features, size), zeros(size), zeros()
       ),
-      estimate=server_steps.start(size, classes),
+      estimate=start_estimate(size, classes),
     )
 
   return initial_values
+
+
+def start_estimate(num_components: int, num_classes: int) -> Estimate:
+  """The estimate before anything is known."""
+
+  def zeros(*shape: int) -> tf.Tensor:
+    return tf.zeros(shape, tf.float64)
+
+  size = num_components + 1
+  heads = zeros(LEARNERS, size, num_classes)
+  of_classes, of_learners = zeros(LEARNERS, num_classes), zeros(LEARNERS)
+  return Estimate(
+    passes=tf.constant(0),
+    shares=tf.fill(of_classes.shape, tf.constant(1 / num_classes, tf.float64)),
+    strength=tf.fill(of_learners.shape, tf.constant(num_classes, tf.float64)),
+    mixture=mixture_lib.Mixture(
+      zeros(held_out.REPLICAS, size, num_classes),
+      zeros(held_out.REPLICAS, num_components, num_classes),
+    ),
+    spread=zeros(held_out.REPLICAS),
+    head=heads,
+    point=heads,
+    momentum=tf.ones([], tf.float64),
+    bias=of_classes,
+    taught=zeros(held_out.REPLICAS, size, num_classes),
+    num_averaged=zeros(),
+    averages=client_sums.Means(
+      of_classes, of_classes, heads, of_learners, of_learners, of_learners
+    ),
+  )
