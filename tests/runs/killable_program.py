@@ -18,7 +18,7 @@ import types
 import numpy as np
 
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_process
+from tff_semifl.core import rounds
 from tff_semifl.runs import model_choice
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
@@ -41,8 +41,8 @@ class _Process(federated_process.FederatedProcess):
     pass  # There are no computations.
 
   def initialize(self):
-    return round_process.RoundState(
-      np.zeros(_SHAPE, np.float32), *[()] * 5, np.int32(0), np.int32(0)
+    return rounds.RoundState(
+      np.zeros(_SHAPE, np.float32), *[()] * 4, np.int32(0), np.int32(0)
     )
 
   def initialize_memory(self):

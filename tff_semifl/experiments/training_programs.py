@@ -21,7 +21,6 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import training_program
 from tff_semifl.systems import system as system_lib
 from tff_semifl.training import evaluation
-from tff_semifl.training import loop_form
 
 _EVALUATION_BATCH_SIZE = 500
 
@@ -93,9 +92,7 @@ def create_training_program(
     computes_statistics=with_statistics is not None
     and with_statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
-    loop_form=loop_form.COMPILED
-    if experiment.model.compiles
-    else loop_form.DYNAMIC,
+    jit_compile=experiment.model.compiles,
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
     process = system.build(ingredients)
