@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
+from tests import small_systems
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import commands
@@ -18,7 +19,6 @@ from tff_semifl.experiments import before_training
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
-from tff_semifl.experiments import training_programs
 from tff_semifl.privacy import privacy_key_file
 from tff_semifl.privacy import spent_privacy
 
@@ -56,15 +56,8 @@ class PrivateExperimentTest(parameterized.TestCase):
     """Returns an experiment without model and process, which take long."""
     with (
       mock.patch.object(models.WideResNet, 'create'),
-      mock.patch.object(
-        training_programs, 'create_classifier'
-      ) as create_classifier,
-      mock.patch.object(
-        training_programs, 'create_training_program'
-      ) as create_training_program,
+      small_systems.without_computations(),
     ):
-      create_classifier.return_value.variables.frozen = ()
-      create_training_program.return_value.total_rounds = 2
       return self._command(**values).create_experiment()
 
   def _open(self, experiment, **values):

@@ -168,7 +168,7 @@ class SitesTest(absltest.TestCase):
     ).create()
     data = experiment_lib.load_data(experiment.settings.data, task)
     program = dataclasses.replace(
-      experiment.training_program,
+      experiment,
       clients=pipelines.ClientPopulation(
         data.unlabeled,
         data.shares,

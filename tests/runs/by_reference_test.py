@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that a training program by reference computes the same."""
+"""Tests that a training program that takes indices computes the same."""
 
 import asyncio
 

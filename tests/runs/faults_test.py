@@ -18,6 +18,7 @@ import tensorflow as tf
 from tests import simulation_test_case
 from tests.runs import linear_program
 from tests.runs import saved_run
+from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
 
@@ -63,7 +64,7 @@ def _with_faults(program, spoil, *faults):
 
 
 def _train(program, path):
-  folder = outputs.ExperimentFolder(path, {})
+  folder = outputs.ExperimentFolder(path, hparams_file.create({}))
   asyncio.run(
     training.train(
       program,

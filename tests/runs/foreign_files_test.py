@@ -28,13 +28,13 @@ from tests.runs import saved_run
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.runs import client_states
+from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
 from tff_semifl.runs import training
 
 _TOTAL_ROUNDS = 4
-_FLAGS = {'seed': 0}
 
 
 def _make_socket(path):
@@ -73,20 +73,15 @@ _create_program = functools.cache(linear_program.create_program)
 
 def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
   """Trains, or resumes."""
-  folder = outputs.ExperimentFolder(path, _FLAGS)
-  log = folder.tensorboard_log()
-
-  def show_round(number, metrics):
-    log.show_round(number, metrics)
-    on_round(number)
+  folder = outputs.ExperimentFolder(path, hparams_file.create({}))
 
   asyncio.run(
     training.train(
       _create_program(total_rounds),
       state_manager=folder.state_manager(),
       metrics_manager=folder.metrics_manager(),
-      on_start=log.start,
-      on_round=show_round,
+      on_start=lambda _: None,
+      on_round=lambda number, _: on_round(number),
     )
   )
 

@@ -22,6 +22,7 @@ from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
+from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_file
 from tff_semifl.runs import outputs
 
@@ -93,7 +94,7 @@ class MalformedFilesTest(parameterized.TestCase):
     path = self.folder / 'hparams.json'
     path.write_bytes(content)
     try:
-      outputs.ExperimentFolder(self.folder, _FLAGS)
+      outputs.ExperimentFolder(self.folder, hparams_file.create(_FLAGS))
     except durable_files.OutputError as error:
       self.assertStartsWith(str(error), str(self.folder))
     else:

@@ -22,7 +22,6 @@ from tff_semifl.metrics import measurement
 from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import metrics_file
-from tff_semifl.runs import model_choice
 from tff_semifl.runs import training
 from tff_semifl.training import evaluation
 
@@ -42,7 +41,7 @@ def _create_program(total_rounds, measure, **choice):
     linear_program.create_program(total_rounds),
     evaluation=_build_evaluation(),
     measure=measure,
-    model_choice=model_choice.ModelChoice(**choice),
+    model_choice=best_models.ModelChoice(**choice),
   )
 
 
@@ -62,19 +61,19 @@ class ModelChoiceTest(parameterized.TestCase):
     ([0.0, _NAN], False, (0.0, 0, 1)),
   )
   def test_best_round(self, values, higher_is_better, expected):
-    choice = model_choice.ModelChoice(
+    choice = best_models.ModelChoice(
       column='a', higher_is_better=higher_is_better
     )
-    best = model_choice.Best()
+    best = best_models.Best()
     for round_num, value in enumerate(values):
       best = choice.update(best, round_num, {'a': value})
     self.assertEqual(best, expected)
 
   def test_without_any_value(self):
-    choice = model_choice.ModelChoice(
+    choice = best_models.ModelChoice(
       column='a', higher_is_better=True, stop_after=2
     )
-    best = choice.update(model_choice.Best(), 0, {'a': _NAN})
+    best = choice.update(best_models.Best(), 0, {'a': _NAN})
     self.assertEqual(best[1:], (-1, 1))
     self.assertFalse(choice.is_over(best))
     self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
@@ -89,9 +88,9 @@ class TrainingTest(training_test_case.TrainingTestCase):
     return [int(row['round']) for row in self.read_metrics(self._folder)]
 
   def _load_best(self, final, folder=None):
-    return best_models.BestModels(
-      pathlib.Path(folder or self._folder, 'best'), num_kept=4
-    ).load(final.best.round_num, final.state.global_model_weights)
+    return best_models.read(
+      pathlib.Path(folder or self._folder, 'best'), final.best.round_num
+    )
 
   def test_metrics_are_columns_after_all_others(self):
     measure = measurement.Measurement(
@@ -138,21 +137,22 @@ class TrainingTest(training_test_case.TrainingTestCase):
     )
     self.assertEqual(final.best, (0.75, 1, 2))
     best = self._load_best(final)
-    self.assertEqual((best.round_num, best.value), (1, 0.75))
+    self.assertEqual((best['round_num'], best['value']), (1, 0.75))
     states = checkpoints.read_latest(pathlib.Path(self._folder, 'states'))[0]
     self.assertFalse(
       np.array_equal(
-        best.global_model_weights.trainable[0],
+        best['global_model_weights/trainable/0'],
         states['state/global_model_weights/trainable/0'],
       )
     )
     expected = self.train(self.create_tempdir().full_path, 1)
-    tf.nest.map_structure(
-      np.testing.assert_array_equal,
-      best.global_model_weights,
-      expected.state.global_model_weights,
-    )
-    self.assertAlmostEqual(best.accuracy, expected.accuracy)
+    for index, array in enumerate(
+      expected.state.global_model_weights.trainable
+    ):
+      np.testing.assert_array_equal(
+        best[f'global_model_weights/trainable/{index}'], array
+      )
+    self.assertAlmostEqual(best['accuracy'], expected.accuracy)
 
   def test_stops_and_may_go_on_with_more_patience(self):
     values = [0.25, 0.5, 0.5, _NAN, 0.625, 0.5]

@@ -24,7 +24,7 @@ class ExperimentFolderTest(absltest.TestCase):
 
   def _open(self, **flags):
     return outputs.ExperimentFolder(
-      self.path, _FLAGS | flags, may_change={'output_dir'}
+      self.path, hparams_file.create(_FLAGS | flags), {'output_dir'}
     )
 
   def test_writes_flags_and_versions(self):
@@ -89,7 +89,7 @@ class ExperimentFolderTest(absltest.TestCase):
     def open_folder(total_rounds, may_grow):
       return outputs.ExperimentFolder(
         self.path,
-        _FLAGS | {'total_rounds': total_rounds},
+        hparams_file.create(_FLAGS | {'total_rounds': total_rounds}),
         length=hparams_file.Length(('total_rounds',), may_grow),
       )
 
@@ -161,7 +161,7 @@ class ClientMemoriesTest(absltest.TestCase):
   def test_each_checkpoint_finds_what_clients_had_then(self):
     """Checkpoints of every fifth round; three are kept."""
     folder = outputs.ExperimentFolder(
-      pathlib.Path(self.create_tempdir().full_path), _FLAGS
+      pathlib.Path(self.create_tempdir().full_path), hparams_file.create({})
     )
     memories = folder.client_memories(
       lambda: np.int32(0), num_kept=5 * outputs.NUM_CHECKPOINTS

@@ -12,6 +12,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from tff_semifl.models import functional
+from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
 from tff_semifl.runs import training_program
@@ -31,7 +32,8 @@ class SavedExperimentTest(parameterized.TestCase):
 
   def _open(self):
     return outputs.ExperimentFolder(
-      self._path, {'task': 'digits', 'seed': 3}, data='some images'
+      self._path,
+      hparams_file.create({'task': 'digits', 'seed': 3}, data='some images'),
     )
 
   def test_hparams(self):

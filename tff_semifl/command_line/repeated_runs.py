@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tff_semifl import settings
-from tff_semifl.command_line import interrupts
 from tff_semifl.command_line import program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import kept_model
 from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
 from tff_semifl.sweeps import repetitions
 
 
@@ -36,8 +35,7 @@ def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
     settings.SettingError: If a setting is wrong, or the folder cannot be used.
   """
   command = settings.change(command, changes)
-  with interrupts.without_search():
-    experiment = command.create_experiment()
+  experiment = command.create_experiment()
   return Run(experiment, command.open_folder(experiment))
 
 
@@ -56,7 +54,7 @@ def check_has_no_name(command: command_lib.Command, why: str) -> None:
       raise ValueError(f'{why}; leave the flag out')
 
 
-def train(run: Run) -> kept_model.KeptModel:
+def train(run: Run) -> saved_experiment.TrainedModel:
   """Trains, or resumes, and returns the model that is kept.
 
   Args:
@@ -65,9 +63,9 @@ def train(run: Run) -> kept_model.KeptModel:
   Raises:
     settings.SettingError: As `command.run` does.
   """
-  final = command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
+  command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
   with command_lib.blame_output(run.experiment.run):
-    return kept_model.load(run.experiment, run.folder, final)
+    return saved_experiment.read_trained_model(run.folder.path)
 
 
 def train_all(
@@ -94,7 +92,7 @@ def train_all(
       experiment = run.experiment
       logits = evaluated_images.compute_logits(experiment, kept.weights)
       values = {'accuracy': kept.accuracy}
-      measure = experiment.training_program.measure
+      measure = experiment.measure
       if isinstance(measure, measurement.Measurement):
         measured = measure(logits)
         values |= {

@@ -21,30 +21,19 @@ _IMBALANCED = 5
 
 
 def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
-  """Lines shown before training, such as the precision of the accuracy.
-
-  Args:
-    experiment: The experiment.
-  """
-  facts = [
+  """Lines shown before training, such as the precision of the accuracy."""
+  labels = describe_imbalance(experiment)
+  privacy = promise(experiment)
+  return [
     evaluated_images.describe(experiment),
     *experiment.data.partition_notes,
+    *([labels] if labels else []),
+    *([f'privacy: {privacy.headline}'] if privacy else []),
   ]
-  labels = describe_imbalance(experiment)
-  if labels is not None:
-    facts.append(labels)
-  privacy = promise(experiment)
-  if privacy is not None:
-    facts.append(f'privacy: {privacy.headline}')
-  return facts
 
 
 def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
-  """A line on the server's labels; None if all classes have as many.
-
-  Args:
-    experiment: The experiment.
-  """
+  """A line on the server's labels; None if all classes have as many."""
   names = experiment.task.class_names
   sizes = np.bincount(experiment.data.labeled.labels, minlength=len(names))
   least, most = int(sizes.argmin()), int(sizes.argmax())
@@ -72,21 +61,8 @@ def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
-  """Yields warnings.
-
-  Args:
-    experiment: The experiment.
-  """
+  """Yields warnings."""
   yield from evaluated_images.find_problems(experiment)
-  yield from _find_training_problems(experiment)
-  privacy = promise(experiment)
-  if privacy is not None and privacy.is_weak:
-    yield privacy.meaning
-
-
-def _find_training_problems(
-  experiment: experiment_lib.Experiment,
-) -> Iterator[str]:
   system = experiment.settings.system
   values = settings.as_dict(system)
   steps = system.count_steps(
@@ -110,17 +86,15 @@ def _find_training_problems(
       f' {num_classes} classes the most probable has {1 / num_classes:.2g} at'
       ' least; 0.8 to 0.95 are common'
     )
+  privacy = promise(experiment)
+  if privacy is not None and privacy.is_weak:
+    yield privacy.meaning
 
 
 def promise(
   experiment: experiment_lib.Experiment,
 ) -> privacy_statement.PrivacyStatement | None:
-  """The privacy guarantee after all rounds; None if it was not chosen.
-
-  Args:
-    experiment: The experiment.
-  """
+  """The privacy guarantee after all rounds; None if it was not chosen."""
   return client_privacy.describe(
-    experiment_folder.recorded_settings(experiment),
-    experiment.training_program.total_rounds,
+    experiment_folder.recorded_settings(experiment), experiment.total_rounds
   )

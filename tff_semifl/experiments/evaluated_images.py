@@ -52,7 +52,7 @@ def compute_logits(
     weights: As in `find_right`.
     images: Images of the experiment's data; by default those to evaluate on.
   """
-  mapped = experiment.training_program.mapped_images
+  mapped = experiment.mapped_images
   predict = tf.function(
     lambda weights, images: experiment.classifier.logits(
       weights, tf.cast(images, tf.float32)

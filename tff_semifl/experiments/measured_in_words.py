@@ -9,7 +9,6 @@ import pathlib
 
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import kept_model
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import measurement
@@ -17,6 +16,7 @@ from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.models import functional
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
 from tff_semifl.systems import system
 
 RESULT = 'result.txt'
@@ -25,7 +25,7 @@ RESULT = 'result.txt'
 def write_by_system(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
-  kept: kept_model.KeptModel,
+  kept: saved_experiment.TrainedModel,
 ) -> None:
   """Writes the system's own lines on the result, if it has any.
 
@@ -39,7 +39,7 @@ def write_by_system(
   """
   metrics = metrics_table.read_metrics(folder.metrics_path)
   labeled = experiment.data.labeled
-  mapped = experiment.training_program.mapped_images
+  mapped = experiment.mapped_images
   if mapped is not None:
     labeled = labeled._replace(images=mapped.read(labeled.images).numpy())
   lines = experiment.settings.system.describe_result(
@@ -82,7 +82,7 @@ def describe(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
   """Yields a line for each chosen metric that is not by class."""
-  measure = experiment.training_program.measure
+  measure = experiment.measure
   if not isinstance(measure, measurement.Measurement):
     return
   kind = 'validation' if experiment.settings.validates else 'test'

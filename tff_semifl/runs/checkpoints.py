@@ -41,15 +41,7 @@ class Checkpoints(tff.program.ProgramStateManager):
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
-    """Creates the folder if needed, and removes unfinished files from it.
-
-    Args:
-      folder: The folder of the checkpoints.
-      num_kept: The number of checkpoints to keep.
-
-    Raises:
-      durable_files.OutputError: If the folder cannot be written to.
-    """
+    """Creates the folder if needed, and removes unfinished files from it."""
     self._folder = folder
     self._num_kept = num_kept
     with durable_files.naming(folder):
@@ -63,40 +55,19 @@ class Checkpoints(tff.program.ProgramStateManager):
   async def load(
     self, version: int, structure: tff.program.ProgramStateStructure
   ) -> tff.program.ProgramStateStructure:
-    """Loads a version.
-
-    Args:
-      version: The version's number.
-      structure: A state of the same structure.
-
-    Raises:
-      durable_files.OutputError: If it is damaged or has another structure.
-      tff.program.ProgramStateNotFoundError: If there is no such version.
-    """
+    """A version, in the structure of the given state."""
     path = _path(self._folder, version)
     if not path.exists():
       raise tff.program.ProgramStateNotFoundError(version)
     try:
-      arrays = _read(path, version)
+      return _pack_as(structure, _read(path, version), path)
     except array_files.DamagedFileError as error:
       raise durable_files.OutputError(str(error)) from error
-    return _pack_as(structure, arrays, path)
 
   async def load_latest(
     self, structure: tff.program.ProgramStateStructure
   ) -> tuple[tff.program.ProgramStateStructure | None, int]:
-    """Loads the newest intact version; the log names damaged ones.
-
-    Args:
-      structure: A state of the same structure.
-
-    Returns:
-      The state and its version, or (None, 0) if there is no version.
-
-    Raises:
-      durable_files.OutputError: If all versions are damaged, or if the newest
-        intact one has another structure.
-    """
+    """The newest intact version; the log names damaged ones."""
     latest = read_latest(self._folder)
     if latest is None:
       return None, 0
@@ -108,15 +79,8 @@ class Checkpoints(tff.program.ProgramStateManager):
   ) -> None:
     """Saves a version durably, and removes the oldest versions before it.
 
-    Args:
-      program_state: The state.
-      version: The version's number. A damaged version of that number is
-        replaced, with a warning in the log.
-
-    Raises:
-      durable_files.OutputError: If it cannot be written. Existing versions do
-        not change.
-      CheckpointExistsError: If there is an intact version of that number.
+    A damaged version of that number is replaced, with a warning in the log. If
+    the version cannot be written, the existing versions stay.
     """
     path = _path(self._folder, version)
     if path.exists() or path.is_symlink():
@@ -141,19 +105,10 @@ class Checkpoints(tff.program.ProgramStateManager):
 def read_latest(
   folder: pathlib.Path,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-  """Reads the newest intact version, of a state of any structure.
+  """The newest intact version, of a state of any structure, or None.
 
-  Nothing is written or removed, so a run may use the folder meanwhile.
-
-  Args:
-    folder: The folder of the checkpoints.
-
-  Returns:
-    The arrays of the state by name, as in `array_files`, and its version; None
-    if there is no version.
-
-  Raises:
-    durable_files.OutputError: If all versions are damaged.
+  Nothing is written or removed, so a run may use the folder meanwhile. The
+  arrays are named as in `array_files`.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -175,9 +130,8 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
 
 
 def _versions(folder: pathlib.Path) -> Sequence[int]:
-  """The versions in a folder, the newest last."""
+  """The versions in a folder, the newest last; files of other names are not."""
   names = (path.name for path in folder.glob('program_state_*'))
-  # Ignores files with other names.
   pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
   return sorted(
     int(match[1]) for match in map(pattern.fullmatch, names) if match
@@ -185,7 +139,7 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
 
 
 def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
-  """Reads a version; raises a DamagedFileError if it is of another round."""
+  """The arrays of a version; a DamagedFileError if it is of another round."""
   arrays = array_files.read(path)
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:

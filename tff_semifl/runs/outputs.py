@@ -3,12 +3,12 @@
 
 """The folder of an experiment: the files of a run, and their lock."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 import fcntl
 import gc
 import os
 import pathlib
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import tensorflow_federated as tff
@@ -22,8 +22,6 @@ from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_file
-from tff_semifl.runs import run_log
-from tff_semifl.runs import tensorboard_log
 
 _LOCK_NAME = '.lock'
 # Saved once, not in each checkpoint.
@@ -39,32 +37,27 @@ class ExperimentFolder:
   `export/`; optionally `best_models/`, `client_states/`, `logdir/`, `figures/`
   and `frozen_weights.npz`; and the key of a private run until the run is
   complete.
+
+  Attributes:
+    path: The folder.
+    hparams: The settings that may not change, by name.
   """
 
   def __init__(
     self,
     path: pathlib.Path,
-    flags: Mapping[str, Any],
+    now: hparams_file.Hparams,
     may_change: Collection[str] = (),
-    data: str | None = None,
-    system: str | None = None,
-    parts: Mapping[str, Any] | None = None,
     length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
-    notes: Sequence[str] = (),
   ):
     """Locks a folder that is new or belongs to the same experiment.
 
     Args:
       path: The folder.
-      flags: All flags of the program by name, to be recorded.
+      now: The present settings, to be recorded or compared.
       may_change: Names of flags that may have another value when the
         experiment is resumed.
-      data: A description of the data if they may change under the same flags,
-        else None.
-      system: Name of the system that is trained.
-      parts: As in `hparams_file.Hparams`.
       length: The flags that set the length of training; see `record_length`.
-      notes: Remarks on the data, in lines, for `hparams.json` and `log.txt`.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to, is in use,
@@ -72,19 +65,18 @@ class ExperimentFolder:
         parts or other data.
     """
     self.path = path
-    self._notes = notes
-    self._hparams = {
-      name: value for name, value in flags.items() if name not in may_change
+    self.hparams = {
+      name: value for name, value in now.flags.items() if name not in may_change
     }
+    self._now = now
+    self._length = length
     try:
       path.mkdir(parents=True, exist_ok=True)
       if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
       try:
-        self._now = hparams_file.create(system, flags, data, parts, notes)
-        self._recorded = self._check_or_write_hparams(may_change, length)
-        self._length = length
+        self._recorded = self._check_or_write_hparams(may_change)
       except BaseException:
         # The error's traceback may keep this object, and so the lock, alive.
         self._lock_file.close()
@@ -152,9 +144,7 @@ class ExperimentFolder:
   ) -> client_states.ClientMemories:
     """A store in which each client keeps its own memory.
 
-    Args:
-      initialize_memory: The process's computation `initialize_memory`.
-      num_kept: The number of latest rounds that a run may resume from.
+    `num_kept` is the number of latest rounds that a run may resume from.
     """
     return client_states.ClientMemories(
       client_states.ClientStates(
@@ -175,11 +165,7 @@ class ExperimentFolder:
       self._recorded = recorded
 
   def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
-    """Saves the frozen weights once; checkpoints leave them out.
-
-    Raises:
-      durable_files.OutputError: If the run was begun with other weights.
-    """
+    """Saves the frozen weights once, or checks that they are as before."""
     path = self.path / FROZEN_WEIGHTS_NAME
     if not path.exists():
       array_files.write(path, list(weights))
@@ -199,17 +185,10 @@ class ExperimentFolder:
   def keep_privacy_key(
     self, key: privacy_key.PrivacyKey, last_round: int
   ) -> None:
-    """Saves the key of a private run, so that the run can be resumed.
+    """Saves the key of a private run until `last_round`, to resume the run.
 
-    Args:
-      key: The key of the run: the one in the folder, or a new one for a new
-        folder.
-      last_round: The round after which the run is complete and its key is
-        removed.
-
-    Raises:
-      durable_files.OutputError: If the run is incomplete and was begun with
-        another key, or if the key cannot be kept secret.
+    Raises an OutputError if the run is incomplete and was begun with another
+    key, or if the key cannot be kept secret.
     """
     path = self.path / privacy_key_file.NAME
     found = privacy_key_file.read(path)
@@ -245,28 +224,6 @@ class ExperimentFolder:
     """The manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
 
-  def run_log(
-    self, total_rounds: int, facts: Sequence[str] = ()
-  ) -> run_log.RunLog:
-    """The log of the run, in `log.txt`.
-
-    Args:
-      total_rounds: The last round.
-      facts: Lines to be written before the first round.
-    """
-    # Some notes are shown as facts, too.
-    lines = tuple(dict.fromkeys((*self._notes, *facts)))
-    return run_log.RunLog(self.log_path, total_rounds, lines)
-
-  def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
-    """The TensorBoard log of this folder's metrics and figures."""
-    return tensorboard_log.TensorBoardLog(
-      self.path / 'logdir',
-      metrics_file=self.metrics_path,
-      hparams=self._hparams,
-      figures=sorted(self.figures_path.glob('*.png')),
-    )
-
   def _lock(self) -> IO[str]:
     """Locks the folder for as long as the returned file is open."""
     path = self.path / _LOCK_NAME
@@ -287,7 +244,7 @@ class ExperimentFolder:
     return file
 
   def _check_or_write_hparams(
-    self, may_change: Collection[str], length: hparams_file.Length
+    self, may_change: Collection[str]
   ) -> hparams_file.Hparams:
     """The recorded settings, once checked or written."""
     path = self.path / hparams_file.NAME
@@ -299,7 +256,9 @@ class ExperimentFolder:
     if path.exists():
       try:
         recorded = hparams_file.read(path)
-        difference = recorded.find_difference(self._now, may_change, length)
+        difference = recorded.find_difference(
+          self._now, may_change, self._length
+        )
       except ValueError as error:
         raise durable_files.OutputError(
           f'{error}; choose another --output_dir'

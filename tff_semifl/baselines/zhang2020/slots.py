@@ -16,7 +16,7 @@ from tff_semifl.baselines.zhang2020 import group_averaging
 
 
 class SlotMemories:
-  """A `memories.Memories` that keeps memories of slots instead of clients.
+  """A `client_states.Memories` that keeps memories of slots instead of clients.
 
   The clients of a cohort take slots in their random order. If some drop out,
   the next move up; the last slots stay free and keep their memories.
