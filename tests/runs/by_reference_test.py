@@ -4,6 +4,7 @@
 """Tests that a training program that takes indices computes the same."""
 
 import asyncio
+import pathlib
 
 from absl.testing import absltest
 import numpy as np
@@ -13,6 +14,7 @@ import tensorflow_federated as tff
 
 from tests.runs import linear_program
 from tff_semifl import runtime
+from tff_semifl.runs import checkpoints
 from tff_semifl.runs import training
 
 
@@ -24,7 +26,9 @@ class ByReferenceTest(absltest.TestCase):
     final = asyncio.run(
       training.train(
         program,
-        state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
+        checkpoints=checkpoints.Checkpoints(
+          pathlib.Path(folder, 'states'), num_kept=3
+        ),
         metrics_manager=tff.program.MemoryReleaseManager(),
         memories=linear_program.create_memories(program, folder, num_kept=1),
         on_start=lambda _: None,

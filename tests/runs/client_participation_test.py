@@ -70,7 +70,7 @@ class ResumingTest(absltest.TestCase):
     return asyncio.run(
       training.train(
         _create_program(total_rounds),
-        state_manager=checkpoints.Checkpoints(
+        checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=metrics_file.MetricsFile(

@@ -26,7 +26,7 @@ class EvaluationIntervalTest(simulation_test_case.SimulationTestCase):
           linear_program.create_program(total_rounds=5),
           rounds_per_evaluation=interval,
         ),
-        state_manager=checkpoints.Checkpoints(folder / 'states', num_kept=3),
+        checkpoints=checkpoints.Checkpoints(folder / 'states', num_kept=3),
         metrics_manager=metrics_file.MetricsFile(folder / 'metrics.csv'),
         on_start=lambda _: None,
         on_round=on_round,

@@ -68,7 +68,7 @@ def _train(program, path):
   asyncio.run(
     training.train(
       program,
-      state_manager=folder.state_manager(),
+      checkpoints=folder.checkpoints(),
       metrics_manager=folder.metrics_manager(),
       memories=linear_program.create_memories(program, path, num_kept=3),
       on_start=lambda _: None,

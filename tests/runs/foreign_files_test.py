@@ -78,7 +78,7 @@ def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
   asyncio.run(
     training.train(
       _create_program(total_rounds),
-      state_manager=folder.state_manager(),
+      checkpoints=folder.checkpoints(),
       metrics_manager=folder.metrics_manager(),
       on_start=lambda _: None,
       on_round=lambda number, _: on_round(number),

@@ -163,7 +163,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     again = asyncio.run(
       training.train(
         program,
-        state_manager=checkpoints.Checkpoints(
+        checkpoints=checkpoints.Checkpoints(
           pathlib.Path(self._folder, 'states'), num_kept=3
         ),
         metrics_manager=metrics_file.MetricsFile(

@@ -3,7 +3,6 @@
 
 """Tests of reading the folder of an experiment."""
 
-import asyncio
 import pathlib
 from typing import Any, NamedTuple
 
@@ -68,7 +67,7 @@ class SavedExperimentTest(parameterized.TestCase):
     state = training_program.ProgramState(
       _State(weights, (np.int32(1), np.float32([2]))), version, 0.25, 0.5
     )
-    asyncio.run(self._open().state_manager().save(state, version))
+    self._open().checkpoints().save(state, version)
     return weights
 
   def test_newest_model(self):

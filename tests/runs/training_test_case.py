@@ -46,7 +46,7 @@ class TrainingTestCase(simulation_test_case.SimulationTestCase):
     return asyncio.run(
       training.train(
         program,
-        state_manager=checkpoints.Checkpoints(
+        checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=metrics_file.MetricsFile(

@@ -200,7 +200,7 @@ def _train(
     final = loop.run_until_complete(
       training.train(
         experiment,
-        state_manager=folder.state_manager(),
+        checkpoints=folder.checkpoints(),
         metrics_manager=tff.program.GroupingReleaseManager(
           [folder.metrics_manager(), *others]
         ),

@@ -46,9 +46,16 @@ def create(
   Raises:
     ModuleNotFoundError: If MLflow is not installed.
     ValueError: If MLflow lacks the run to resume, or cannot be reached.
-    durable_files.OutputError: If the folder cannot be written to.
   """
-  mlflow = _import_mlflow()
+  try:
+    import mlflow
+    import mlflow.entities
+    import mlflow.exceptions
+  except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+      f'MLflow cannot be imported ({error}); install it: pip install'
+      " 'mlflow-skinny<2.18'"
+    ) from error
   client = mlflow.MlflowClient()
   file = path / _RUN_ID_FILE
   durable_files.require_file(file, 'remove it, and a new run of MLflow begins')
@@ -80,12 +87,9 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
     self._last_round = last_round
 
   async def release(self, value: round_metrics.RoundMetrics, key: int) -> None:
-    """Logs metrics under the names of their columns in `metrics.csv`.
+    """Logs a round's metrics under the names of their columns in `metrics.csv`.
 
-    Args:
-      value: The metrics; those not measured are left out. In class names,
-        characters that MLflow refuses become underscores.
-      key: The round, which is MLflow's step.
+    Characters that MLflow refuses, in class names, become underscores.
     """
     now = int(1000 * time.time())
     self._client.log_batch(
@@ -104,19 +108,6 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
   def finish(self) -> None:
     """Marks the run as complete, perhaps before its last round."""
     self._client.set_terminated(self._run_id)
-
-
-def _import_mlflow() -> Any:
-  try:
-    import mlflow
-    import mlflow.entities
-    import mlflow.exceptions
-  except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-      f'MLflow cannot be imported ({error}); install it: pip install'
-      " 'mlflow-skinny<2.18'"
-    ) from error
-  return mlflow
 
 
 def _create_run(

@@ -40,6 +40,10 @@ class ExperimentFolder:
 
   Attributes:
     path: The folder.
+    export_path: The folder of the SavedModel.
+    metrics_path: The table of metrics, with a row for each evaluated round.
+    log_path: The run's log.
+    figures_path: The folder of PNG figures of the data.
     hparams: The settings that may not change, by name.
   """
 
@@ -65,6 +69,10 @@ class ExperimentFolder:
         parts or other data.
     """
     self.path = path
+    self.export_path = path / 'export'
+    self.metrics_path = path / 'metrics.csv'
+    self.log_path = path / 'log.txt'
+    self.figures_path = path / 'figures'
     self.hparams = {
       name: value for name, value in now.flags.items() if name not in may_change
     }
@@ -87,26 +95,6 @@ class ExperimentFolder:
       ) from error
 
   @property
-  def export_path(self) -> pathlib.Path:
-    """The folder of the SavedModel."""
-    return self.path / 'export'
-
-  @property
-  def metrics_path(self) -> pathlib.Path:
-    """The path of the table of metrics, with a row for each round."""
-    return self.path / 'metrics.csv'
-
-  @property
-  def log_path(self) -> pathlib.Path:
-    """The path of the run's log."""
-    return self.path / 'log.txt'
-
-  @property
-  def figures_path(self) -> pathlib.Path:
-    """The folder of PNG figures of the data."""
-    return self.path / 'figures'
-
-  @property
   def changes(self) -> list[str]:
     """Lines as of `Hparams.describe_changes`, none for a new folder."""
     return self._recorded.describe_changes(self._now)
@@ -127,8 +115,8 @@ class ExperimentFolder:
       for path in find_models(self.export_path)
     )
 
-  def state_manager(self) -> checkpoints.Checkpoints:
-    """The manager of the checkpoints."""
+  def checkpoints(self) -> checkpoints.Checkpoints:
+    """The checkpoints."""
     return checkpoints.Checkpoints(
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
