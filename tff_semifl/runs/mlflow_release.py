@@ -13,12 +13,10 @@ experiment continues the MLflow run whose identifier is in its folder.
 """
 
 from collections.abc import Mapping
-import itertools
 import math
 import os
 import pathlib
 import re
-import time
 from typing import Any
 
 import tensorflow_federated as tff
@@ -29,8 +27,6 @@ from tff_semifl.runs import round_metrics
 _RUN_ID_FILE = 'mlflow_run_id.txt'
 _DEFAULT_EXPERIMENT = 'tff_semifl'
 _FORBIDDEN = re.compile(r'[^\w\-. /]')
-# MLflow's limit on parameters in a request.
-_MAX_PARAMETERS = 100
 
 
 def create(
@@ -49,8 +45,6 @@ def create(
   """
   try:
     import mlflow
-    import mlflow.entities
-    import mlflow.exceptions
   except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
       f'MLflow cannot be imported ({error}); install it: pip install'
@@ -64,25 +58,28 @@ def create(
       run_id = file.read_text().strip()
       client.update_run(run_id, status='RUNNING')
     else:
-      run_id = _create_run(mlflow, client, path.name, settings)
+      experiment = mlflow.set_experiment(
+        os.environ.get('MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT)
+      )
+      run = client.create_run(experiment.experiment_id, run_name=path.name)
+      run_id = run.info.run_id
+      given = {k: v for k, v in settings.items() if v is not None}
+      mlflow.log_params(given, run_id=run_id)
       with durable_files.naming(file), durable_files.replacing(file) as opened:
         opened.write(f'{run_id}\n'.encode())
-  except mlflow.exceptions.MlflowException as error:
+  except mlflow.MlflowException as error:
     raise ValueError(
       f'MLflow at {mlflow.get_tracking_uri()}: {error}; {file}, if it is there,'
       ' names the run, and without it a new one begins'
     ) from error
-  return MLflowReleaseManager(
-    mlflow, client, run_id, last_round=settings['total_rounds']
-  )
+  return MLflowReleaseManager(mlflow, run_id, settings['total_rounds'])
 
 
 class MLflowReleaseManager(tff.program.ReleaseManager):
   """Logs the metrics of each evaluated round to a run of MLflow."""
 
-  def __init__(self, mlflow: Any, client: Any, run_id: str, last_round: int):
+  def __init__(self, mlflow: Any, run_id: str, last_round: int):
     self._mlflow = mlflow
-    self._client = client
     self._run_id = run_id
     self._last_round = last_round
 
@@ -91,43 +88,15 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
 
     Characters that MLflow refuses, in class names, become underscores.
     """
-    now = int(1000 * time.time())
-    self._client.log_batch(
-      self._run_id,
-      metrics=[
-        self._mlflow.entities.Metric(
-          _FORBIDDEN.sub('_', name), number, now, key
-        )
-        for name, number in round_metrics.by_column(value).items()
-        if not math.isnan(number)
-      ],
-    )
+    metrics = {
+      _FORBIDDEN.sub('_', name): number
+      for name, number in round_metrics.by_column(value).items()
+      if not math.isnan(number)
+    }
+    self._mlflow.log_metrics(metrics, step=key, run_id=self._run_id)
     if key == self._last_round:
       self.finish()
 
   def finish(self) -> None:
     """Marks the run as complete, perhaps before its last round."""
-    self._client.set_terminated(self._run_id)
-
-
-def _create_run(
-  mlflow: Any, client: Any, name: str, settings: Mapping[str, Any]
-) -> str:
-  experiment_name = os.environ.get(
-    'MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT
-  )
-  experiment = client.get_experiment_by_name(experiment_name)
-  experiment_id = (
-    client.create_experiment(experiment_name)
-    if experiment is None
-    else experiment.experiment_id
-  )
-  run_id = client.create_run(experiment_id, run_name=name).info.run_id
-  parameters = (
-    mlflow.entities.Param(key, str(value))
-    for key, value in settings.items()
-    if value is not None
-  )
-  while batch := [*itertools.islice(parameters, _MAX_PARAMETERS)]:
-    client.log_batch(run_id, params=batch)
-  return run_id
+    self._mlflow.MlflowClient().set_terminated(self._run_id)
