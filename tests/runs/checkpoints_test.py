@@ -150,18 +150,32 @@ class CheckpointsTest(parameterized.TestCase):
     self.assertEqual(version, 3)
     self.assertLen(logs.output, 1)
 
-  def test_reading_leaves_alone_what_is_being_written(self):
-    self._save(1)
-    unfinished = self.folder / 'program_state_2.temporary'
-    shutil.copy(self._path(1), unfinished)
-    _, version = checkpoints.read_latest(self.folder)
-    self.assertEqual(version, 1)
-    self.assertTrue(unfinished.exists())
+  def test_checkpoint_with_the_name_of_another_round(self):
+    manager = self._open()
+    manager.save({'round_num': 2}, 2)
+    shutil.copy(self._path(2), self._path(3))
+    message = f'state after round 2 and belongs in {self._path(2)}'
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(manager.load_latest({'round_num': 0})['round_num'], 2)
+      manager.save({'round_num': 3}, 3)
+    self.assertIn(f'{message}; it is left out', logs.output[0])
+    self.assertIn(f'{message}; it is replaced', logs.output[1])
+    self.assertEqual(manager.load_latest({'round_num': 0})['round_num'], 3)
+    # The only checkpoint must not be lost.
+    self._path(2).unlink()
+    self._path(3).rename(self._path(4))
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'is intact .*belongs in {self._path(3)}'
+    ):
+      manager.load_latest({'round_num': 0})
 
   def test_what_a_kill_left_is_removed_and_not_read(self):
     self._save(1)
     leftover = self.folder / 'program_state_2.temporary'
     shutil.copy(self._path(1), leftover)
+    self.assertEqual(checkpoints.read_latest(self.folder)[1], 1)
+    # Who only reads leaves alone what is being written.
+    self.assertTrue(leftover.exists())
     self.assertEqual(self._load_latest(), 1)
     self.assertFalse(leftover.exists())
 
