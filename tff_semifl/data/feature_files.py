@@ -107,7 +107,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features] from a .npy, or from `features` of a .npz."""
+  """Reads float32 [number, features] of a .npy, or `features` of a .npz."""
   arrays = _read_arrays(pathlib.Path(path), (_FEATURES,))
   with _as_own_error():
     vectors = own_features.convert(_FEATURES, arrays[_FEATURES])

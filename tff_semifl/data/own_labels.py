@@ -76,7 +76,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
 
 
 def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
-  """The names of the classes of labels: sorted strings, or '0', '1' and so on."""
+  """The names of classes: sorted strings, or '0', '1' and so on."""
   present = np.unique(labels)
   if len(present) < 2:
     raise ValueError(

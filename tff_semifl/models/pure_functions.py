@@ -194,7 +194,7 @@ def clone_to_symbols(
   clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
   | None = None,
 ) -> SymbolicModel:
-  """Clones a model, once for all its functions; see `keras_conversion.clone`."""
+  """Clones a model, once for all its functions."""
   graph = tf.Graph()
 
   def create_symbol(

@@ -144,7 +144,7 @@ def _ray(options, default_num_clients, max_concurrent_clients):
 def ray_connection(
   address: str | None,
 ) -> contextlib.AbstractContextManager[None]:
-  """A context manager that connects this process to a cluster of `RayOptions`."""
+  """A context manager that connects this process to a Ray cluster."""
   ray_environment.prepare(is_local=address is None)
   from tff_semifl.runtime import ray_cluster
 

@@ -58,7 +58,7 @@ class Leaf:
     self._has_queue = False  # Set by the import.
 
   def __call__(self, argument: Value) -> Value:
-    """Runs the leaf on an argument nested like its type; None for no parameter."""
+    """Runs the leaf on an argument nested like its type, or on None."""
     function = self._get_function()
     tensors = list(flatten(argument))
     try:

@@ -66,7 +66,7 @@ def connection(address: str | None) -> Iterator[None]:
 
 
 def check_address(address: str) -> None:
-  """Checks that a server listens at host:port; Ray would try for five minutes."""
+  """Checks that a server listens at host:port before Ray tries minutes."""
   host, _, port = address.rpartition(':')
   if not host:
     return

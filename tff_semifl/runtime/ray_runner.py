@@ -49,7 +49,7 @@ class Runner:
     inputs: Sequence[Any],
     cohort: cohorts.Cohort | None,
   ) -> Generator[list[Any] | None, None, None]:
-    """Runs a program for each client, or for the server; see `ray_stages.Run`."""
+    """Runs a program for each client, or for the server: `ray_stages.Run`."""
     clients = [0] if cohort is None else cohort.present()
     if clients:
       with self._lock:
