@@ -67,11 +67,7 @@ _CROSS_VALIDATION = flags.DEFINE_integer(
 
 
 def main(command: command_lib.Command) -> None:
-  """Trains, or with --dry_run prints what would be run.
-
-  Args:
-    command: The settings.
-  """
+  """Trains, or with --dry_run prints what would be run."""
   seeds = seeds_lib.parse(command.experiment.seed)
   if _CROSS_VALIDATION.value is not None:
     _cross_validate(command, seeds)

@@ -45,16 +45,7 @@ class FlagError(Exception):
 def blame(
   flag: flags.FlagHolder, *errors: type[Exception], value: object = None
 ) -> Iterator[None]:
-  """Turns errors in the `with` block into a one-line error about a flag.
-
-  Args:
-    flag: The flag whose value causes the errors.
-    *errors: Types of the errors to turn.
-    value: The value to show in the message; by default that of the flag.
-
-  Raises:
-    FlagError: If one of `errors` was raised.
-  """
+  """Turns errors in the `with` block into a one-line error about a flag."""
   try:
     yield
   except errors as error:
@@ -78,15 +69,8 @@ def parse_flags(
 ) -> Sequence[str]:
   """Parses flags as `flags.FLAGS` does, but prints help on stdout, as success.
 
-  Args:
-    argv: The command line.
-    known_only: Whether to return unknown flags, too, instead of raising.
-
   Returns:
     The program and the arguments that are not flags.
-
-  Raises:
-    flags.Error: If a flag is wrong.
   """
   asked = command_text.HELP.intersection(argv)
   if asked:
@@ -109,7 +93,6 @@ def run(
   program in order.
 
   Args:
-    main: The program, called after its flags were parsed.
     arguments: The command line without the program. By default that of the
       process, with the contents of flagfiles in front.
     parse: Parses the command line, answers --help, and returns the arguments

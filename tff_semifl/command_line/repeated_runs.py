@@ -25,44 +25,21 @@ class Run(NamedTuple):
 
 
 def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
-  """Builds an experiment, and opens its folder.
-
-  Args:
-    command: The command.
-    changes: Settings of this run, by name.
-
-  Raises:
-    settings.SettingError: If a setting is wrong, or the folder cannot be used.
-  """
+  """Builds an experiment, and opens its folder."""
   command = settings.change(command, changes)
   experiment = command.create_experiment()
   return Run(experiment, command.open_folder(experiment))
 
 
 def check_has_no_name(command: command_lib.Command, why: str) -> None:
-  """Checks that no name was chosen, which all runs would have.
-
-  Args:
-    command: The command.
-    why: Why there are several runs.
-
-  Raises:
-    settings.SettingError: If one was chosen.
-  """
+  """Checks that no name was chosen, which all runs would have."""
   with settings.blame('experiment_name', command.run.experiment_name):
     if command.run.experiment_name is not None:
       raise ValueError(f'{why}; leave the flag out')
 
 
 def train(run: Run) -> saved_experiment.TrainedModel:
-  """Trains, or resumes, and returns the model that is kept.
-
-  Args:
-    run: From `open_run`.
-
-  Raises:
-    settings.SettingError: As `command.run` does.
-  """
+  """Trains, or resumes, and returns the model that is kept."""
   command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
   with command_lib.blame_output(run.experiment.run):
     return saved_experiment.read_trained_model(run.folder.path)
@@ -71,18 +48,7 @@ def train(run: Run) -> saved_experiment.TrainedModel:
 def train_all(
   command: command_lib.Command, runs: Mapping[str, Mapping[str, Any]]
 ) -> Sequence[repetitions.Repetition]:
-  """Trains with each of several changes, or resumes.
-
-  Args:
-    command: The command.
-    runs: For the name of each run, its changes of settings.
-
-  Returns:
-    What each run has reached.
-
-  Raises:
-    settings.SettingError: As `open_run` and `train` do.
-  """
+  """Trains with each of several changes, or resumes."""
   # All folders are opened before the first run begins.
   opened = {name: open_run(command, changes) for name, changes in runs.items()}
   found = []

@@ -27,16 +27,7 @@ def write_by_system(
   folder: outputs.ExperimentFolder,
   kept: saved_experiment.TrainedModel,
 ) -> None:
-  """Writes the system's own lines on the result, if it has any.
-
-  Args:
-    experiment: The experiment.
-    folder: Its folder.
-    kept: The model that is exported.
-
-  Raises:
-    durable_files.OutputError: If the file cannot be written.
-  """
+  """Writes the system's own lines on the result, if it has any."""
   metrics = metrics_table.read_metrics(folder.metrics_path)
   labeled = experiment.data.labeled
   mapped = experiment.mapped_images
@@ -59,14 +50,7 @@ def write_by_system(
 
 
 def read_by_system(folder: pathlib.Path) -> list[str]:
-  """The lines that `write_by_system` wrote, if any.
-
-  Args:
-    folder: The folder of an experiment.
-
-  Raises:
-    durable_files.OutputError: If the file cannot be read.
-  """
+  """The lines that `write_by_system` wrote, if any."""
   path = folder / RESULT
   try:
     return path.read_text().splitlines()

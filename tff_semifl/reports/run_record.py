@@ -144,16 +144,7 @@ class RunRecord(NamedTuple):
 
 
 def read(folder: pathlib.Path) -> RunRecord:
-  """Reads the folder of an experiment.
-
-  Args:
-    folder: `<output_dir>/<experiment_name>`.
-
-  Raises:
-    saved_experiment.SavedExperimentError: If it is none, or has no round yet.
-    durable_files.OutputError: If a file in it is damaged.
-    metrics_table.MetricsError: If its table of metrics cannot be read.
-  """
+  """Reads the folder of an experiment."""
   hparams = saved_experiment.read_hparams(folder)
   metrics = metrics_table.read_metrics(folder / 'metrics.csv')
   trained = saved_experiment.read_trained_model(folder)

@@ -157,7 +157,6 @@ def measure_pseudo_labels(
   """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
 
   Args:
-    given_labels: The pseudo-labels of each client of the cohort.
     true_labels: int32 [images of the client], for each client of the cohort.
   """
   is_right = np.concatenate(

@@ -49,11 +49,7 @@ class SlotMemories:
     round_num: int,
     cohort: Sequence[int],
   ) -> list[group_averaging.SlotMemory]:
-    """The memories of the first slots, for the clients of a cohort in turn.
-
-    Raises:
-      ValueError: If there are more clients than slots.
-    """
+    """The memories of the first slots, for the clients of a cohort in turn."""
     del round_num
     if len(cohort) > self._num_slots:
       raise ValueError(
