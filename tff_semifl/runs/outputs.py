@@ -217,19 +217,15 @@ class ExperimentFolder:
     path = self.path / _LOCK_NAME
     durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
-    try:
-      _take_lock(file)
-    except BlockingIOError:
-      # The lock's holder may be an object of this program that is no longer
-      # used.
-      gc.collect()
+    for _ in range(2):
       try:
-        _take_lock(file)
-      except BlockingIOError as error:
-        raise durable_files.OutputError(
-          f'{self.path} is in use by another run'
-        ) from error
-    return file
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+      except BlockingIOError:
+        # The lock's holder may be an object of this program that is no longer
+        # used.
+        gc.collect()
+    raise durable_files.OutputError(f'{self.path} is in use by another run')
 
   def _check_or_write_hparams(
     self, may_change: Collection[str]
@@ -252,7 +248,10 @@ class ExperimentFolder:
           f'{error}; choose another --output_dir'
         ) from error
       if difference is not None:
-        raise durable_files.OutputError(f'{self.path} holds {difference}')
+        raise durable_files.OutputError(
+          f'{self.path} holds {difference}; choose another --output_dir, or'
+          ' repeat its flags to resume it'
+        )
       return recorded
     # A kill may have left these files before `hparams.json` was complete.
     ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
@@ -263,10 +262,6 @@ class ExperimentFolder:
       )
     hparams_file.write(path, self._now)
     return self._now
-
-
-def _take_lock(file: IO[str]) -> None:
-  fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
