@@ -49,7 +49,7 @@ def main(
 
   process = tff.simulation.compose_dataset_computation_with_learning_process(
     client_data,
-    sfl.bind_server_data(experiment.training_program.process, server_data),
+    sfl.bind_server_data(experiment.process, server_data),
   )
   folder = pathlib.Path(output_dir)
   with sfl.simulation_context() as context:

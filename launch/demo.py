@@ -62,15 +62,7 @@ def main(command: command_lib.Command) -> None:
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """Creates the command, with quick defaults.
-
-  Args:
-    system_name: Name of the system.
-    changes: Values of settings by name.
-
-  Raises:
-    settings.SettingError: If a setting does not exist or rejects its value.
-  """
+  """Creates the command, with quick defaults."""
   command = commands.create(system_name, changes)
   quick = command.experiment.data.task.quick
   # The chosen parts, such as another model, may lack some of these settings.

@@ -217,14 +217,7 @@ def main() -> None:
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
-  """The new places of moved data, by name of the setting.
-
-  Args:
-    values: The settings of the experiment by name.
-
-  Raises:
-    program.FlagError: If the task has no such setting.
-  """
+  """The new places of moved data, by name of the setting."""
   instead = {}
   for flag in (_DATA_DIR, _IMAGE_DIR, _FEATURES_FILE):
     with program.blame(flag, ValueError):

@@ -37,11 +37,7 @@ flags.adopt_module_key_flags(output_flag)
 
 
 def main(arguments: Sequence[str]) -> None:
-  """Writes the report.
-
-  Args:
-    arguments: The folders.
-  """
+  """Writes the report."""
   if not arguments:
     raise program.FlagError(
       'name the folders of experiments: python -m launch.report results/mine'

@@ -34,11 +34,7 @@ _NUM_IMAGES = flags.DEFINE_integer(
 
 
 def main(settings: experiment_settings.Data) -> None:
-  """Draws the figure.
-
-  Args:
-    settings: The settings of the data.
-  """
+  """Draws the figure."""
   path = output_flag.one('results/augmentations.png')
   task = experiment.create_task(settings)
   kind = example_kinds.kind_of(task.image_shape)

@@ -26,11 +26,7 @@ from tff_semifl.plots import figure_files
 
 
 def main(settings: experiment_settings.Data) -> None:
-  """Prints the summary and draws the figure.
-
-  Args:
-    settings: The settings of the data.
-  """
+  """Prints the summary and draws the figure."""
   files = output_flag.figures('results/partition.png')
   names = settings.task.sites
   if names:

@@ -72,12 +72,7 @@ class SiteSettings(settings.Settings):
 
 
 def main(site: SiteSettings) -> None:
-  """Reads the images and joins the cluster.
-
-  Raises:
-    settings.SettingError: If a setting is missing or wrong, or the cluster is
-      missing or has ended.
-  """
+  """Reads the images and joins the cluster."""
   for name in ('name', 'address', 'image_dir'):
     if getattr(site, name) is None:
       raise settings.SettingError(name, None, 'it must be given')

@@ -94,11 +94,7 @@ _Sweep = Mapping[entries_lib.Entry, Sequence[experiments_lib.Experiment]]
 
 
 def main(passed_on: Sequence[str]) -> None:
-  """Trains the runs that are not complete.
-
-  Args:
-    passed_on: Flags to pass on to all runs.
-  """
+  """Trains the runs that are not complete."""
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
     experiments = _list(sweep)

@@ -34,22 +34,21 @@ from absl import logging
 
 from tff_semifl import settings
 from tff_semifl.command_line import commands
-from tff_semifl.command_line import interrupts
 from tff_semifl.command_line import program
 from tff_semifl.command_line import repeated_runs
 from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
-from tff_semifl.experiments import kept_model
 from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
+from tff_semifl.experiments import running
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.runs import intervals
 from tff_semifl.runs import results
+from tff_semifl.runs import saved_experiment
 from tff_semifl.sweeps import repetitions
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -67,11 +66,7 @@ _CROSS_VALIDATION = flags.DEFINE_integer(
 
 
 def main(command: command_lib.Command) -> None:
-  """Trains, or with --dry_run prints what would be run.
-
-  Args:
-    command: The settings.
-  """
+  """Trains, or with --dry_run prints what would be run."""
   seeds = seeds_lib.parse(command.experiment.seed)
   if _CROSS_VALIDATION.value is not None:
     _cross_validate(command, seeds)
@@ -151,11 +146,10 @@ def _train(command: command_lib.Command) -> None:
   """Trains once, or with --dry_run prints what would be run."""
   if _DRY_RUN.value:
     command = command.for_plan()
-  with interrupts.without_search():
-    experiment = command.create_experiment()
+  experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
-    for problem in before_training.find_problems(experiment):
+    for problem in plan.find_problems(experiment):
       logging.warning('%s', problem)
     return
   folder = command.open_folder(experiment)
@@ -164,7 +158,7 @@ def _train(command: command_lib.Command) -> None:
   kind = _evaluated(command)
   sizes = evaluated_images.count_by_class(experiment)
   with command_lib.blame_output(experiment.run):
-    kept = kept_model.load(experiment, folder, final)
+    kept = saved_experiment.read_trained_model(folder.path)
   print(
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
@@ -186,10 +180,10 @@ def _train(command: command_lib.Command) -> None:
   )
   if kept.choice.is_by_test:
     print('the test images chose this round: their accuracy is too good')
-  ended_early = kept_model.describe_end(experiment, final)
+  ended_early = running.describe_early_end(experiment, final)
   if ended_early is not None:
     print(ended_early)
-  if experiment.training_program.final_test is not None:
+  if experiment.final_test is not None:
     with command_lib.blame_output(experiment.run):
       found = results.read_final_test(folder.metrics_path)
     print(

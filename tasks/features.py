@@ -58,11 +58,7 @@ class Features(image_task.Task):
     return f'as in {self.features_file}'
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task from the file.
-
-    Raises:
-      settings.SettingError: The features cannot be used.
-    """
+    """Creates the task from the file."""
     if self.features_file is None:
       raise settings.SettingError(
         'features_file', None, 'must be given: the .npz of your features'

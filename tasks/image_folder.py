@@ -171,11 +171,7 @@ class ImageFolder(image_task.Task):
     return dataclasses.replace(self, image_size=f'{height}x{width}')
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task, and reads all images.
-
-    Raises:
-      settings.SettingError: The images cannot be used.
-    """
+    """Creates the task, and reads all images."""
     if self.image_dir is None:
       raise settings.SettingError(
         'image_dir', None, 'must be given: the folder of your images'

@@ -19,9 +19,9 @@ from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
+from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import system_registry
-from tff_semifl.experiments import training_programs
 from tff_semifl.models import functional
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
@@ -132,6 +132,18 @@ def without_process(system_name: str) -> Any:
   return mock.patch.object(type(system_registry.SYSTEMS[system_name]), 'build')
 
 
+def without_computations() -> Any:
+  """A context in which experiments have no computations, which take long."""
+
+  def build(settings, *_):
+    names = 'classifier', 'process', 'evaluation', 'server_dataset'
+    built = {name: mock.MagicMock() for name in (*names, 'test_dataset')}
+    built['classifier'].variables.frozen = ()
+    return built | {'total_rounds': settings.system.total_rounds}
+
+  return mock.patch.object(experiment_lib, 'build_computations', build)
+
+
 def building_once(system_name: str) -> Any:
   """A context in which equal systems share one process.
 
@@ -161,7 +173,7 @@ def sharing_models() -> Iterator[None]:
     key=lambda chosen, _: (chosen.model, chosen.seed, chosen.data.task),
   )
   create_classifier = _once(
-    training_programs.create_classifier,
+    experiment_lib.create_classifier,
     key=lambda model, chosen: (id(model), chosen),
   )
 
@@ -177,7 +189,7 @@ def sharing_models() -> Iterator[None]:
       experiment_settings.ExperimentSettings, 'create_model', create_model
     ),
     mock.patch.object(
-      training_programs, 'create_classifier', create_with_initial_weights
+      experiment_lib, 'create_classifier', create_with_initial_weights
     ),
     mock.patch.object(
       evaluation,

@@ -29,7 +29,7 @@ class EvaluatedImagesTest(absltest.TestCase):
     cls._experiment = command.create_experiment()
 
   def test_images_that_are_right_are_those_of_the_evaluation(self):
-    program = self._experiment.training_program
+    program = self._experiment
     weights = self._experiment.classifier.initial_weights
     with self._command.context():
       measured = program.evaluation(weights, program.test_dataset)

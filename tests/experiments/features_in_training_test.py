@@ -99,7 +99,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       server_batch_size=5,
       confidence_threshold=0.4,
     )
-    program = experiment.training_program
+    program = experiment
     with runtime.simulation_context():
       state = program.process.initialize()
       for round_num in range(3):
@@ -128,7 +128,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     for by_index in (False, True):
       program = experiment_lib.create_experiment(
         command.experiment, command.run, by_index=by_index
-      ).training_program
+      )
       with runtime.simulation_context():
         state = program.process.initialize()
         for round_num in (0, 1):

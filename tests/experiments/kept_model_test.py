@@ -18,7 +18,6 @@ from tests.experiments import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import kept_model
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import running
 from tff_semifl.files import durable_files
@@ -113,15 +112,12 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual(found[int(row['round']), name], np.float32(row[name]))
 
   def _assert_exports(self, experiment, folder, final, best_round):
-    kept = kept_model.load(experiment, folder, final)
-    self.assertEqual(kept.round_num, best_round)
     trained = saved_experiment.read_trained_model(folder.path)
     self.assertEqual(trained.round_num, best_round)
     self.assertEqual(trained.last_round, final.round_num)
-    self.assertEqual(trained.choice, kept.choice)
-    self.assertTrue(kept.choice.is_by_test)
+    self.assertTrue(trained.choice.is_by_test)
     self.assertStartsWith(
-      kept.choice.describe(), 'the first with the best test/brier (0.'
+      trained.choice.describe(), 'the first with the best test/brier (0.'
     )
     model = experiment.model
     weight_kinds.find(model).assign(trained.weights)
@@ -143,7 +139,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     expected = (
       'stopped after round 1 of 3: no gain of test/recall/1 in 1 evaluations'
     )
-    self.assertEqual(kept_model.describe_end(experiment, final), expected)
+    self.assertEqual(running.describe_early_end(experiment, final), expected)
     self.assertIn(f'mine: {expected}\n', said.getvalue())
     self.assertIn(expected, folder.log_path.read_text())
 
@@ -177,7 +173,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     experiment = self._create(
       keep_best='test/tests.metrics.outside:num_mistakes'
     )
-    choice = experiment.training_program.model_choice
+    choice = experiment.model_choice
     self.assertEqual(choice.column, 'test/num_mistakes')
     self.assertFalse(choice.higher_is_better)
 

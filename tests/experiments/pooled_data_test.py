@@ -85,7 +85,7 @@ class ExperimentTest(absltest.TestCase):
     )
     with small_systems.without_process('fixmatch'):
       experiment = command.create_experiment()
-    program = experiment.training_program
+    program = experiment
     [chunk] = program.server_dataset.as_numpy_iterator()
     self.assertLen(chunk['image'], 1437)
     self.assertEqual(np.count_nonzero(chunk['label'] >= 0), 20)

@@ -10,9 +10,9 @@ from unittest import mock
 
 import numpy as np
 
+from tests import small_systems
 from tff_semifl.command_line import commands
 from tff_semifl.data import sources
-from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import presets
@@ -88,10 +88,7 @@ def create_experiment(name):
       'create',
       return_value=mock.Mock(trainable_weights=[]),
     ),
-    mock.patch.object(experiment_lib.training_programs, 'create_classifier'),
-    mock.patch.object(
-      experiment_lib.training_programs, 'create_training_program'
-    ),
+    small_systems.without_computations(),
   ):
     return command.create_experiment()
 

@@ -119,7 +119,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     created = python_experiment.create_experiment(
       system, _create_task(clients=np.split(_IMAGES, 10)), **_MODEL
     )
-    self.assertEqual(created.training_program.total_rounds, 800)
+    self.assertEqual(created.total_rounds, 800)
     with self.assertRaisesRegex(
       settings.SettingError, '^clients_per_round=10: '
     ):

@@ -21,9 +21,9 @@ from tests.runs import saved_run
 from tff_semifl import settings
 from tff_semifl.baselines.fedmatch import fedmatch_resnet
 from tff_semifl.command_line import commands
+from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import running
 from tff_semifl.experiments import system_registry
-from tff_semifl.experiments import training_programs
 from tff_semifl.runs import saved_experiment
 from tff_semifl.training import evaluation
 
@@ -97,13 +97,13 @@ def _watch_export(*, is_done=False):
 @contextlib.contextmanager
 def _with_computations_of(experiment):
   """A context in which experiments share computations of earlier ones."""
-  program = experiment.training_program
+  program = experiment
   with (
     mock.patch.object(
       type(experiment.settings.system), 'build', lambda *_: program.process
     ),
     mock.patch.object(
-      training_programs, 'create_classifier', lambda *_: experiment.classifier
+      experiment_lib, 'create_classifier', lambda *_: experiment.classifier
     ),
     mock.patch.object(
       evaluation, 'build_evaluation', lambda *_: program.evaluation
@@ -269,7 +269,7 @@ class AllSystemsTest(parameterized.TestCase):
       experiment = command.create_experiment()
     model = experiment.settings.model.model
     self.assertTrue(model.has_static_batch_norm)
-    self.assertIsNone(experiment.training_program.statistics)
+    self.assertIsNone(experiment.statistics)
 
   def test_more_clients_in_a_step_than_there_are(self):
     command = self._command('fedsgd_fixmatch_as_in_semifl', clients_per_step=11)

@@ -111,9 +111,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
     images = self._class_by_class(experiment)
     expected = _average_batches(experiment, images, server_batch_size)
-    self._assert_computes(
-      experiment, experiment.training_program.statistics, expected
-    )
+    self._assert_computes(experiment, experiment.statistics, expected)
     # Neither the statistics of all images nor those of mixtures.
     for other in (
       _average_batches(experiment, images, 500),
@@ -132,7 +130,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     self.assertLen(images, 1437)
     self._assert_computes(
       experiment,
-      experiment.training_program.statistics,
+      experiment.statistics,
       _average_batches(experiment, images, 20),
     )
 
@@ -141,7 +139,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     experiment = self._create(
       'semifl', num_labeled=500, batch_norm_statistics='server_batches'
     )
-    statistics = experiment.training_program.statistics
+    statistics = experiment.statistics
     # Clients label by them.
     self.assertTrue(statistics.for_clients)
     self._assert_computes(
@@ -164,7 +162,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
       **({'server_batch_size': 20} if batch_size == 20 else {}),
     )
     images = digits.Digits().create().load().train.images
-    statistics = experiment.training_program.final_test
+    statistics = experiment.final_test
     [found] = statistics.data.as_numpy_iterator()
     np.testing.assert_array_equal(found, images)
     self._assert_computes(
@@ -173,7 +171,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
 
   def test_nothing_is_tested_twice_unless_asked_for(self):
     experiment = self._create('semifl')
-    self.assertIsNone(experiment.training_program.final_test)
+    self.assertIsNone(experiment.final_test)
 
   @parameterized.parameters(
     ('labels_alone', 'pooled', 'there are no clients; use'),

@@ -37,7 +37,7 @@ class DemoTest(absltest.TestCase):
     self.assertAlmostEqual(
       float(difference), float(semifl) - float(alone), delta=0.11
     )
-    # docs/results/digits_50_iid has a difference of 7.5 points for this seed.
+    # docs/results/digits.md has a difference of 7.5 points for this seed.
     self.assertGreater(float(difference), 4)
     report = first.stdout.splitlines()[-1].partition(': ')[2]
     self.assertEqual(report, f'{self.folder}/report.html')

@@ -11,14 +11,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
+from tests import small_systems
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import commands
-from tff_semifl.experiments import before_training
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
-from tff_semifl.experiments import training_programs
 from tff_semifl.privacy import privacy_key_file
 from tff_semifl.privacy import spent_privacy
 
@@ -56,15 +55,8 @@ class PrivateExperimentTest(parameterized.TestCase):
     """Returns an experiment without model and process, which take long."""
     with (
       mock.patch.object(models.WideResNet, 'create'),
-      mock.patch.object(
-        training_programs, 'create_classifier'
-      ) as create_classifier,
-      mock.patch.object(
-        training_programs, 'create_training_program'
-      ) as create_training_program,
+      small_systems.without_computations(),
     ):
-      create_classifier.return_value.variables.frozen = ()
-      create_training_program.return_value.total_rounds = 2
       return self._command(**values).create_experiment()
 
   def _open(self, experiment, **values):
@@ -102,19 +94,19 @@ class PrivateExperimentTest(parameterized.TestCase):
       delta=experiment.settings.private_mean.privacy_delta,
     )
     self.assertEqual(epsilon > 10, is_weak)
-    facts = '\n'.join(before_training.find_facts(experiment))
+    facts = '\n'.join(plan.find_facts(experiment))
     self.assertIn(f'privacy: epsilon {epsilon:.4g} at delta', facts)
-    problems = '\n'.join(before_training.find_problems(experiment))
+    problems = '\n'.join(plan.find_problems(experiment))
     self.assertEqual('a weak guarantee' in problems, is_weak)
     public = self._create()
-    facts = '\n'.join(before_training.find_facts(public))
+    facts = '\n'.join(plan.find_facts(public))
     self.assertNotIn('privacy', facts)
 
   def test_no_cost_is_said_of_a_key_that_is_known(self):
     experiment = self._create(**_PRIVATE, **_FIXED)
-    facts = '\n'.join(before_training.find_facts(experiment))
+    facts = '\n'.join(plan.find_facts(experiment))
     self.assertIn('privacy: none: --insecure_fixed_privacy_key', facts)
-    self.assertEmpty([*before_training.find_problems(experiment)])
+    self.assertEmpty([*plan.find_problems(experiment)])
 
   def test_key_of_an_experiment_that_was_begun_is_used_again(self):
     first = self._create(**_PRIVATE)

@@ -65,7 +65,7 @@ class VariantsTest(parameterized.TestCase):
     """D10: then all other images, also those without a client."""
     experiment = self._create(batch_norm_statistics='pooled', num_clients=7)
     data = experiment.data
-    chunks = experiment.training_program.statistics.data
+    chunks = experiment.statistics.data
     labeled, others = chunks.as_numpy_iterator()
     np.testing.assert_array_equal(others, data.unlabeled.images)
     # 1,387 unlabeled images do not go into seven.

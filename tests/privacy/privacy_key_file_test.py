@@ -16,6 +16,7 @@ from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_key_file
+from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
 
 _KEY = privacy_key.PrivacyKey(bytes(range(32)))
@@ -117,7 +118,9 @@ class ExperimentFolderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._path = pathlib.Path(self.create_tempdir().full_path, 'mine')
-    self._folder = outputs.ExperimentFolder(self._path, {'total_rounds': 3})
+    self._folder = outputs.ExperimentFolder(
+      self._path, hparams_file.create({'total_rounds': 3})
+    )
     self._file = self._path / 'privacy.key'
 
   def _keep(self, key=_KEY):

@@ -31,7 +31,7 @@ def _mean(page, experiment, row=-1):
 class QuotedResultsTest(parameterized.TestCase):
   @parameterized.parameters(
     (
-      '[digits](docs/results/digits_20_client_prior_sgd',
+      '[digits](docs/results/digits.md#federated',
       # Clients begin with the model of the labels alone.
       ('digits_20_client_prior_sgd', 'client_prior_sgd_classes2', 0),
       ('digits_20_client_prior_sgd', 'client_prior_sgd_classes2'),
@@ -40,7 +40,7 @@ class QuotedResultsTest(parameterized.TestCase):
       None,
     ),
     (
-      '[CIFAR-10](docs/results/cifar10_1000_classes2',
+      '[CIFAR-10](docs/results/cifar10.md)',
       ('cifar10_1000_iid', 'labels_alone'),
       ('cifar10_1000_classes2', 'semifl'),
       ('cifar10_1000_dirichlet0.1', 'semifl'),

@@ -19,8 +19,11 @@ import numpy as np
 
 from tff_semifl.core import federated_process
 from tff_semifl.core import rounds
-from tff_semifl.runs import model_choice
+from tff_semifl.runs import best_models
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
+from tff_semifl.runs import tensorboard_log
 from tff_semifl.runs import training
 from tff_semifl.runs import training_program
 
@@ -100,7 +103,7 @@ def _create_program(total_rounds):
       'accuracy': np.float32(np.abs(np.sin(np.sum(weights)))),
       'loss': np.float32(np.sum(weights**2)),
     },
-    model_choice=model_choice.ModelChoice(
+    model_choice=best_models.ModelChoice(
       column='test/accuracy', higher_is_better=True, stop_after=None
     ),
     server_dataset=server_data,
@@ -123,18 +126,21 @@ def train(
   """Trains; dies before a folder's n-th use of a file, as `kill_at` says."""
   if kill_at is not None:
     _kill_at(*kill_at, parent)
-  experiment = outputs.ExperimentFolder(pathlib.Path(folder), {})
+  experiment = outputs.ExperimentFolder(
+    pathlib.Path(folder), hparams_file.create({})
+  )
   program = _create_program(total_rounds)
-  log = experiment.tensorboard_log()
+  log = tensorboard_log.TensorBoardLog(experiment.path / 'logdir')
 
   def on_start(first_round):
-    log.start(first_round)
+    metrics = metrics_table.read_metrics(experiment.metrics_path)
+    log.start(first_round, metrics, {}, [])
     parent.send('start')
 
   asyncio.run(
     training.train(
       program,
-      state_manager=experiment.state_manager(),
+      checkpoints=experiment.checkpoints(),
       metrics_manager=experiment.metrics_manager(),
       memories=experiment.client_memories(
         program.process.initialize_memory, outputs.NUM_CHECKPOINTS

@@ -21,7 +21,6 @@ from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.runs import by_reference
 from tff_semifl.runs import client_states
 from tff_semifl.runs import training_program
 from tff_semifl.training import evaluation
@@ -72,7 +71,7 @@ def create_program(
     final_test=final_test,
   )
   if is_by_reference:
-    return by_reference.take_indices(program, images)
+    return training_program.take_indices(program, images)
   return program
 
 

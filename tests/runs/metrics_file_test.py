@@ -67,7 +67,7 @@ class MetricsFileTest(parameterized.TestCase):
 
   def test_what_a_kill_left_is_removed(self):
     self._release((0, 0.5))
-    leftover = self.path.with_name('metrics.csv_temp1234')
+    leftover = self.path.with_name('metrics.temporary')
     leftover.write_text('round,te')
     self._release((1, 0.25))
     self.assertEqual(list(self.path.parent.iterdir()), [self.path])

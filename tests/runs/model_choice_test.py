@@ -3,7 +3,6 @@
 
 """Tests of the choice of a round's model, and of early stopping."""
 
-import asyncio
 import dataclasses
 import functools
 import math
@@ -21,9 +20,6 @@ from tff_semifl.files import durable_files
 from tff_semifl.metrics import measurement
 from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_file
-from tff_semifl.runs import model_choice
-from tff_semifl.runs import training
 from tff_semifl.training import evaluation
 
 _NAN = math.nan
@@ -42,7 +38,7 @@ def _create_program(total_rounds, measure, **choice):
     linear_program.create_program(total_rounds),
     evaluation=_build_evaluation(),
     measure=measure,
-    model_choice=model_choice.ModelChoice(**choice),
+    model_choice=best_models.ModelChoice(**choice),
   )
 
 
@@ -62,19 +58,19 @@ class ModelChoiceTest(parameterized.TestCase):
     ([0.0, _NAN], False, (0.0, 0, 1)),
   )
   def test_best_round(self, values, higher_is_better, expected):
-    choice = model_choice.ModelChoice(
+    choice = best_models.ModelChoice(
       column='a', higher_is_better=higher_is_better
     )
-    best = model_choice.Best()
+    best = best_models.Best()
     for round_num, value in enumerate(values):
       best = choice.update(best, round_num, {'a': value})
     self.assertEqual(best, expected)
 
   def test_without_any_value(self):
-    choice = model_choice.ModelChoice(
+    choice = best_models.ModelChoice(
       column='a', higher_is_better=True, stop_after=2
     )
-    best = choice.update(model_choice.Best(), 0, {'a': _NAN})
+    best = choice.update(best_models.Best(), 0, {'a': _NAN})
     self.assertEqual(best[1:], (-1, 1))
     self.assertFalse(choice.is_over(best))
     self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
@@ -89,9 +85,9 @@ class TrainingTest(training_test_case.TrainingTestCase):
     return [int(row['round']) for row in self.read_metrics(self._folder)]
 
   def _load_best(self, final, folder=None):
-    return best_models.BestModels(
-      pathlib.Path(folder or self._folder, 'best'), num_kept=4
-    ).load(final.best.round_num, final.state.global_model_weights)
+    return best_models.read(
+      pathlib.Path(folder or self._folder, 'best'), final.best.round_num
+    )
 
   def test_metrics_are_columns_after_all_others(self):
     measure = measurement.Measurement(
@@ -138,21 +134,24 @@ class TrainingTest(training_test_case.TrainingTestCase):
     )
     self.assertEqual(final.best, (0.75, 1, 2))
     best = self._load_best(final)
-    self.assertEqual((best.round_num, best.value), (1, 0.75))
-    states = checkpoints.read_latest(pathlib.Path(self._folder, 'states'))[0]
+    self.assertEqual((best['round_num'], best['value']), (1, 0.75))
+    states = checkpoints.read_latest(pathlib.Path(self._folder, 'checkpoints'))[
+      0
+    ]
     self.assertFalse(
       np.array_equal(
-        best.global_model_weights.trainable[0],
+        best['global_model_weights/trainable/0'],
         states['state/global_model_weights/trainable/0'],
       )
     )
     expected = self.train(self.create_tempdir().full_path, 1)
-    tf.nest.map_structure(
-      np.testing.assert_array_equal,
-      best.global_model_weights,
-      expected.state.global_model_weights,
-    )
-    self.assertAlmostEqual(best.accuracy, expected.accuracy)
+    for index, array in enumerate(
+      expected.state.global_model_weights.trainable
+    ):
+      np.testing.assert_array_equal(
+        best[f'global_model_weights/trainable/{index}'], array
+      )
+    self.assertAlmostEqual(best['accuracy'], expected.accuracy)
 
   def test_stops_and_may_go_on_with_more_patience(self):
     values = [0.25, 0.5, 0.5, _NAN, 0.625, 0.5]
@@ -160,21 +159,8 @@ class TrainingTest(training_test_case.TrainingTestCase):
     self.train(self._folder, 5, program=program)
     self.assertEqual(self._rounds(), [0, 1, 2, 3])
     started = []
-    again = asyncio.run(
-      training.train(
-        program,
-        state_manager=checkpoints.Checkpoints(
-          pathlib.Path(self._folder, 'states'), num_kept=3
-        ),
-        metrics_manager=metrics_file.MetricsFile(
-          pathlib.Path(self._folder, 'metrics.csv')
-        ),
-        best_models=best_models.BestModels(
-          pathlib.Path(self._folder, 'best'), num_kept=4
-        ),
-        on_start=started.append,
-        on_round=lambda *_: None,
-      )
+    again = training_test_case.train(
+      self._folder, program, on_start=started.append
     )
     self.assertEqual((again.round_num, started), (3, []))
     program = _create_program(5, _script(values, 4), stop_after=3)
@@ -188,7 +174,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     expected = self.train(whole, 4, program=_create_program(4, _script(values)))
     self.train(self._folder, 3, program=_create_program(3, _script(values)))
     # As after a kill between the best model of round 3 and its checkpoint.
-    pathlib.Path(self._folder, 'states/program_state_3.npz').unlink()
+    pathlib.Path(self._folder, 'checkpoints/program_state_3.npz').unlink()
     best = pathlib.Path(self._folder, 'best/best_model_3.npz')
     best.write_bytes(b'of a round that was cut off')
     best.with_suffix('.temporary').write_bytes(b'')
@@ -216,7 +202,9 @@ class TrainingTest(training_test_case.TrainingTestCase):
       self._folder, 6, program=_create_program(6, _script(values))
     )
     for round_num in (5, 6):
-      path = pathlib.Path(self._folder, f'states/program_state_{round_num}.npz')
+      path = pathlib.Path(
+        self._folder, f'checkpoints/program_state_{round_num}.npz'
+      )
       path.write_bytes(b'')
     final = self.train(
       self._folder, 6, program=_create_program(6, _script(values, 5))

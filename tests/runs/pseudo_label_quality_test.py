@@ -6,7 +6,7 @@
 from absl.testing import absltest
 import numpy as np
 
-from tff_semifl.runs import pseudo_label_quality
+from tff_semifl.runs import round_metrics
 from tff_semifl.training import given_labels
 
 
@@ -26,14 +26,14 @@ class PseudoLabelQualityTest(absltest.TestCase):
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
     # Neither of two images is trained on.
     second = _given((0, 1, 0), (1, 1, 0))
-    found = pseudo_label_quality.measure(
+    found = round_metrics.measure_pseudo_labels(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
     )
     # 3 of 4 and 1 of 2 are right.
-    self.assertAlmostEqual(found.pseudo_accuracy, 4 / 6, places=6)
+    self.assertAlmostEqual(found['pseudo_accuracy'], 4 / 6, places=6)
     # (4 * 2 / 3 + 2 * 0) / 6: clients by their images, 0 for the second (D17).
-    self.assertAlmostEqual(found.threshold_accuracy, 8 / 18, places=6)
-    self.assertAlmostEqual(found.micro_threshold_accuracy, 2 / 3, places=6)
+    self.assertAlmostEqual(found['threshold_accuracy'], 8 / 18, places=6)
+    self.assertAlmostEqual(found['micro_threshold_accuracy'], 2 / 3, places=6)
 
   def test_batches_of_one_client_count_by_their_size(self):
     """A.14: per mini-batch, weighted by its size."""
@@ -45,22 +45,26 @@ class PseudoLabelQualityTest(absltest.TestCase):
       # A batch of two, of which none is trained on.
       *((0, 1, 0), (2, 2, 0)),
     )
-    found = pseudo_label_quality.measure([given], [np.array([1, 2, 3])])
+    found = round_metrics.measure_pseudo_labels([given], [np.array([1, 2, 3])])
     # Images 0, 1, 2 are of classes 1, 2, 3: right are the first, fourth, fifth.
-    self.assertAlmostEqual(found.pseudo_accuracy, 3 / 6, places=6)
+    self.assertAlmostEqual(found['pseudo_accuracy'], 3 / 6, places=6)
     # (3 * 1/2 + 1 * 1 + 2 * 0) / 6.
-    self.assertAlmostEqual(found.threshold_accuracy, 2.5 / 6, places=6)
-    self.assertAlmostEqual(found.micro_threshold_accuracy, 2 / 3, places=6)
+    self.assertAlmostEqual(found['threshold_accuracy'], 2.5 / 6, places=6)
+    self.assertAlmostEqual(found['micro_threshold_accuracy'], 2 / 3, places=6)
 
   def test_nothing_is_confident(self):
-    found = pseudo_label_quality.measure([_given((0, 1, 0))], [np.array([1])])
-    self.assertEqual(found[:2], (1, 0))
-    self.assertTrue(np.isnan(found.micro_threshold_accuracy))
+    found = round_metrics.measure_pseudo_labels(
+      [_given((0, 1, 0))], [np.array([1])]
+    )
+    self.assertEqual(
+      (found['pseudo_accuracy'], found['threshold_accuracy']), (1, 0)
+    )
+    self.assertTrue(np.isnan(found['micro_threshold_accuracy']))
 
   def test_no_clients_and_no_images(self):
     for given, truth in (([], []), ([_given()], [np.zeros(0, np.int32)])):
-      found = pseudo_label_quality.measure(given, truth)
-      np.testing.assert_array_equal(found, [np.nan] * 3)
+      found = round_metrics.measure_pseudo_labels(given, truth)
+      np.testing.assert_array_equal([*found.values()], [np.nan] * 3)
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 from tests.runs import some_metrics
 from tff_semifl.runs import progress
@@ -51,9 +52,8 @@ class TrainingWarningsTest(parameterized.TestCase):
       logs = stack.enter_context(self.assertLogs(level='WARNING'))
       # Without a warning, `assertLogs` would fail.
       training_warnings.logging.warning('begin')
-      watcher.start(first_round)
       for round_num, metrics in enumerate(rounds, first_round):
-        watcher.show_round(round_num, metrics)
+        watcher.check_round(round_num, metrics)
     return logs.output[1:]
 
   def test_no_pseudo_label_for_several_rounds(self):
@@ -84,7 +84,7 @@ class TrainingWarningsTest(parameterized.TestCase):
 
   def test_no_client_took_part(self):
     (line,) = self._watch(_round(0.5, 0.5), _ABSENT, _ABSENT)
-    self.assertIn('round 2: of 4 chosen ones, 4 dropped out', line)
+    self.assertIn('round 2, and 4 dropped out', line)
     self.assertIn('--client_dropout_probability', line)
     # These rounds have no cohort.
     self.assertEmpty(self._watch(_ABSENT, first_round=0))
@@ -123,9 +123,8 @@ class TrainingWarningsTest(parameterized.TestCase):
         return True
 
     stream = Terminal()
-    with contextlib.redirect_stderr(stream), progress.Progress('run', 9) as bar:
-      bar.start(0)
-      bar.show_round(1, _ABSENT)
+    with contextlib.redirect_stderr(stream), progress.Display('run', 9) as bar:
+      bar.show('round 1/9', 2)
       with self.assertLogs(level='WARNING'):
         watcher = training_warnings.TrainingWarnings(
           'mine',
@@ -135,11 +134,41 @@ class TrainingWarningsTest(parameterized.TestCase):
           confidence_threshold=0.95,
         )
         before = stream.tell()
-        watcher.show_round(1, _ABSENT)
+        watcher.check_round(1, _ABSENT)
     # The bar is erased, and drawn again below.
     erased, _, drawn = stream.getvalue()[before:].strip('\r').partition('\r')
     self.assertEqual(erased.strip(), '')
     self.assertIn('round 1/9', drawn)
+
+
+class IdleRoundsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # Round 0 has no clients.
+    ([math.nan, 0.5, 0.5], None),
+    ([math.nan, 0.0, 0.5, 0.5], None),
+    ([math.nan, 0.0, 0.5], '1 of 2 .*--confidence_threshold below 0.9 keeps'),
+    ([math.nan, 0.0, math.nan, 0.0, 0.5], '2 of 3 '),
+    ([0.0], None),
+    ([math.nan, math.nan], None),
+  )
+  def test_half_of_the_rounds(self, ratios, expected):
+    metrics = {
+      'round': np.arange(len(ratios)),
+      'client/label_ratio': np.array(ratios),
+    }
+    line = training_warnings.describe_idle_rounds(metrics, 0.9)
+    if expected is None:
+      self.assertIsNone(line)
+    else:
+      self.assertRegex(line, expected)
+
+  def test_systems_without_a_threshold_or_pseudo_labels(self):
+    metrics = {'round': np.arange(2)}
+    self.assertIsNone(training_warnings.describe_idle_rounds(metrics, 0.95))
+    metrics['client/label_ratio'] = np.array([math.nan, 0.0])
+    line = training_warnings.describe_idle_rounds(metrics, None)
+    self.assertIn('in 1 of 1 evaluated rounds', line)
+    self.assertNotIn('--', line)
 
 
 if __name__ == '__main__':

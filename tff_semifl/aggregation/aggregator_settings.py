@@ -157,15 +157,7 @@ class OutsideAggregator(Aggregator):
 
 
 def load_outside(reference: str) -> Aggregator:
-  """Loads an aggregator of another package.
-
-  Args:
-    reference: 'package.module:NAME' of an aggregation factory of TFF, or of an
-      `Aggregator`.
-
-  Raises:
-    ValueError: If there is none.
-  """
+  """Loads an aggregator of another package."""
   found = references.load(reference)
   if isinstance(
     found,

@@ -38,9 +38,6 @@ def build_robust_mean(
   update far longer than earlier ones counts as zero; one longer than the
   estimated quantile is clipped to it. Clients of weight 0 enter the estimates
   with norm 0.
-
-  Args:
-    clipping_quantile: The quantile of the norms to clip to, in (0, 1).
   """
   estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
   clipping_norm = estimate(
@@ -74,10 +71,6 @@ def build_private_mean(
   guarantee covers the weights, but not the clients' metrics.
 
   Args:
-    noise_multiplier: Standard deviation of the noise, in units of
-      `clipping_norm`.
-    clipping_norm: Largest norm of an update; longer ones are scaled down.
-    clients_per_round: The number that the sum is divided by.
     key: The secret key of the noise, from `PrivacyKey.draw()`. Keep it as long
       as the run may be resumed; anyone who knows it can subtract the noise. The
       cohorts, which must stay secret, should follow from it, too.
@@ -100,9 +93,6 @@ def build_quantized_mean(
   Each element is rounded to the nearest of `2**bits` values, spaced evenly from
   the minimum to the maximum of its tensor. Rounding is not stochastic, because
   TFF's random numbers for it would not follow from the run's seed.
-
-  Args:
-    bits: Number of bits of each element, from 1 to 16.
   """
   return tff.aggregators.MeanFactory(
     tff.aggregators.EncodedSumFactory.quantize_above_threshold(

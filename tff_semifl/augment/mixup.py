@@ -54,7 +54,6 @@ def mix_with_each_other(
     images: float32 [batch, height, width, channels], or [batch, features].
     labels: float32 [batch, classes], the probability of each class.
     seed: int32 [2], a stateless seed.
-    concentration: See `sample_dominant_coefficients`.
   """
   number = tf.shape(images)[0]
   order = tf.random.experimental.stateless_shuffle(

@@ -72,8 +72,6 @@ def apply_random_operations(
     images: uint8 [batch, height, width, channels] with 1 or 3 channels. A
       single channel is repeated three times; the first of the results is taken.
     seed: int32 [2], a stateless seed.
-    operations: The pool; all equally likely.
-    num_operations: Number of operations drawn for each image.
     application_probability: Probability in [0, 1] that a drawn operation is
       applied.
   """
@@ -220,15 +218,7 @@ def applying_to_all() -> Iterator[None]:
 def check_can_be_compiled(
   augment: augmentation.Augmentation, images: np.ndarray
 ) -> None:
-  """Checks that XLA can compile the operations of an augmentation.
-
-  Args:
-    augment: Any augmentation.
-    images: A batch of one image or feature vector.
-
-  Raises:
-    NotCompiledError: XLA cannot compile them.
-  """
+  """Checks that XLA can compile the operations of an augmentation."""
   with tf.init_scope(), _applying(_refuse):
     augment(tf.constant(images), tf.constant([0, 0]))
 

@@ -89,7 +89,6 @@ def measure(
   Args:
     images: uint8 [number, height, width, channels], of which up to 64, evenly
       spaced, are used; fewer if larger than 256x256.
-    strong: The augmentation.
     seed: The run's seed.
   """
   height, width = images.shape[1:3]

@@ -22,9 +22,6 @@ def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   Returns:
     The rotated images, in another order, and the number of counterclockwise
     quarter turns of each, int32 [batch].
-
-  Raises:
-    ValueError: Images are not square.
   """
   if images.shape[1] != images.shape[2]:
     raise ValueError(

@@ -44,9 +44,6 @@ def build_server_batch_norm_statistics(
         (<W@SERVER, L*@SERVER> -> W@SERVER)
 
     Without images it returns the weights unchanged.
-
-  Raises:
-    ValueError: If the model has no static batch normalization.
   """
   check_has_statistics(classifier)
   data_type = pipelines.labeled_type(classifier.image_shape)
@@ -122,12 +119,9 @@ def fold_batches(
   chunk and a batch of images are in memory.
 
   Args:
-    classifier: A model with static batch normalization, in training mode.
-    weights: Its weights.
     images: Chunks, uint8 [number, height, width, channels].
     add_fn: (total, moments of a batch) -> total, for one layer, each float64
       [3, channels]. Moments are count, mean and sum of squared deviations.
-    batch_size: Images of a batch, at least 1.
 
   Returns:
     The total of each layer, float32 [3, channels]; zeros without images.
@@ -161,7 +155,6 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
   Args:
     first: float [3, channels]: count, mean, sum of squared deviations.
-    second: The same. Zeros stand for no values.
 
   References:
     Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for

@@ -46,9 +46,6 @@ def build_federated_batch_norm_statistics(
 
     Without images it returns the weights unchanged. Clients whose moments have
     no finite norm in float32 are left out.
-
-  Raises:
-    ValueError: If the model has no static batch normalization.
   """
   batch_norm_statistics.check_has_statistics(classifier)
   weights_type = classifier.weights_type

@@ -43,9 +43,6 @@ def build_pooled_batch_norm_statistics(
         (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER)
 
     Without images it returns the weights unchanged.
-
-  Raises:
-    ValueError: If the model has no static batch normalization.
   """
   batch_norm_statistics.check_has_statistics(classifier)
   data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))

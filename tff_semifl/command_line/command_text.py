@@ -40,12 +40,7 @@ _PLAIN = {
 
 
 def spell_commands(text: str) -> str:
-  """Spells commands in a text as users of this installation type them.
-
-  Args:
-    text: A text with commands of a clone, such as `python -m launch.train`,
-      which is `tff-semifl train` in an installed package.
-  """
+  """Spells commands in a text as users of this installation type them."""
   if installation.is_installed():
     return text.replace('python -m launch.', 'tff-semifl ')
   return text
@@ -67,9 +62,6 @@ def files_first(arguments: Sequence[str]) -> list[str]:
 
   The last value of a flag counts, so that flags on the command line take
   precedence in any order.
-
-  Raises:
-    flags.Error: If a flagfile cannot be read.
   """
   read, others = [], []
   rest = iter(arguments)
@@ -134,11 +126,6 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
 
   The last value of a flag counts, so that flagfiles take precedence over the
   preset, and flags on the command line over both. Only the last preset counts.
-
-  Raises:
-    flags.Error: If --preset has no value, or a flagfile cannot be read.
-    settings.SettingError: If there is no such preset, or if it is for another
-      system.
   """
   values = flags.FlagValues()
   flags.DEFINE_string('preset', None, '', flag_values=values)

@@ -22,22 +22,12 @@ from tff_semifl.experiments import task_registry
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """The settings of a training command, for a system and changed settings.
-
-  Raises:
-    settings.SettingError: If there is no such system or setting, or a setting
-      does not take its value.
-  """
+  """The settings of a training command, for a system and changed settings."""
   return command_lib.create(system_name, task_registry.ChosenTask(), changes)
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
-  """Creates the data settings of SemiFL.
-
-  Raises:
-    settings.SettingError: If there is no such setting, or it does not take its
-      value.
-  """
+  """Creates the data settings of SemiFL."""
   return experiment_settings.create(
     'semifl',
     system_registry.load('semifl'),
@@ -54,12 +44,7 @@ def names_of_all_settings() -> frozenset[str]:
 
 
 def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
-  """Parses a command line, without changing global flags.
-
-  Raises:
-    settings.SettingError: If a setting does not take its value.
-    flags.Error: If an argument is not a flag, or not a flag of the system.
-  """
+  """Parses a command line, without changing global flags."""
   return setting_flags.parse(
     functools.partial(create, system_name),
     command_text.expand(system_name, arguments),

@@ -28,11 +28,7 @@ IMAGES = flags.DEFINE_list(
 
 
 def load_model() -> exported_model.ExportedModel:
-  """Loads the model that --exported_model names.
-
-  Raises:
-    program.FlagError: If the flag is missing or names no model.
-  """
+  """Loads the model that --exported_model names."""
   with program.blame(
     EXPORTED_MODEL, ValueError, exported_model.ExportedModelError
   ):

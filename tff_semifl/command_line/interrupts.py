@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Interrupts by Ctrl-C, and Python's search for unreachable cycles."""
+"""Starting programs: TensorFlow's remarks, garbage collection, early Ctrl-C."""
 
 import atexit
-from collections.abc import Iterator
 import contextlib
 import gc
 import os
@@ -16,14 +15,11 @@ from typing import NoReturn
 # machine would bury the output of a program.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
-# Graphs create millions of objects that stay alive. With Python's default of
-# 700 new objects, searching them for unreachable cycles takes a tenth of the
-# time of building them.
+# Graphs create millions of objects that stay alive. Python's default of 700 new
+# objects between searches for cycles, and its search at the end, cost two
+# seconds of a start of six.
 gc.set_threshold(100_000)
-
-# Otherwise Python searches all objects at the end, for a second and a half.
 atexit.register(gc.freeze)
-
 
 # The last line of an interrupted program.
 INTERRUPTED = 'interrupted'
@@ -32,43 +28,11 @@ INTERRUPTED = 'interrupted'
 def begin() -> None:
   """Lets Ctrl-C end the process without a traceback, while it imports modules.
 
-  Programs that have parsed their flags end in order instead. Imported objects
-  stay alive, so that Python does not search for cycles before.
+  Programs that have parsed their flags end in order instead.
   """
   # A background job of a shell ignores Ctrl-C, and continues to do so.
   if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, lambda number, _: end_at_once(number))
-  gc.disable()
-
-
-def end_at_once(number: int, message: str = INTERRUPTED) -> NoReturn:
-  """Ends the process immediately, with a line on stderr.
-
-  The signal determines the exit code, as in a shell.
-  """
-  with contextlib.suppress(OSError):
-    os.write(sys.stderr.fileno(), f'\n{message}\n'.encode())
-  os._exit(128 + number)
-
-
-def search_for_cycles() -> None:
-  """Lets Python search for cycles among objects that are created from now on.
-
-  Earlier objects count as old, which Python seldom searches.
-  """
-  gc.freeze()
-  gc.unfreeze()
-  gc.enable()
-
-
-@contextlib.contextmanager
-def without_search() -> Iterator[None]:
-  """Prevents the search for cycles while long-lived objects are created."""
-  gc.disable()
-  try:
-    yield
-  finally:
-    search_for_cycles()
+    signal.signal(signal.SIGINT, _end)
 
 
 def begin_if_run(package: str) -> None:
@@ -81,3 +45,9 @@ def begin_if_run(package: str) -> None:
     argument.startswith(package) for argument in sys.orig_argv
   ):
     begin()
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+  with contextlib.suppress(OSError):
+    os.write(sys.stderr.fileno(), f'\n{INTERRUPTED}\n'.encode())
+  os._exit(128 + number)

@@ -25,11 +25,7 @@ _LEAST_CONFIDENCE = flags.DEFINE_float(
 
 
 def check(class_names: Sequence[str]) -> float | None:
-  """The least confidence, or None if the flag is not given.
-
-  Raises:
-    program.FlagError: If a class has the name of the unknown class.
-  """
+  """The least confidence, or None if the flag is not given."""
   with program.blame(_LEAST_CONFIDENCE, ValueError):
     if _LEAST_CONFIDENCE.value is not None:
       exported_model.check_least_confidence(

@@ -27,9 +27,6 @@ def one(default: str | None) -> pathlib.Path | None:
 
   Args:
     default: The file if the flag is not given, or None for none.
-
-  Raises:
-    program.FlagError: If the flag does not name one file.
   """
   files = OUTPUT_FILE.value
   if files is None:
@@ -48,9 +45,6 @@ def figures(default: str) -> list[str]:
 
   Args:
     default: The only file if the flag is not given.
-
-  Raises:
-    program.FlagError: If the flag names no file, or one in another format.
   """
   files = [default] if OUTPUT_FILE.value is None else OUTPUT_FILE.value
   with program.blame(OUTPUT_FILE, ValueError):

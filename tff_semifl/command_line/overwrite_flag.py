@@ -20,12 +20,7 @@ _Path = TypeVar('_Path', pathlib.Path, None)
 
 
 def check(path: _Path) -> _Path:
-  """Returns a file to write, which does not exist or may be replaced.
-
-  Raises:
-    program.FlagError: If the file exists, and --overwrite is not given, or the
-      path is a folder or a device.
-  """
+  """Returns a file to write, which does not exist or may be replaced."""
   with program.blame(output_flag.OUTPUT_FILE, ValueError, value=path):
     if path is None:
       return path

@@ -6,10 +6,12 @@
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import os
+import pathlib
 import select
 import signal
 import sys
-import threading
+import sysconfig
+import traceback
 from typing import NoReturn
 
 from absl import app
@@ -20,9 +22,15 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.command_line import command_text
 from tff_semifl.command_line import interrupts
-from tff_semifl.experiments import user_code
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_PACKAGE = pathlib.Path(__file__).parents[1]
+_LIBRARIES = (
+  f'{_PACKAGE}{os.sep}',
+  # In a clone they are beside the package.
+  *(f'{_PACKAGE.with_name(name)}{os.sep}' for name in ('launch', 'tasks')),
+  f'{sysconfig.get_path("stdlib")}{os.sep}',
+)
 INTERRUPTED = interrupts.INTERRUPTED
 RESUMES = (
   f'{INTERRUPTED}; the same command goes on from the last complete round'
@@ -37,16 +45,7 @@ class FlagError(Exception):
 def blame(
   flag: flags.FlagHolder, *errors: type[Exception], value: object = None
 ) -> Iterator[None]:
-  """Turns errors in the `with` block into a one-line error about a flag.
-
-  Args:
-    flag: The flag whose value causes the errors.
-    *errors: Types of the errors to turn.
-    value: The value to show in the message; by default that of the flag.
-
-  Raises:
-    FlagError: If one of `errors` was raised.
-  """
+  """Turns errors in the `with` block into a one-line error about a flag."""
   try:
     yield
   except errors as error:
@@ -70,15 +69,8 @@ def parse_flags(
 ) -> Sequence[str]:
   """Parses flags as `flags.FLAGS` does, but prints help on stdout, as success.
 
-  Args:
-    argv: The command line.
-    known_only: Whether to return unknown flags, too, instead of raising.
-
   Returns:
     The program and the arguments that are not flags.
-
-  Raises:
-    flags.Error: If a flag is wrong.
   """
   asked = command_text.HELP.intersection(argv)
   if asked:
@@ -98,10 +90,9 @@ def run(
 
   The exit code is 0 for success; 1 for invalid flags, as in absl; 130 after
   Ctrl-C and 143 after SIGTERM, as in a shell. The first such signal ends the
-  program in order, a second one immediately.
+  program in order.
 
   Args:
-    main: The program, called after its flags were parsed.
     arguments: The command line without the program. By default that of the
       process, with the contents of flagfiles in front.
     parse: Parses the command line, answers --help, and returns the arguments
@@ -121,8 +112,7 @@ def run(
       logging.set_verbosity(logging.WARNING)
     for problem in command_text.find_repeated(given):
       logging.warning('%s; the last one counts', problem)
-    signals = _note_interrupts(interrupted)
-    interrupts.search_for_cycles()
+    signals = _note_interrupts()
     try:
       main()
     except (KeyboardInterrupt, Exception) as error:
@@ -173,22 +163,27 @@ def describe(error: BaseException) -> str | None:
 
 
 def end_with_error(error: BaseException) -> NoReturn:
-  """Ends the program with a line about an error of a flag or of user code.
+  """Ends the program with a line about an error of a flag.
 
-  The user's lines, if any led to the error, come first. Any other error is
-  raised again.
+  A flag may name a module of the user; the lines of it that failed come first.
+  Any other error is raised again.
   """
   line = describe(error)
-  if line is not None and error.__cause__ is not None:
-    # A flag may name a module of the user, which failed.
-    lines = user_code.show_lines(error.__cause__)
-    line = '\n'.join(filter(None, [lines, line]))
-  # The reader of a pipe may be gone.
-  if line is None and not isinstance(error, BrokenPipeError):
-    line = user_code.describe(error)
   if line is None:
     raise error
-  end(line)
+  lines = ''
+  if error.__cause__ is not None:
+    frames = traceback.extract_tb(error.__cause__.__traceback__)
+    frames = [frame for frame in frames if _is_users(frame.filename)]
+    lines = ''.join(traceback.format_list(frames))
+  end(f'{lines}{line}')
+
+
+def _is_users(file: str) -> bool:
+  return (
+    not file.startswith(('<', *_LIBRARIES))
+    and f'{os.sep}site-packages{os.sep}' not in file
+  )
 
 
 def end(line: str, code: int = 1) -> NoReturn:
@@ -211,36 +206,18 @@ def _is_unread() -> bool:
   return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def _note_interrupts(message: str) -> Sequence[int]:
+def _note_interrupts() -> Sequence[int]:
   """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt; lists their numbers."""
   seen = []
 
   def handle(number, frame):
     seen.append(number)
-    if len(seen) > 1:
-      interrupts.end_at_once(number, message)
+    # A second signal ends the program at once.
+    signal.signal(number, signal.SIG_DFL)
     raise KeyboardInterrupt(signal.Signals(number).name)
 
   for number in _SIGNALS:
     # A background job of a shell ignores Ctrl-C, and continues to do so.
     if signal.getsignal(number) != signal.SIG_IGN:
       signal.signal(number, handle)
-  # Python calls `handle` only when the main thread returns from C++ code, which
-  # may take a whole round. A second signal is therefore noticed by a thread
-  # that reads the pipe to which Python writes signals at once.
-  reader, writer = os.pipe()
-  os.set_blocking(writer, False)
-  signal.set_wakeup_fd(writer)
-  threading.Thread(
-    target=_wait_for_second, args=[reader, message], daemon=True
-  ).start()
   return seen
-
-
-def _wait_for_second(reader: int, message: str) -> NoReturn:
-  """Ends the process at the second SIGINT or SIGTERM."""
-  count = 0
-  while count < 2:
-    number = os.read(reader, 1)[0]
-    count += number in _SIGNALS
-  interrupts.end_at_once(number, message)

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tff_semifl import settings
-from tff_semifl.command_line import interrupts
 from tff_semifl.command_line import program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import kept_model
 from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
 from tff_semifl.sweeps import repetitions
 
 
@@ -26,65 +25,30 @@ class Run(NamedTuple):
 
 
 def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
-  """Builds an experiment, and opens its folder.
-
-  Args:
-    command: The command.
-    changes: Settings of this run, by name.
-
-  Raises:
-    settings.SettingError: If a setting is wrong, or the folder cannot be used.
-  """
+  """Builds an experiment, and opens its folder."""
   command = settings.change(command, changes)
-  with interrupts.without_search():
-    experiment = command.create_experiment()
+  experiment = command.create_experiment()
   return Run(experiment, command.open_folder(experiment))
 
 
 def check_has_no_name(command: command_lib.Command, why: str) -> None:
-  """Checks that no name was chosen, which all runs would have.
-
-  Args:
-    command: The command.
-    why: Why there are several runs.
-
-  Raises:
-    settings.SettingError: If one was chosen.
-  """
+  """Checks that no name was chosen, which all runs would have."""
   with settings.blame('experiment_name', command.run.experiment_name):
     if command.run.experiment_name is not None:
       raise ValueError(f'{why}; leave the flag out')
 
 
-def train(run: Run) -> kept_model.KeptModel:
-  """Trains, or resumes, and returns the model that is kept.
-
-  Args:
-    run: From `open_run`.
-
-  Raises:
-    settings.SettingError: As `command.run` does.
-  """
-  final = command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
+def train(run: Run) -> saved_experiment.TrainedModel:
+  """Trains, or resumes, and returns the model that is kept."""
+  command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
   with command_lib.blame_output(run.experiment.run):
-    return kept_model.load(run.experiment, run.folder, final)
+    return saved_experiment.read_trained_model(run.folder.path)
 
 
 def train_all(
   command: command_lib.Command, runs: Mapping[str, Mapping[str, Any]]
 ) -> Sequence[repetitions.Repetition]:
-  """Trains with each of several changes, or resumes.
-
-  Args:
-    command: The command.
-    runs: For the name of each run, its changes of settings.
-
-  Returns:
-    What each run has reached.
-
-  Raises:
-    settings.SettingError: As `open_run` and `train` do.
-  """
+  """Trains with each of several changes, or resumes."""
   # All folders are opened before the first run begins.
   opened = {name: open_run(command, changes) for name, changes in runs.items()}
   found = []
@@ -94,7 +58,7 @@ def train_all(
       experiment = run.experiment
       logits = evaluated_images.compute_logits(experiment, kept.weights)
       values = {'accuracy': kept.accuracy}
-      measure = experiment.training_program.measure
+      measure = experiment.measure
       if isinstance(measure, measurement.Measurement):
         measured = measure(logits)
         values |= {

@@ -21,10 +21,6 @@ def parse(default: int) -> list[int]:
 
   Args:
     default: The only seed if the flag is not given.
-
-  Raises:
-    program.FlagError: If the list is empty, has a seed twice or something that
-      is not a seed, or if --seed is also given.
   """
   if _SEEDS.value is None:
     return [default]

@@ -35,10 +35,6 @@ def parse(
   `create` makes the settings from changes by name. `elsewhere` returns the
   names of settings of other commands, to explain an unknown flag. Flags are
   defined in `flag_values`.
-
-  Raises:
-    settings.SettingError: If a setting does not take its value.
-    flags.Error: If an argument is no flag, or of another program.
   """
   part = choose(create, arguments)
   define(part, flag_values)
@@ -61,9 +57,6 @@ def choose(
   """The settings that the choices on a command line select, with defaults.
 
   A choice, such as --task, determines which further settings there are.
-
-  Raises:
-    settings.SettingError: If a choice has no such option.
   """
   chosen = {}
   while True:

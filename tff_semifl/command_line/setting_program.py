@@ -44,17 +44,7 @@ def run(
   """Parses flags, runs `main` with the settings and ends the process.
 
   Args:
-    how: The command, for its help text.
-    description: Description of the program, for its help text.
-    create: Creates the settings from changes by name.
-    main: The program.
-    arguments: The command line after the program. By default that of the
-      process, with the contents of flagfiles in front.
-    groups: Returns the settings under each heading of the help text.
     common: Help on flags that are not defined by the program.
-    elsewhere: Returns the names of settings of other commands, to explain an
-      unknown flag.
-    interrupted: As in `program.run`.
   """
   how = command_text.spell_commands(how)
   own = _own_flags()

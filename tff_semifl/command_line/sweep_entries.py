@@ -32,12 +32,7 @@ _VALUES = flags.DEFINE_list(
 
 
 def parse(passed_on: Sequence[str]) -> list[entries_lib.Entry]:
-  """The entries of the sweep, each with each value of the varied setting.
-
-  Raises:
-    program.FlagError: If there are none, two have the same name, or values do
-      not make sense.
-  """
+  """The entries of the sweep, each with each value of the varied setting."""
   with program.blame(_FLAGFILES, ValueError):
     entries = entries_lib.read_flagfiles(_FLAGFILES.value)
   with program.blame(_PRESETS, ValueError):

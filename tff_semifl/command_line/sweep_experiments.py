@@ -39,12 +39,7 @@ _NOT_TO_VARY = (
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks the flags that are passed on to all experiments.
-
-  Raises:
-    program.FlagError: If a flag cannot be passed on, or an argument is not a
-      flag.
-  """
+  """Checks the flags that are passed on to all experiments."""
   may_be_value = False
   for argument in arguments:
     is_value, may_be_value = may_be_value, False
@@ -71,11 +66,7 @@ def has_flag(arguments: Sequence[str], name: str | None) -> bool:
 
 
 def check_varied(name: str) -> None:
-  """Checks that a sweep can try several values of a setting.
-
-  Raises:
-    ValueError: If it cannot.
-  """
+  """Checks that a sweep can try several values of a setting."""
   if name == 'seed':
     raise ValueError('give --seeds')
   if name in _NOT_TO_VARY:
@@ -109,10 +100,6 @@ def create_experiments(
   """The experiments of an entry, one for each seed.
 
   `arguments` take precedence over those of the entry.
-
-  Raises:
-    program.FlagError: If the settings are invalid, or if the folder of an
-      experiment cannot be written to, holds another experiment or is in use.
   """
   experiments = []
   for seed in seeds:

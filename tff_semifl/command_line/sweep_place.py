@@ -58,9 +58,6 @@ def open_place(num_runs: int) -> Iterator[processes.Place]:
 
   Args:
     num_runs: The number of runs; a cluster is not started for none.
-
-  Raises:
-    program.FlagError: If the cluster cannot be reached, or cannot train.
   """
   if _CLUSTER.value is None or not num_runs:
     yield processes.ThisMachine(_PARALLEL.value or 1)

@@ -14,12 +14,6 @@ import tensorflow_federated as tff
 from tff_semifl.settings import references
 
 
-class Definition(str):
-  """A note on an error: the user's lines that caused it."""
-
-  __slots__ = ()
-
-
 def scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
   """The result of a hook that returns a float32 scalar.
 
@@ -102,5 +96,5 @@ def note_definition(error: Exception, hook: Callable[..., Any]) -> None:
       continue
     frame = traceback.FrameSummary(file, line, defined.__qualname__)
     text = ''.join(traceback.format_list([frame])).rstrip()
-    error.add_note(Definition(text))
+    error.add_note(text)
     return

@@ -129,12 +129,7 @@ class DecodedImages:
 
 
 def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
-  """The cache key of a file's image; None if it is not worth caching.
-
-  Args:
-    file: The file.
-    form: The arguments of `image_files.read_image` after the file.
-  """
+  """The cache key of a file's image; None if it is not worth caching."""
   try:
     found = os.stat(file)
   except OSError:

@@ -52,14 +52,7 @@ _BY_RANK = {3: IMAGES, 1: FEATURES}
 
 
 def kind_of(shape: Sequence[int | None]) -> ExampleKind:
-  """The kind of examples of a shape.
-
-  Args:
-    shape: Height, width and channels of an image, or the number of features.
-
-  Raises:
-    ValueError: The shape is neither.
-  """
+  """The kind of examples of a shape."""
   if len(shape) not in _BY_RANK:
     raise ValueError(
       f'found examples of shape {tuple(shape)}; give images [height, width,'

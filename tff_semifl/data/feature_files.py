@@ -83,11 +83,7 @@ def has_client_ids(path: str | os.PathLike) -> bool:
 
 
 def read(path: str | os.PathLike) -> FeatureFile:
-  """Reads a file of features.
-
-  Raises:
-    FeatureFileError: The file cannot be read or used.
-  """
+  """Reads a file of features."""
   arrays = _read_arrays(pathlib.Path(path))
   with _as_own_error():
     return _create(arrays)
@@ -96,11 +92,7 @@ def read(path: str | os.PathLike) -> FeatureFile:
 def read_test(
   path: str | os.PathLike, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Reads the test features of a file; other arrays are optional.
-
-  Raises:
-    FeatureFileError: The file cannot be read or used.
-  """
+  """Reads the test features of a file; other arrays are optional."""
   arrays = _read_arrays(pathlib.Path(path), (_TEST_FEATURES, _TEST_LABELS))
   with _as_own_error():
     vectors = own_features.convert(_TEST_FEATURES, arrays[_TEST_FEATURES])
@@ -115,12 +107,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features] from a .npy, or from `features` of a .npz.
-
-  Raises:
-    FeatureFileError: The file cannot be read or used, or does not have
-      `num_features`.
-  """
+  """Reads float32 [number, features] of a .npy, or `features` of a .npz."""
   arrays = _read_arrays(pathlib.Path(path), (_FEATURES,))
   with _as_own_error():
     vectors = own_features.convert(_FEATURES, arrays[_FEATURES])
@@ -138,17 +125,7 @@ def read_batches(
   *,
   on_error: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[list[str], np.ndarray]]:
-  """Yields batches of keys `<file>[<row>]` and float32 [batch, features].
-
-  Args:
-    files: The files, see `read_vectors`.
-    num_features: The required number of features.
-    on_error: Called with the name of an unreadable file and the reason; the
-      file is then skipped. By default an error is raised.
-
-  Raises:
-    FeatureFileError: A file cannot be read and `on_error` is None.
-  """
+  """Yields batches of keys `<file>[<row>]` and float32 [batch, features]."""
   for file in files:
     try:
       vectors = read_vectors(file, num_features)
@@ -249,12 +226,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
-  """Checks and converts the arrays of a file.
-
-  Raises:
-    ValueError: An array is not as it should be. The message begins with its
-      name.
-  """
+  """Checks and converts the arrays of a file."""
   features = own_features.convert(_FEATURES, arrays[_FEATURES])
   own_features.check_server(_FEATURES, features)
   labels = own_labels.flatten(_LABELS, arrays[_LABELS], len(features))

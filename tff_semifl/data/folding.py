@@ -28,8 +28,6 @@ def fold(
   Unlike `tf.data.Dataset.reduce`, which always runs on the CPU.
 
   Args:
-    dataset: The elements.
-    initial: The result for no elements, a structure of tensors.
     add_fn: (result, element) -> next result, of the same shapes.
     shapes: Shapes of the results, in a structure like `initial`, if they
       change.

@@ -33,18 +33,7 @@ def read_batches(
   *,
   on_error: Callable[[str], None] | None = None,
 ) -> Iterator[ImageBatch[_Key]]:
-  """Reads images in their own sizes; a change of size begins a new batch.
-
-  Args:
-    files: The files, each with a key.
-    num_channels: 3 for colors, 1 for gray.
-    background: The color behind transparent pixels.
-    on_error: Called with the name of an unreadable file and the reason; the
-      file is then skipped. By default an error is raised.
-
-  Raises:
-    image_files.ImageFileError: A file cannot be read and `on_error` is None.
-  """
+  """Reads images in their own sizes; a change of size begins a new batch."""
   keys, images, num_transparent = [], [], 0
   for key, file in files:
     try:
@@ -72,12 +61,7 @@ def read_batches(
 
 
 def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
-  """Checks that all files can be read.
-
-  Raises:
-    image_files.ImageFileError: Files cannot be read; the message names them
-      all.
-  """
+  """Checks that all files can be read."""
   problems = []
   for file in files:
     try:

@@ -64,10 +64,6 @@ def scale_to_8_bits(image: PIL.Image.Image, depth: Depth) -> PIL.Image.Image:
   """Scales an image of more than 8 bits per channel to 8, with 255 for white.
 
   The image must be loaded. Others are returned as they are.
-
-  Raises:
-    DepthError: The image has 32 bits, signed levels or fractions, or 16 bits
-      and is so dark that fewer may be in use.
   """
   is_gray = image.mode.startswith('I')
   if image.mode == 'F' or (is_gray and depth.largest is None):
@@ -87,12 +83,7 @@ def scale_to_8_bits(image: PIL.Image.Image, depth: Depth) -> PIL.Image.Image:
 
 
 def _check_is_not_dark(image: PIL.Image.Image, *, unit: int) -> None:
-  """Checks that all 16 bits are in use, unless the image is black.
-
-  Args:
-    image: The image.
-    unit: The file's levels per level of Pillow's image.
-  """
+  """Checks that all 16 bits are in use, unless the image is black."""
   largest = unit * max(
     int(np.max(channel))
     for name, channel in zip(image.getbands(), image.split(), strict=True)

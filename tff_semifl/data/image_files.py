@@ -101,17 +101,6 @@ def read_image(
 
   EXIF orientation is applied, the first of several frames taken, and 12 or 16
   bits scaled to 8.
-
-  Args:
-    file: The file.
-    shape: Height, width and channels: 3 for colors, 1 for gray.
-    on_odd_size: The treatment of images of another height or width.
-    background: The color behind transparent pixels.
-
-  Raises:
-    ImageFileError: The file cannot be read, has levels without a clear scale or
-      more than `PIL.Image.MAX_IMAGE_PIXELS`.
-    OddSizeError: The image has another size and `on_odd_size` is `REFUSE`.
   """
   height, width, num_channels = shape
   image = _open(file)
@@ -133,11 +122,7 @@ def read_image_of_any_size(
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """Reads the height and width of an image, upright; decodes few formats.
-
-  Raises:
-    ImageFileError: The file is no image, or has too many pixels.
-  """
+  """Reads the height and width of an image, upright; decodes few formats."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)

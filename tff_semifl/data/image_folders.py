@@ -80,29 +80,14 @@ def read_image_folders(
   """Reads the images of a server, its clients and a test set.
 
   Args:
-    root: Folder with `server`, `clients` and perhaps `test`.
     image_size: Height and width; None for those of the server's first image.
     max_default_size: The largest height or width to take from that image; None
       for no limit.
     default_size: Height and width instead of that image's if it is larger, or
       if the server's images have several sizes. None for that image's.
-    num_channels: 3 for colors, 1 for gray.
-    on_odd_size: The treatment of images of another size.
-    background: The color behind transparent pixels.
     max_bytes_in_memory: If all clients' images are larger than this, they are
       kept in a file in `stored_images.folder()`.
-    has_clients: Whether the folder has clients.
     store: The cache of decoded images, if any.
-
-  Raises:
-    image_listing.ImageFolderError: A folder is missing or empty, or something
-      in it cannot be used.
-    image_listing.OddSizeError: Only sizes are wrong and `on_odd_size` is
-      `REFUSE`.
-    image_reading.LargeImageError: The first image is larger than
-      `max_default_size` and there is no `default_size`, or all images exceed
-      the memory.
-    image_reading.StorageError: The disk has no room for the clients' images.
   """
   root_path = pathlib.Path(root)
   # `os.path` functions do not raise for unreadable paths, unlike `pathlib`'s.
@@ -234,15 +219,7 @@ def _label(
 def read_client_folder(
   folder: str, form: image_reading.ImageForm
 ) -> image_reading.ReadImages:
-  """Reads the images of one client, at any depth, to a file on disk.
-
-  Raises:
-    image_listing.ImageFolderError: The folder is missing or empty, or something
-      in it cannot be used.
-    image_listing.OddSizeError: Only sizes are wrong and the form's
-      `on_odd_size` is `REFUSE`.
-    image_reading.StorageError: The disk has no room for the images.
-  """
+  """Reads the images of one client, at any depth, to a file on disk."""
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
     raise image_listing.ImageFolderError(f'{folder} is missing or is no folder')

@@ -39,11 +39,7 @@ class Problem(NamedTuple):
 
 
 def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
-  """Lists the files of each class folder.
-
-  Raises:
-    ImageFolderError: The root is missing, or it or a class folder is empty.
-  """
+  """Lists the files of each class folder."""
   problems = []
   folders = list_folders(pathlib.Path(root), problems)
   raise_if_any(pathlib.Path(root), problems)
@@ -51,11 +47,7 @@ def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
 
 
 def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
-  """Lists files, with those of folders and subfolders.
-
-  Raises:
-    ImageFolderError: A path is missing, or a folder has no file.
-  """
+  """Lists files, with those of folders and subfolders."""
   files = []
   for path in map(pathlib.Path, paths):
     if not os.path.exists(path):
@@ -76,16 +68,6 @@ def list_folders(
   """Lists the files of each subfolder, sorted by name; appends `problems`.
 
   Subfolders whose names are equal after `names.normalize` are merged.
-
-  Args:
-    folder: The folder.
-    problems: Appended to.
-    are_clients: Whether subfolders are clients, which may be empty, and whose
-      files may be in folders of their own. In those of a class, a folder may be
-      another class.
-
-  Raises:
-    ImageFolderError: A folder cannot be read.
   """
   if not os.path.isdir(folder):
     problems.append(Problem(folder, 'is missing or is no folder'))
@@ -129,9 +111,6 @@ def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   """Yields a folder and those in it, each real one once.
 
   Links are followed, but not to a folder that they are in.
-
-  Raises:
-    ImageFolderError: A folder cannot be read.
   """
   seen = set()
   pending = [folder]
@@ -157,11 +136,7 @@ def _leads_back(path: pathlib.Path) -> bool:
 
 
 def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  """Yields the paths in a folder that are not ignored, sorted by name.
-
-  Raises:
-    ImageFolderError: The folder cannot be read.
-  """
+  """Yields the paths in a folder that are not ignored, sorted by name."""
   try:
     paths = sorted(folder.iterdir())
   except OSError as error:
@@ -183,12 +158,7 @@ def is_text(name: str) -> bool:
 
 
 def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
-  """Raises an error that names problems in a folder, if there are any.
-
-  Raises:
-    OddSizeError: All problems are sizes.
-    ImageFolderError: There are other problems.
-  """
+  """Raises an error that names problems in a folder, if there are any."""
   if not problems:
     return
   named = '; '.join(

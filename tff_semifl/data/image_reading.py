@@ -72,10 +72,6 @@ def read(
   """Reads image files, in their order; appends `problems`.
 
   Images of more than `max_bytes_in_memory` are kept on disk.
-
-  Raises:
-    LargeImageError: The images do not fit into the memory.
-    StorageError: The images do not fit on disk.
   """
   # Reading into place avoids a second copy of all images.
   images = _make_room((len(files), *form.shape), max_bytes_in_memory)
@@ -137,12 +133,7 @@ def _read_one(
 def map_in_threads(
   function: Callable[[_Item], _Result], items: Iterable[_Item]
 ) -> Iterator[_Result]:
-  """Maps a function over items with a thread per core, in order.
-
-  Args:
-    function: The function. Pillow decodes in several threads at once.
-    items: The items, all of which are read first.
-  """
+  """Maps a function over items with a thread per core, in order."""
   pool = futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
   try:
     yield from pool.map(function, items)

@@ -20,8 +20,6 @@ def count_classes(
 
   Args:
     labels: int [num_images], in 0..num_classes-1.
-    shares: For each client the indices of its images in `labels`.
-    num_classes: Number of classes.
   """
   return np.stack(
     [np.bincount(labels[indices], minlength=num_classes) for indices in shares]
@@ -37,9 +35,6 @@ def measure_label_skew(counts: np.ndarray) -> float:
 
   Args:
     counts: int [num_clients, num_classes], see `count_classes`.
-
-  Raises:
-    ValueError: A client has no image.
   """
   sizes = counts.sum(axis=1, keepdims=True)
   if not sizes.all():

@@ -53,18 +53,12 @@ def partition_main_classes(
 
   Args:
     labels: int [num_images], in 0..num_classes-1.
-    num_classes: Number of classes.
     skew: R, in [0, 1]. 0 makes clients alike, 1 gives each its main classes
       only.
-    num_clients: Number of clients.
     seed: The run's seed.
 
   Returns:
     For each client its int64 indices into `labels`, in random order.
-
-  Raises:
-    ValueError: `skew` is out of range, a client would have no image, or the
-      class of an image is unknown.
   """
   skewed_partition.check_classes_are_known(labels, num_classes)
   if not 0 <= skew <= 1:

@@ -35,11 +35,7 @@ class MappedImages:
   """
 
   def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
-    """Copies images or feature vectors of one shape, at least one in all.
-
-    Raises:
-      ValueError: The data have several shapes, another dtype, or are empty.
-    """
+    """Copies images or feature vectors of one shape, at least one in all."""
     shapes = {part.images.shape[1:] for part in data}
     num_images = sum(len(part.images) for part in data)
     are_examples = all(
@@ -77,12 +73,7 @@ class MappedImages:
     return tf.gather(images, indices)
 
   def read_dataset(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Replaces the indices of a dataset by images.
-
-    Args:
-      dataset: Chunks of one of the types of `pipelines`, or of bare images,
-        with indices in place of images.
-    """
+    """Replaces the indices of a dataset by images."""
 
     # Captured here, so that a dataset passed between TensorFlow graphs has
     # indices, and images are read where they are used.
@@ -102,11 +93,6 @@ def take_indices(
   Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]` (or features,
   `float32[?,D]`), and `int64[?]*` for bare images. The rest of its type is
   unchanged.
-
-  Args:
-    computation: A computation whose dataset parameters, with any placement,
-      have chunks of one of the types of `pipelines`, or of bare images.
-    images: The images that the indices refer to.
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)

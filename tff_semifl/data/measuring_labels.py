@@ -26,17 +26,7 @@ _COLUMNS = ('file', 'label')
 def index(
   field: str, labels: Any, num_images: int, class_names: Sequence[str]
 ) -> np.ndarray:
-  """Converts known labels to class indices.
-
-  Args:
-    field: The name of the field, for errors.
-    labels: As for `own_labels.flatten`; -1 or '' for unknown labels.
-    num_images: The number of images.
-    class_names: The names of all classes.
-
-  Raises:
-    ValueError: The labels have another form, or are of no class.
-  """
+  """Converts known labels to class indices."""
   found = own_labels.flatten(field, labels, num_images)
   is_unknown = found == ('' if found.dtype.kind == 'U' else -1)
   indices = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
@@ -55,14 +45,8 @@ def index_by_client(
   """Converts the labels of each client's images to class indices.
 
   Args:
-    field: The name of the field, for errors.
     labels: Labels of each client as for `index`, in a sequence, or a mapping in
       the order of the clients; None for a client without labels.
-    shares: For each client the indices of its images, in order.
-    class_names: The names of all classes.
-
-  Raises:
-    ValueError: The number of clients or the labels are wrong.
   """
   named = (
     list(labels.items())
@@ -89,14 +73,7 @@ def read(
   class_names: Sequence[str],
   problems: list[image_listing.Problem],
 ) -> np.ndarray:
-  """Reads labels from the `labels.csv` in clients' folders, at any depth.
-
-  Args:
-    root: The folder of all clients.
-    files: The images, somewhere below it.
-    class_names: The names of all classes.
-    problems: Appended to.
-  """
+  """Reads labels from the `labels.csv` in clients' folders, at any depth."""
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
   folders = {
     inner: [each for each in (inner, *inner.parents) if root in each.parents]

@@ -20,12 +20,7 @@ class ClassError(ValueError):
   """An error of classes, which the code that raises it knows by number."""
 
   def __init__(self, message: str, *classes: int):
-    """Initializes the error.
-
-    Args:
-      message: The message, with {} for the classes.
-      *classes: Their numbers.
-    """
+    """Initializes the error."""
     super().__init__(message.format(', '.join(map(str, classes))))
     self._message = message
     self._classes = classes

@@ -28,7 +28,6 @@ def concatenate(
   """Concatenates the images of all clients.
 
   Args:
-    field: The name of the field, for errors.
     clients: The images of each client, as for `own_images.convert` or as a
       `tf.data.Dataset`: a sequence, a mapping by the client's name, or a
       `tff.simulation.datasets.ClientData`. A client may have none. Labels in
@@ -38,10 +37,6 @@ def concatenate(
     uint8 [images, height, width, channels], or feature vectors, float32
     [number, features]; for each client the int64 indices of its images; and
     for each client its name, or its number in a sequence.
-
-  Raises:
-    ValueError: The images have another form or several sizes, or there are
-      none.
   """
   fields, arrays, sizes, client_names = [], [], [], []
   for name, images in _list_clients(field, clients):
@@ -107,20 +102,12 @@ def read_shares(
   """Reads a partition of the unlabeled images.
 
   Args:
-    field: The name of the field, for errors.
-    shares: The indices of each client's images, as a sequence or a mapping by
-      the client's name; or the path of a file with them: JSON with an object of
-      lists, or CSV with a row for each image, and columns `client` and `index`.
     num_images: The number of unlabeled images. Images without client are
       unused.
 
   Returns:
     For each client its int64 indices, in the given order; and for each its
     name, or its number in a sequence.
-
-  Raises:
-    ValueError: The partition has another form, no image, or one image twice.
-    OSError: The file cannot be read.
   """
   if isinstance(shares, str | os.PathLike):
     shares = _read_file(field, pathlib.Path(shares))

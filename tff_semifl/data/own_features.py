@@ -23,16 +23,12 @@ def convert_examples(field: str, examples: Any) -> np.ndarray:
   """Converts images or feature vectors to the form of tasks.
 
   Args:
-    field: The name of the field, for errors.
     examples: Images, as for `own_images.convert`; or feature vectors: an array
       of floats [number, features], or a sequence of arrays [features].
 
   Returns:
     uint8 [images, height, width, channels] in 0..255, or float32 [number,
     features].
-
-  Raises:
-    ValueError: The examples are neither.
   """
   array = own_images.stack(field, examples)
   if array.ndim == 2:
@@ -41,11 +37,7 @@ def convert_examples(field: str, examples: Any) -> np.ndarray:
 
 
 def convert(field: str, features: np.ndarray) -> np.ndarray:
-  """Converts floats [number, features] to float32, copied only if needed.
-
-  Raises:
-    ValueError: The vectors have another form, or are not finite.
-  """
+  """Converts floats [number, features] to float32, copied only if needed."""
   found = f'{field}: found {features.dtype} of shape {features.shape}'
   if features.ndim != 2 or features.dtype.kind != 'f':
     raise ValueError(

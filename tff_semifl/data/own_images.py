@@ -53,11 +53,7 @@ def is_client_data(data: Any) -> bool:
 
 
 def stack(field: str, images: Any) -> np.ndarray:
-  """Stacks images of one size to an array [images, ...] of any dtype.
-
-  Raises:
-    ValueError: The images are no array or sequence, or have several sizes.
-  """
+  """Stacks images of one size to an array [images, ...] of any dtype."""
   check_form(field, images)
   if isinstance(images, Mapping):
     raise ValueError(f'{field}: found a mapping; {_EXPECTED}')
@@ -137,9 +133,6 @@ def convert(field: str, images: Any) -> np.ndarray:
 
   Pixels are integers in 0..255, or floats in 0..255 or 0..1. Gray images may
   lack the axis of channels.
-
-  Raises:
-    ValueError: The images have another form.
   """
   return _to_levels(field, _add_channels(field, stack(field, images)))
 
@@ -207,18 +200,13 @@ def read_dataset(
   """Reads all elements of a dataset, batched or not.
 
   Args:
-    field: The name of the field, for errors.
     dataset: Elements (image, label), or mappings with an 'image' (or 'pixels',
       as in TFF's data sets) and a 'label'. Without `labeled` an element may be
       the image alone.
-    labeled: Whether to read labels.
 
   Returns:
     Images and labels as they are in the dataset; None for labels unless
     `labeled`.
-
-  Raises:
-    ValueError: Elements have another form, or the dataset is infinite.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise ValueError(

@@ -20,13 +20,8 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
   """Converts labels to an array, int64 or str [images].
 
   Args:
-    field: The name of the field, for errors.
     labels: Integers or strings [images] or [images, 1], or one-hot numbers
       [images, classes].
-    num_images: The number of images.
-
-  Raises:
-    ValueError: The labels have another form, or another number.
   """
   try:
     labels = np.asarray(labels)
@@ -81,11 +76,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
 
 
 def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
-  """The names of the classes of labels: sorted strings, or '0', '1' and so on.
-
-  Raises:
-    ValueError: There is only one class, or a number does not occur.
-  """
+  """The names of classes: sorted strings, or '0', '1' and so on."""
   present = np.unique(labels)
   if len(present) < 2:
     raise ValueError(
@@ -109,11 +100,7 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def check_names(field: str, names: Any) -> tuple[str, ...]:
-  """Normalizes the names of classes, in order.
-
-  Raises:
-    ValueError: The names are not two or more different strings of one line.
-  """
+  """Normalizes the names of classes, in order."""
   expected = 'give a list of strings, a name for each class'
   if isinstance(names, str):
     raise ValueError(f'{field}: found the string {names!r}; {expected}')
@@ -151,11 +138,7 @@ def check_all_have_images(
 def index(
   field: str, labels: np.ndarray, class_names: Sequence[str]
 ) -> np.ndarray:
-  """Converts labels from `flatten` to class indices, int32 [images].
-
-  Raises:
-    ValueError: A label is of no class.
-  """
+  """Converts labels from `flatten` to class indices, int32 [images]."""
   if labels.dtype.kind == 'U':
     positions = {name: number for number, name in enumerate(class_names)}
     unknown = sorted(set(labels) - positions.keys())

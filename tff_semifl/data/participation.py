@@ -19,12 +19,7 @@ class ParticipationCounter:
   def __init__(
     self, cohort_fn: Callable[[int], Sequence[int]], num_clients: int
   ):
-    """Initializes the counter.
-
-    Args:
-      cohort_fn: Round, from 0 -> the indices of its clients, each at most once.
-      num_clients: Size of the population.
-    """
+    """Initializes the counter."""
     self._cohort_fn = cohort_fn
     self._counts = np.zeros(num_clients, np.int32)
     self._num_rounds = 0

@@ -28,11 +28,7 @@ ImageShape = example_kinds.ExampleShape
 
 
 def batch_type(image_shape: ImageShape) -> tff.TensorType:
-  """The type of any number of images or feature vectors.
-
-  Args:
-    image_shape: Height, width and channels, or the number of features.
-  """
+  """The type of any number of images or feature vectors."""
   dtype = example_kinds.kind_of(image_shape).dtype
   return tff.TensorType(dtype.type, (None, *image_shape))
 
@@ -117,20 +113,8 @@ class ClientPopulation:
 
     Args:
       data: All clients' images. Datasets have labels only with `have_labels`.
-      partition: For each client the indices of its images in `data`.
-      clients_per_round: Size of a cohort, from 0 to the number of clients.
       seed: Seed of cohorts and dropouts: the run's seed, or the `cohort_seed`
         of a private run's key.
-      dropout_probability: Probability in [0, 1) that a sampled client drops out
-        of a round.
-      have_labels: Whether clients may train on labels.
-      know_participation: Whether a client's data have the number of its earlier
-        updates.
-      in_passes: Whether to sample all clients once before any of them again.
-        The last cohort of a pass may be smaller.
-
-    Raises:
-      ValueError: A number is out of range, or an index has no image.
     """
     if not 0 <= clients_per_round <= len(partition):
       raise ValueError(

@@ -18,8 +18,6 @@ def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
 
   Args:
     images: uint8 [batch, any height, any width, channels].
-    height: Height of the results.
-    width: Width of the results.
 
   Returns:
     float32 [batch, height, width, channels], whole levels in 0..255.
@@ -29,11 +27,6 @@ def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
 
 def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
   """`fit_to_size` of one image, uint8 [any height, any width, channels].
-
-  Args:
-    image: The image.
-    height: Height of the result.
-    width: Width of the result.
 
   Returns:
     uint8 [height, width, channels].
@@ -51,8 +44,6 @@ def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
   Args:
     images: [batch, any height, any width, channels] in 0..255, uint8 or
       float32.
-    height: Height of the results.
-    width: Width of the results.
 
   Returns:
     float32 [batch, height, width, channels] in 0..255.

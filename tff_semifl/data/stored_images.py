@@ -32,8 +32,6 @@ class StoredImages:
     """Initializes the images; use `create`.
 
     Args:
-      file: The file, with one image after another.
-      image_shape: Height, width and channels, or the number of features.
       rows: int64 [number], the selected images of the file.
     """
     self._file = file
@@ -88,12 +86,7 @@ def folder() -> pathlib.Path:
 
 
 def create(shape: tuple[int, ...]) -> StoredImages:
-  """Creates a file of images, which are black at first.
-
-  Raises:
-    OSError: The disk has no room.
-    OverflowError: No file can be so large.
-  """
+  """Creates a file of images, which are black at first."""
   file = tempfile.TemporaryFile(dir=folder())
   stored = StoredImages(file, shape[1:], np.arange(shape[0]))
   if size := math.prod(shape) * stored.dtype.itemsize:

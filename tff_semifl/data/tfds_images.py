@@ -27,16 +27,7 @@ def load(
   """Loads splits of an image data set, and downloads it on first use.
 
   Args:
-    name: Name of the data set, such as 'cifar10'.
-    splits: Names of splits, such as 'train'.
     data_dir: A TFDS folder, or None for TFDS's default.
-
-  Returns:
-    The images of each split.
-
-  Raises:
-    sources.DataNotFoundError: The data are not in the folder and cannot be
-      downloaded.
   """
   builder = _prepare(name, data_dir, may_download=True)
   return [_read_split(builder, split) for split in splits]

@@ -19,14 +19,10 @@ def draw(
   Args:
     labels: int [num_images], the classes.
     labeled: int64, indices of the labeled images; their order does not matter.
-    num_validation: How many to draw, at least 1.
     seed: The run's seed.
 
   Returns:
     int64 [num_validation], sorted indices of the images.
-
-  Raises:
-    ValueError: A class would have no image left for training.
   """
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.VALIDATION_SPLIT
@@ -67,16 +63,10 @@ def draw_fold(
     labels: int [num_images], the classes.
     labeled: int64, indices of the labeled images, in any order, which makes no
       difference.
-    fold: Which part, from 0.
-    num_folds: How many parts there are, at least 2.
     seed: The run's seed.
 
   Returns:
     int64, indices of the images, in the data's order.
-
-  Raises:
-    ValueError: If there are more parts than images, or if a class has one image
-      only, which cannot be both trained and validated on.
   """
   if num_folds > len(labeled):
     raise ValueError(

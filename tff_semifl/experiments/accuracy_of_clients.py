@@ -30,16 +30,7 @@ def write(
   experiment: experiment_lib.Experiment,
   weights: functional.ModelWeights,
 ) -> client_accuracy.Spread:
-  """Writes a table and a figure of the accuracies of clients.
-
-  Args:
-    folder: The folder of the experiment.
-    experiment: The experiment, with labels of at least one client.
-    weights: Weights of its model.
-
-  Returns:
-    The summary of the accuracies.
-  """
+  """Writes a table and a figure of the accuracies of clients."""
   pool = experiment.data.unlabeled
   # Skips images without a label.
   chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
@@ -79,28 +70,14 @@ def write(
 
 
 def read(folder: pathlib.Path) -> client_accuracy.Spread:
-  """Returns the spread of the accuracies of a folder's table.
-
-  Args:
-    folder: The folder of an experiment for which `write` has written it.
-
-  Raises:
-    durable_files.OutputError: If it cannot be read.
-  """
+  """Returns the spread of the accuracies of a folder's table."""
   return client_accuracy.summarize(read_clients(folder))
 
 
 def read_clients(
   folder: pathlib.Path,
 ) -> list[client_accuracy.ClientAccuracy]:
-  """Returns the accuracies of a folder's table.
-
-  Args:
-    folder: The folder of an experiment for which `write` has written it.
-
-  Raises:
-    durable_files.OutputError: If it cannot be read.
-  """
+  """Returns the accuracies of a folder's table."""
   path = folder / TABLE
   try:
     with path.open(newline='', encoding='utf-8') as file:

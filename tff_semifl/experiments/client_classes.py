@@ -36,17 +36,7 @@ def write(
   experiment: experiment_lib.Experiment,
   weights: functional.ModelWeights,
 ) -> None:
-  """Writes a row for each client: estimated images of each class.
-
-  Args:
-    folder: The folder of the experiment.
-    experiment: The experiment, whose clients estimate priors.
-    weights: Weights of its model.
-
-  Raises:
-    durable_files.OutputError: If the table cannot be written.
-    metrics_table.MetricsError: If `metrics.csv` cannot be read.
-  """
+  """Writes a row for each client: estimated images of each class."""
   values = settings.as_dict(experiment.settings.system)
   if isinstance(experiment.settings.system, client_priors.ClientPriors):
     metrics = metrics_table.read_metrics(folder / 'metrics.csv')
@@ -89,14 +79,7 @@ def _estimate(
   weights: functional.ModelWeights,
   find: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
 ) -> np.ndarray:
-  """The images of each class at each client, float64 [clients, classes].
-
-  Args:
-    experiment: As in `write`.
-    weights: Likewise.
-    find: Finds the class shares of a client's images, from their logits and the
-      shares of the server's labels.
-  """
+  """The images of each class at each client, float64 [clients, classes]."""
   num_classes = experiment.task.num_classes
   labels = experiment.data.labeled.labels
   server_prior = client_prior.from_counts(
@@ -118,14 +101,7 @@ def _estimate(
 
 
 def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
-  """Returns the estimated images of each class, float64 [clients], by name.
-
-  Args:
-    folder: The folder of an experiment for which `write` has written it.
-
-  Raises:
-    durable_files.OutputError: If it cannot be read.
-  """
+  """Returns the estimated images of each class, float64 [clients], by name."""
   path = folder / TABLE
   try:
     with path.open(newline='', encoding='utf-8') as file:
@@ -141,12 +117,7 @@ def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
 def describe(
   experiment: experiment_lib.Experiment, counts: Mapping[str, np.ndarray]
 ) -> str:
-  """Returns a line on the estimates, beside the truth where it is known.
-
-  Args:
-    experiment: The experiment.
-    counts: From `read`.
-  """
+  """Returns a line on the estimates, beside the truth where it is known."""
   pool = experiment.data.unlabeled
   labels = pool.true_labels[np.concatenate([*experiment.data.shares])]
   is_known = bool(np.all(labels != sources.UNKNOWN_LABEL))

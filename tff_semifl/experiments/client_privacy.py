@@ -35,9 +35,6 @@ def obtain_key(
 
   Returns:
     The key, or None without privacy.
-
-  Raises:
-    durable_files.OutputError: If the folder has a key that cannot be used.
   """
   if private_mean is None:
     return None
@@ -58,11 +55,6 @@ def create_epsilon_fn(
 
   Args:
     private_mean: The settings, or None without privacy.
-    num_clients: Size of the population.
-    clients_per_round: Size of a cohort.
-
-  Raises:
-    settings.SettingError: If delta promises nothing.
   """
   if private_mean is None:
     return None
@@ -92,11 +84,7 @@ def describe(
   """The privacy statement; None if privacy was not chosen.
 
   Args:
-    values: All recorded settings of the experiment, by name.
     num_rounds: Rounds that were run, without round 0.
-
-  Raises:
-    saved_experiment.SavedExperimentError: If a setting was not recorded.
   """
   if values.get('aggregator') != 'differential_privacy':
     return None
@@ -127,15 +115,7 @@ def describe(
 def read(
   folder: pathlib.Path, num_rounds: int
 ) -> privacy_statement.PrivacyStatement | None:
-  """The privacy statement of a recorded experiment.
-
-  Args:
-    folder: `<output_dir>/<experiment_name>`.
-    num_rounds: As in `describe`.
-
-  Raises:
-    saved_experiment.SavedExperimentError: If the folder has no experiment.
-  """
+  """The privacy statement of a recorded experiment."""
   return describe(saved_experiment.read_hparams(folder).flags, num_rounds)
 
 

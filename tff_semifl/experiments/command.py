@@ -63,12 +63,7 @@ class Command(settings.Settings):
     }
 
   def create_experiment(self) -> experiment_lib.Experiment:
-    """Builds the experiment.
-
-    Raises:
-      settings.SettingError: If settings contradict each other, or the folder
-        for results cannot be used.
-    """
+    """Builds the experiment."""
     self.check()
     # Applied first, because threads cannot change once TensorFlow runs.
     runtime = self._limited_runtime
@@ -91,11 +86,7 @@ class Command(settings.Settings):
     )
 
   def check(self) -> None:
-    """Checks the settings of the runtime.
-
-    Raises:
-      settings.SettingError: If settings contradict each other.
-    """
+    """Checks the settings of the runtime."""
     if self.experiment.model.jit_compile and not self.runtime.runtime.has_xla:
       raise settings.SettingError(
         'jit_compile',
@@ -115,22 +106,14 @@ class Command(settings.Settings):
   def open_folder(
     self, experiment: experiment_lib.Experiment
   ) -> outputs.ExperimentFolder:
-    """Creates the folder of an experiment, or opens an existing one.
-
-    Raises:
-      settings.SettingError: If the folder cannot be used.
-    """
+    """Creates the folder of an experiment, or opens an existing one."""
     with blame_output(experiment.run):
       return experiment_folder.open_folder(
         experiment, settings.as_dict(self.runtime)
       )
 
   def check_folder(self) -> None:
-    """Checks that the existing folder belongs to this experiment.
-
-    Raises:
-      settings.SettingError: If the folder cannot be used.
-    """
+    """Checks that the existing folder belongs to this experiment."""
     task = self._create_task()
     experiment = filled_settings.fill_in(self.experiment, task)
     run = self.run.fill_in(experiment)
@@ -146,11 +129,7 @@ class Command(settings.Settings):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """A context in which the runtime runs TFF computations.
-
-    Args:
-      federation: From `find_federation`.
-    """
+    """A context in which the runtime runs TFF computations."""
     return self._limited_runtime.context(federation)
 
   def _create_task(self) -> image_task.ImageTask:
@@ -173,17 +152,7 @@ def create(
   chosen_task: image_task.ChosenTask,
   changes: Mapping[str, Any],
 ) -> Command:
-  """Creates a command.
-
-  Args:
-    system_name: Name of the system.
-    chosen_task: The task, or a choice of tasks.
-    changes: Values of settings by name.
-
-  Raises:
-    settings.SettingError: If a system or setting does not exist, or a value is
-      invalid.
-  """
+  """Creates a command."""
   names = run_settings.UNIMPORTANT
   system = system_registry.load(system_name)
   command = Command(
@@ -221,20 +190,7 @@ def run(
   *,
   quiet: bool = False,
 ) -> training_program.ProgramState:
-  """Trains and exports the model.
-
-  Args:
-    experiment: The experiment.
-    folder: Its folder.
-    quiet: Whether to show no progress on standard error.
-
-  Returns:
-    The state after the last round.
-
-  Raises:
-    settings.SettingError: If training diverges, the folder cannot be written
-      to, or a file in it is damaged.
-  """
+  """Trains and exports the model."""
   with (
     blame_output(experiment.run),
     settings.blame('metrics', experiment.run.metrics, measurement.MetricError),

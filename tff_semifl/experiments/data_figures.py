@@ -38,16 +38,11 @@ def draw(
 
   Args:
     folder: The folder; created if need be.
-    task: The task.
     data: The split images; no figure if all unlabeled images are of unknown
       class.
-    title: The task and the partition in words.
     images: The server's, uint8 [number, height, width, channels]. Feature
       vectors are not drawn.
     seed: The run's seed.
-
-  Raises:
-    durable_files.OutputError: If a figure cannot be written.
   """
 
   def write_augmentations(file: BinaryIO) -> None:

@@ -29,20 +29,11 @@ class DataSplit(settings.Settings, abc.ABC):
     """Splits a task's images among server, clients and test.
 
     Args:
-      task: The task.
-      data: Its images.
       seed: The run's seed.
-
-    Raises:
-      settings.SettingError: If the images cannot be split as the settings say.
     """
 
   def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Lines on how the split differs from what was asked for.
-
-    Args:
-      data: The split images.
-    """
+    """Lines on how the split differs from what was asked for."""
     del data  # Most do not divide images by a rule.
     return ()
 
@@ -304,10 +295,6 @@ def choose_data_split(
   labels: system_lib.Labels, *, is_given: bool
 ) -> DataSplit | None:
   """The split that a system needs.
-
-  Args:
-    labels: Who has labels in the system.
-    is_given: Whether the task says which client has which images.
 
   Returns:
     The split; None if the system needs labeled clients, and the task's clients

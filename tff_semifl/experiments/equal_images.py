@@ -55,19 +55,7 @@ class EqualImages(settings.Settings):
     split: Callable[[image_task.TaskData], federated_data.FederatedData],
     evaluated: str,
   ) -> federated_data.FederatedData:
-    """Splits images, and reports equal ones.
-
-    Args:
-      images: A task's images.
-      split: Splits them; depends on labels and numbers of images alone.
-      evaluated: 'test' or 'validation': which images models are evaluated on.
-
-    Returns:
-      The split images, with lines on equal ones.
-
-    Raises:
-      settings.SettingError: If nothing would be left to train on.
-    """
+    """Splits images, and reports equal ones."""
     data = split(images)
     hashes, has_equal = _hash_all(images)
     if not has_equal:
@@ -230,11 +218,7 @@ def _drop(
   splits: Mapping[str, _Split],
   evaluated: str,
 ) -> federated_data.FederatedData:
-  """The data without training images that models are evaluated on.
-
-  Raises:
-    ValueError: If a class is left without a label, or clients without images.
-  """
+  """The data without training images that models are evaluated on."""
   masks = {
     name: ~np.isin(split.hashes, splits[evaluated].hashes)
     for name, split in splits.items()

@@ -30,12 +30,7 @@ def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
 def find_right(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> np.ndarray:
-  """Whether a model is right on each test image, bool [images].
-
-  Args:
-    experiment: The experiment.
-    weights: Weights of its model, with batch normalization statistics.
-  """
+  """Whether a model is right on each test image, bool [images]."""
   logits = compute_logits(experiment, weights)
   return logits.argmax(axis=1) == experiment.data.test.labels
 
@@ -45,14 +40,8 @@ def compute_logits(
   weights: functional.ModelWeights,
   images: sources.Images | None = None,
 ) -> np.ndarray:
-  """The logits of images, float32 [images, classes].
-
-  Args:
-    experiment: The experiment.
-    weights: As in `find_right`.
-    images: Images of the experiment's data; by default those to evaluate on.
-  """
-  mapped = experiment.training_program.mapped_images
+  """The logits of images, float32 [images, classes]."""
+  mapped = experiment.mapped_images
   predict = tf.function(
     lambda weights, images: experiment.classifier.logits(
       weights, tf.cast(images, tf.float32)
@@ -71,11 +60,7 @@ def compute_logits(
 
 
 def describe(experiment: experiment_lib.Experiment) -> str:
-  """A line on how precise an accuracy over these images is.
-
-  Args:
-    experiment: The experiment.
-  """
+  """A line on how precise an accuracy over these images is."""
   sizes = count_by_class(experiment)
   num_images = int(sizes.sum())
   low, high = intervals.of_accuracy(num_images // 2, num_images)
@@ -88,11 +73,7 @@ def describe(experiment: experiment_lib.Experiment) -> str:
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
-  """Lines on classes without an image.
-
-  Args:
-    experiment: The experiment.
-  """
+  """Lines on classes without an image."""
   sizes = count_by_class(experiment)
   missing = [
     name

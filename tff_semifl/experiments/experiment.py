@@ -9,28 +9,33 @@ import functools
 from typing import Any
 
 from absl import logging
+import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
+from tff_semifl.augment import rand_augment
 from tff_semifl.data import mapped_images
 from tff_semifl.data import names as names_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import site_images
+from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
-from tff_semifl.experiments import training_programs
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.runs import by_reference
-from tff_semifl.runs import training_program as training_program_lib
+from tff_semifl.runs import training_program
+from tff_semifl.systems import system as system_lib
+from tff_semifl.training import evaluation
+
+_EVALUATION_BATCH_SIZE = 500
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(training_program.TrainingProgram):
   """All that a run needs, built but not trained.
 
   Attributes:
@@ -41,8 +46,6 @@ class Experiment:
     model: The Keras model, with initial weights.
     classifier: The model as pure functions.
     data: The images of server, clients and test.
-    clients: The clients.
-    training_program: The training program.
     used_settings: The values of the system's settings, by name, that building
       its process read. A hook that a subclass overrides reads none.
     privacy_key: The secret key of a private run, or None.
@@ -55,8 +58,6 @@ class Experiment:
   model: tf.keras.Model
   classifier: functional.ImageClassifier
   data: federated_data.FederatedData
-  clients: pipelines.ClientPopulation
-  training_program: training_program_lib.TrainingProgram
   used_settings: Mapping[str, Any]
   privacy_key: privacy_key_lib.PrivacyKey | None
 
@@ -70,18 +71,9 @@ def create_experiment(
 ) -> Experiment:
   """Loads the data and builds everything that a run needs.
 
-  Args:
-    settings: The settings.
-    run: The settings of the run.
-    by_index: Whether computations take indices of images, and read the images
-      from a file on this machine: for a runtime whose worker is another
-      process.
-    has_xla: Whether the runtime can compile with XLA.
-
-  Raises:
-    settings.SettingError: If settings contradict each other, or the data are
-      unavailable or cannot be split as they say.
-    durable_files.OutputError: If the folder has an unusable private key.
+  With `by_index`, computations take indices of images, and read the images from
+  a file on this machine: for a runtime whose worker is another process.
+  `has_xla` says whether the runtime can compile with XLA.
   """
   identity = settings.identify()
   task = create_task(settings.data, settings.model.model.create_task)
@@ -116,7 +108,11 @@ def create_experiment(
   privacy_key = client_privacy.obtain_key(settings.private_mean, run.path)
   images = None
   if by_index:
-    data, images = _map_images(data)
+    images = mapped_images.MappedImages(
+      [data.labeled, data.unlabeled, data.test]
+    )
+    labeled, unlabeled, test = images.references
+    data = data._replace(labeled=labeled, unlabeled=unlabeled, test=test)
   values = settings_lib.as_dict(system)
   with settings_lib.blame('clients_per_round', system.clients_per_round):
     clients = pipelines.ClientPopulation(
@@ -134,20 +130,10 @@ def create_experiment(
     )
   model = create_model()
 
-  def build(
-    *, jit_compile: bool
-  ) -> tuple[functional.ImageClassifier, training_program_lib.TrainingProgram]:
+  def build(*, jit_compile: bool) -> dict[str, Any]:
     chosen = settings_lib.change(settings, {'jit_compile': jit_compile})
-    classifier = training_programs.create_classifier(model, chosen.model)
-    return classifier, training_programs.create_training_program(
-      chosen,
-      task,
-      classifier,
-      data,
-      clients,
-      privacy_key,
-      run.rounds_per_evaluation,
-      run.metrics,
+    return build_computations(
+      chosen, run, task, model, data, clients, privacy_key
     )
 
   compiles = has_xla and settings.model.compiles
@@ -156,34 +142,116 @@ def create_experiment(
     settings_lib.record_reads() as reads,
   ):
     try:
-      classifier, training_program = build(jit_compile=compiles)
+      built = build(jit_compile=compiles)
     except settings_lib.SettingError as error:
       if error.name != 'jit_compile' or settings.model.jit_compile:
         raise
       logging.warning('Training is not compiled: %s', error.problem)
-      classifier, training_program = build(jit_compile=False)
+      built = build(jit_compile=False)
     else:
       if compiles:
         logging.info('XLA compiles training in round 1: a minute or two.')
-  if images is not None:
-    training_program = by_reference.take_indices(training_program, images)
   is_secret = privacy_key is not None and (
     settings.private_mean.insecure_fixed_privacy_key is None
   )
-  return Experiment(
+  experiment = Experiment(
+    **built,
+    clients=clients,
     settings=settings,
     identity=identity,
     run=run,
     task=task,
     model=model,
-    classifier=classifier,
     data=data,
-    clients=clients,
-    training_program=training_program,
     used_settings={
       name: value for name, value in values.items() if name in reads
     },
     privacy_key=privacy_key if is_secret else None,
+  )
+  if images is None:
+    return experiment
+  return training_program.take_indices(experiment, images)
+
+
+def build_computations(
+  settings: experiment_settings.ExperimentSettings,
+  run: run_settings.RunSettings,
+  task: image_task.ImageTask,
+  model: tf.keras.Model,
+  data: federated_data.FederatedData,
+  clients: pipelines.ClientPopulation,
+  privacy_key: privacy_key_lib.PrivacyKey | None,
+) -> dict[str, Any]:
+  """Fields of an `Experiment`: classifier, process, datasets and evaluations.
+
+  The settings must be filled in. `privacy_key` is the key of the noise.
+  """
+  system = settings.system
+  measurement = settings.selection.create_measurement(
+    run.metrics, task.class_names, data.test.labels
+  )
+  classifier = create_classifier(model, settings.model)
+  statistics, final_test = settings.statistics, settings.final_test
+  measures_pseudo_labels = system.measures_pseudo_labels and bool(
+    np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
+  )
+  ingredients = system_lib.Ingredients(
+    classifier=classifier,
+    weak_augmentation=task.weak_augmentation,
+    strong_augmentation=task.strong_augmentation,
+    seed=settings.seed,
+    privacy_key=privacy_key,
+    computes_statistics=statistics is not None
+    and statistics.are_computed_by_rounds(system),
+    returns_given_labels=measures_pseudo_labels,
+    jit_compile=settings.model.compiles,
+  )
+  with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
+    process = system.build(ingredients)
+  return {
+    'classifier': classifier,
+    'process': process,
+    'evaluation': evaluation.build_evaluation_with_logits(classifier)
+    if measurement
+    else evaluation.build_evaluation(classifier),
+    'server_dataset': pipelines.labeled_dataset(data.at_server(system.labels)),
+    'test_dataset': pipelines.batched_dataset(
+      data.test, _EVALUATION_BATCH_SIZE
+    ),
+    'validates': settings.validates,
+    'total_rounds': system.total_rounds,
+    'rounds_per_evaluation': run.rounds_per_evaluation,
+    'measures_pseudo_labels': measures_pseudo_labels,
+    'statistics': statistics
+    and statistics.create_pass(
+      system, classifier, data, clients, settings.server_batch_size
+    ),
+    'final_test': final_test
+    and final_test.create_pass(classifier, data, settings.server_batch_size),
+    'epsilon_fn': client_privacy.create_epsilon_fn(
+      settings.private_mean, clients.num_clients, clients.clients_per_round
+    ),
+    'measure': measurement or None,
+    'model_choice': settings.selection.create_choice(measurement),
+  }
+
+
+def create_classifier(
+  model: tf.keras.Model, chosen: experiment_settings.ChosenModel
+) -> functional.ImageClassifier:
+  """Pure functions of a model, in the chosen precision."""
+  if chosen.compiles and chosen.train_in_bfloat16:
+    # Found on an H200: "RET_CHECK failure ... f32[250,8,8,128] vs bf16[...]".
+    raise settings_lib.SettingError(
+      'jit_compile',
+      True,
+      'XLA of TensorFlow 2.14 fails on training in bfloat16 on a GPU; leave'
+      ' jit_compile or train_in_bfloat16 out',
+    )
+  return functional.from_keras(
+    model,
+    train_in_bfloat16=chosen.train_in_bfloat16,
+    jit_compile=chosen.compiles,
   )
 
 
@@ -201,12 +269,7 @@ def create_task(
   data: experiment_settings.Data,
   create: Callable[[image_task.Task], image_task.ImageTask] = _create,
 ) -> image_task.ImageTask:
-  """Creates the task with the chosen augmentation.
-
-  Args:
-    data: The settings.
-    create: Creates the task of its settings: a model's `create_task`.
-  """
+  """The task with the chosen augmentation; see `Model.create_task`."""
   task = data.weak.apply(create(data.task))
   return task if data.strong is None else data.strong.apply(task)
 
@@ -214,15 +277,7 @@ def create_task(
 def load_data(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> federated_data.FederatedData:
-  """Loads a task's images and splits them among server and clients.
-
-  Args:
-    data: The settings, filled in.
-    task: The task of these settings.
-
-  Raises:
-    settings.SettingError: If the data are unavailable or cannot be split.
-  """
+  """Loads a task's images and splits them among server and clients."""
   images = image_task.load(data.task, task)
   try:
     shared = data.duplicates.find_and_drop(
@@ -245,29 +300,13 @@ def without_clients(experiment: Experiment) -> Experiment:
   The server takes the same steps in the same process. The name is the default.
   """
   settings = settings_lib.change(experiment.settings, {'clients_per_round': 0})
-  clients = experiment.clients.with_clients_per_round(0)
   return dataclasses.replace(
     experiment,
     settings=settings,
     run=dataclasses.replace(
       experiment.run, experiment_name=settings.default_name
     ),
-    clients=clients,
-    training_program=dataclasses.replace(
-      experiment.training_program, clients=clients
-    ),
+    clients=experiment.clients.with_clients_per_round(0),
     # Without clients there is no privacy to protect.
     privacy_key=None,
-  )
-
-
-def _map_images(
-  data: federated_data.FederatedData,
-) -> tuple[federated_data.FederatedData, mapped_images.MappedImages]:
-  """The data with indices in place of images, and the images."""
-  images = mapped_images.MappedImages([data.labeled, data.unlabeled, data.test])
-  labeled, unlabeled, test = images.references
-  return (
-    data._replace(labeled=labeled, unlabeled=unlabeled, test=test),
-    images,
   )

@@ -45,9 +45,7 @@ def open_folder(
   if frozen:
     folder.keep_frozen_weights([weight.numpy() for weight in frozen])
   if experiment.privacy_key is not None:
-    folder.keep_privacy_key(
-      experiment.privacy_key, experiment.training_program.total_rounds
-    )
+    folder.keep_privacy_key(experiment.privacy_key, experiment.total_rounds)
   folder.record_length()
   return folder
 
@@ -62,23 +60,20 @@ def take_folder(
 ) -> outputs.ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
-  Args:
-    settings: The settings, with all defaults filled in.
-    run: The settings of the run, with all defaults filled in.
-    task: The task.
-    recorded: All settings by name, as recorded.
-    identity: The identity of system, task and model besides their settings.
-    notes: Remarks on the data.
-
-  Raises:
-    durable_files.OutputError: If the folder is not writable, or holds another
-      experiment.
+  Settings are filled in. `recorded` has all settings by name, as recorded;
+  `identity` is from `ExperimentSettings.identify`; notes are on the data.
   """
   part = settings.data.task
   given = ('num_labeled', 'num_clients') if part.gives_shares else ()
   return outputs.ExperimentFolder(
     run.path,
-    recorded,
+    hparams_file.create(
+      recorded,
+      system=settings.system_name,
+      data=task.data_description,
+      parts=identity,
+      notes=notes,
+    ),
     {
       *run_settings.UNIMPORTANT,
       *settings.selection.may_change,
@@ -86,23 +81,15 @@ def take_folder(
       *settings.model.model.may_change,
       *given,
     },
-    task.data_description,
-    settings.system_name,
-    identity,
     hparams_file.Length(
       ('total_rounds', *settings.system.lengths),
       may_grow=settings.system.rounds_may_be_added,
     ),
-    notes,
   )
 
 
 def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
-  """The settings of an experiment as they are recorded.
-
-  These include the numbers of labels and clients where the task decides on
-  them.
-  """
+  """The settings by name as recorded, with sizes that the task decides on."""
   given = {}
   if experiment.settings.data.task.gives_shares:
     num_labeled = len(experiment.data.labeled.labels)
@@ -119,12 +106,7 @@ def record(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
 ) -> dict[str, Any]:
-  """The settings by name as they are recorded, always with `total_rounds`.
-
-  Args:
-    settings: The settings, with all defaults filled in.
-    run: The settings of the run, with all defaults filled in.
-  """
+  """Filled-in settings by name as recorded, always with `total_rounds`."""
   return {
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),

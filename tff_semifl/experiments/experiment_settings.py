@@ -124,12 +124,6 @@ class Data(settings.Settings):
 
     These are the number of labels, and for some tasks the image size and the
     strong augmentation.
-
-    Args:
-      task: The task of these settings.
-
-    Raises:
-      settings.SettingError: If the number of the server's labels is not given.
     """
     filled = settings.fill_in(
       self,
@@ -199,10 +193,6 @@ class ExperimentSettings(settings.Settings):
     """The identities of system, task, model and other choices, for records.
 
     With the settings, they determine the experiment; see `settings.identify`.
-
-    Raises:
-      settings.SettingError: If a part cannot be compared with that of another
-        run.
     """
     parts = {
       'system': (self.system_name, self.system),
@@ -228,11 +218,7 @@ class ExperimentSettings(settings.Settings):
     return settings.name_of(self.data.chosen_task, 'task')
 
   def create_model(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model, with initial weights.
-
-    Raises:
-      settings.SettingError: If there is no such model.
-    """
+    """Creates the model, with initial weights."""
     with settings.blame('model', settings.name_of(self.model, 'model')):
       return self.model.model.create(task, self.seed)
 
@@ -276,17 +262,10 @@ def create(
   """Creates the settings of an experiment.
 
   Args:
-    system_name: The name of the system.
-    system: The system.
-    chosen_task: The task, or a choice of tasks.
     changes: Values of settings by name that override the defaults of the
       system, its paper and the chosen parts.
     model: The model; None for the one that `changes` name.
     lenient: Whether to ignore changes of settings that do not exist.
-
-  Raises:
-    settings.SettingError: If a value is invalid, or a setting does not exist or
-      exists twice.
   """
   chosen_task = settings.change_present(chosen_task, changes)
   data_split = data_splits.choose_data_split(

@@ -67,11 +67,7 @@ def find_foreign_file(path: pathlib.Path) -> str | None:
 
 
 def resolve(chosen: Sequence[str]) -> list[str]:
-  """The chosen formats, each once, in order.
-
-  Args:
-    chosen: Some of `NAMES`, or `ALL_TFLITE`.
-  """
+  """The chosen formats, each once, in order."""
   is_meant = set(chosen) | (set(_TFLITE) if ALL_TFLITE in chosen else set())
   return [name for name in NAMES if name in is_meant]
 
@@ -79,15 +75,7 @@ def resolve(chosen: Sequence[str]) -> list[str]:
 def load_calibration_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> np.ndarray:
-  """Some of the server's labeled images of each class.
-
-  Args:
-    data: The settings of an experiment's data.
-    task: The task.
-
-  Raises:
-    settings.SettingError: If the images cannot be loaded.
-  """
+  """Some of the server's labeled images of each class."""
   labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
   # Otherwise all labeled images are at the server, or in one place.
@@ -103,16 +91,7 @@ def load_calibration_images(
 def load_validation_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> sources.LabeledImages:
-  """The images of the validation split.
-
-  Args:
-    data: The settings of an experiment's data.
-    task: The task.
-
-  Raises:
-    ValueError: If there is no validation split.
-    settings.SettingError: If the images cannot be loaded.
-  """
+  """The images of the validation split."""
   if not data.validates:
     raise ValueError(
       'the experiment has no validation images, which --num_validation keeps'
@@ -127,11 +106,7 @@ def fit_temperature(
   """Fits the temperature of a model's probabilities.
 
   Args:
-    model: The model.
     validation: Images that it was not trained on.
-
-  Raises:
-    ValueError: If the images determine no temperature.
   """
   logits = [
     model(images.astype(np.float32), training=False).numpy()
@@ -169,17 +144,9 @@ def export(
 
   Args:
     name: One of `NAMES`; the SavedModel must be the first.
-    path: The folder to export to.
-    model: The model.
-    class_names: A name for each class.
     calibration_images: For `TFLITE_INT8`, see `tflite.convert`.
     test: Images to test on, or None.
     privacy: The privacy statement, or None without privacy.
-    least_confidence: See `saved_model.export_saved_model`.
-    background: See `saved_model.export_saved_model`.
-
-  Raises:
-    saved_model.ExportError: If the model cannot be exported.
   """
   if name == SAVED_MODEL:
     progress_lines.to_stderr(f'exporting {name}')

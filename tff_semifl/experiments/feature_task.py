@@ -33,12 +33,6 @@ def create_task(
 
   Args:
     data: The features, float32 [number, features].
-    class_names: A name for each class, in the order of the labels.
-    origin_of_test: Where the test vectors are from, for the description.
-
-  Returns:
-    The task. Mean and standard deviation of each feature are those of
-    `data.train`. The description has a digest of all features.
   """
   mean, standard_deviation = own_features.measure(data.train.images)
   return image_task.ImageTask(

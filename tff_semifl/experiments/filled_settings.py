@@ -31,13 +31,8 @@ def fill_in(
   """Fills in all defaults that depend on other settings.
 
   Args:
-    experiment: The settings.
-    task: The task of these settings.
     create_model: Creates the model; called only if the model itself has to be
       inspected. By default the settings' `create_model`.
-
-  Raises:
-    settings.SettingError: If settings contradict each other.
   """
   _check_model(experiment, task)
   _check_privacy(experiment)
@@ -88,10 +83,6 @@ def count_batch_pixels(
 
   Batch sizes are the settings named `*batch_size`, the server's if the name
   begins with `server`. Neither data nor model are loaded.
-
-  Args:
-    experiment: The settings.
-    task: The task of these settings.
 
   Returns:
     The numbers; infinity for clients and server without clients, or where no

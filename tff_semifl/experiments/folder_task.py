@@ -56,14 +56,9 @@ def create_task(
   """Creates the task of a folder of images; reads all images.
 
   Args:
-    root: Folder with `server`, `clients` and optionally `test`.
     image_size: Height and width. None for that of the server's images, or for
       64x64 if these have several sizes or one above 128; if other sizes are
       refused, for that of the first image.
-    num_channels: 3 for color images, 1 for gray ones.
-    on_odd_size: What to do with images of another size.
-    background: The color behind transparent pixels.
-    flip: Whether mirrored images are of the same class.
     test_fraction: Share of the server's images of each class to test on, at
       least one image, if there is no folder `test`. The images are evenly
       spaced among the sorted file names, the same for all seeds.
@@ -71,17 +66,6 @@ def create_task(
       memory; None if they are more than 1 GiB.
     sites: Names of the sites that have the images of clients, if they do.
       Clients are numbered in the order of these names.
-    keep_decoded: Whether decoded images of large files are cached for the next
-      start.
-
-  Returns:
-    The task, with its images.
-
-  Raises:
-    image_listing.ImageFolderError: If the images cannot be used.
-    TestImagesError: If there is both a folder `test` and a share, or neither,
-      or if a class has too few images for the share.
-    ClientsHereError: If there are sites and a folder `clients`.
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):

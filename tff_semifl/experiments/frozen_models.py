@@ -90,10 +90,6 @@ class Frozen(models.Linear):
     """Creates the task of the features of a task's images.
 
     Features that the cache has are not computed again.
-
-    Raises:
-      settings.SettingError: If there is no such network, or the features of
-        these images cannot be computed or kept.
     """
     backbone = self._load()
     with settings.blame('model', self.reference):

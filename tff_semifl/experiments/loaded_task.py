@@ -53,14 +53,7 @@ def create_task(
   """Creates a task of images that are in memory.
 
   Args:
-    data: The images.
-    class_names: A name for each class, in the order of the labels.
-    flip: Whether mirrored images are of the same class.
     num_labeled: Labeled images at the server; None for all training images.
-    origin_of_test: Where the test images are from, for the description.
-    num_resized: Images that were resized, for the description.
-    num_transparent: Images that were transparent, for the description.
-    background: The color behind transparent pixels.
 
   Returns:
     The task. Its description has a digest of all images, so that a run resumes
@@ -113,15 +106,7 @@ def describe(
   num_resized: int = 0,
   transparent: str = '',
 ) -> str:
-  """A line with the numbers of images and a digest of them.
-
-  Args:
-    data: The images.
-    class_names: A name for each class, in the order of the labels.
-    origin_of_test: Where the test images are from.
-    num_resized: Images that were resized.
-    transparent: Words on images that were transparent, with a comma; or ''.
-  """
+  """A line with the numbers of images and a digest of them."""
   unlabeled = data.unlabeled
   # Of sites, only the names are known.
   names = ()

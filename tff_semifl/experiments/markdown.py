@@ -7,12 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-  """A table, without a line break at its end.
-
-  Args:
-    heading: The names of the columns.
-    rows: For each row a cell for each column.
-  """
+  """A table, without a line break at its end."""
   lines = [_row(heading), _row(['---'] * len(heading))]
   lines.extend(_row(row) for row in rows)
   return '\n'.join(lines)
@@ -21,12 +16,7 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def facts(
   rows: Iterable[tuple[str, object]], heading: Sequence[str] = ('what', '')
 ) -> str:
-  """A table of names and values.
-
-  Args:
-    rows: The names and values.
-    heading: The names of the columns.
-  """
+  """A table of names and values."""
   return table(heading, ([name, escape(str(value))] for name, value in rows))
 
 

@@ -9,7 +9,6 @@ import pathlib
 
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import kept_model
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import measurement
@@ -17,6 +16,7 @@ from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.models import functional
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
 from tff_semifl.systems import system
 
 RESULT = 'result.txt'
@@ -25,21 +25,12 @@ RESULT = 'result.txt'
 def write_by_system(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
-  kept: kept_model.KeptModel,
+  kept: saved_experiment.TrainedModel,
 ) -> None:
-  """Writes the system's own lines on the result, if it has any.
-
-  Args:
-    experiment: The experiment.
-    folder: Its folder.
-    kept: The model that is exported.
-
-  Raises:
-    durable_files.OutputError: If the file cannot be written.
-  """
+  """Writes the system's own lines on the result, if it has any."""
   metrics = metrics_table.read_metrics(folder.metrics_path)
   labeled = experiment.data.labeled
-  mapped = experiment.training_program.mapped_images
+  mapped = experiment.mapped_images
   if mapped is not None:
     labeled = labeled._replace(images=mapped.read(labeled.images).numpy())
   lines = experiment.settings.system.describe_result(
@@ -59,14 +50,7 @@ def write_by_system(
 
 
 def read_by_system(folder: pathlib.Path) -> list[str]:
-  """The lines that `write_by_system` wrote, if any.
-
-  Args:
-    folder: The folder of an experiment.
-
-  Raises:
-    durable_files.OutputError: If the file cannot be read.
-  """
+  """The lines that `write_by_system` wrote, if any."""
   path = folder / RESULT
   try:
     return path.read_text().splitlines()
@@ -82,7 +66,7 @@ def describe(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
   """Yields a line for each chosen metric that is not by class."""
-  measure = experiment.training_program.measure
+  measure = experiment.measure
   if not isinstance(measure, measurement.Measurement):
     return
   kind = 'validation' if experiment.settings.validates else 'test'

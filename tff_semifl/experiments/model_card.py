@@ -94,13 +94,6 @@ def write(
   """Writes the card, and a figure of the confusion matrix if there is one.
 
   Args:
-    folder: The folder of the card.
-    name: The name of the model.
-    model: The model.
-    class_names: A name for each class.
-    hparams: The settings of the experiment.
-    trained: The trained model and its round.
-    files: The exported files; results by class are those of the first.
     why_not_tested: The reason, or None if the files were tested.
     privacy: The privacy guarantee to clients; None without differential
       privacy.
@@ -110,7 +103,6 @@ def write(
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
       without clients; None if not stated.
     temperature: The temperature of the logits; None for 1.
-    result: The system's own lines on what it trained.
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
@@ -340,9 +332,6 @@ def describe_limits(
   """The limits of a model, as items of a list in Markdown.
 
   Args:
-    class_names: A name for each class.
-    hparams: The settings of the experiment.
-    trained: The trained model and its round.
     scores: The results on the test images; None if not tested.
   """
   total_rounds = hparams.flags.get('total_rounds')

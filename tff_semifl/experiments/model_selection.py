@@ -11,10 +11,9 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.metrics import measurement
 from tff_semifl.metrics import metric as metric_lib
-from tff_semifl.runs import model_choice
+from tff_semifl.runs import best_models
 
 _KINDS = ('validation', 'test')
-_MAY_CHANGE = ('stop_after',)
 
 
 def _is_column(value: str) -> bool:
@@ -24,13 +23,10 @@ def _is_column(value: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelSelection(settings.Settings):
-  """Which round's model is exported, and when training stops early.
+  """Which round's model is exported, and when training stops early."""
 
-  Attributes:
-    may_change: Names of the settings that may change when a run is resumed.
-  """
-
-  may_change = _MAY_CHANGE
+  # Settings that may change when a run is resumed.
+  may_change = ('stop_after',)
 
   keep_best: str | None = settings.setting(
     None,
@@ -51,12 +47,7 @@ class ModelSelection(settings.Settings):
   def check(self, *, validates: bool, can_validate: bool) -> None:
     """Checks that models are evaluated on the images that select.
 
-    Args:
-      validates: Whether models are evaluated on a validation split.
-      can_validate: Whether there is a setting for that.
-
-    Raises:
-      settings.SettingError: If they are not.
+    `can_validate` says whether the system has a setting for a validation split.
     """
     if self.keep_best is None:
       if self.stop_after is not None:
@@ -88,27 +79,21 @@ class ModelSelection(settings.Settings):
     class_names: Sequence[str],
     labels: np.ndarray,
   ) -> measurement.Measurement:
-    """The chosen metrics, with the one that selects.
+    """The metrics of the setting `metrics`, and the one that selects.
 
-    Args:
-      metrics: The value of the setting `metrics`.
-      class_names: A name for each class.
-      labels: int [images], of the images to evaluate on.
-
-    Raises:
-      settings.SettingError: If there is no such metric.
+    Labels are int [images], of the images to evaluate on.
     """
     found = _measure('metrics', metrics, metrics, class_names, labels)
-    if self.keep_best is None or self._metric_name in found.directions:
+    if self.keep_best is None:
+      return found
+    name = self.keep_best.partition('/')[2]
+    if name in found.directions:
       return found
     # A column of one class is 'METRIC/CLASS'.
-    name, _, of_class = self._metric_name.partition('/')
-    by_class = metric_lib.METRICS.get(name)
-    if of_class and by_class is not None and by_class.by_class:
-      self._check_class(by_class.columns(class_names))
-    elif ':' in name or of_class not in class_names:
-      name = self._metric_name
-    if any(name == each for each in metrics):
+    metric, _, of_class = name.partition('/')
+    if metric in metric_lib.METRICS or of_class in class_names:
+      name = metric
+    if name in metrics:
       return found
     return _measure(
       'keep_best', self.keep_best, [*metrics, name], class_names, labels
@@ -116,53 +101,29 @@ class ModelSelection(settings.Settings):
 
   def create_choice(
     self, found: measurement.Measurement
-  ) -> model_choice.ModelChoice | None:
-    """How the model is selected; None for the last round's.
-
-    Args:
-      found: From `create_measurement`.
-
-    Raises:
-      settings.SettingError: If there is no such column.
-    """
+  ) -> best_models.ModelChoice | None:
+    """How the model is selected; None for the last round's."""
     if self.keep_best is None:
       return None
-    kind, _, metric = self.keep_best.partition('/')
-    column = metric
-    if column not in found.directions and ':' in metric:
-      column = metric.rpartition(':')[2]
+    kind, _, column = self.keep_best.partition('/')
+    if column not in found.directions and ':' in column:
+      column = column.rpartition(':')[2]
     if column not in found.directions:
-      classes = [
-        f'{kind}/{each}'
-        for each in found.directions
-        if each.startswith(f'{column}/')
-      ]
+      metric = column.partition('/')[0]
+      columns = [
+        each for each in found.directions if each.startswith(f'{metric}/')
+      ] or [metric]
       raise settings.SettingError(
         'keep_best',
         self.keep_best,
-        'has a value for each class; name one of' f' {", ".join(classes)}',
+        f'{settings.did_you_mean(column, columns)}name one of'
+        f' {", ".join(f"{kind}/{each}" for each in columns)}',
       )
-    return model_choice.ModelChoice(
+    return best_models.ModelChoice(
       column=f'{kind}/{column}',
       higher_is_better=found.directions[column],
       stop_after=self.stop_after,
     )
-
-  def _check_class(self, columns: Sequence[str]) -> None:
-    """Checks that a column of one class is one of those of a metric."""
-    if self._metric_name not in columns:
-      kind, _, name = (self.keep_best or '').partition('/')
-      hint = settings.did_you_mean(name, columns)
-      raise settings.SettingError(
-        'keep_best',
-        self.keep_best,
-        f'{hint}there is no such class; must be one of'
-        f' {", ".join(f"{kind}/{each}" for each in columns)}',
-      )
-
-  @property
-  def _metric_name(self) -> str:
-    return self.keep_best.partition('/')[2]
 
 
 def _measure(

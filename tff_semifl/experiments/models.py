@@ -59,14 +59,7 @@ class Model(settings.Settings, abc.ABC):
     return {}
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
-    """Creates a task in the form in which the model is trained on it.
-
-    Args:
-      part: The settings of the task.
-
-    Raises:
-      settings.SettingError: If that is not possible.
-    """
+    """Creates a task in the form in which the model is trained on it."""
     return part.create()
 
   def for_plan(self) -> 'Model':
@@ -76,21 +69,12 @@ class Model(settings.Settings, abc.ABC):
   def to_export(
     self, model: tf.keras.Model, task: image_task.ImageTask
   ) -> tf.keras.Model:
-    """The model to export, of the trained one.
-
-    Args:
-      model: The trained model.
-      task: The task that it was trained on, from `create_task`.
-    """
+    """The model to export, of the trained one."""
     del task  # Most are what was trained.
     return model
 
   def check_takes(self, task: image_task.ImageTask) -> None:
-    """Checks that the model is made for a task's kind of examples.
-
-    Raises:
-      ValueError: If it is made for the other kind.
-    """
+    """Checks that the model is made for a task's kind of examples."""
     kind = example_kinds.kind_of(task.image_shape)
     if kind not in self.takes:
       raise ValueError(
@@ -103,19 +87,11 @@ class Model(settings.Settings, abc.ABC):
     """Creates the model for a task.
 
     Args:
-      task: The task.
       seed: The seed of the initial weights.
-
-    Raises:
-      ValueError: If there is no such model, or the images are too small.
     """
 
   def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model for weights that are assigned afterwards.
-
-    Raises:
-      ValueError: If there is no such model, or the images are too small.
-    """
+    """Creates the model for weights that are assigned afterwards."""
     return self.create(task, seed=0)
 
 

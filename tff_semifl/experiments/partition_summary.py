@@ -42,13 +42,7 @@ def summarize(
   data: federated_data.FederatedData,
   title: str,
 ) -> PartitionSummary:
-  """Summarizes a partition.
-
-  Args:
-    task: The task.
-    data: The split images.
-    title: The task and the partition in words.
-  """
+  """Summarizes a partition."""
   labels = data.unlabeled.true_labels
   class_names = tuple(task.class_names)
   num_unknown = int(np.count_nonzero(labels < 0))

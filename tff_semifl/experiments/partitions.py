@@ -36,15 +36,10 @@ class Partition(settings.Settings, abc.ABC):
 
     Args:
       labels: int [num_images], the true classes.
-      num_classes: Number of classes.
-      num_clients: Number of clients.
       seed: The run's seed.
 
     Returns:
       For each client the int64 indices of its images.
-
-    Raises:
-      ValueError: If there is no such partition of these images.
     """
 
   def count_left(self, num_images: int, num_clients: int) -> int:
@@ -59,7 +54,6 @@ class Partition(settings.Settings, abc.ABC):
 
     Args:
       labels: int [num_images], as in `split`.
-      shares: For each client the indices of its images.
     """
     num_left = len(labels) - sum(map(len, shares))
     if not num_left:
@@ -215,15 +209,7 @@ class OutsidePartition(Partition):
 
 
 def load_outside(reference: str) -> Partition:
-  """Loads a partition of another package.
-
-  Args:
-    reference: 'package.module:NAME' of a function, see `OutsidePartition`, or
-      of a `Partition`.
-
-  Raises:
-    ValueError: If there is no such partition.
-  """
+  """Loads a partition of another package."""
   found = references.load(reference)
   if isinstance(found, Partition) or isinstance(found, type):
     return settings.outside(Partition)(reference)

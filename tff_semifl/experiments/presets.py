@@ -75,14 +75,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Preset:
-  """Loads a preset.
-
-  Args:
-    name: One of `names()`.
-
-  Raises:
-    settings.SettingError: If there is no such preset.
-  """
+  """Loads a preset."""
   if name not in names():
     hint = settings_lib.did_you_mean(name, names())
     raise settings_lib.SettingError(
@@ -105,7 +98,6 @@ def parse_accuracy(mean: str, deviation: str | None) -> PaperAccuracy:
   """Parses an accuracy given in percent.
 
   Args:
-    mean: Such as '93.1'.
     deviation: Such as '0.1'; None or '' if there is none.
   """
   if not deviation:

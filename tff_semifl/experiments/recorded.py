@@ -26,16 +26,7 @@ def restore(
 ) -> experiment_settings.ExperimentSettings:
   """Restores the settings of a recorded experiment.
 
-  Args:
-    hparams: The record.
-    chosen_task: A choice of tasks.
-    instead: Settings by name that override the record, such as where moved data
-      are.
-
-  Raises:
-    settings.SettingError: If the system no longer exists.
-    saved_experiment.SavedExperimentError: If a setting no longer exists, or
-      rejects its value.
+  `instead` has settings that override the record, such as where moved data are.
   """
   values = {**hparams.flags, **instead}
   system = system_registry.load(hparams.system)
@@ -81,16 +72,7 @@ def find_changes(
   chosen_task: image_task.ChosenTask,
   experiment: experiment_settings.ExperimentSettings,
 ) -> dict[str, Any]:
-  """Returns the settings of an experiment that differ from the defaults.
-
-  Args:
-    hparams: What it wrote down.
-    chosen_task: A choice of tasks.
-    experiment: From `restore`.
-
-  Returns:
-    Values by name, in the order of the settings.
-  """
+  """The settings of a restored experiment that differ from the defaults."""
   system = system_registry.load(hparams.system)
 
   def create(values: Mapping[str, Any]) -> dict[str, Any]:

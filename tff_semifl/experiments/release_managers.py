@@ -19,14 +19,7 @@ _Create = Callable[
 
 
 def load(reference: str) -> tff.program.ReleaseManager | _Create:
-  """Loads a release manager, or a function that creates one.
-
-  Args:
-    reference: 'package.module:NAME'.
-
-  Raises:
-    settings.SettingError: If there is no such object.
-  """
+  """Loads 'package.module:NAME': a release manager, or a function to one."""
   with settings_lib.blame(_SETTING, reference):
     found = references.load(reference)
     if not isinstance(found, tff.program.ReleaseManager) and not callable(
@@ -42,39 +35,27 @@ def load(reference: str) -> tff.program.ReleaseManager | _Create:
 def create(
   names: Sequence[str], path: pathlib.Path, settings: Mapping[str, Any]
 ) -> list['NamedManager']:
-  """Creates the release managers, whose errors name them.
+  """Creates the managers of an experiment's folder, which exists.
 
-  Args:
-    names: Names as `load` takes them.
-    path: The existing folder of the experiment.
-    settings: Its settings by name, and `system`, the name of the system.
-
-  Raises:
-    settings.SettingError: If one cannot be created.
+  The settings are by name, with `system` for the name of the system.
   """
-  return [
-    NamedManager(name, _create_one(name, path, settings)) for name in names
-  ]
-
-
-def _create_one(
-  name: str, path: pathlib.Path, settings: Mapping[str, Any]
-) -> tff.program.ReleaseManager:
-  found = load(name)
-  if isinstance(found, tff.program.ReleaseManager):
-    return found
-  with settings_lib.blame(_SETTING, name, ValueError, ImportError):
-    manager = found(path, settings)
-    if not isinstance(manager, tff.program.ReleaseManager):
-      raise ValueError(
-        f'returns a {type(manager).__name__}; must return a'
-        ' tff.program.ReleaseManager'
-      )
-    return manager
+  managers = []
+  for name in names:
+    manager = load(name)
+    with settings_lib.blame(_SETTING, name, ValueError, ImportError):
+      if not isinstance(manager, tff.program.ReleaseManager):
+        manager = manager(path, settings)
+      if not isinstance(manager, tff.program.ReleaseManager):
+        raise ValueError(
+          f'returns a {type(manager).__name__}; must return a'
+          ' tff.program.ReleaseManager'
+        )
+    managers.append(NamedManager(name, manager))
+  return managers
 
 
 class NamedManager(tff.program.ReleaseManager):
-  """A release manager, and its name in the setting."""
+  """A release manager whose errors give its name in the setting."""
 
   def __init__(self, name: str, manager: tff.program.ReleaseManager):
     self._name = name
@@ -83,15 +64,7 @@ class NamedManager(tff.program.ReleaseManager):
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
-    """Releases a round's metrics.
-
-    Args:
-      value: The metrics.
-      key: The round.
-
-    Raises:
-      settings.SettingError: If the manager raises any error.
-    """
+    """Releases a round's metrics."""
     try:
       await self._manager.release(value, key)
     except Exception as error:

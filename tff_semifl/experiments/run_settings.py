@@ -85,14 +85,7 @@ class RunSettings(settings.Settings):
   def fill_in(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> 'RunSettings':
-    """Fills in the default name of the experiment.
-
-    Args:
-      experiment: The experiment's settings, filled in.
-
-    Raises:
-      settings.SettingError: If settings contradict each other.
-    """
+    """Fills in the name and `client_classes`; the experiment is filled in."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
       release_managers.load(name)
@@ -134,9 +127,8 @@ class RunSettings(settings.Settings):
     return pathlib.Path(self.output_dir) / self.experiment_name
 
 
-# Names of settings that determine how an experiment is computed, but not its
-# results.
-# Whose each of them is.
+# The owners of settings that determine how an experiment is computed, but not
+# its results.
 _OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
   runtimes.ChosenRuntime()
 )

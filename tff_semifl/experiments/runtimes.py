@@ -50,11 +50,7 @@ class Runtime(settings.Settings, abc.ABC):
     """
 
   def check(self) -> None:
-    """Checks the settings.
-
-    Raises:
-      settings.SettingError: If the runtime cannot work with them.
-    """
+    """Checks the settings."""
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
@@ -64,9 +60,6 @@ class Runtime(settings.Settings, abc.ABC):
     Args:
       count_pixels: Returns the pixels of batches; called only if no number of
         threads was chosen.
-
-    Returns:
-      The runtime with its numbers of threads.
     """
     return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
 
@@ -80,17 +73,7 @@ class InProcess(Runtime):
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Sets threads, before TensorFlow initializes.
-
-    Args:
-      count_pixels: See `Runtime.limit_threads`.
-
-    Returns:
-      The runtime with its numbers of threads.
-
-    Raises:
-      settings.SettingError: If threads are chosen for clients on GPUs.
-    """
+    """Sets threads, before TensorFlow initializes."""
     return dataclasses.replace(
       self, threads=self.threads.limit_by_place(count_pixels)
     )
@@ -168,20 +151,13 @@ class Ray(Runtime):
 
     Args:
       count_pixels: Not called.
-
-    Returns:
-      The runtime.
     """
     del count_pixels
     unknown = threads_lib.BatchPixels(math.inf, math.inf, math.inf)
     return super().limit_threads(lambda: unknown)
 
   def check(self) -> None:
-    """Checks the settings, and that Ray is installed.
-
-    Raises:
-      settings.SettingError: If the runtime cannot work with them.
-    """
+    """Checks the settings, and that Ray is installed."""
     with settings.blame('runtime', 'ray', runtime.WorkerError):
       ray_environment.check_installed()
     gpus = self.gpus_per_client
@@ -198,10 +174,6 @@ class Ray(Runtime):
 
     Args:
       federation: The sites that have the images of clients, if they do.
-
-    Raises:
-      settings.SettingError: If cluster or sites are not there, all processes
-      were lost, or code calls Python.
     """
     try:
       with runtime.simulation_context(

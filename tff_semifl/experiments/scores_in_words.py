@@ -30,13 +30,7 @@ _UNBALANCED = 1.5
 def describe_accuracy(
   class_names: Sequence[str], scores: scores_lib.Scores, format_name: str
 ) -> Iterator[str]:
-  """Lines in Markdown on the accuracy, overall and of each class.
-
-  Args:
-    class_names: A name for each class.
-    scores: The scores.
-    format_name: Name of the model's format.
-  """
+  """Lines in Markdown on the accuracy, overall and of each class."""
   yield (
     f'{intervals.describe(scores.accuracy, scores.class_sizes)}; loss'
     f' {scores.loss:.3f} ({format_name}). Of each class, with 95% intervals'
@@ -74,11 +68,7 @@ def _worst_mistake(
 
 
 def list_floors(scores: scores_lib.Scores) -> Iterator[str]:
-  """A line on accuracy and coverage at each confidence threshold.
-
-  Args:
-    scores: The scores.
-  """
+  """A line on accuracy and coverage at each confidence threshold."""
   for each in scores.floors():
     reached = 'no test image'
     if each.num_images:
@@ -93,11 +83,7 @@ def list_floors(scores: scores_lib.Scores) -> Iterator[str]:
 
 
 def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
-  """Lines in Markdown on accuracy and coverage at confidence thresholds.
-
-  Args:
-    scores: The scores.
-  """
+  """Lines in Markdown on accuracy and coverage at confidence thresholds."""
   yield (
     f'Shares of these images, and of {scores_lib.NUM_NOISE} images of noise,'
     ' whose most probable class reaches a least confidence:'
@@ -118,11 +104,7 @@ def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
 
 
 def describe_calibration(scores: scores_lib.Scores) -> str:
-  """A sentence on the calibration error.
-
-  Args:
-    scores: The scores.
-  """
+  """A sentence on the calibration error."""
   by_chance = scores.calibration_error_by_chance
   excess = scores.calibration_error - by_chance
   bias = scores.mean_confidence - scores.accuracy
@@ -146,11 +128,7 @@ def describe_calibration(scores: scores_lib.Scores) -> str:
 def describe_metrics(
   measured: Mapping[str, scores_lib.MetricScore],
 ) -> Iterator[str]:
-  """Each metric with its interval.
-
-  Args:
-    measured: From `Scores.measure`.
-  """
+  """Each metric with its interval."""
   for name, (value, low, high) in measured.items():
     shown = f'{value:.3f} (95% interval {low:.3f} to {high:.3f}, bootstrap)'
     if math.isnan(value):
@@ -161,12 +139,7 @@ def describe_metrics(
 def describe_limits(
   class_names: Sequence[str], scores: scores_lib.Scores
 ) -> Iterator[str]:
-  """The limits of an accuracy, as items of a list in Markdown.
-
-  Args:
-    class_names: A name for each class.
-    scores: The scores.
-  """
+  """The limits of an accuracy, as items of a list in Markdown."""
   sizes = scores.class_sizes
   few = [
     f'{markdown.escape(name)} ({size})'

@@ -51,15 +51,7 @@ class Statistics(settings.Settings):
   def fill_in(
     self, system: system_lib.System, *, are_there: bool
   ) -> 'Statistics':
-    """Fills in the default.
-
-    Args:
-      system: The system.
-      are_there: Whether the model has static batch normalization.
-
-    Raises:
-      settings.SettingError: If system or model have no use for the setting.
-    """
+    """Fills in the default."""
     chosen = self.batch_norm_statistics
     if not are_there:
       if chosen is not None:
@@ -107,10 +99,6 @@ class Statistics(settings.Settings):
     """The pass that computes statistics between rounds; None if rounds do.
 
     Args:
-      system: The system.
-      classifier: The model.
-      data: The split images.
-      clients: The clients.
       server_batch_size: Batch size of the server, if it trains.
     """
     kind = self.batch_norm_statistics
@@ -169,14 +157,7 @@ class FinalTest(settings.Settings):
   )
 
   def check(self, *, are_there: bool) -> None:
-    """Checks that the model has static batch normalization.
-
-    Args:
-      are_there: Whether the model has it.
-
-    Raises:
-      settings.SettingError: If it is chosen, but the model has none.
-    """
+    """Checks that the model has static batch normalization."""
     if self.reproduce_final_test and not are_there:
       raise settings.SettingError('reproduce_final_test', True, _NO_USE)
 

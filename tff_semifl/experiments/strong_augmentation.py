@@ -35,9 +35,6 @@ def load_outside(reference: str) -> augmentation.Augmentation:
   Args:
     reference: 'package.module:NAME' of a function (images, seed) -> images, see
       `augmentation.Augmentation`.
-
-  Raises:
-    ValueError: If there is no such function.
   """
   found = references.load(reference)
   if not callable(found) or isinstance(found, type):

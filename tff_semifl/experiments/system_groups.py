@@ -35,9 +35,6 @@ def members() -> dict[str, list[str]]:
 def split(names: Iterable[str]) -> tuple[list[str], list[str]]:
   """Splits systems into whole groups and others.
 
-  Args:
-    names: Names of systems of the registry.
-
   Returns:
     The largest groups of which all members are among the systems, and the names
     of the systems in none of them.

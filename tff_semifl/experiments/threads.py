@@ -65,9 +65,6 @@ class Threads(settings.Settings):
     Returns:
       The settings with the number of threads: by default 1 for small batches,
       unless TensorFlow is initialized already.
-
-    Raises:
-      RuntimeError: If a number was chosen, and TensorFlow is initialized.
     """
     number = self.threads_per_operation
     if number is None and _is_free():
@@ -123,13 +120,6 @@ class PlacedThreads(Threads):
     Args:
       count_pixels: Returns the pixels of batches; called only if no number of
         threads was chosen.
-
-    Returns:
-      The settings with the numbers of threads.
-
-    Raises:
-      RuntimeError: If a number was chosen, and TensorFlow is initialized.
-      settings.SettingError: If a number was chosen for clients on GPUs.
     """
     at_server = self.threads_per_operation
     at_clients = self.client_threads_per_operation
@@ -171,15 +161,7 @@ class PlacedThreads(Threads):
 
 
 def _set_threads(number: int, *, is_chosen: bool) -> bool:
-  """Sets the threads of an operation; False if TensorFlow is initialized.
-
-  Args:
-    number: How many.
-    is_chosen: Whether to raise an error in place of returning False.
-
-  Raises:
-    RuntimeError: If TensorFlow is initialized with another number.
-  """
+  """Sets the threads of an operation; False if TensorFlow is initialized."""
   try:
     tf.config.threading.set_intra_op_parallelism_threads(number)
   except RuntimeError:

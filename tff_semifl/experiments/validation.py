@@ -69,16 +69,8 @@ class Validation(settings.Settings):
     """Holds out validation images from the labeled ones, if any are asked for.
 
     Args:
-      data: A task's images.
       labeled: int64, indices of the labeled ones among `data.train`.
       seed: The run's seed.
-
-    Returns:
-      The remaining indices to train on, in the same order; and the data with
-      the held-out images as test images.
-
-    Raises:
-      settings.SettingError: If there are too few labeled images.
     """
     if self.num_validation is not None:
       with settings.blame('num_validation', self.num_validation):
@@ -101,11 +93,7 @@ class Validation(settings.Settings):
   def hold_out_of_all(
     self, data: image_task.TaskData, seed: int
   ) -> image_task.TaskData:
-    """Holds out validation images where all training images are labeled.
-
-    Raises:
-      settings.SettingError: If there are too few images.
-    """
+    """Holds out validation images where all training images are labeled."""
     if self.num_validation is None and self.validation_fold is None:
       return data
     everything = np.arange(len(data.train.labels))

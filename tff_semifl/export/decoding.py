@@ -26,7 +26,6 @@ def decode(
 
   Args:
     encoded: The file's bytes, string [].
-    num_channels: 3 for color, 1 for gray.
     background: RGB color behind transparent pixels, in 0..255.
 
   Returns:
@@ -76,7 +75,6 @@ def _flatten(image: tf.Tensor, background: tuple[int, int, int]) -> tf.Tensor:
 
   Args:
     image: uint8 [height, width, 4].
-    background: The RGB color.
 
   Returns:
     uint8 [height, width, 3], rounded to the nearest level.

@@ -45,17 +45,7 @@ class ExportedModelError(Exception):
 def check_least_confidence(
   class_names: Sequence[str], least_confidence: float
 ) -> None:
-  """Checks a confidence threshold against the class names.
-
-  Args:
-    class_names: A name for each class.
-    least_confidence: Images whose most probable class has a lower probability
-      get the class `UNKNOWN`.
-
-  Raises:
-    ValueError: If the threshold is not in [0, 1], or is positive while a class
-      is named `UNKNOWN`.
-  """
+  """Checks a confidence threshold against the class names."""
   if not 0 <= least_confidence <= 1:
     raise ValueError(
       f'least_confidence: found {least_confidence}; give a probability, in'
@@ -98,15 +88,7 @@ class ExportedModel(abc.ABC):
     return self.image_shape[-1]
 
   def check_takes(self, shape: Sequence[int]) -> None:
-    """Checks that the model accepts examples of a shape.
-
-    Args:
-      shape: Height, width and channels, or the number of features. Images may
-        have any height and width.
-
-    Raises:
-      ValueError: If the kind of examples, or the last dimension, differs.
-    """
+    """Checks that the model accepts examples of a shape."""
     kind = example_kinds.kind_of(shape)
     if kind is not self.kind:
       raise ValueError(f'has {kind.name}; the model takes {self.kind.name}')
@@ -131,14 +113,7 @@ class ExportedModel(abc.ABC):
 
 
 def load(path: pathlib.Path) -> ExportedModel:
-  """Loads an exported model.
-
-  Args:
-    path: The folder of a SavedModel, or a TFLite file.
-
-  Raises:
-    ExportedModelError: If the path has no model that this project exported.
-  """
+  """Loads an exported model."""
   if not path.exists():
     raise ExportedModelError(f'{path} is missing')
   return _TFLiteModel(path) if path.is_file() else _SavedModel(path)

@@ -30,26 +30,11 @@ def write_table(
   """Writes a CSV table with a row for each image or feature vector.
 
   Args:
-    model: The model.
-    files: Images of any sizes; or files of feature vectors for
-      `feature_files.read_vectors`, whose rows are named `<file>[<row>]`.
-    output: A file, open for writing.
     all_probabilities: Whether to write the probability of every class, not just
       of the most probable one.
     least_confidence: Confidence threshold, in [0, 1]; images whose most
       probable class has a lower probability get the class
       `exported_model.UNKNOWN`. By default that of the model.
-    on_error: Called with the name of an unreadable file and the reason; the
-      file is skipped. By default all files are read before the first row is
-      written, and the error names all unreadable ones.
-
-  Returns:
-    The number of images in the table, and of images with transparent pixels.
-
-  Raises:
-    image_files.ImageFileError: If an image is unreadable and `on_error` is
-      None.
-    feature_files.FeatureFileError: Likewise for a file of feature vectors.
   """
   if least_confidence is None:
     least_confidence = model.least_confidence

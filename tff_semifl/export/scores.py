@@ -165,11 +165,7 @@ class Scores(NamedTuple):
     ]
 
   def to_dict(self, class_names: Sequence[str]) -> dict[str, Any]:
-    """All scores as values for JSON.
-
-    Args:
-      class_names: A name for each class.
-    """
+    """All scores as values for JSON."""
     return {
       'accuracy': self.accuracy,
       'loss': self.loss,
@@ -195,7 +191,6 @@ def score(
   """Evaluates a model on labeled batches.
 
   Args:
-    model: The model.
     batches: Images, uint8 [batch, height, width, channels], or feature vectors,
       float32 [batch, features], and their labels, int [batch], in
       0..classes-1. At least one example in all.
@@ -238,12 +233,7 @@ def score(
 def _score_noise(
   model: exported_model.ExportedModel, some: np.ndarray
 ) -> np.ndarray:
-  """Counts the noise images at or above each floor, int64 [floors].
-
-  Args:
-    model: The model.
-    some: A batch of test images or feature vectors.
-  """
+  """Counts the noise images at or above each floor, int64 [floors]."""
   generator = np.random.default_rng(0)
   shape = (_NOISE_BATCH_SIZE, *model.image_shape)
   confident = np.zeros(len(FLOORS), np.int64)

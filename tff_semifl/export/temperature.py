@@ -40,10 +40,6 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
   Args:
     labels: int [images], of images that were not trained on.
     logits: float [images, classes].
-
-  Raises:
-    ValueError: If the model is right about all images, wrong about all, or no
-      better than chance, or if all are of one class.
   """
   logits = logits.astype(np.float64)
   of_labels = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)[:, 0]

@@ -41,12 +41,7 @@ class Precision(enum.Enum):
 
 
 def check_is_for_integers(model: tf.keras.Model) -> None:
-  """Checks that a Keras model can be quantized to int8.
-
-  Raises:
-    ValueError: If the model has feature vectors as inputs, or group
-      normalization.
-  """
+  """Checks that a Keras model can be quantized to int8."""
   if example_kinds.kind_of(model.input_shape[1:]) is example_kinds.FEATURES:
     raise ValueError(
       'all features would share the 8 bits of int8, whatever their ranges;'
@@ -77,17 +72,9 @@ def convert(
   Args:
     model: The model, from float32 [batch, height, width, channels] in 0..255,
       or [batch, features], to logits.
-    class_names: A name for each class.
-    precision: The number format.
     calibration_images: Images that show the range of activations, uint8
       [num_images, height, width, channels], at least one. Used for INT8 only.
-    privacy: The privacy guarantee to the clients of the training.
     least_confidence: Confidence threshold, in [0, 1].
-    background: RGB color behind transparent pixels, as in training.
-
-  Raises:
-    ValueError: If the model cannot be quantized as asked, or the threshold is
-      out of range.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8

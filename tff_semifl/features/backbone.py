@@ -40,14 +40,9 @@ class Backbone:
     """Initializes the backbone.
 
     Args:
-      name: The name in messages.
       network: A Keras model from float32 [batch, *preparation.image_size, 3] to
         feature vectors [batch, d], or to feature maps [batch, h, w, d], which
         are averaged over pixels.
-      preparation: Resizes images and scales their pixels.
-
-    Raises:
-      BackboneError: If the network has other inputs or outputs.
     """
     self.name = name
     self.preparation = preparation
@@ -99,9 +94,6 @@ class Backbone:
 
     Returns:
       float32 [images, feature_dimension].
-
-    Raises:
-      ValueError: If images have another shape or dtype.
     """
     if images.dtype != np.uint8 or images.ndim != 4:
       raise ValueError(

@@ -25,19 +25,10 @@ def load(
   """Loads a pretrained backbone.
 
   Args:
-    name: 'efficientnet_lite0', whose weights are installed with this package; a
-      function of Keras Applications, such as 'MobileNetV2'; a KerasCV preset or
-      the folder of one; or a file 'mine.keras'.
     image_size: Height and width that images are resized to; None for 224x224,
       or for the size of a `.keras` file. Time grows with the number of pixels.
-    weights: For Keras Applications: 'imagenet', the default, which is
-      downloaded once, or an HDF5 file.
     input_range: For KerasCV and `.keras` files: the pixel range of the network,
       one of `pixel_ranges.NAMES`; '0_to_255' by default.
-
-  Raises:
-    backbone_lib.BackboneError: If the backbone or its weights are unavailable.
-    ValueError: If an argument does not apply to this backbone.
   """
   is_application = keras_networks.is_application(name)
   if weights is not None and not is_application:

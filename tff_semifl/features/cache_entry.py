@@ -52,8 +52,6 @@ class Entry:
     """Computes the key, for which all images are read.
 
     Args:
-      folder: The folder of all keys.
-      backbone: Computes the features.
       images: uint8 [images, height, width, channels].
     """
     self._facts = {
@@ -130,14 +128,7 @@ class Entry:
     self._write_json(self._count, {'num_done': number})
 
   def open(self, num_done: int) -> BinaryIO:
-    """Opens the file of unfinished rows at the first missing row.
-
-    Args:
-      num_done: Rows that are on the disk.
-
-    Raises:
-      OSError: If there is no room for all rows.
-    """
+    """Opens the file of unfinished rows at the first missing row."""
     file = self._unfinished.open('r+b' if num_done else 'wb')
     try:
       if not num_done:

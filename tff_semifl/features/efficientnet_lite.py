@@ -44,14 +44,7 @@ _ENDS = {
 
 
 def load(image_size: tuple[int, int]) -> backbone_lib.Backbone:
-  """Loads the backbone, with `FEATURE_DIMENSION` features.
-
-  Args:
-    image_size: Height and width of its input; 224x224 in pretraining.
-
-  Raises:
-    backbone_lib.BackboneError: If the package is not installed, or is damaged.
-  """
+  """Loads the backbone, with `FEATURE_DIMENSION` features."""
   try:
     tensors = pytorch_files.read(find_weights())
     network = create(image_size)
@@ -70,11 +63,7 @@ def load(image_size: tuple[int, int]) -> backbone_lib.Backbone:
 
 
 def find_weights() -> pathlib.Path:
-  """Finds the package's file of weights, without importing the package.
-
-  Raises:
-    FileNotFoundError: If the package is not installed.
-  """
+  """Finds the package's file of weights, without importing the package."""
   spec = importlib.util.find_spec(_PACKAGE)
   if spec is None or not spec.submodule_search_locations:
     raise FileNotFoundError(f'the package {DISTRIBUTION} is not installed')
@@ -83,9 +72,6 @@ def find_weights() -> pathlib.Path:
 
 def create(image_size: tuple[int, int]) -> tf.keras.Model:
   """Creates the network with random weights.
-
-  Args:
-    image_size: Height and width of its input.
 
   Returns:
     A model from float32 [batch, *image_size, 3] to feature maps, float32
@@ -112,12 +98,8 @@ def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
   """Assigns PyTorch's weights to a network of `create`.
 
   Args:
-    network: The network.
     tensors: The tensors by name, such as '_blocks.0._bn1.weight', [channels] or
       [outputs, inputs, height, width].
-
-  Raises:
-    pytorch_files.PyTorchFileError: If a tensor is missing or has another shape.
   """
   blocks = []
   for layer in network.layers:

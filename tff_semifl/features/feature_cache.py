@@ -40,18 +40,11 @@ def compute(
   complete cache is only read.
 
   Args:
-    backbone: Computes the features.
     images: uint8 [images, height, width, 1 or 3] in 0..255, in memory, mapped,
       or in a file.
-    folder: The folder of the cache.
-    say: Called with lines on progress.
 
   Returns:
     float32 [images, feature_dimension], mapped from a file, read-only.
-
-  Raises:
-    ValueError: If images have another shape or dtype.
-    durable_files.OutputError: If the folder cannot be written to.
   """
   if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):
     raise ValueError(
@@ -93,16 +86,8 @@ def load(
   """Features of all images from the cache; None if it lacks any of them.
 
   Args:
-    backbone: As for `compute`.
-    images: As for `compute`.
     folder: The folder of the cache, which need not exist.
     say: Called with a line if the file is damaged.
-
-  Returns:
-    As `compute` does.
-
-  Raises:
-    durable_files.OutputError: If the folder cannot be read.
   """
   entry = cache_entry.Entry(folder, backbone, images)
   with _naming(folder):

@@ -37,18 +37,7 @@ class ImageInput(NamedTuple):
 def read_folders(
   root: pathlib.Path, image_size: tuple[int, int], *, are_clients: bool
 ) -> ImageInput:
-  """Reads a folder of folders of images.
-
-  Args:
-    root: The folder. Its folders are numbered in the order of their names.
-    image_size: Height and width to which images are scaled and cropped.
-    are_clients: Whether the folders are clients rather than classes; see
-      `image_listing.list_folders`.
-
-  Raises:
-    image_listing.ImageFolderError: If a folder is missing or empty, or contains
-      anything but images.
-  """
+  """Reads a folder of folders of images."""
   problems = []
   folders = image_listing.list_folders(root, problems, are_clients=are_clients)
   image_listing.raise_if_any(root, problems)
@@ -72,20 +61,7 @@ def read_folders(
 def read_federation(
   root: pathlib.Path, image_size: tuple[int, int]
 ) -> dict[str, ImageInput]:
-  """Reads a folder of photos of a server and clients, and for testing.
-
-  Args:
-    root: The folder, with `server/<class>`, `clients/<client>` and
-      `test/<class>`.
-    image_size: Height and width to which images are scaled and cropped.
-
-  Returns:
-    The three inputs, by the prefix of their arrays' names in a file of
-    features. Labels and clients are names.
-
-  Raises:
-    image_listing.ImageFolderError: As in `read_folders`.
-  """
+  """Reads a folder of photos of a server and clients, and for testing."""
   server = read_folders(root / 'server', image_size, are_clients=False)
   clients = read_folders(root / 'clients', image_size, are_clients=True)
   test = read_folders(root / 'test', image_size, are_clients=False)
@@ -114,16 +90,7 @@ def _name(found: ImageInput, field: str, names: str) -> ImageInput:
 
 
 def read_file(path: pathlib.Path) -> ImageInput:
-  """Reads a file of arrays.
-
-  Args:
-    path: A .npz file with `images` and perhaps `labels` or `client_ids`; or a
-      .npy file of images, which is mapped, so that it may exceed memory.
-
-  Raises:
-    ValueError: If the file is damaged or has other arrays.
-    OSError: If it cannot be read.
-  """
+  """Reads a file of arrays."""
   try:
     found = np.load(path, mmap_mode='r', allow_pickle=False)
     arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)

@@ -18,19 +18,12 @@ def join(
   """Joins preparation, backbone and head, for `saved_model` and `tflite`.
 
   Args:
-    backbone: Computes features.
     kernel: float [feature_dimension, classes].
     bias: float [classes].
-    image_shape: Height, width and channels (1 or 3) of the images that the head
-      was trained on; by default the backbone's size and color. Images larger
-      than the backbone's need an operation that TFLite lacks.
 
   Returns:
     A model from float32 [batch, *image_shape] in 0..255 to logits, float32
     [batch, classes].
-
-  Raises:
-    ValueError: If the head does not fit the backbone.
   """
   dimension = backbone.feature_dimension
   if (

@@ -39,10 +39,6 @@ def load(
       224x224 if the model takes any.
     input_range: The pixel range of the model, one of `pixel_ranges.NAMES`;
       '0_to_255' if it scales pixels itself.
-
-  Raises:
-    backbone_lib.BackboneError: If the file has no such model.
-    ValueError: If the range is unknown.
   """
   network = _load(path)
   shape = getattr(network, 'input_shape', None)
@@ -80,15 +76,7 @@ def _load(path: pathlib.Path) -> tf.keras.Model:
 
 
 def check_modules(config: Any) -> None:
-  """Refuses a model's configuration that names code of other packages.
-
-  Args:
-    config: The configuration, as in the model's JSON file.
-
-  Raises:
-    ValueError: If the configuration names another package's module, or a
-      lambda.
-  """
+  """Refuses a model's configuration that names code of other packages."""
   if isinstance(config, list):
     for each in config:
       check_modules(each)

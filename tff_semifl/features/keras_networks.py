@@ -41,13 +41,8 @@ def load_application(
   Pixels are scaled by the `preprocess_input` of the network's module.
 
   Args:
-    name: The function, such as 'MobileNetV2'.
-    image_size: Height and width of its input.
     weights: 'imagenet', which Keras downloads to ~/.keras/models once; or an
       HDF5 file with the weights of the network without its last layer.
-
-  Raises:
-    backbone_lib.BackboneError: If the weights are unavailable or do not fit.
   """
   function = getattr(tf.keras.applications, name)
   if weights != IMAGENET and not pathlib.Path(weights).is_file():
@@ -94,16 +89,8 @@ def load_keras_cv(
   """Loads a KerasCV backbone with the weights of a preset.
 
   Args:
-    name: A preset with weights, such as 'efficientnetv2_b0_imagenet', which
-      KerasCV downloads from Kaggle once; or the folder of a preset, with
-      config.json and weights.
-    image_size: Height and width of its input.
     input_range: The pixel range of the network, one of `pixel_ranges.NAMES`;
       '0_to_255' for presets with `include_rescaling`.
-
-  Raises:
-    backbone_lib.BackboneError: If the preset is unavailable or has no weights.
-    ValueError: If the range is unknown.
   """
   prepare = preparation.in_range(image_size, input_range)
   preset_class = _find_preset_class(name)

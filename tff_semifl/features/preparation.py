@@ -36,9 +36,6 @@ class Preparation:
 
     Returns:
       float32 [batch, *image_size, 3], scaled.
-
-    Raises:
-      ValueError: If images have another shape.
     """
     if images.shape.rank != 4 or images.shape[-1] not in (1, 3):
       raise ValueError(
@@ -63,7 +60,6 @@ def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
   Args:
     images: [batch, height, width, channels] in 0..255, uint8 or float32, of
       static height and width.
-    image_size: Height and width of the results.
 
   Returns:
     float32 [batch, *image_size, channels] in 0..255.
@@ -84,11 +80,7 @@ def in_range(image_size: tuple[int, int], name: str) -> Preparation:
   """A preparation for a network that takes pixels in a range.
 
   Args:
-    image_size: Height and width of the network's input.
     name: The range, one of `pixel_ranges.NAMES`, such as '-1_to_1'.
-
-  Raises:
-    ValueError: If the range is unknown.
   """
   if name not in pixel_ranges.NAMES:
     raise ValueError(

@@ -36,11 +36,6 @@ class ProgressLines:
     """Initializes the progress.
 
     Args:
-      total: Number of all images.
-      say: Called with each line.
-      what: What is done, the beginning of each line.
-      num_before: Images done earlier, which the rate leaves out.
-      seconds_between: The least time between two lines.
       clock: Returns the time in seconds.
     """
     self._total = total

@@ -87,15 +87,8 @@ class _Tensor(NamedTuple):
 def read(path: pathlib.Path) -> dict[str, np.ndarray]:
   """Reads the tensors of a checkpoint.
 
-  Args:
-    path: The file, in which `torch.save` wrote a `state_dict`.
-
   Returns:
     The tensors by name, with shapes and dtypes as in PyTorch.
-
-  Raises:
-    PyTorchFileError: If the file is missing, damaged or in another format, or
-      if its pickle names anything but tensors.
   """
   try:
     if zipfile.is_zipfile(path):

@@ -3,8 +3,8 @@
 
 """Files of the arrays of a nested structure, by name.
 
-They are NumPy's `.npz` files, which anyone can read. Zip has checksums, and
-reading runs no code from the file.
+They are NumPy's `.npz` files. Zip has checksums, and reading runs no code from
+the file.
 """
 
 from collections.abc import Mapping
@@ -30,17 +30,8 @@ class DamagedFileError(Exception):
 def write(path: pathlib.Path, structure: Any) -> None:
   """Writes a file atomically, in place of an existing one.
 
-  Args:
-    path: The file.
-    structure: Numbers, arrays of numbers, and bytes without a trailing zero,
-      nested in dicts, sequences and attrs classes. Each is named by its path in
-      the structure, such as `weights/trainable/0`.
-
-  Raises:
-    OSError: The file cannot be written.
-    TypeError: The structure has other leaves, or numbers of a type that NumPy
-      lacks.
-    ValueError: Two arrays have the same name.
+  The structure nests numbers, arrays of numbers, and bytes without a trailing
+  zero. Each is named by its path, such as `weights/trainable/0`.
   """
   # `savez` would leave a broken file if it failed.
   content = io.BytesIO()
@@ -50,11 +41,7 @@ def write(path: pathlib.Path, structure: Any) -> None:
 
 
 def read(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """Reads the arrays of a file by name.
-
-  Raises:
-    DamagedFileError: The file is damaged or missing.
-  """
+  """The arrays by name; a DamagedFileError if damaged or missing."""
   try:
     found = durable_files.describe_special_file(path)
     if found is not None:
@@ -75,8 +62,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
 def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
   """Packs arrays from `read` into a structure like the written one.
 
-  Raises:
-    ValueError: Names, dtypes or shapes differ.
+  Raises a ValueError if names, dtypes or shapes differ.
   """
   expected = {
     name: _describe(array) for name, array in _by_name(structure).items()

@@ -1,11 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that are complete or absent, even after a power cut.
-
-So are folders, except for a moment when neither the old nor the new one is in
-place.
-"""
+"""Files and folders that are complete or absent, even after a power cut."""
 
 from collections.abc import Iterator
 import contextlib
@@ -39,12 +35,7 @@ def naming(
     'with this mended, the same command goes on from the last complete round'
   ),
 ) -> Iterator[None]:
-  """Turns file errors in the `with` block into one that names a path.
-
-  Raises:
-    OutputError: Python or TensorFlow raised a file error, such as a full disk;
-      the message ends with `remedy`.
-  """
+  """Turns file errors of Python and TensorFlow into one that names a path."""
   try:
     yield
   except (OSError, tf.errors.OpError) as error:
@@ -57,9 +48,6 @@ def describe_special_file(path: pathlib.Path) -> str | None:
   """What a path is, such as 'a FIFO', or None for a regular file or nothing.
 
   Opening a FIFO may block, and a device may have no end.
-
-  Raises:
-    OSError: The kind of file cannot be determined.
   """
   try:
     mode = path.stat().st_mode
@@ -69,11 +57,7 @@ def describe_special_file(path: pathlib.Path) -> str | None:
 
 
 def require_file(path: pathlib.Path, remedy: str) -> None:
-  """Checks that a path is a regular file or free.
-
-  Raises:
-    OutputError: The path is something else; the message ends with `remedy`.
-  """
+  """Raises an OutputError if a path is neither a regular file nor free."""
   found = describe_special_file(path)
   if found is not None:
     raise OutputError(f'{path} is {found}, not a file; {remedy}')
@@ -84,9 +68,6 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
   """Opens a file that replaces another when the `with` block succeeds.
 
   Its permissions are `mode` from its creation on, restricted by the umask.
-
-  Raises:
-    OutputError: The temporary path is no file.
   """
   temporary = temporary_path(path)
   require_file(temporary, 'remove it, and the same command goes on')
@@ -120,10 +101,9 @@ def remove_unfinished(folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
-  """Fills a folder that replaces another when the `with` block succeeds.
+  """Yields an empty folder that replaces another when the block succeeds.
 
-  Yields:
-    An empty folder to fill.
+  For a moment, neither the old nor the new one is in place.
   """
   path = path.resolve()
   temporary = path.with_name(f'{path.name}{_TEMPORARY}')

@@ -25,7 +25,6 @@ def interval(
   Resamples where the metric is NaN, such as the AUC of one class, are left out.
 
   Args:
-    compute: (labels, logits) -> the metric.
     labels: int [images].
     logits: float [images, classes].
     seed: The seed of resampling images with replacement.
@@ -49,14 +48,9 @@ def interval_of_difference(
   """The 95% percentile interval of a paired difference.
 
   Args:
-    compute: (labels, logits) -> the metric.
     labels: int [images].
     before: float [images, classes], the logits of one model.
-    after: The logits of another model for the same images.
     seed: The seed of resampling images with replacement.
-
-  Returns:
-    The ends of the interval of the metric of `after` minus that of `before`.
   """
   return _percentiles(
     [

@@ -80,7 +80,6 @@ def top_k(labels: np.ndarray, logits: np.ndarray, k: int) -> float:
   Args:
     labels: int [images].
     logits: float [images, classes].
-    k: At least 1. Among equal logits the first classes rank higher.
   """
   order = np.argsort(-logits, axis=1, kind='stable')
   return float(np.mean((order[:, :k] == labels[:, np.newaxis]).any(axis=1)))

@@ -61,12 +61,6 @@ def count(
   Args:
     labels: int [images], `unknown` where an image has no label.
     predicted: int [images].
-    shares: For each client the indices of its images.
-    unknown: The value for no label.
-    names: A name for each client.
-
-  Returns:
-    The accuracies of clients with a label, in order.
   """
   found = []
   for client, share in zip(names, shares, strict=True):

@@ -17,12 +17,7 @@ class MetricError(Exception):
   """A metric cannot be computed."""
 
   def __init__(self, name: str, reason: str):
-    """Initializes the error.
-
-    Args:
-      name: The metric, as it was chosen.
-      reason: What is wrong.
-    """
+    """Initializes the error."""
     super().__init__(f'{name}: {reason}')
     self.name = name
     self.reason = reason
@@ -37,13 +32,7 @@ class Measurement:
     """Loads the metrics, and tries each on random logits.
 
     Args:
-      names: Names as `metric.load` takes them. Duplicates, and metrics that
-        every evaluation has, are dropped.
-      class_names: A name for each class.
       labels: int [images], in the order of the logits.
-
-    Raises:
-      MetricError: If a metric is unknown or does not apply to these classes.
     """
     self._labels = np.asarray(labels)
     self._class_names = class_names
@@ -96,9 +85,6 @@ class Measurement:
 
     Returns:
       Values by column, NaN where undefined or if logits are not finite.
-
-    Raises:
-      MetricError: If a metric fails.
     """
     measured = {}
     is_finite = np.isfinite(logits).all()

@@ -37,11 +37,7 @@ class Metric(NamedTuple):
   min_classes: int = 2
 
   def columns(self, class_names: Sequence[str]) -> list[str]:
-    """The names of the columns, in order.
-
-    Args:
-      class_names: A name for each class.
-    """
+    """The names of the columns, in order."""
     if not self.by_class:
       return [self.name]
     return [f'{self.name}/{each}' for each in class_names]
@@ -69,15 +65,7 @@ def is_own(name: str) -> bool:
 
 
 def load(name: str) -> Metric:
-  """The metric of a name.
-
-  Args:
-    name: One of `METRICS`; `top_K` for a number K; or 'package.module:NAME' of
-      a Keras metric or of a function of labels and logits.
-
-  Raises:
-    ValueError: If the name is unknown.
-  """
+  """The metric of a name."""
   if name in METRICS:
     return METRICS[name]
   if ':' in name:

@@ -34,15 +34,7 @@ class OutsideMetric(NamedTuple):
 
 
 def load(reference: str) -> OutsideMetric:
-  """Loads a metric.
-
-  Args:
-    reference: 'package.module:NAME' of a `tf.keras.metrics.Metric`, of a class
-      of one that needs no argument, or of a function of labels and logits.
-
-  Raises:
-    ValueError: If there is no such metric.
-  """
+  """Loads a metric."""
   found = references.load(reference)
   _, _, name = reference.partition(':')
   if isinstance(found, type):

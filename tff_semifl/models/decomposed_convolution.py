@@ -43,12 +43,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     """Initializes the layer.
 
     Args:
-      filters: Number of output channels.
-      size: Height and width of the kernel.
-      stride: Stride in both directions.
       seed: Seed of the initial kernels, not negative.
-      padding: 'valid' or 'same'.
-      **kwargs: Arguments of any Keras layer.
     """
     super().__init__(**kwargs)
     self._filters = filters
@@ -122,11 +117,7 @@ class Parts(NamedTuple):
 
 
 def find_parts(trainable_names: Sequence[str]) -> Parts:
-  """Finds the parts among the `trainable_names` of an `ImageClassifier`.
-
-  Raises:
-    ValueError: No kernel has two parts.
-  """
+  """Finds the parts among the `trainable_names` of an `ImageClassifier`."""
   # Keras appends ':0', the index of an output.
   kinds = [name.split('/')[-1].split(':')[0] for name in trainable_names]
   parts = Parts(

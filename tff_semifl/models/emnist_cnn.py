@@ -39,8 +39,6 @@ def create_emnist_cnn(
   Dropout drops whole channels of the second convolution, before its activation.
 
   Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
     seed: The run's seed.

@@ -42,20 +42,11 @@ def create_fixmatch_wide_resnet(
   """Creates FixMatch's WideResNet, from raw pixels to logits.
 
   Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
-    depth: See `wide_resnet.count_blocks`.
-    width: Factor on the channels, 2; 8 for CIFAR-100.
-    num_groups: See `wide_resnet.count_blocks`.
-    create_normalization: Maps a number of channels to a normalization layer.
     seed: The run's seed.
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
     [batch, num_classes].
-
-  Raises:
-    ValueError: No network has that depth.
   """
   num_groups, num_blocks = wide_resnet.count_blocks(
     input_shape, depth, num_groups

@@ -33,12 +33,7 @@ class LayerError(ValueError):
   """Raised if a layer of a model cannot be used."""
 
   def __init__(self, layer: Layer, problem: str):
-    """Initializes the error.
-
-    Args:
-      layer: The layer.
-      problem: Problem and remedy; follows the layer's name.
-    """
+    """Initializes the error."""
     super().__init__(f'Layer {layer.name!r} ({type(layer).__name__}) {problem}')
 
 
@@ -84,15 +79,8 @@ def convert(
   `KeyedDropout`, and `Normalization`, which holds tensors, by `Rescaling`.
   Other layers, all weights and frozen states are kept.
 
-  Args:
-    model: A functional or sequential Keras model, which may be nested.
-    replace_batch_norm: `to_static_batch_norm` or `to_group_norm`.
-
   Returns:
     The converted model; `model` itself if it has pure layers only.
-
-  Raises:
-    LayerError: A layer cannot be converted or copied.
   """
   layers = list(inner_layers(model))
   if not any(map(_is_impure, layers)):
@@ -128,9 +116,6 @@ def clone(
 
   `clone_layer`, by default `copy_layer`, is called once for each layer that is
   not a model, however often it is used.
-
-  Raises:
-    LayerError: A model has no graph of layers, or a layer cannot be copied.
   """
   clone_layer = clone_layer or copy_layer
   made = {}
@@ -152,11 +137,7 @@ def clone(
 
 
 def copy_layer(layer: Layer) -> Layer:
-  """A new layer with the same settings.
-
-  Raises:
-    LayerError: The layer's config is incomplete.
-  """
+  """A new layer with the same settings."""
   try:
     return type(layer).from_config(layer.get_config())
   except (NotImplementedError, TypeError) as error:
@@ -168,11 +149,7 @@ def copy_layer(layer: Layer) -> Layer:
 
 
 def inner_layers(model: tf.keras.Model) -> Iterator[Layer]:
-  """Yields the layers of a model and of its nested models.
-
-  Raises:
-    LayerError: A model has no graph of layers.
-  """
+  """Yields the layers of a model and of its nested models."""
   _check_has_graph(model)
   for layer in model.layers:
     if isinstance(layer, tf.keras.Model):

@@ -56,16 +56,11 @@ class KeyedDropout(tf.keras.layers.Layer):
     """Initializes the layer.
 
     Args:
-      rate: Probability that a value is dropped, in [0, 1).
       key: Distinguishes the layers of a model, which share a seed. A layer that
         is called several times drops the same values each time.
       noise_shape: 1 along the dimensions whose values are dropped together,
         None along the others; (None, 1, 1, None) drops whole channels of
         images. By default each value by itself.
-      **kwargs: Arguments of any Keras layer.
-
-    Raises:
-      ValueError: `rate` is out of range.
     """
     super().__init__(**kwargs)
     if not 0 <= rate < 1:

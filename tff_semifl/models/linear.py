@@ -19,12 +19,6 @@ def create_linear(
 
   The loss is convex, so that initial weights do not matter.
 
-  Args:
-    input_shape: The number of features; or height, width and channels.
-    num_classes: Number of classes.
-    mean: Mean of each feature or channel, in the units of the input.
-    standard_deviation: Standard deviation of each, above 0.
-
   Returns:
     A model from float32 [batch, *input_shape] to logits, float32 [batch,
     num_classes].

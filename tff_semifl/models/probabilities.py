@@ -44,10 +44,6 @@ def check_structure(model: tf.keras.Model) -> bool:
 
   Returns:
     Whether the model certainly returns logits; if not, call `check_outputs`.
-
-  Raises:
-    ValueError: The model returns probabilities, or not a value for each of two
-      or more classes.
   """
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(
@@ -78,12 +74,7 @@ def check_outputs(
   changed a little, as special initial weights may give such logits, too.
 
   Args:
-    model: A model that `check_structure` accepted.
     logits: (weights, images) -> float32 [batch, classes], the model's outputs.
-    weights: The model's initial weights.
-
-  Raises:
-    ValueError: The outputs are probabilities.
   """
   generator = np.random.default_rng(0)
   changed = weights._replace(

@@ -56,16 +56,6 @@ def build(
   """Builds `call_fn` as a function of (weights, images, seed, num_real).
 
   `functional.ImageClassifier` describes the arguments, the last two optional.
-
-  Args:
-    symbolic: The model.
-    call_fn: (model, images) -> outputs.
-    frozen: Values of frozen weights.
-    jit_compile: Whether XLA compiles the function, except for batches of known
-      size, where the function is part of a larger program.
-
-  Raises:
-    ValueError: The model has a variable that is not a weight.
   """
   model, symbols = symbolic
   needs_seed = False
@@ -204,11 +194,7 @@ def clone_to_symbols(
   clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
   | None = None,
 ) -> SymbolicModel:
-  """Clones a model, once for all its functions; see `keras_conversion.clone`.
-
-  Raises:
-    ValueError: Layers share weights.
-  """
+  """Clones a model, once for all its functions."""
   graph = tf.Graph()
 
   def create_symbol(

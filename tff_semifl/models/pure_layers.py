@@ -12,12 +12,7 @@ _RANDOM = tf.keras.__internal__.layers.BaseRandomLayer
 
 
 def check(model: tf.keras.Model) -> None:
-  """Checks that a converted model takes images, and has pure layers only.
-
-  Raises:
-    keras_conversion.LayerError: A layer is not pure, or adds a loss.
-    ValueError: The model does not take images of one size.
-  """
+  """Checks that a converted model takes images, and has pure layers only."""
   if len(model.inputs) != 1 or None in model.input_shape[1:]:
     raise ValueError(
       f'Model {model.name!r} must take one batch of images of a fixed size,'

@@ -70,9 +70,6 @@ def standardize_pixels(
     images: float32 [batch, height, width, channels] in 0..255.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-
-  Raises:
-    ValueError: The number of means is not that of channels.
   """
   if len(pixel_mean) != images.shape[-1]:
     raise ValueError(

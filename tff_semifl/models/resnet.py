@@ -31,22 +31,14 @@ def create_resnet(
   """Creates a ResNet from raw pixels to logits.
 
   Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
-    depth: 9 or 18.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    create_normalization: Maps a number of channels to a normalization layer,
-      such as `residual.create_group_norm`.
     seed: The run's seed.
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
     [batch, num_classes]. With 10 classes and three channels it has 4,901,450
     trainable parameters at depth 9 and 11,172,170 at depth 18.
-
-  Raises:
-    ValueError: There is no network of that depth.
   """
   if depth not in _BLOCKS_PER_STAGE:
     possible = ' and '.join(map(str, _BLOCKS_PER_STAGE))

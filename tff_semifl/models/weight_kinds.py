@@ -35,15 +35,7 @@ class WeightKinds(NamedTuple):
     weights: tff.learning.models.ModelWeights,
     frozen: Sequence[np.ndarray] | None = None,
   ) -> None:
-    """Assigns values to the weights.
-
-    Args:
-      weights: Values of trainable weights and of statistics.
-      frozen: Values of frozen weights; by default unchanged.
-
-    Raises:
-      ValueError: The number or a shape is wrong.
-    """
+    """Assigns values to the weights."""
     variables = [*self.trainable, *self.statistics]
     values = [*weights.trainable, *weights.non_trainable]
     if frozen is not None:
@@ -56,12 +48,7 @@ class WeightKinds(NamedTuple):
 
 
 def find(model: tf.keras.Model) -> WeightKinds:
-  """Sorts the weights of a model of pure layers by kind.
-
-  Raises:
-    keras_conversion.LayerError: A layer normalizes by the statistics of its
-      batch in two places, but has statistics for one.
-  """
+  """Sorts the weights of a model of pure layers by kind."""
   found = {
     id(weight)
     for layer in _find_normalizing(model)

@@ -27,7 +27,6 @@ def normalize(
       the values of a channel.
     gamma: float32 [channels].
     beta: float32 [channels].
-    epsilon: Added to the variance.
   """
   axes = list(range(inputs.shape.rank - 1))
   deviations = inputs - tf.reduce_sum(weight * inputs, axes)

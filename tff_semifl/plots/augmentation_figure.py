@@ -34,10 +34,7 @@ def create_image(
 
   Args:
     images: uint8 [number, height, width, channels].
-    weak: The weak augmentation.
-    strong: The strong augmentation.
     seed: The run's seed.
-    notes: Lines of up to 110 characters, drawn below the images.
   """
   return _draw(
     _augment(tf.constant(images), weak=weak, strong=strong, seed=seed),

@@ -30,8 +30,6 @@ def create_figure(
   Args:
     confusion: int [num_classes, num_classes], numbers of images by true class
       (row) and predicted class (column).
-    class_names: A name for each class.
-    title: Title of the figure.
   """
   num_classes = len(class_names)
   sizes = confusion.sum(axis=1, keepdims=True)

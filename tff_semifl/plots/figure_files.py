@@ -11,11 +11,7 @@ from matplotlib import figure
 
 
 def save(fig: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
-  """Saves a figure to .png, .pdf or .svg files; creates their folders.
-
-  Raises:
-    OSError: A file cannot be written.
-  """
+  """Saves a figure to .png, .pdf or .svg files; creates their folders."""
   for file in map(pathlib.Path, files):
     file.parent.mkdir(parents=True, exist_ok=True)
     # TrueType: publishers reject Matplotlib's default font type.

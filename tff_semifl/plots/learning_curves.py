@@ -55,15 +55,6 @@ def create_figure(
   table has 0, are gaps: clients' columns in round 0, and the accuracy above the
   threshold without such pseudo-labels. The baseline of a single name, the
   labels alone, is a horizontal line if its runs have one.
-
-  Args:
-    experiments: The runs to plot.
-    panels: The panels, from left to right.
-    title: Title of the figure.
-    references: Runs whose mean after the last round is a horizontal line.
-
-  Raises:
-    metrics_table.MetricsError: There is nothing to plot.
   """
   curves = {
     panel: {

@@ -28,8 +28,6 @@ def create_figure(
 
   Args:
     counts: [num_clients, num_classes], numbers of images.
-    class_names: A name for each class.
-    title: Title of the figure.
   """
   num_clients, num_classes = counts.shape
   names = figure_text.wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)

@@ -23,7 +23,6 @@ def create_figure(bins: np.ndarray, title: str) -> figure.Figure:
     bins: float64 [bins, 3], as `scores.Scores` has them: for equal parts of
       0..1 the number of images, of those that are right, and the sum of their
       confidences.
-    title: The title.
   """
   line_color = matplotlib.rcParams['axes.edgecolor']
   fig = figure.Figure(_SIZE, layout='constrained')

@@ -19,11 +19,7 @@ class PrivacyKey:
   """A secret of 256 bits, whose `repr` does not show it."""
 
   def __init__(self, secret: bytes):
-    """Initializes a key from `NUM_BYTES` bytes that `draw` drew.
-
-    Raises:
-      ValueError: If the length is wrong.
-    """
+    """Initializes a key from `NUM_BYTES` bytes that `draw` drew."""
     if len(secret) != NUM_BYTES:
       raise ValueError(f'a key has {NUM_BYTES} bytes, not {len(secret)}')
     self._secret = bytes(secret)
@@ -44,12 +40,7 @@ class PrivacyKey:
     return int.from_bytes(self.derive('cohorts', 32), 'little')
 
   def derive(self, purpose: str, num_bytes: int) -> bytes:
-    """Derives a key by BLAKE2b that reveals nothing of other purposes' keys.
-
-    Args:
-      purpose: Up to 16 ASCII characters.
-      num_bytes: Length of the key, from 1 to 64.
-    """
+    """Derives a key by BLAKE2b that reveals nothing of other purposes' keys."""
     return hashlib.blake2b(
       key=self._secret, person=purpose.encode(), digest_size=num_bytes
     ).digest()

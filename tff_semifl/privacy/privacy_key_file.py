@@ -24,12 +24,7 @@ _WARNING = (
 
 
 def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
-  """Reads a key; None if there is no file.
-
-  Raises:
-    durable_files.OutputError: If the file is damaged, cannot be read, or can be
-      read by anyone but its owner.
-  """
+  """Reads a key; None if there is no file."""
   try:
     # Links are not followed, and opening a FIFO does not block.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -61,12 +56,7 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
 
 
 def write(path: pathlib.Path, key: privacy_key.PrivacyKey) -> None:
-  """Writes a key durably, into a file that only its owner can ever read.
-
-  Raises:
-    durable_files.OutputError: If the file cannot be written, or cannot be made
-      unreadable for others.
-  """
+  """Writes a key durably, into a file that only its owner can ever read."""
   with (
     durable_files.naming(path),
     durable_files.replacing(path, mode=_MODE) as file,
@@ -85,9 +75,6 @@ def remove(path: pathlib.Path) -> None:
   """Removes a key file and an unfinished copy of it, if they exist.
 
   The content on the disk is not overwritten.
-
-  Raises:
-    durable_files.OutputError: If a file cannot be removed.
   """
   with durable_files.naming(path, 'remove it by hand'):
     durable_files.temporary_path(path).unlink(missing_ok=True)

@@ -145,11 +145,7 @@ class PrivacyStatement:
 
 
 def from_json(text: str) -> PrivacyStatement:
-  """Reads a statement that `to_json` wrote.
-
-  Raises:
-    ValueError: If `text` is no such statement.
-  """
+  """Reads a statement that `to_json` wrote."""
   try:
     values = dict(json.loads(text))
     statement = PrivacyStatement(

@@ -30,9 +30,6 @@ def compute_epsilon(
   adding or removing a client, report a smaller epsilon.
 
   Args:
-    noise_multiplier: Standard deviation of the noise, in clipping norms.
-    num_clients: Number of clients in the population.
-    clients_per_round: Number of clients in a round.
     num_rounds: Number of rounds, without round 0.
     delta: The probability with which epsilon may not hold, in (0, 1).
 

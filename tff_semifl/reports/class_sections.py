@@ -21,11 +21,7 @@ _MAX_CONFUSION = 100
 
 
 def create_classes(run: run_record.RunRecord) -> Iterator[str]:
-  """Yields recall, precision, confusions and calibration, HTML.
-
-  Args:
-    run: A run that was evaluated.
-  """
+  """Yields recall, precision, confusions and calibration, HTML."""
   scores = run.evaluated.scores
   yield page.heading('Classes')
   rows = list(_class_rows(run.class_names, scores.confusion))
@@ -90,11 +86,7 @@ def _class_rows(
 
 
 def create_examples(run: run_record.RunRecord) -> Iterator[str]:
-  """Yields images that are wrong and that are unsure, HTML.
-
-  Args:
-    run: A run that was evaluated.
-  """
+  """Yields images that are wrong and that are unsure, HTML."""
   evaluated = run.evaluated
   if not evaluated.unsure:
     return

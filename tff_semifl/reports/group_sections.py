@@ -30,11 +30,7 @@ _MAX_PAIRS = 60
 
 
 def create(groups: Sequence[groups_lib.Group]) -> Iterator[str]:
-  """Yields all sections, HTML.
-
-  Args:
-    groups: At least one.
-  """
+  """Yields all sections, HTML."""
   yield page.box(
     'note',
     page.heading('What may mislead', 3) + page.items(find_problems(groups)),

@@ -40,9 +40,6 @@ def find(runs: Sequence[run_record.RunRecord]) -> list[Group]:
 
   A run that has the settings and the seed of an earlier one, and differs in
   what nobody recorded, is a group of its own.
-
-  Args:
-    runs: The runs.
   """
   by_settings: dict[str, list[dict]] = {}
   for run in runs:

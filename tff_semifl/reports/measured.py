@@ -96,11 +96,6 @@ def interval_of_difference(
 ) -> tuple[float, float] | None:
   """Returns the 95% interval of a paired difference over images.
 
-  Args:
-    name: The metric.
-    before: A run.
-    after: Another one, that `is_comparable`.
-
   Returns:
     The interval of the metric of `after` minus that of `before`: Agresti and
     Min's of the accuracy, that of the bootstrap of others; None if there are

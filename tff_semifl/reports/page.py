@@ -99,12 +99,7 @@ pre { background: var(--card); border: 1px solid var(--line); padding: .75rem;
 
 
 def page(title: str, body: Iterable[str]) -> str:
-  """Returns a page.
-
-  Args:
-    title: Its title.
-    body: Its content, HTML.
-  """
+  """Returns a page."""
   return (
     '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -122,13 +117,7 @@ def text(content: object) -> str:
 
 
 def heading(content: str, level: int = 2, anchor: str | None = None) -> str:
-  """Returns a heading.
-
-  Args:
-    content: The text.
-    level: 1 for the title of the page.
-    anchor: What links lead to.
-  """
+  """Returns a heading."""
   name = f' id="{text(anchor)}"' if anchor else ''
   return f'<h{level}{name}>{text(content)}</h{level}>\n'
 
@@ -174,7 +163,6 @@ def draw(fig: figure.Figure, label: str) -> str:
   """A figure as SVG for the page.
 
   Args:
-    fig: A figure that was created within `figure_style`.
     label: What it shows, for who cannot see it.
   """
   file = io.StringIO()
@@ -197,7 +185,6 @@ def show_image(image: np.ndarray, caption: str) -> str:
 
   Args:
     image: uint8 [height, width, channels], gray or in color.
-    caption: Below it.
   """
   pixels = image[..., 0] if image.shape[-1] == 1 else image
   small = Image.fromarray(pixels)

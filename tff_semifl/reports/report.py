@@ -24,14 +24,7 @@ _MAX_IN_FULL = 8
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-  """The folders of experiments: those given, or those inside.
-
-  Args:
-    folders: Folders of experiments, or of many experiments each.
-
-  Raises:
-    saved_experiment.SavedExperimentError: If one is neither, or is there twice.
-  """
+  """The folders of experiments: those given, or those inside."""
   found = []
   for folder in folders:
     if (folder / hparams_file.NAME).exists():
@@ -54,18 +47,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
-  """Writes a report, and replaces an existing file.
-
-  Args:
-    path: The file.
-    folders: Folders of experiments, at least one, from `find_runs`.
-
-  Raises:
-    saved_experiment.SavedExperimentError: If one has no round yet.
-    metrics_table.MetricsError: If its table of metrics cannot be read.
-    durable_files.OutputError: If a file is damaged, or `path` cannot be
-      written.
-  """
+  """Writes a report, and replaces an existing file."""
   runs = []
   for folder in tqdm.tqdm(
     folders, 'examining runs', disable=None if len(folders) > 1 else True
@@ -80,11 +62,7 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
 
 
 def create(runs: Sequence[run_record.RunRecord]) -> str:
-  """Returns a report, HTML.
-
-  Args:
-    runs: At least one.
-  """
+  """Returns a report, HTML."""
   footer = page.paragraph(
     f'Made by tff_semifl {tff_semifl.__version__} from'
     f' {", ".join(run.name for run in runs[:_MAX_IN_FULL])}'

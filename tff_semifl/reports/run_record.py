@@ -36,10 +36,10 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import hparams_file
-from tff_semifl.runs import idle_rounds
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
+from tff_semifl.runs import training_warnings
 
 _BATCH_SIZE = 250
 _NUM_EXAMPLES = 12
@@ -125,7 +125,9 @@ class RunRecord(NamedTuple):
     threshold = self.hparams.flags.get('confidence_threshold')
     # Other systems may not use it; of a run it is not recorded.
     is_used = self.hparams.system in system_registry.SYSTEMS
-    return idle_rounds.describe(self.metrics, threshold if is_used else None)
+    return training_warnings.describe_idle_rounds(
+      self.metrics, threshold if is_used else None
+    )
 
   @property
   def values(self) -> dict[str, float]:
@@ -142,16 +144,7 @@ class RunRecord(NamedTuple):
 
 
 def read(folder: pathlib.Path) -> RunRecord:
-  """Reads the folder of an experiment.
-
-  Args:
-    folder: `<output_dir>/<experiment_name>`.
-
-  Raises:
-    saved_experiment.SavedExperimentError: If it is none, or has no round yet.
-    durable_files.OutputError: If a file in it is damaged.
-    metrics_table.MetricsError: If its table of metrics cannot be read.
-  """
+  """Reads the folder of an experiment."""
   hparams = saved_experiment.read_hparams(folder)
   metrics = metrics_table.read_metrics(folder / 'metrics.csv')
   trained = saved_experiment.read_trained_model(folder)

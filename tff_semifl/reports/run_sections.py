@@ -207,11 +207,7 @@ def _settings(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def spell_command(run: run_record.RunRecord) -> str:
-  """The command that repeats the training, without default values.
-
-  Args:
-    run: A run whose settings are known.
-  """
+  """The command that repeats the training, without default values."""
   changes = recorded.find_changes(
     run.hparams, task_registry.ChosenTask(), run.settings
   )

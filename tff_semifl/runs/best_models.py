@@ -1,13 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The models of the best rounds, in files beside the checkpoints.
+"""The best round by a metric, early stopping, and the best models' files.
 
 A new best model is on the disk before the checkpoint that names it, and stays
 while any kept checkpoint names it.
 """
 
 from collections.abc import Mapping
+import dataclasses
+import math
 import pathlib
 from typing import Any, NamedTuple
 
@@ -17,15 +19,55 @@ from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
 
-class BestModel(NamedTuple):
-  """The model of a round.
+class Best(NamedTuple):
+  """The best evaluated round, which a checkpoint holds.
 
   Attributes:
-    global_model_weights: Its weights.
-    round_num: The round.
-    accuracy: The accuracy on the evaluated images.
-    value: The metric that chose this round.
+    value: The metric after this round; NaN if it was NaN in all rounds.
+    round_num: The first round with this value; -1 if there is none.
+    num_since: Evaluations since this round, or since the beginning.
   """
+
+  value: float = math.nan
+  round_num: int = -1
+  num_since: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelChoice:
+  """The metric that selects a model, and the patience of early stopping.
+
+  Attributes:
+    column: The metric's column in `metrics.csv`.
+    higher_is_better: Whether a higher value is better.
+    stop_after: Training ends after this many evaluations without improvement;
+      None for never.
+  """
+
+  column: str
+  higher_is_better: bool
+  stop_after: int | None = None
+
+  def update(
+    self, best: Best, round_num: int, columns: Mapping[str, float]
+  ) -> Best:
+    """The best round after a further one; the first of equal ones."""
+    value = columns[self.column]
+    is_better = (
+      value > best.value if self.higher_is_better else (value < best.value)
+    )
+    # A comparison with NaN is false.
+    if is_better or (math.isnan(best.value) and not math.isnan(value)):
+      return Best(value, round_num, 0)
+    return best._replace(num_since=best.num_since + 1)
+
+  def is_over(self, best: Best) -> bool:
+    """Whether training stops early."""
+    return self.stop_after is not None and best.num_since >= self.stop_after
+
+
+class BestModel(NamedTuple):
+  """The model of a round, its accuracy, and the metric that chose it."""
 
   global_model_weights: Any
   round_num: int
@@ -34,26 +76,19 @@ class BestModel(NamedTuple):
 
 
 class BestModels:
-  """The files `<folder>/best_model_<round>.npz`."""
+  """The files `<folder>/best_model_<round>.npz`.
+
+  `num_kept` must be one more than the number of checkpoints.
+  """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
-    """Initializes the files; nothing is read or written yet.
-
-    Args:
-      folder: Their folder, created for the first model.
-      num_kept: The number of models to keep: one more than checkpoints.
-    """
     self._folder = folder
     self._num_kept = num_kept
 
   def resume(self, round_num: int) -> None:
-    """Checks a round's model, and removes models of later rounds.
+    """Checks the model of a checkpoint's best round, and removes later ones.
 
-    Args:
-      round_num: The best round of the checkpoint; -1 if it has none.
-
-    Raises:
-      durable_files.OutputError: If the model is missing or damaged.
+    A `round_num` of -1 means that the checkpoint has no best round.
     """
     if self._folder.exists():
       with durable_files.naming(self._folder):
@@ -65,44 +100,12 @@ class BestModels:
       read(self._folder, round_num)
 
   def save(self, model: BestModel) -> None:
-    """Saves a model; it is on the disk when this returns.
-
-    Args:
-      model: The model, of a later round than the saved ones.
-
-    Raises:
-      durable_files.OutputError: If the model cannot be written.
-    """
+    """Saves a model of a later round; it is on the disk when this returns."""
     with durable_files.naming(self._folder):
       self._folder.mkdir(exist_ok=True)
       array_files.write(_path(self._folder, model.round_num), model)
       for old in self._rounds()[: -self._num_kept]:
         _path(self._folder, old).unlink()
-
-  def load(self, round_num: int, weights: Any) -> BestModel:
-    """Loads a round's model.
-
-    Args:
-      round_num: The round.
-      weights: Weights of the same structure.
-
-    Raises:
-      durable_files.OutputError: If the model is missing, damaged or of another
-        structure.
-    """
-    arrays = read(self._folder, round_num)
-    like = BestModel(weights, 0, 0.0, 0.0)
-    try:
-      found = array_files.pack_as(like, arrays)
-    except ValueError as error:
-      raise durable_files.OutputError(
-        f'{_path(self._folder, round_num)} is of another model: {error}'
-      ) from error
-    return found._replace(
-      round_num=round_num,
-      accuracy=found.accuracy.item(),
-      value=found.value.item(),
-    )
 
   def _rounds(self) -> list[int]:
     numbers = (
@@ -113,15 +116,7 @@ class BestModels:
 
 
 def read(folder: pathlib.Path, round_num: int) -> Mapping[str, np.ndarray]:
-  """Reads a round's model as the arrays of a `BestModel` by name.
-
-  Args:
-    folder: The folder of the models.
-    round_num: The round.
-
-  Raises:
-    durable_files.OutputError: If the model is missing or damaged.
-  """
+  """A round's model, as the arrays of a `BestModel` by name."""
   path = _path(folder, round_num)
   try:
     arrays = array_files.read(path)

@@ -10,29 +10,18 @@ takes more than a second for a WideResNet-28-2.
 from collections.abc import Sequence
 import pathlib
 import re
+from typing import Any, TypeVar
 
 from absl import logging
 import numpy as np
-import tensorflow_federated as tff
 
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
-
-class CheckpointExistsError(
-  durable_files.OutputError, tff.program.ProgramStateExistsError
-):
-  """Another run's checkpoint has the name of the next one."""
-
-  def __init__(self, path: pathlib.Path):
-    Exception.__init__(
-      self,
-      f'{path} is there, and was not when this run began; move it away, and the'
-      ' same command goes on',
-    )
+State = TypeVar('State')
 
 
-class Checkpoints(tff.program.ProgramStateManager):
+class Checkpoints:
   """The latest versions of a state: `<folder>/program_state_<version>.npz`.
 
   A version gets its name once it is on the disk, so a kill leaves complete
@@ -41,82 +30,33 @@ class Checkpoints(tff.program.ProgramStateManager):
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
-    """Creates the folder if needed, and removes unfinished files from it.
-
-    Args:
-      folder: The folder of the checkpoints.
-      num_kept: The number of checkpoints to keep.
-
-    Raises:
-      durable_files.OutputError: If the folder cannot be written to.
-    """
+    """Creates the folder if needed, and removes unfinished files from it."""
     self._folder = folder
     self._num_kept = num_kept
     with durable_files.naming(folder):
       folder.mkdir(parents=True, exist_ok=True)
       durable_files.remove_unfinished(folder)
 
-  async def get_versions(self) -> list[int] | None:
-    """All versions, damaged or not, or None without any."""
-    return _versions(self._folder) or None
-
-  async def load(
-    self, version: int, structure: tff.program.ProgramStateStructure
-  ) -> tff.program.ProgramStateStructure:
-    """Loads a version.
-
-    Args:
-      version: The version's number.
-      structure: A state of the same structure.
-
-    Raises:
-      durable_files.OutputError: If it is damaged or has another structure.
-      tff.program.ProgramStateNotFoundError: If there is no such version.
-    """
-    path = _path(self._folder, version)
-    if not path.exists():
-      raise tff.program.ProgramStateNotFoundError(version)
-    try:
-      arrays = _read(path, version)
-    except array_files.DamagedFileError as error:
-      raise durable_files.OutputError(str(error)) from error
-    return _pack_as(structure, arrays, path)
-
-  async def load_latest(
-    self, structure: tff.program.ProgramStateStructure
-  ) -> tuple[tff.program.ProgramStateStructure | None, int]:
-    """Loads the newest intact version; the log names damaged ones.
-
-    Args:
-      structure: A state of the same structure.
-
-    Returns:
-      The state and its version, or (None, 0) if there is no version.
-
-    Raises:
-      durable_files.OutputError: If all versions are damaged, or if the newest
-        intact one has another structure.
-    """
+  def load_latest(self, structure: State) -> State | None:
+    """The newest intact version, if any; the log names damaged ones."""
     latest = read_latest(self._folder)
     if latest is None:
-      return None, 0
+      return None
     arrays, version = latest
-    return _pack_as(structure, arrays, _path(self._folder, version)), version
+    try:
+      return array_files.pack_as(structure, arrays)
+    except ValueError as error:
+      raise durable_files.OutputError(
+        f'{_path(self._folder, version)} has no state of this program, but'
+        f' perhaps of another version ({error}); continue with that version, or'
+        ' choose another folder'
+      ) from error
 
-  async def save(
-    self, program_state: tff.program.ProgramStateStructure, version: int
-  ) -> None:
+  def save(self, state: Any, version: int) -> None:
     """Saves a version durably, and removes the oldest versions before it.
 
-    Args:
-      program_state: The state.
-      version: The version's number. A damaged version of that number is
-        replaced, with a warning in the log.
-
-    Raises:
-      durable_files.OutputError: If it cannot be written. Existing versions do
-        not change.
-      CheckpointExistsError: If there is an intact version of that number.
+    A damaged version of that number is replaced, with a warning in the log. If
+    the version cannot be written, the existing versions stay.
     """
     path = _path(self._folder, version)
     if path.exists() or path.is_symlink():
@@ -125,8 +65,10 @@ class Checkpoints(tff.program.ProgramStateManager):
       except array_files.DamagedFileError as error:
         logging.warning('%s; it is replaced', error)
       else:
-        raise CheckpointExistsError(path)
-    state = await tff.program.materialize_value(program_state)
+        raise durable_files.OutputError(
+          f'{path} is there, and was not when this run began; move it away, and'
+          ' the same command goes on'
+        )
     with durable_files.naming(path):
       array_files.write(path, state)
       # Later versions, if any, are damaged, or training would have resumed from
@@ -141,19 +83,10 @@ class Checkpoints(tff.program.ProgramStateManager):
 def read_latest(
   folder: pathlib.Path,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-  """Reads the newest intact version, of a state of any structure.
+  """The newest intact version, of a state of any structure, or None.
 
-  Nothing is written or removed, so a run may use the folder meanwhile.
-
-  Args:
-    folder: The folder of the checkpoints.
-
-  Returns:
-    The arrays of the state by name, as in `array_files`, and its version; None
-    if there is no version.
-
-  Raises:
-    durable_files.OutputError: If all versions are damaged.
+  Nothing is written or removed, so a run may use the folder meanwhile. The
+  arrays are named as in `array_files`.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -175,9 +108,8 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
 
 
 def _versions(folder: pathlib.Path) -> Sequence[int]:
-  """The versions in a folder, the newest last."""
+  """The versions in a folder, the newest last; files of other names are not."""
   names = (path.name for path in folder.glob('program_state_*'))
-  # Ignores files with other names.
   pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
   return sorted(
     int(match[1]) for match in map(pattern.fullmatch, names) if match
@@ -185,7 +117,7 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
 
 
 def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
-  """Reads a version; raises a DamagedFileError if it is of another round."""
+  """The arrays of a version; a DamagedFileError if it is of another round."""
   arrays = array_files.read(path)
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:
@@ -194,13 +126,3 @@ def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
       f' {round_num} and belongs in {_path(path.parent, round_num)}'
     )
   return arrays
-
-
-def _pack_as(structure, arrays, path):
-  try:
-    return array_files.pack_as(structure, arrays)
-  except ValueError as error:
-    raise durable_files.OutputError(
-      f'{path} has no state of this program, but perhaps of another version'
-      f' ({error}); continue with that version, or choose another folder'
-    ) from error

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""States that clients keep from round to round, stored in files.
+"""What clients keep from round to round: the interface, and files per client.
 
 A state is as large as a model, and few of many clients train in a round, so
 states are read when needed and written when changed. The latest versions are
@@ -11,14 +11,49 @@ kept, so that a run can resume from any checkpoint.
 from collections.abc import Callable, Sequence
 import pathlib
 import re
-from typing import Any
+from typing import Any, Protocol
 
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
 
+class Memories(Protocol):
+  """A store of clients' memories, in main memory or in files.
+
+  A process takes the memories of a cohort and returns new ones
+  (`federated_process.FederatedProcess`). The store decides which memory a
+  client gets: its own (`ClientMemories`), that of its slot in the round
+  (`slots.SlotMemories`), or one made of other clients' models
+  (`helpers.Helpers`).
+
+  Memories in main memory (`held`) are passed from call to call like a process's
+  state, and are part of checkpoints. Memories in files are kept by client and
+  round while a checkpoint may need them. Either way, a round that is run again
+  from a checkpoint has the same result.
+  """
+
+  def initialize(self) -> Any:
+    """The memories held before the first round: arrays, or ()."""
+
+  def recall(self, held: Any, round_num: int, cohort: Sequence[int]) -> list:
+    """The memories of a cohort before a round, in the order of `cohort`."""
+
+  def keep(
+    self, held: Any, round_num: int, cohort: Sequence[int], returned: list
+  ) -> Any:
+    """Keeps the memories of a cohort after a round; returns those held then.
+
+    Memories of an earlier run of the round are replaced. `returned` is in the
+    order of `cohort`, and None for a client that dropped out during the round.
+    """
+
+
 class ClientStates:
-  """The states of all clients: `<folder>/<client>/<round>.npz`."""
+  """The states of all clients: `<folder>/<client>/<round>.npz`.
+
+  `initialize` returns the state of a client that has not trained yet. A run may
+  resume from the latest `num_kept` rounds.
+  """
 
   def __init__(
     self,
@@ -27,24 +62,13 @@ class ClientStates:
     *,
     num_kept: int,
   ):
-    """Initializes the store; nothing is read or written yet.
-
-    Args:
-      folder: The folder of the files.
-      initialize: Returns the state of a client that has not trained yet.
-      num_kept: The number of latest rounds that a run may resume from.
-    """
     self._folder = folder
     self._initialize = initialize
     self._num_kept = num_kept
     self._initial = None
 
   def open(self, round_num: int) -> None:
-    """Creates the folder for the first round, and requires it for others.
-
-    Raises:
-      durable_files.OutputError: If the folder has disappeared.
-    """
+    """Creates the folder for the first round, and requires it for others."""
     if round_num > 1 and not self._folder.is_dir():
       raise durable_files.OutputError(
         f'{self._folder} is missing, in which clients keep their states; put it'
@@ -54,11 +78,7 @@ class ClientStates:
       self._folder.mkdir(parents=True, exist_ok=True)
 
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
-    """The states of clients before a round, in their order.
-
-    Raises:
-      durable_files.OutputError: If a file is damaged.
-    """
+    """The states of clients before a round, in their order."""
     if self._initial is None:
       self._initial = self._initialize()
     return [self._load_one(client, round_num) for client in clients]
@@ -66,25 +86,17 @@ class ClientStates:
   def save(
     self, clients: Sequence[int], states: Sequence[Any], round_num: int
   ) -> None:
-    """Saves the states of clients after a round.
-
-    Each file appears complete, and replaces that of an earlier run of the
-    round.
-
-    Args:
-      clients: Numbers of the clients.
-      states: Their states, in the same order.
-      round_num: The round.
-
-    Raises:
-      durable_files.OutputError: If they cannot be written.
-    """
+    """Saves the states of clients after a round, each in a complete file."""
     for client, state in zip(clients, states, strict=True):
       path = self._path(client, round_num)
       with durable_files.naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         array_files.write(path, state)
-        self._remove_old(client, round_num)
+        # What no kept checkpoint can need.
+        oldest = round_num - self._num_kept
+        before = [n for n in self._rounds(client) if n <= oldest]
+        for old in sorted(before)[:-1]:
+          self._path(client, old).unlink()
 
   def _load_one(self, client: int, round_num: int) -> Any:
     earlier = [n for n in self._rounds(client) if n < round_num]
@@ -99,13 +111,6 @@ class ClientStates:
         ' experiment to train from the beginning'
       ) from error
 
-  def _remove_old(self, client: int, round_num: int) -> None:
-    """Removes the states that no kept checkpoint can need."""
-    oldest = round_num - self._num_kept
-    before = [n for n in self._rounds(client) if n <= oldest]
-    for old in sorted(before)[:-1]:
-      self._path(client, old).unlink()
-
   def _rounds(self, client: int) -> list[int]:
     names = (path.stem for path in self._path(client, 0).parent.glob('*.npz'))
     # Ignores files with other names.
@@ -116,14 +121,9 @@ class ClientStates:
 
 
 class ClientMemories:
-  """A store in which each client has its own memory, in a file."""
+  """Memories of which each client has its own, in files."""
 
   def __init__(self, states: ClientStates):
-    """Initializes the memories.
-
-    Args:
-      states: The store of the memories.
-    """
     self._states = states
 
   def initialize(self) -> tuple[()]:

@@ -79,54 +79,41 @@ class Hparams(NamedTuple):
     may_change: Collection[str],
     length: Length = UNKNOWN_LENGTH,
   ) -> str | None:
-    """The first difference to another experiment in words, or None.
-
-    Args:
-      now: The settings of the other experiment.
-      may_change: Names of flags that may differ.
-      length: The flags that set the length of training, and whether it may
-        grow.
-    """
+    """The first difference to the present experiment in words, or None."""
+    if self.parts is None and now.parts is not None:
+      return (
+        'an experiment of an earlier version, which did not record its parts'
+      )
     if self.system != now.system:
-      found = f'another experiment, of {self.system} and not {now.system}'
-      if self.parts is None or now.parts is None:
-        return f'{found}; choose another --output_dir'
       # Different names may stand for the same parts.
       part = find_other_part(
-        self.parts.get('system'), now.parts.get('system'), 'system'
+        (self.parts or {}).get('system'),
+        (now.parts or {}).get('system'),
+        'system',
       )
       if part is not None:
-        return f'{found}, {part}; choose another --output_dir'
+        return (
+          f'another experiment, of {self.system} and not {now.system}, {part}'
+        )
     for name in sorted({*now.flags, *self.flags}.difference(may_change)):
       before, after = self.flags.get(name), now.flags.get(name)
-      if name in length.names and _is_less(before, after):
+      are_lengths = isinstance(before, int) and isinstance(after, int)
+      if name in length.names and are_lengths and before < after:
         if length.may_grow:
           continue
         return (
           f'a run with --{name}={before}, to which no round can be added: with'
           f' {after}, earlier rounds would have been others, because the'
-          ' learning rate, or another schedule, depends on how many there are;'
-          ' choose another --output_dir to train anew'
+          ' learning rate, or another schedule, depends on how many there are'
         )
       if before != after:
-        return (
-          f'another experiment, with --{name}={before} and not {after}; choose'
-          ' another --output_dir, or repeat its flags to resume it'
-        )
-    if self.parts is None:
-      if now.parts is not None and not _is_named(now.parts):
-        return (
-          'an experiment of an earlier version, which did not record its parts;'
-          ' choose another --output_dir'
-        )
-    elif now.parts is not None:
-      found = find_other_part(self.parts, now.parts)
-      if found is not None:
-        return f'another experiment, {found}; choose another --output_dir'
+        return f'another experiment, with --{name}={before} and not {after}'
+    part = find_other_part(self.parts, now.parts)
+    if part is not None:
+      return f'another experiment, {part}'
     if self.data != now.data:
       return (
-        f'an experiment on other data ({self.data}) than these ({now.data});'
-        ' choose another --output_dir'
+        f'an experiment on other data ({self.data}) than these ({now.data})'
       )
     return None
 
@@ -146,9 +133,10 @@ class Hparams(NamedTuple):
 
 
 def create(
-  system: str | None,
   flags: Mapping[str, Any],
-  data: str | None,
+  *,
+  system: str | None = None,
+  data: str | None = None,
   parts: Mapping[str, Any] | None = None,
   notes: Sequence[str] = (),
 ) -> Hparams:
@@ -158,12 +146,7 @@ def create(
 
 
 def read(path: pathlib.Path) -> Hparams:
-  """Reads a file.
-
-  Raises:
-    OSError: If the file cannot be read.
-    ValueError: If no experiment wrote this content.
-  """
+  """Reads a file; a ValueError says that no experiment wrote this content."""
   found = durable_files.describe_special_file(path)
   if found is not None:
     raise ValueError(f'{path} is {found}, not a file')
@@ -182,7 +165,7 @@ def read(path: pathlib.Path) -> Hparams:
 
 
 def write(path: pathlib.Path, hparams: Hparams) -> None:
-  """Writes a file; raises an OSError if it cannot be written."""
+  """Writes a file durably."""
   with durable_files.replacing(path) as file:
     file.write(f'{json.dumps(hparams._asdict(), indent=2)}\n'.encode())
 
@@ -190,13 +173,7 @@ def write(path: pathlib.Path, hparams: Hparams) -> None:
 def find_other_part(
   before: Any, now: Any, place: str = 'system, task or model'
 ) -> str | None:
-  """The first difference of `parts` in words; None if there is none.
-
-  Args:
-    before: The recorded parts.
-    now: The present parts.
-    place: The name of what is compared.
-  """
+  """The first difference of recorded and present parts in words, or None."""
   if before == now:
     return None
   if not isinstance(before, dict) or not isinstance(now, dict):
@@ -215,21 +192,6 @@ def find_other_part(
     if found is not None:
       return found
   return None
-
-
-def _is_less(before: Any, now: Any) -> bool:
-  """Whether a recorded value is a number that is less than the present one."""
-  return isinstance(before, int) and isinstance(now, int) and before < now
-
-
-def _is_named(parts: Any) -> bool:
-  """Whether all parts are of this package, without other fields.
-
-  Then the system's name and the flags describe them completely.
-  """
-  if not isinstance(parts, dict):
-    return isinstance(parts, str) and parts.startswith('tff_semifl.')
-  return all(map(_is_named, parts.values()))
 
 
 def _versions() -> dict[str, str | None]:

@@ -20,15 +20,7 @@ class MetricsError(durable_files.OutputError):
 
 
 def read_metrics(file: pathlib.Path) -> Metrics:
-  """Reads a `metrics.csv`.
-
-  Returns:
-    The columns that hold numbers: `round` and any others. An empty cell is NaN;
-    all columns are empty before the first round.
-
-  Raises:
-    MetricsError: If the file cannot be read or is not a table of metrics.
-  """
+  """Reads a `metrics.csv`."""
   try:
     found = durable_files.describe_special_file(file)
     if found is not None:

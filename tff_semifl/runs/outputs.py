@@ -3,12 +3,12 @@
 
 """The folder of an experiment: the files of a run, and their lock."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 import fcntl
 import gc
 import os
 import pathlib
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import tensorflow_federated as tff
@@ -22,8 +22,6 @@ from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_file
-from tff_semifl.runs import run_log
-from tff_semifl.runs import tensorboard_log
 
 _LOCK_NAME = '.lock'
 # Saved once, not in each checkpoint.
@@ -39,32 +37,31 @@ class ExperimentFolder:
   `export/`; optionally `best_models/`, `client_states/`, `logdir/`, `figures/`
   and `frozen_weights.npz`; and the key of a private run until the run is
   complete.
+
+  Attributes:
+    path: The folder.
+    export_path: The folder of the SavedModel.
+    metrics_path: The table of metrics, with a row for each evaluated round.
+    log_path: The run's log.
+    figures_path: The folder of PNG figures of the data.
+    hparams: The settings that may not change, by name.
   """
 
   def __init__(
     self,
     path: pathlib.Path,
-    flags: Mapping[str, Any],
+    now: hparams_file.Hparams,
     may_change: Collection[str] = (),
-    data: str | None = None,
-    system: str | None = None,
-    parts: Mapping[str, Any] | None = None,
     length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
-    notes: Sequence[str] = (),
   ):
     """Locks a folder that is new or belongs to the same experiment.
 
     Args:
       path: The folder.
-      flags: All flags of the program by name, to be recorded.
+      now: The present settings, to be recorded or compared.
       may_change: Names of flags that may have another value when the
         experiment is resumed.
-      data: A description of the data if they may change under the same flags,
-        else None.
-      system: Name of the system that is trained.
-      parts: As in `hparams_file.Hparams`.
       length: The flags that set the length of training; see `record_length`.
-      notes: Remarks on the data, in lines, for `hparams.json` and `log.txt`.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to, is in use,
@@ -72,19 +69,22 @@ class ExperimentFolder:
         parts or other data.
     """
     self.path = path
-    self._notes = notes
-    self._hparams = {
-      name: value for name, value in flags.items() if name not in may_change
+    self.export_path = path / 'export'
+    self.metrics_path = path / 'metrics.csv'
+    self.log_path = path / 'log.txt'
+    self.figures_path = path / 'figures'
+    self.hparams = {
+      name: value for name, value in now.flags.items() if name not in may_change
     }
+    self._now = now
+    self._length = length
     try:
       path.mkdir(parents=True, exist_ok=True)
       if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
       try:
-        self._now = hparams_file.create(system, flags, data, parts, notes)
-        self._recorded = self._check_or_write_hparams(may_change, length)
-        self._length = length
+        self._recorded = self._check_or_write_hparams(may_change)
       except BaseException:
         # The error's traceback may keep this object, and so the lock, alive.
         self._lock_file.close()
@@ -93,26 +93,6 @@ class ExperimentFolder:
       raise durable_files.OutputError(
         f'cannot write to {path}: {error.strerror}; choose another --output_dir'
       ) from error
-
-  @property
-  def export_path(self) -> pathlib.Path:
-    """The folder of the SavedModel."""
-    return self.path / 'export'
-
-  @property
-  def metrics_path(self) -> pathlib.Path:
-    """The path of the table of metrics, with a row for each round."""
-    return self.path / 'metrics.csv'
-
-  @property
-  def log_path(self) -> pathlib.Path:
-    """The path of the run's log."""
-    return self.path / 'log.txt'
-
-  @property
-  def figures_path(self) -> pathlib.Path:
-    """The folder of PNG figures of the data."""
-    return self.path / 'figures'
 
   @property
   def changes(self) -> list[str]:
@@ -135,8 +115,8 @@ class ExperimentFolder:
       for path in find_models(self.export_path)
     )
 
-  def state_manager(self) -> checkpoints.Checkpoints:
-    """The manager of the checkpoints."""
+  def checkpoints(self) -> checkpoints.Checkpoints:
+    """The checkpoints."""
     return checkpoints.Checkpoints(
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
@@ -152,9 +132,7 @@ class ExperimentFolder:
   ) -> client_states.ClientMemories:
     """A store in which each client keeps its own memory.
 
-    Args:
-      initialize_memory: The process's computation `initialize_memory`.
-      num_kept: The number of latest rounds that a run may resume from.
+    `num_kept` is the number of latest rounds that a run may resume from.
     """
     return client_states.ClientMemories(
       client_states.ClientStates(
@@ -175,11 +153,7 @@ class ExperimentFolder:
       self._recorded = recorded
 
   def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
-    """Saves the frozen weights once; checkpoints leave them out.
-
-    Raises:
-      durable_files.OutputError: If the run was begun with other weights.
-    """
+    """Saves the frozen weights once, or checks that they are as before."""
     path = self.path / FROZEN_WEIGHTS_NAME
     if not path.exists():
       array_files.write(path, list(weights))
@@ -199,17 +173,10 @@ class ExperimentFolder:
   def keep_privacy_key(
     self, key: privacy_key.PrivacyKey, last_round: int
   ) -> None:
-    """Saves the key of a private run, so that the run can be resumed.
+    """Saves the key of a private run until `last_round`, to resume the run.
 
-    Args:
-      key: The key of the run: the one in the folder, or a new one for a new
-        folder.
-      last_round: The round after which the run is complete and its key is
-        removed.
-
-    Raises:
-      durable_files.OutputError: If the run is incomplete and was begun with
-        another key, or if the key cannot be kept secret.
+    Raises an OutputError if the run is incomplete and was begun with another
+    key, or if the key cannot be kept secret.
     """
     path = self.path / privacy_key_file.NAME
     found = privacy_key_file.read(path)
@@ -245,49 +212,23 @@ class ExperimentFolder:
     """The manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
 
-  def run_log(
-    self, total_rounds: int, facts: Sequence[str] = ()
-  ) -> run_log.RunLog:
-    """The log of the run, in `log.txt`.
-
-    Args:
-      total_rounds: The last round.
-      facts: Lines to be written before the first round.
-    """
-    # Some notes are shown as facts, too.
-    lines = tuple(dict.fromkeys((*self._notes, *facts)))
-    return run_log.RunLog(self.log_path, total_rounds, lines)
-
-  def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
-    """The TensorBoard log of this folder's metrics and figures."""
-    return tensorboard_log.TensorBoardLog(
-      self.path / 'logdir',
-      metrics_file=self.metrics_path,
-      hparams=self._hparams,
-      figures=sorted(self.figures_path.glob('*.png')),
-    )
-
   def _lock(self) -> IO[str]:
     """Locks the folder for as long as the returned file is open."""
     path = self.path / _LOCK_NAME
     durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
-    try:
-      _take_lock(file)
-    except BlockingIOError:
-      # The lock's holder may be an object of this program that is no longer
-      # used.
-      gc.collect()
+    for _ in range(2):
       try:
-        _take_lock(file)
-      except BlockingIOError as error:
-        raise durable_files.OutputError(
-          f'{self.path} is in use by another run'
-        ) from error
-    return file
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+      except BlockingIOError:
+        # The lock's holder may be an object of this program that is no longer
+        # used.
+        gc.collect()
+    raise durable_files.OutputError(f'{self.path} is in use by another run')
 
   def _check_or_write_hparams(
-    self, may_change: Collection[str], length: hparams_file.Length
+    self, may_change: Collection[str]
   ) -> hparams_file.Hparams:
     """The recorded settings, once checked or written."""
     path = self.path / hparams_file.NAME
@@ -299,13 +240,18 @@ class ExperimentFolder:
     if path.exists():
       try:
         recorded = hparams_file.read(path)
-        difference = recorded.find_difference(self._now, may_change, length)
+        difference = recorded.find_difference(
+          self._now, may_change, self._length
+        )
       except ValueError as error:
         raise durable_files.OutputError(
           f'{error}; choose another --output_dir'
         ) from error
       if difference is not None:
-        raise durable_files.OutputError(f'{self.path} holds {difference}')
+        raise durable_files.OutputError(
+          f'{self.path} holds {difference}; choose another --output_dir, or'
+          ' repeat its flags to resume it'
+        )
       return recorded
     # A kill may have left these files before `hparams.json` was complete.
     ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
@@ -316,10 +262,6 @@ class ExperimentFolder:
       )
     hparams_file.write(path, self._now)
     return self._now
-
-
-def _take_lock(file: IO[str]) -> None:
-  fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:

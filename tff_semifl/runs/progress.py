@@ -1,15 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress of training, shown on standard error."""
+"""Progress of training: in the terminal, in `log.txt` and as JSON lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import datetime
+import json
+import logging
 import math
+import pathlib
 import sys
-from typing import Protocol
 
 import tqdm
 
+from tff_semifl.files import durable_files
 from tff_semifl.runs import round_metrics
 
 # The fewest rounds to tell the time left by.
@@ -17,7 +22,7 @@ _TIMED_ROUNDS = 2
 
 
 class Narration:
-  """Formats the progress of a run as lines."""
+  """Formats the progress of a run as lines; facts come before round 0."""
 
   def __init__(self, total_rounds: int, facts: Sequence[str] = ()):
     self._total_rounds = total_rounds
@@ -29,12 +34,7 @@ class Narration:
     self._selects = False
 
   def start(self, first_round: int) -> list[str]:
-    """Lines on the run's state and first round.
-
-    Args:
-      first_round: The first round to run, which includes compilation; later
-        than `total_rounds` if the run is complete.
-    """
+    """Lines before the first round to run; past the last one if complete."""
     if first_round > self._total_rounds:
       return [f'was complete after round {first_round - 1}; nothing to train']
     self._last_round = first_round - 1
@@ -53,11 +53,6 @@ class Narration:
     The label ratio, unless clients have trained on all pseudo-labels in all
     rounds; clients that were rejected, if no update is left; and the time left,
     once two rounds with clients are timed without compilation.
-
-    Args:
-      round_num: The latest round.
-      metrics: The round's metrics; `seconds` is the time of all rounds since
-        the last call.
     """
     if self._is_compiled:
       self._num_timed += round_num - self._last_round
@@ -82,89 +77,97 @@ class Narration:
     return text
 
 
-class Watcher(Protocol):
-  """An observer of training."""
+class Display(contextlib.AbstractContextManager):
+  """Lines on standard error; in a terminal, rounds update one line."""
 
-  def start(self, first_round: int) -> None:
-    """Called before the first round, which includes compilation.
-
-    Args:
-      first_round: The round; later than the last one if the run is complete.
-    """
-
-  def show_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
-  ) -> None:
-    """Called after an evaluated round.
-
-    Args:
-      round_num: The round.
-      metrics: Its metrics; `seconds` is the time of all rounds since the last
-        call.
-    """
-
-
-class Progress:
-  """A display of progress, to be used as a context manager.
-
-  In a terminal, one line that is updated; elsewhere, a line for each evaluated
-  round.
-  """
-
-  def __init__(self, label: str, total_rounds: int, facts: Sequence[str] = ()):
-    """Initializes the display.
-
-    Args:
-      label: Name of the run, which begins each line.
-      total_rounds: The last round.
-      facts: Lines to be shown before the first round.
-    """
+  def __init__(self, label: str, total_rounds: int):
     self._label = label
     self._total_rounds = total_rounds
-    self._narration = Narration(total_rounds, facts)
     self._bar = None
-
-  def __enter__(self) -> 'Progress':
-    return self
 
   def __exit__(self, *exception) -> None:
     if self._bar is not None:
       self._bar.close()
 
-  def start(self, first_round: int) -> None:
-    """Shows the first round."""
-    *before, last = self._narration.start(first_round)
-    for text in before:
-      self._print(text)
-    if first_round > self._total_rounds or not sys.stderr.isatty():
-      self._print(last)
+  def show(self, text: str, next_round: int | None = None) -> None:
+    """Shows a line, or that of the round before `next_round`."""
+    text = f'{self._label}: {text}'
+    if next_round is None or not sys.stderr.isatty():
+      tqdm.tqdm.write(text, file=sys.stderr)
       return
-    self._bar = tqdm.tqdm(
-      desc=f'{self._label}: {last}',
-      total=self._total_rounds + 1,
-      initial=first_round,
-      # The description already has the number of rounds and the time left.
-      bar_format='{desc} |{bar}|',
-      dynamic_ncols=True,
+    if self._bar is None:
+      self._bar = tqdm.tqdm(
+        desc=text,
+        total=self._total_rounds + 1,
+        initial=next_round,
+        # The description already has the number of rounds and the time left.
+        bar_format='{desc} |{bar}|',
+        dynamic_ncols=True,
+      )
+    self._bar.n = next_round
+    self._bar.set_description_str(text)
+
+
+def print_json(
+  experiment_name: str, round_num: int, metrics: round_metrics.RoundMetrics
+) -> None:
+  """Prints a round as a line of JSON on standard error, for log collectors.
+
+  The time is UTC in ISO 8601. Metrics are named as the columns of
+  `metrics.csv`, and null if not measured.
+  """
+  line = {
+    'time': datetime.datetime.now(datetime.UTC).isoformat(),
+    'experiment': experiment_name,
+    'round': round_num,
+    'metrics': {
+      name: None if math.isnan(value) else value
+      for name, value in round_metrics.by_column(metrics).items()
+    },
+  }
+  print(json.dumps(line), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
+  """Yields a function that adds lines to a file with the warnings of a run."""
+  durable_files.require_file(path, 'remove it, and the same command goes on')
+  with durable_files.naming(path):
+    handler = _Handler(path, encoding='utf-8')
+  handler.setFormatter(
+    logging.Formatter(
+      '%(asctime)s %(levelname)s %(message)s', '%Y-%m-%dT%H:%M:%S%z'
     )
+  )
 
-  def show_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
-  ) -> None:
-    """Shows a round."""
-    text = self._narration.describe_round(round_num, metrics)
-    if self._bar is None:
-      self._print(text)
-    else:
-      self._bar.n = round_num + 1
-      self._bar.set_description_str(f'{self._label}: {text}')
+  def write(text, level=logging.INFO):
+    # Not through a logger, whose level might suppress the line.
+    handler.handle(logging.LogRecord('', level, '', 0, text, None, None))
 
-  def say(self, text: str) -> None:
-    """Shows a line."""
-    if self._bar is None:
-      self._print(text)
-    else:
-      self._bar.write(f'{self._label}: {text}', file=sys.stderr)
+  # The logger that `absl.logging` writes to.
+  logger = logging.getLogger('absl')
+  logger.addHandler(handler)
+  try:
+    yield write
+  except BaseException as error:
+    what = f'{type(error).__name__}: {error}'
+    if isinstance(error, KeyboardInterrupt):
+      # An interrupt may name its signal.
+      what = str(error) or 'an interrupt'
+    # An error of writing would hide the pending one, perhaps the same.
+    with contextlib.suppress(durable_files.OutputError):
+      write(f'ended by {what}', logging.ERROR)
+    raise
+  finally:
+    logger.removeHandler(handler)
+    with contextlib.suppress(OSError):
+      handler.close()
 
-  def _print(self, text: str) -> None:
-    print(f'{self._label}: {text}', file=sys.stderr, flush=True)
+
+class _Handler(logging.FileHandler):
+  """A logging handler that raises the errors of its file."""
+
+  def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+    with durable_files.naming(pathlib.Path(self.baseFilename)):
+      # The error that is being handled.
+      raise

@@ -57,15 +57,7 @@ _NO_ROUND = Results(-1, 0.0, 0.0, 0.0)
 
 
 def read_results(path: pathlib.Path) -> Results:
-  """Reads the results in a `metrics.csv`.
-
-  Args:
-    path: The file; a missing file means that no round has been run.
-
-  Raises:
-    metrics_table.MetricsError: If the file cannot be read or is not a table of
-      metrics.
-  """
+  """Reads the results in a `metrics.csv`."""
   if not path.exists():
     return _NO_ROUND
   metrics = metrics_table.read_metrics(path)
@@ -84,15 +76,7 @@ def read_results(path: pathlib.Path) -> Results:
 
 
 def read_validation(path: pathlib.Path) -> Validation:
-  """Reads the result of a run on its validation split.
-
-  Args:
-    path: The `metrics.csv` of a run that has run rounds.
-
-  Raises:
-    metrics_table.MetricsError: If the file cannot be read or is not such a
-      table.
-  """
+  """Reads the result of a run on its validation split."""
   metrics = metrics_table.read_metrics(path)
   _check_columns(
     path, metrics, 'validation/loss', 'validation/accuracy', 'seconds'
@@ -105,15 +89,7 @@ def read_validation(path: pathlib.Path) -> Validation:
 
 
 def read_final_test(path: pathlib.Path) -> FinalTest | None:
-  """Reads the result of the final test of SemiFL's authors, if there is one.
-
-  Args:
-    path: A `metrics.csv`.
-
-  Raises:
-    metrics_table.MetricsError: If the file cannot be read or is not a table of
-      metrics.
-  """
+  """Reads the result of the final test of SemiFL's authors, if there is one."""
   metrics = metrics_table.read_metrics(path)
   if not {'test/accuracy', 'final_test/accuracy'} <= metrics.keys():
     return None

@@ -4,11 +4,14 @@
 """The metrics of a round, which are a row of a table."""
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import tree
+
+from tff_semifl.training import given_labels as given_labels_lib
 
 # The name in `ClientMetrics.own`.
 HIGHEST_CONFIDENCE = 'highest_confidence'
@@ -45,9 +48,13 @@ class ClientMetrics(NamedTuple):
       the loss makes no logits.
     label_ratio: Share of pseudo-labels that were trained on; NaN if none was
       made.
-    pseudo_accuracy: See `PseudoLabelQuality`.
-    threshold_accuracy: See `PseudoLabelQuality`.
-    micro_threshold_accuracy: See `PseudoLabelQuality`.
+    pseudo_accuracy: Share of correct labels among all pseudo-labels.
+    threshold_accuracy: For each group of labels made at the same time, the
+      share of correct ones among those trained on, or 0 if none was; averaged
+      with the groups' sizes as weights. Low if few labels are confident, as in
+      the figures of SemiFL's authors.
+    micro_threshold_accuracy: Share of correct labels among all pseudo-labels
+      trained on.
     num_participating: Number of clients whose update counted.
     num_rejected: Number of clients whose update was far too long, or that sent
       numbers that are not finite, or whose squares overflow float32.
@@ -78,13 +85,7 @@ class ClientMetrics(NamedTuple):
 def create_client_metrics(
   measured: Mapping[str, float], **others: float
 ) -> ClientMetrics:
-  """Client metrics from the measurements of a process.
-
-  Args:
-    measured: Measurements by name. Names that are not a field of
-      `ClientMetrics` go to `own`.
-    **others: Values of the remaining fields.
-  """
+  """Client metrics; measurements that are no field of theirs go to `own`."""
   fields, own = {}, collections.OrderedDict()
   for name, value in measured.items():
     (fields if name in ClientMetrics._fields else own)[name] = value
@@ -132,9 +133,7 @@ class RoundMetrics(NamedTuple):
 def by_column(metrics: Any) -> dict[str, float]:
   """Metrics by their columns in `metrics.csv`; NaN if not measured.
 
-  Args:
-    metrics: `RoundMetrics`; numbers in any other structure are named by their
-      paths.
+  Numbers in structures other than `RoundMetrics` are named by their paths.
   """
   further = {}
   if isinstance(metrics, RoundMetrics):
@@ -149,3 +148,34 @@ def by_column(metrics: Any) -> dict[str, float]:
 def shortest(value: np.float32 | float) -> float:
   """The shortest decimal of the same float32, such as 0.03."""
   return float(str(value))
+
+
+def measure_pseudo_labels(
+  given_labels: Sequence[given_labels_lib.GivenLabels],
+  true_labels: Sequence[np.ndarray],
+) -> dict[str, float]:
+  """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
+
+  Args:
+    true_labels: int32 [images of the client], for each client of the cohort.
+  """
+  is_right = np.concatenate(
+    [
+      np.zeros(0, bool),
+      *(
+        truth[given.image] == given.label
+        for given, truth in zip(given_labels, true_labels, strict=True)
+      ),
+    ]
+  )
+  share = np.concatenate([np.zeros(0), *(each.share for each in given_labels)])
+  right_of_trained_on = is_right[share > 0]
+  means = {
+    'pseudo_accuracy': is_right,
+    'threshold_accuracy': is_right * share,
+    'micro_threshold_accuracy': right_of_trained_on,
+  }
+  return {
+    name: np.float32(values.mean()) if len(values) else math.nan
+    for name, values in means.items()
+  }

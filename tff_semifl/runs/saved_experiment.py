@@ -69,35 +69,28 @@ class TrainedModel(NamedTuple):
   Attributes:
     weights: Weights of the global model.
     round_num: Its round.
-    accuracy: The test accuracy after that round.
-    best_accuracy: The highest test accuracy of all rounds that were run.
+    accuracy: The accuracy after that round, on the evaluated images.
+    best_accuracy: The highest accuracy of all rounds that were run.
+    choice: How the round was chosen.
     frozen_weights: Weights of the global model that are not trained; None if
       none were saved.
-    choice: How the round was chosen; None if unknown.
   """
 
   weights: functional.ModelWeights
   round_num: int
   accuracy: float
   best_accuracy: float
+  choice: Choice
   frozen_weights: tuple[np.ndarray, ...] | None = None
-  choice: Choice | None = None
 
   @property
   def last_round(self) -> int:
     """The last round that was run."""
-    return self.choice.last_round if self.choice else self.round_num
+    return self.choice.last_round
 
 
 def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
-  """Reads an experiment's `hparams.json`.
-
-  Args:
-    folder: The folder `<output_dir>/<experiment_name>`.
-
-  Raises:
-    SavedExperimentError: If it is not the folder of an experiment.
-  """
+  """Reads an experiment's `hparams.json`."""
   path = folder / hparams_file.NAME
   try:
     return hparams_file.read(path)
@@ -114,15 +107,8 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
   """Reads the model that a run keeps, and its results.
 
   This is the model of the newest intact checkpoint, or the best model that this
-  checkpoint names.
-
-  Args:
-    folder: The folder `<output_dir>/<experiment_name>`.
-
-  Raises:
-    SavedExperimentError: If there is no checkpoint.
-    durable_files.OutputError: If all checkpoints are damaged, or the best model
-      or the frozen weights are.
+  checkpoint names. Without a checkpoint, a SavedExperimentError is raised; if a
+  file is damaged, an OutputError.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:
@@ -151,8 +137,8 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
       round_num=int(kept['round_num']),
       accuracy=float(kept['accuracy']),
       best_accuracy=best_accuracy,
-      frozen_weights=_read_frozen_weights(folder),
       choice=choice,
+      frozen_weights=_read_frozen_weights(folder),
     )
   except KeyError as error:
     raise SavedExperimentError(

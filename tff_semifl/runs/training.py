@@ -1,21 +1,24 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The training program: rounds, evaluation, metrics, checkpoints, resuming."""
+"""Training: rounds, evaluation, metrics, checkpoints, resuming."""
 
-from collections.abc import Callable
+import collections
+from collections.abc import Callable, Mapping
+import time
+from typing import Any
 
 from absl import logging
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import federated_process
 from tff_semifl.runs import best_models as best_models_lib
-from tff_semifl.runs import memories as memories_lib
-from tff_semifl.runs import model_choice as model_choice_lib
+from tff_semifl.runs import checkpoints as checkpoints_lib
+from tff_semifl.runs import client_states
 from tff_semifl.runs import round_metrics
 from tff_semifl.runs import training_program
-from tff_semifl.runs import training_rounds
 
 
 class TrainingDivergedError(Exception):
@@ -25,14 +28,14 @@ class TrainingDivergedError(Exception):
 async def train(
   program: training_program.TrainingProgram,
   *,
-  state_manager: tff.program.ProgramStateManager,
+  checkpoints: checkpoints_lib.Checkpoints,
   metrics_manager: tff.program.ReleaseManager,
-  memories: memories_lib.Memories | None = None,
+  memories: client_states.Memories | None = None,
   best_models: best_models_lib.BestModels | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, round_metrics.RoundMetrics], None],
 ) -> training_program.ProgramState:
-  """Runs the rounds that have not been run yet.
+  """Runs the rounds that have not been run yet; returns the last state.
 
   After each evaluation the metrics are released, and then the state is saved. A
   killed program thus loses only the rounds since the last evaluation, which are
@@ -42,46 +45,29 @@ async def train(
 
   Args:
     program: The program.
-    state_manager: Saves `ProgramState`s, with the round as the version.
+    checkpoints: Keeps `ProgramState`s, with the round as the version.
     metrics_manager: Releases `round_metrics.RoundMetrics`, with the round as
       the key.
-    memories: Keeps the memories of clients; None if clients have no memory.
-    best_models: Keeps the model that the program chooses; None if it chooses
-      none.
+    memories: Keeps the memories of clients, if the process has any.
+    best_models: Keeps the model that the program chooses, if it chooses one.
     on_start: Called with the number of the first round to run; not if early
       stopping has ended training before.
     on_round: Called after each evaluation with the number of the round and its
       metrics.
 
-  Returns:
-    The state after the last round.
-
   Raises:
     TrainingDivergedError: If weights or losses are not finite twice.
-    ValueError: If `memories` or `best_models` is missing although the program
-      needs it, or given although it does not.
   """
-  if (program.process.initialize_memory is None) != (memories is None):
-    raise ValueError(
-      '`memories` must be given if the process remembers something of clients,'
-      f' and only then; found {memories}.'
-    )
   choice = program.model_choice
-  if (choice is None) != (best_models is None):
-    raise ValueError(
-      '`best_models` must be given if the program chooses a model, and only'
-      f' then; found {best_models}.'
-    )
-  # The manager takes the structure to load from the initial state.
   latest = training_program.ProgramState(
     program.process.initialize(),
     -1,
     0.0,
     0.0,
     () if memories is None else memories.initialize(),
-    () if choice is None else model_choice_lib.Best(),
+    () if choice is None else best_models_lib.Best(),
   )
-  saved, _ = await state_manager.load_latest(latest)
+  saved = checkpoints.load_latest(latest)
   if saved is not None:
     # Numbers are read as NumPy scalars.
     latest = training_program.ProgramState(
@@ -91,18 +77,19 @@ async def train(
       round_metrics.shortest(saved.best_accuracy),
       saved.memories,
       saved.best
-      and model_choice_lib.Best(*(number.item() for number in saved.best)),
+      and best_models_lib.Best(*(number.item() for number in saved.best)),
     )
   if best_models is not None:
     best_models.resume(latest.best.round_num)
   if choice is not None and choice.is_over(latest.best):
     return latest
   on_start(latest.round_num + 1)
+  interval = program.rounds_per_evaluation
   while latest.round_num < program.total_rounds:
-    round_num = _next_evaluation(program, latest.round_num)
-    reached, metrics = training_rounds.run_rounds(
-      program, latest, round_num, memories
+    round_num = min(
+      (latest.round_num // interval + 1) * interval, program.total_rounds
     )
+    reached, metrics = _run_rounds(program, latest, round_num, memories)
     if not _is_finite(reached, metrics):
       logging.error(
         'Round %d ended with weights or losses that are not finite. What came'
@@ -110,9 +97,7 @@ async def train(
         round_num,
         latest.round_num,
       )
-      reached, metrics = training_rounds.run_rounds(
-        program, latest, round_num, memories
-      )
+      reached, metrics = _run_rounds(program, latest, round_num, memories)
       if not _is_finite(reached, metrics):
         raise TrainingDivergedError(
           f'weights or losses are not finite after round {round_num}, which was'
@@ -129,18 +114,11 @@ async def train(
         )
       )
     await metrics_manager.release(metrics, round_num)
-    await state_manager.save(latest, round_num)
+    checkpoints.save(latest, round_num)
     on_round(round_num, metrics)
     if choice is not None and choice.is_over(latest.best):
       break
   return latest
-
-
-def _next_evaluation(
-  program: training_program.TrainingProgram, round_num: int
-) -> int:
-  interval = program.rounds_per_evaluation
-  return min((round_num // interval + 1) * interval, program.total_rounds)
 
 
 def _is_finite(
@@ -159,3 +137,143 @@ def _is_finite(
     )
     if np.issubdtype(np.asarray(array).dtype, np.floating)
   )
+
+
+def _run_rounds(
+  program: training_program.TrainingProgram,
+  latest: training_program.ProgramState,
+  last_round: int,
+  memories: client_states.Memories | None,
+) -> tuple[training_program.ProgramState, round_metrics.RoundMetrics]:
+  """Runs the rounds up to `last_round`, and evaluates the model."""
+  start = time.monotonic()
+  state, held = latest.state, latest.memories
+  statistics = program.statistics
+  for round_num in range(latest.round_num + 1, last_round + 1):
+    output, held = _run_round(program, state, round_num, memories, held)
+    state = output.state
+    if statistics is not None and (
+      statistics.for_clients or round_num == last_round
+    ):
+      state = _compute_statistics(statistics, state)
+  metrics = _measure(program, state, output, last_round, latest.best_accuracy)
+  metrics = tf.nest.map_structure(
+    round_metrics.shortest,
+    metrics._replace(seconds=time.monotonic() - start),
+  )
+  best = latest.best
+  if program.model_choice is not None:
+    columns = round_metrics.by_column(metrics)
+    best = program.model_choice.update(best, last_round, columns)
+  return training_program.ProgramState(
+    state=state,
+    round_num=last_round,
+    accuracy=metrics.evaluation.accuracy,
+    best_accuracy=metrics.evaluation.best_accuracy,
+    memories=held,
+    best=best,
+  ), metrics
+
+
+def _measure(
+  program: training_program.TrainingProgram,
+  state: Any,
+  output: federated_process.RoundOutput,
+  round_num: int,
+  best_accuracy: float,
+) -> round_metrics.RoundMetrics:
+  """Evaluates the model after a round, and adds the round's measurements."""
+  measured = dict(
+    program.evaluation(state.global_model_weights, program.test_dataset)
+  )
+  further = {}
+  if program.measure is not None:
+    kind = 'validation' if program.validates else 'test'
+    further = {
+      f'{kind}/{name}': value
+      for name, value in program.measure(measured.pop('logits')).items()
+    }
+  evaluation = round_metrics.EvaluationMetrics(
+    **measured, best_accuracy=max(best_accuracy, measured['accuracy'])
+  )
+  final_test = collections.OrderedDict()
+  if program.final_test is not None:
+    tested = _compute_statistics(program.final_test, state)
+    found = program.evaluation(
+      tested.global_model_weights, program.test_dataset
+    )
+    final_test.update(accuracy=found['accuracy'], loss=found['loss'])
+  clients = program.clients
+  given_labels, true_labels = (), ()
+  if program.measures_pseudo_labels:
+    given_labels = output.given_labels
+    true_labels = clients.true_labels(round_num)
+  aggregator = collections.OrderedDict(output.metrics['aggregator'])
+  if program.epsilon_fn is not None:
+    aggregator['epsilon'] = program.epsilon_fn(round_num)
+  return round_metrics.RoundMetrics(
+    test=() if program.validates else evaluation,
+    server=round_metrics.ServerMetrics(**output.metrics['server']),
+    client=round_metrics.create_client_metrics(
+      output.metrics['client'],
+      **round_metrics.measure_pseudo_labels(given_labels, true_labels),
+      num_dropped=float(
+        len(clients.chosen(round_num)) - len(clients.cohort(round_num))
+      ),
+    ),
+    learning_rate=output.metrics['learning_rate'],
+    seconds=0.0,
+    aggregator=aggregator,
+    final_test=final_test,
+    validation=evaluation if program.validates else (),
+    further=further,
+  )
+
+
+def _compute_statistics(
+  statistics: training_program.StatisticsPass, state: Any
+) -> Any:
+  return state._replace(
+    global_model_weights=statistics.computation(
+      state.global_model_weights, statistics.data
+    )
+  )
+
+
+def _run_round(
+  program: training_program.TrainingProgram,
+  state: Any,
+  round_num: int,
+  memories: client_states.Memories | None,
+  held: Any,
+) -> tuple[federated_process.RoundOutput, Any]:
+  """Runs a round; returns its output and the memories in main memory."""
+  process, clients = program.process, program.clients
+  if process.prepare is not None and round_num == 1:
+    if clients.clients_per_round:
+      state = process.prepare(
+        state, program.server_dataset, clients.all_datasets()
+      )
+  arguments = state, program.server_dataset, clients.datasets(round_num)
+  cohort = clients.cohort(round_num)
+  if memories is not None:
+    arguments += (memories.recall(held, round_num, cohort),)
+  try:
+    output = process.next(*arguments)
+  except Exception as error:
+    error.add_note(f'In round {round_num}.')
+    raise
+  counts: Mapping[str, float] = output.metrics['client']
+  if counts['num_rejected'] > 0 and counts['num_participating'] == 0:
+    logging.warning(
+      'Round %d: no update of a client counts. %d clients were rejected: what'
+      ' they sent is not finite, or updates are longer than'
+      ' max_update_norm_ratio allows.',
+      round_num,
+      counts['num_rejected'],
+    )
+  if memories is not None:
+    # Kept before the state is saved: if the round is run again, its memories
+    # replace these.
+    held = memories.keep(held, round_num, cohort, output.memories)
+  return output, held

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a training program runs, and its state."""
+"""What training runs, and its state."""
 
 from collections.abc import Callable, Mapping
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -14,7 +14,7 @@ import tensorflow_federated as tff
 from tff_semifl.core import federated_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
-from tff_semifl.runs import model_choice as model_choice_lib
+from tff_semifl.runs import best_models
 
 
 class StatisticsPass(NamedTuple):
@@ -79,7 +79,7 @@ class TrainingProgram:
     final_test: Computes other statistics, with which each evaluation tests the
       model once more, or None.
     mapped_images: The images that the computations look up if the data are
-      indices (see `by_reference`), else None. They are kept alive here.
+      indices (see `take_indices`), else None. They are kept alive here.
     epsilon_fn: Round -> epsilon after this round; None without differential
       privacy of clients.
     measure: Logits of the evaluated images -> further metrics by name, or None.
@@ -101,4 +101,40 @@ class TrainingProgram:
   mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
   measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
-  model_choice: model_choice_lib.ModelChoice | None = None
+  model_choice: best_models.ModelChoice | None = None
+
+
+Program = TypeVar('Program', bound=TrainingProgram)
+
+
+def take_indices(
+  program: Program, images: mapped_images_lib.MappedImages
+) -> Program:
+  """A program whose computations take indices and look up images.
+
+  The given program's data have indices in place of images, from
+  `MappedImages.references`.
+  """
+
+  def convert(computation):
+    return mapped_images_lib.take_indices(computation, images)
+
+  def convert_pass(statistics):
+    return statistics and statistics._replace(
+      computation=convert(statistics.computation)
+    )
+
+  process = program.process
+  return dataclasses.replace(
+    program,
+    process=federated_process.FederatedProcess(
+      process.initialize,
+      convert(process.next),
+      process.initialize_memory,
+      process.prepare and convert(process.prepare),
+    ),
+    evaluation=convert(program.evaluation),
+    statistics=convert_pass(program.statistics),
+    final_test=convert_pass(program.final_test),
+    mapped_images=images,
+  )

@@ -25,13 +25,8 @@ class ClientPool:
     """Initializes the pool.
 
     Args:
-      max_concurrent_clients: Clients that may work at the same time, each in a
-        thread. By default one for each device.
       devices: Names as in `tf.config.list_logical_devices()`. By default all
         GPUs, or the CPU if there is none.
-
-    Raises:
-      ValueError: The number is not positive, or a device does not exist.
     """
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:

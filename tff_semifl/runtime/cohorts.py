@@ -31,12 +31,7 @@ class Cohort:
     return [each for each in range(self.size) if each not in self.absent]
 
   def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
-    """The results of a function for each client's part of a value, in order.
-
-    Raises:
-      errors.ComputationError: The function failed; the message names the
-        client.
-    """
+    """The results of a function for each client's part of a value, in order."""
     fn = _at_client(fn)
 
     def run(client, member):

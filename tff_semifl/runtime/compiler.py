@@ -20,12 +20,7 @@ from tff_semifl.runtime import type_reading
 def compile_to_block(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ComputationBuildingBlock:
-  """Reduces a computation to calls of TensorFlow and a few intrinsics.
-
-  Returns:
-    An equivalent block in call-dominant form (see
-    `tff.framework.to_call_dominant`). Its type has no Python containers.
-  """
+  """Reduces a computation to calls of TensorFlow and a few intrinsics."""
   # Serializing the block in between, as TFF does, takes a second for a network
   # of ordinary size.
   block = tff.framework.to_call_dominant(_replace_intrinsics(computation))
@@ -36,11 +31,7 @@ def compile_to_block(
 def compile_computation(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ConcreteComputation:
-  """Compiles a computation for a worker, which caches TensorFlow code by id.
-
-  Raises:
-    NotImplementedError: The result depends on secure aggregation.
-  """
+  """Compiles a computation for a worker, which caches TensorFlow code by id."""
   block = _replace_intrinsics(computation)
   _check_not_secure(block)
   return tff.backends.native.transform_to_native_form(

@@ -71,25 +71,10 @@ def simulation_context(
   Sets TFF's default context, and restores the previous one at the end.
 
   Args:
-    kind: `in_process` runs computations with the TensorFlow of this process,
-      on its devices; `native` in a TFF worker process, on the CPU; `ray` on
-      the machines of a Ray cluster, or in processes of this machine.
     default_num_clients: The number of clients if no argument of a computation
       determines it.
-    max_concurrent_clients: Clients that may work at the same time. By default
-      one per device for `in_process` and `ray`, no limit for `native`.
     devices: See `InProcessContext`; for `in_process` only.
     client_threads_per_operation: See `InProcessContext`; for `in_process` only.
-    ray: Options of `ray`; by default those of `RayOptions()`.
-
-  Yields:
-    The context.
-
-  Raises:
-    ValueError: The kind is unknown, or does not take a given argument.
-    errors.WorkerError: The worker did not start, the cluster cannot be reached,
-      or Ray is not installed.
-    errors.SiteError: A site is missing, or has images of another shape.
   """
   kinds = get_args(Kind)
   if kind not in kinds:
@@ -159,12 +144,7 @@ def _ray(options, default_num_clients, max_concurrent_clients):
 def ray_connection(
   address: str | None,
 ) -> contextlib.AbstractContextManager[None]:
-  """A context manager that connects this process to a cluster of `RayOptions`.
-
-  Raises:
-    errors.WorkerError: Ray is not installed, or (on entry) the cluster cannot
-      be reached.
-  """
+  """A context manager that connects this process to a Ray cluster."""
   ray_environment.prepare(is_local=address is None)
   from tff_semifl.runtime import ray_cluster
 

@@ -47,12 +47,7 @@ def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
 def rename_functions(
   graph_def: tf.compat.v1.GraphDef, new_names: Mapping[str, str]
 ) -> None:
-  """Renames functions of the library, and all calls of them.
-
-  Args:
-    graph_def: The graph to change.
-    new_names: New names by old ones.
-  """
+  """Renames functions of the library, and all calls of them."""
   library = graph_def.library
 
   def rename(attributes):
@@ -184,11 +179,7 @@ def _names_in(attributes) -> Iterator[str]:
 
 
 def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
-  """Numbers the nodes of a graph and its functions, and drops debug info.
-
-  Returns:
-    New names of the nodes outside of functions, by old ones.
-  """
+  """Numbers the nodes of a graph and its functions, and drops debug info."""
   for node in all_nodes(graph_def):
     node.ClearField('experimental_debug_info')
     _drop_what_is_not_computed(node.attr)

@@ -56,8 +56,6 @@ class InProcessContext(tff.framework.SyncContext):
     Args:
       default_num_clients: The number of clients if no argument of a computation
         determines it.
-      max_concurrent_clients: Clients that may work at the same time, each in a
-        thread. By default one for each device.
       devices: Names as in `tf.config.list_logical_devices()`, assigned to
         clients round-robin; the server uses the first. By default all GPUs, or
         the CPU if there is none.
@@ -65,14 +63,6 @@ class InProcessContext(tff.framework.SyncContext):
         CPUs only. By default those of TensorFlow. Needs
         `TF_OVERRIDE_GLOBAL_THREADPOOL=true` in the environment before
         TensorFlow's first operation.
-      build_evaluate: Builds the function that evaluates a compiled computation;
-        another one can delegate parts to other processes.
-
-    Raises:
-      ValueError: A number is out of range, a device does not exist, or
-        `client_threads_per_operation` is given for other devices than CPUs.
-      RuntimeError: `client_threads_per_operation` without
-        `TF_OVERRIDE_GLOBAL_THREADPOOL`.
     """
     if default_num_clients < 0:
       raise ValueError(
@@ -107,19 +97,7 @@ class InProcessContext(tff.framework.SyncContext):
     """Runs a computation.
 
     Args:
-      comp: The computation.
       arg: Its argument; `None` if it has no parameter.
-
-    Returns:
-      The result as TFF's own contexts return it: NumPy arrays in the Python
-      containers of the computation's type.
-
-    Raises:
-      TypeError: The argument is not of the type of the parameter.
-      ValueError: Parts of the argument have different numbers of clients.
-      errors.ComputationError: TensorFlow reported an error. The message names
-        the computation and the client.
-      RuntimeError: The call is in a graph of TensorFlow 1.
     """
     # Leaves a function that the caller may be tracing.
     with tf.init_scope():

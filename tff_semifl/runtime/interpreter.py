@@ -39,11 +39,7 @@ Evaluate = Callable[[Scope], Any]
 def build_evaluate(
   block: tff.framework.ComputationBuildingBlock, cache: leaves.LeafCache
 ) -> Evaluate:
-  """Builds a function from a scope to the value of a block, see `values`.
-
-  Raises:
-    NotImplementedError: The block, or one inside it, is not supported.
-  """
+  """Builds a function from a scope to the value of a block, see `values`."""
   for block_type, build in _BUILDERS.items():
     if isinstance(block, block_type):
       return build(block, cache)

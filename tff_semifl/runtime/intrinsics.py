@@ -33,11 +33,7 @@ REFUSED = {
 
 
 def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
-  """The function of cohort, argument and type that implements an intrinsic.
-
-  Raises:
-    NotImplementedError: The intrinsic is not supported.
-  """
+  """The function of cohort, argument and type that implements an intrinsic."""
   if uri not in _INTRINSICS:
     hint = REFUSED.get(uri, 'It is not known to this runtime.')
     raise NotImplementedError(f'`{uri}` cannot be run. {hint}')

@@ -53,11 +53,7 @@ _numbers = itertools.count()
 
 
 def read(code: Any) -> tf.compat.v1.GraphDef:
-  """The graph of a `TensorFlow` message, with function names of its own.
-
-  Raises:
-    NotImplementedError: The graph has a stateful op of TensorFlow 1.
-  """
+  """The graph of a `TensorFlow` message, with function names of its own."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
   # Functions of a process share one namespace.
   suffix = f'_leaf_{next(_numbers)}'
@@ -77,11 +73,7 @@ def has_queue(graph_def: tf.compat.v1.GraphDef) -> bool:
 
 
 def has_loop(code: Any) -> bool:
-  """Whether TensorFlow code has a loop, as all training code does.
-
-  Args:
-    code: A `TensorFlow` message of TFF.
-  """
+  """Whether TensorFlow code has a loop, as all training code does."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
   return any(node.op in _LOOPS for node in graphs.all_nodes(graph_def))
 

@@ -58,11 +58,7 @@ class Leaf:
     self._has_queue = False  # Set by the import.
 
   def __call__(self, argument: Value) -> Value:
-    """Runs the leaf on an argument nested like its type; None for no parameter.
-
-    Raises:
-      errors.ComputationError: TensorFlow reported an error, which is the cause.
-    """
+    """Runs the leaf on an argument nested like its type, or on None."""
     function = self._get_function()
     tensors = list(flatten(argument))
     try:
@@ -95,12 +91,7 @@ class Leaf:
 def import_part(
   graph_def: tf.compat.v1.GraphDef, feeds: Sequence[str], fetches: Sequence[str]
 ) -> tuple[Any, list[int]]:
-  """Imports the part of a graph that some fetches depend on.
-
-  Returns:
-    A function from some of the feeds, which are placeholders, to the fetches,
-    and the indices of these feeds.
-  """
+  """Imports the part of a graph that some fetches depend on."""
   nodes = leaf_graphs.ancestors(graph_def, fetches)
   part = tf.compat.v1.GraphDef(
     node=nodes.values(),
@@ -173,11 +164,7 @@ class LeafCache:
     return len(self._leaves)
 
   def get(self, block: tff.framework.CompiledComputation) -> Leaf:
-    """The leaf of a graph, created if there is none yet.
-
-    Raises:
-      NotImplementedError: The code is not TensorFlow but, for example, JAX.
-    """
+    """The leaf of a graph, created if there is none yet."""
     kind = block.proto.WhichOneof('computation')
     if kind != 'tensorflow':
       raise NotImplementedError(

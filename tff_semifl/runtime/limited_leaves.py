@@ -30,12 +30,7 @@ _CALLS = ('PartitionedCall', 'StatefulPartitionedCall')
 
 
 def check_environment() -> None:
-  """Checks that devices have their own threads.
-
-  Raises:
-    RuntimeError: `TF_OVERRIDE_GLOBAL_THREADPOOL` is not set in the environment.
-      It must be set before TensorFlow's first operation.
-  """
+  """Checks that devices have their own threads."""
   if os.environ.get(OWN_THREADS) not in ('1', 'true'):
     raise RuntimeError(
       f'Threads of clients need {OWN_THREADS}=true in the environment, before'
@@ -49,12 +44,7 @@ class LimitedLeaf(leaves.Leaf):
   def __init__(
     self, block: tff.framework.CompiledComputation, threads_per_operation: int
   ):
-    """Initializes the leaf.
-
-    Args:
-      block: The graph with its feeds, fetches and type.
-      threads_per_operation: CPU threads per operation at a client.
-    """
+    """Initializes the leaf."""
     super().__init__(block)
     self._code = block.proto.tensorflow
     self._threads_per_operation = threads_per_operation
@@ -169,12 +159,7 @@ def _build(
 def _find_part(
   nodes: Mapping[str, Any], given: Collection[str], fetches: Sequence[str]
 ) -> tuple[list[str], list[Any]]:
-  """The part of a graph between its inputs and the fetches.
-
-  Returns:
-    The complete names of the part's inputs, which are fed or read from a
-    dataset, and its nodes.
-  """
+  """The part of a graph between its inputs and the fetches."""
   inputs, part, pending = {}, {}, list(fetches)
   while pending:
     name = pending.pop()

@@ -29,12 +29,7 @@ class NativeContext(tff.framework.SyncContext):
   def __init__(
     self, worker: worker_lib.Worker, *, default_num_clients: int = 0
   ):
-    """Initializes the context.
-
-    Args:
-      worker: The worker, which the caller closes.
-      default_num_clients: As in `simulation_context`.
-    """
+    """Initializes the context."""
     self._context = tff.framework.SyncExecutionContext(
       executor_fn=_ExecutorFactory(worker, default_num_clients),
       compiler_fn=compiler.compile_computation,
@@ -46,11 +41,7 @@ class NativeContext(tff.framework.SyncContext):
     self._lock = threading.Lock()
 
   def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
-    """Runs a computation; see `tff.framework.SyncExecutionContext`.
-
-    Raises:
-      errors.WorkerError: The worker was lost.
-    """
+    """Runs a computation; see `tff.framework.SyncExecutionContext`."""
     with self._lock:
       return self._context.invoke(comp, arg)
 

@@ -87,16 +87,9 @@ class Actor:
     """Runs a program, and returns its encoded outputs.
 
     Args:
-      key: The key of the program.
       content: A list with a reference to its content, fetched if it is new.
       shared: For each input, a list with its encoded value if all clients share
         it, else an empty list.
-      own: The encoded values of the other inputs, of this client.
-      *data: Contents of datasets.
-
-    Raises:
-      errors.ComputationError: TensorFlow reported an error.
-      errors.SiteError: The site refuses the program or cannot read its images.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:

@@ -27,9 +27,6 @@ def connection(address: str | None) -> Iterator[None]:
   """Connects this process to a cluster, unless it is connected already.
 
   By default, a local cluster is started, which ends with the `with` block.
-
-  Raises:
-    errors.WorkerError: The cluster cannot be reached, or not be started.
   """
   if ray.is_initialized():
     yield
@@ -69,11 +66,7 @@ def connection(address: str | None) -> Iterator[None]:
 
 
 def check_address(address: str) -> None:
-  """Checks that a server listens at host:port; Ray would try for five minutes.
-
-  Raises:
-    errors.WorkerError: The address cannot be reached.
-  """
+  """Checks that a server listens at host:port before Ray tries minutes."""
   host, _, port = address.rpartition(':')
   if not host:
     return

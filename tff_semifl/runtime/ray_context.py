@@ -55,10 +55,6 @@ def connect(
   """A context with its own actors, which end with the `with` block.
 
   See `RayOptions` for the arguments.
-
-  Raises:
-    errors.WorkerError: There is no cluster, or no machine in it for an actor.
-    errors.SiteError: A site is missing, or has images of another shape.
   """
   with ray_cluster.connection(address):
     crew = ray_crew.Crew(placement, silence_seconds, client_seconds, federation)

@@ -58,12 +58,7 @@ class Crew:
     client_seconds: float | None = None,
     federation: sites.Federation | None = None,
   ):
-    """Starts actors; see `RayOptions` for the arguments.
-
-    Raises:
-      errors.WorkerError: No machine has room for an actor.
-      errors.SiteError: A required site is not in the cluster.
-    """
+    """Starts actors; see `RayOptions` for the arguments."""
     self._placement = placement
     self._silence_seconds = silence_seconds
     self._client_seconds = client_seconds
@@ -89,11 +84,7 @@ class Crew:
       member.is_late = False
 
   def await_sites(self) -> None:
-    """Waits until the actors at all sites are ready.
-
-    Raises:
-      errors.SiteError: A site cannot be used.
-    """
+    """Waits until the actors at all sites are ready."""
     while any(member.site and not member.is_ready for member in self._members):
       self._renew()
       self._collect()
@@ -112,10 +103,6 @@ class Crew:
     """Yields the results of tasks in order.
 
     An exception stands for a failed task, None for one whose site is away.
-
-    Raises:
-      errors.WorkerError: No actor is left, or one task has lost several.
-      errors.SiteError: No site is left.
     """
     waiting = collections.defaultdict(collections.deque)
     for number, task in enumerate(tasks):

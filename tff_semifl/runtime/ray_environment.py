@@ -12,11 +12,7 @@ from tff_semifl.runtime import errors
 
 
 def check_installed() -> None:
-  """Checks that Ray can be imported.
-
-  Raises:
-    errors.WorkerError: Ray is not installed.
-  """
+  """Checks that Ray can be imported."""
   if importlib.util.find_spec('ray') is None:
     raise errors.WorkerError(
       'Ray is not installed; pip install tff-semifl[ray] installs it'
@@ -28,9 +24,6 @@ def prepare(*, is_local: bool) -> None:
 
   A local cluster accepts only requests with its token, as any user of this
   machine can reach its ports. Ray reads the token when it is imported.
-
-  Raises:
-    errors.WorkerError: Ray is not installed, or was imported too early.
   """
   check_installed()
   # By default Ray sends usage statistics to its makers.

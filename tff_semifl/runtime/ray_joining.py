@@ -20,12 +20,7 @@ _STOP_SECONDS = 10
 
 
 def check_cluster(address: str) -> None:
-  """Checks that the cluster at host:port exists and requires a token.
-
-  Raises:
-    errors.WorkerError: Ray is not installed, no token is required, or the
-      cluster cannot be reached.
-  """
+  """Checks that the cluster at host:port exists and requires a token."""
   ray_environment.prepare(is_local=False)
   # TLS does not suffice: Ray's port for packages of programs has none.
   if os.environ.get('RAY_AUTH_MODE') != 'token':
@@ -63,9 +58,6 @@ def join(
 
   By default, the others reach this machine at the address of the interface that
   reaches the cluster.
-
-  Raises:
-    errors.WorkerError: The connection to the cluster was lost.
   """
   resource = f'{ray_placement.SITE_RESOURCE}{here.description.name}'
   command = [

@@ -29,12 +29,7 @@ class Member:
   """An actor and its state."""
 
   def __init__(self, actor: ray.actor.ActorHandle, node: Mapping[str, Any]):
-    """Asks an actor, which may not have started yet, to describe itself.
-
-    Args:
-      actor: The actor.
-      node: The entry of its machine in `ray.nodes`.
-    """
+    """Asks an actor, which may not have started yet, to describe itself."""
     self.actor = actor
     self.node_id = node['NodeID']
     self.site = ray_placement.site_of(node)
@@ -61,11 +56,7 @@ class Member:
     return found if self.question is None else [*found, self.question]
 
   def get(self, reference: ray.ObjectRef) -> Any:
-    """Returns a result, or the exception that a task raised.
-
-    Raises:
-      LostError: The actor is lost.
-    """
+    """Returns a result, or the exception that a task raised."""
     try:
       return ray.get(reference)
     except ray.exceptions.RayTaskError as error:

@@ -36,10 +36,6 @@ class Placement(NamedTuple):
     Actors are on all GPUs, or on all CPUs if there are none. A site gets one
     actor, which does not count towards `max_actors`. Machines of sites get no
     other work.
-
-    Args:
-      machines: The machines of the cluster, as `ray.nodes` returns them.
-      sites: The names of the sites that get an actor.
     """
     placed = self._place([each for each in machines if site_of(each) is None])
     for machine in machines:

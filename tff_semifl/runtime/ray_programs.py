@@ -82,12 +82,7 @@ def build_program(
   outputs: Sequence[str],
   cache: leaves.LeafCache,
 ) -> Program:
-  """Builds a program of named steps, all at clients or all at the server.
-
-  Raises:
-    NotImplementedError: A step is not supported, or takes a computation.
-    errors.NotPortableError: A step calls Python code of this process.
-  """
+  """Builds a program of named steps, all at clients or all at the server."""
   rewriter = _Rewriter({name: block.type_signature for name, block in steps})
   bodies = [(name, rewriter.rewrite_step(block)) for name, block in steps]
   inputs = list(rewriter.inputs.values())
@@ -176,12 +171,7 @@ class _Rewriter:
     )
 
   def _rewrite(self, block, bound):
-    """Replaces references to blocks outside of the steps.
-
-    Args:
-      block: A part of a step.
-      bound: The names that are bound inside the step.
-    """
+    """Replaces references to blocks outside of the steps."""
     framework = tff.framework
     root = block
     while isinstance(root, framework.Selection):

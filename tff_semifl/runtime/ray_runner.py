@@ -49,13 +49,7 @@ class Runner:
     inputs: Sequence[Any],
     cohort: cohorts.Cohort | None,
   ) -> Generator[list[Any] | None, None, None]:
-    """Runs a program for each client, or for the server; see `ray_stages.Run`.
-
-    Raises:
-      errors.ComputationError: The program failed. The message names the client.
-      errors.WorkerError: No actor is left, or Ray itself failed.
-      errors.SiteError: No site is left, or one refuses the program.
-    """
+    """Runs a program for each client, or for the server: `ray_stages.Run`."""
     clients = [0] if cohort is None else cohort.present()
     if clients:
       with self._lock:

@@ -64,13 +64,7 @@ class Site(NamedTuple):
     return {_VARIABLE: json.dumps(self)}
 
   def read(self, dataset: sites.SiteDataset) -> tf.Tensor:
-    """The variant tensor of a dataset with this site's images.
-
-    Raises:
-      errors.SiteError: The dataset is of another site.
-      errors.SiteAwayError: The images cannot be read: they are deleted when
-        `launch.site` ends, which other processes may outlive.
-    """
+    """The variant tensor of a dataset with this site's images."""
     name, num_images, image_shape = self.description
     if (dataset.site, dataset.image_shape) != (name, image_shape):
       raise errors.SiteError(
@@ -97,11 +91,7 @@ class Site(NamedTuple):
   def check_program(
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
-    """Checks that a program may run here, and tells the site's operator.
-
-    Raises:
-      errors.SiteError: The program is not approved, or returns images.
-    """
+    """Checks that a program may run here, and tells the site's operator."""
     found = graphs.digest(block)
     if self.approved is not None and found not in self.approved:
       self._refuse(f'program {found}, which --approved of launch.site lacks')
@@ -111,11 +101,7 @@ class Site(NamedTuple):
     self._say(f'runs program {found}')
 
   def check_inputs(self, messages: Sequence[Any]) -> None:
-    """Checks that encoded inputs contain no code, if programs need approval.
-
-    Raises:
-      errors.SiteError: An input has the graph of a dataset, which is code.
-    """
+    """Checks that encoded inputs contain no code, if programs need approval."""
     if self.approved is not None and ray_values.has_graph(messages):
       self._refuse('code that came beside a program: the graph of a dataset')
 

@@ -34,16 +34,7 @@ def build_evaluate(
   cache: leaves.LeafCache,
   run: Run,
 ) -> interpreter.Evaluate:
-  """Builds a function from a scope to a computation's value, see `values`.
-
-  Args:
-    block: The computation, in call-dominant form.
-    cache: The cache of graphs imported in this process.
-    run: Runs programs elsewhere.
-
-  Raises:
-    NotImplementedError: The block, or one inside it, is not supported.
-  """
+  """Builds a function from a scope to a computation's value, see `values`."""
   if isinstance(block, tff.framework.CompiledComputation):
     block = _call(block)
 

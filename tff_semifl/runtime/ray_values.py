@@ -46,12 +46,6 @@ def encode(
 
   Args:
     value: A value without placement, see `values`.
-    value_type: Its type.
-    take_content: Maps the content of each large constant of datasets to what is
-      sent instead. By default constants stay in the graph.
-
-  Raises:
-    TypeError: A dataset depends on state of this process.
   """
   if isinstance(value_type, tff.StructType):
     return [
@@ -70,11 +64,7 @@ def decode(
   read_content: Callable[[Any], bytes] | None = None,
   read_site: Callable[[sites.SiteDataset], tf.Tensor] | None = None,
 ) -> Any:
-  """Decodes a value; `read_content` inverts `take_content`.
-
-  Raises:
-    errors.SiteError: A site's dataset came to a process without `read_site`.
-  """
+  """Decodes a value; `read_content` inverts `take_content`."""
   if isinstance(message, DatasetGraph):
     return _decode_dataset(message, read_content)
   if isinstance(message, sites.SiteDataset):

@@ -18,12 +18,7 @@ _attributes = {}
 
 
 def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
-  """Frees the memory for the attributes of a tensor, and returns the tensor.
-
-  Args:
-    tensor: A tensor that nobody else uses. Attributes set later may be shared
-      with other tensors.
-  """
+  """Frees the memory for the attributes of a tensor, and returns the tensor."""
   if not tf.is_symbolic_tensor(tensor):
     tensor.__dict__ = _no_attributes()
   return tensor

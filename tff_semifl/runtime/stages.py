@@ -55,17 +55,7 @@ def build_evaluate(
   build_clients: BuildClients | None = None,
   build_step: BuildStep | None = None,
 ) -> interpreter.Evaluate:
-  """Builds a function from a scope to a computation's value, see `values`.
-
-  Args:
-    block: The computation, in call-dominant form.
-    cache: The cache of graphs imported in this process.
-    build_clients: By default, clients run in the threads of their cohort.
-    build_step: By default, steps of the server run in this thread.
-
-  Raises:
-    NotImplementedError: The block, or one inside it, is not supported.
-  """
+  """Builds a function from a scope to a computation's value, see `values`."""
   if isinstance(block, tff.framework.Lambda):
     result = build_evaluate(block.result, cache, build_clients, build_step)
     name = block.parameter_name

@@ -28,11 +28,7 @@ class AllEqual(NamedTuple):
 
 
 def count_clients(value: Any, value_type: tff.Type) -> set[int]:
-  """The numbers of clients that the parts of an argument have.
-
-  Raises:
-    TypeError: A value at the clients is not a list.
-  """
+  """The numbers of clients that the parts of an argument have."""
   if isinstance(value, tff.framework.CardinalityCarrying):
     return {n for p, n in value.cardinality.items() if p is tff.CLIENTS}
   if isinstance(value_type, tff.FederatedType):
@@ -52,12 +48,7 @@ def count_clients(value: Any, value_type: tff.Type) -> set[int]:
 
 
 def num_clients(value: Any, value_type: tff.Type) -> int | None:
-  """The number of clients of an argument, or None if it does not tell.
-
-  Raises:
-    TypeError: A value at the clients is not a list.
-    ValueError: Parts of the argument have different numbers.
-  """
+  """The number of clients of an argument, or None if it does not tell."""
   counts = count_clients(value, value_type)
   if len(counts) > 1:
     raise ValueError(
@@ -70,19 +61,7 @@ def num_clients(value: Any, value_type: tff.Type) -> int | None:
 
 
 def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
-  """Converts a value of the user to one of the runtime.
-
-  Args:
-    value: Arrays, tensors, numbers, strings, datasets or lists of elements,
-      Python containers of these, lists for values at clients, or a data
-      descriptor in place of any of these.
-    value_type: Its type.
-    embed_function: Converts a computation that is an argument.
-
-  Raises:
-    TypeError: The value is not of the type.
-    ValueError: The number of clients of a data descriptor is wrong.
-  """
+  """Converts a value of the user to one of the runtime."""
   if isinstance(value, tff.framework.Ingestable):
     return _embed_ingestable(value, value_type, embed_function)
   if isinstance(value_type, tff.TensorType):

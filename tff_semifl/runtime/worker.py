@@ -54,16 +54,7 @@ class Worker:
     max_concurrent_computation_calls: int = -1,
     log_file: str | os.PathLike[str] | None = None,
   ):
-    """Starts the worker and waits until it answers.
-
-    Args:
-      max_concurrent_computation_calls: Concurrent calls of one graph; -1 for
-        no limit. A limit saves memory.
-      log_file: The worker's log; by default a temporary file.
-
-    Raises:
-      errors.WorkerError: The worker did not start.
-    """
+    """Starts the worker and waits until it answers."""
     self._temporary_directory = None
     if log_file is None:
       self._temporary_directory = tempfile.mkdtemp(prefix='tff_worker_')

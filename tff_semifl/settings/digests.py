@@ -56,16 +56,7 @@ _IRRELEVANT = {
 
 
 def digest(value: Any) -> str:
-  """16 hexadecimal digits that differ where results may.
-
-  Args:
-    value: A number, text, array, function, class, dataclass, or a collection of
-      these.
-
-  Raises:
-    ValueError: If it contains an object that cannot be compared with that of
-      another run.
-  """
+  """16 hexadecimal digits that differ where results may."""
   found = _Reader().read(value, is_strict=True)
   return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
 

@@ -29,11 +29,7 @@ class SettingError(ValueError):
 
 
 def filled(name: str, value: _Value | None) -> _Value:
-  """Returns the value of a setting, unless it is None.
-
-  Raises:
-    SettingError: If it is None, and so was not filled in by an experiment.
-  """
+  """Returns the value of a setting, unless it is None."""
   if value is None:
     raise SettingError(
       name, None, 'must be given; only experiments fill in settings'
@@ -61,9 +57,6 @@ def blame(name: str, value: object, *errors: type[Exception]) -> Iterator[None]:
   """Turns errors in the `with` block into errors of a setting.
 
   The default of `errors` is `ValueError`.
-
-  Raises:
-    SettingError: For one of these errors, and for a `SettingError` unchanged.
   """
   try:
     yield

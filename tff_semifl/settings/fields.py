@@ -57,11 +57,7 @@ class Settings:
       return object.__getattribute__(self, name)
 
   def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-    """Creates a part.
-
-    Raises:
-      ValueError: If the class is not a dataclass, whose fields would be lost.
-    """
+    """Creates a part."""
     del args, kwargs  # For `__init__`.
     if '__dataclass_fields__' not in vars(cls):
       raise ValueError(
@@ -101,8 +97,6 @@ def setting(
   Args:
     default: Its default; None is allowed if the field's type has None, whatever
       `values` are.
-    meaning: One or more sentences on what it does, for help texts.
-    values: The values that it takes.
   """
   return dataclasses.field(
     default=default, metadata={KEY: Setting(meaning, values)}
@@ -120,9 +114,7 @@ def choice(
   """A field of a part that is one of several parts, chosen by name.
 
   Args:
-    options: The parts by name, of different types.
     default: One of the names; None if a part must be given.
-    meaning: What the parts are and do, for help texts.
     load: 'package.module:NAME' -> a part of another package, or None. It is
       recorded by the name of its class, or by its attribute `reference`.
     refused: Reasons why names that are options elsewhere cannot be chosen.

@@ -22,10 +22,6 @@ def identify(part: fields.Settings) -> dict[str, Any]:
     'class' with the qualified name, 'code' with a digest if the class is a
     user's own, and fields by name: parts in the same form, numbers and texts
     unchanged, other values as type or name and digest.
-
-  Raises:
-    ValueError: If a field or the code cannot be compared with that of another
-      run. The message begins with the place in the tree.
   """
   return _identify(part, '')
 

@@ -20,9 +20,6 @@ def check_names(
 
   A value under this name would reach only the first part, and be recorded for
   one of both. `others` are owners of settings beside the tree, by name.
-
-  Raises:
-    errors.SettingError: If a name occurs twice; it names both parts.
   """
   owners = dict(others)
   for owner, each in trees.find_settings(part):

@@ -18,9 +18,6 @@ def load(reference: str, expected: type | None = None) -> Any:
   """Loads an object, also from modules in the working directory.
 
   The object must be of type `expected`, unless that is None.
-
-  Raises:
-    ValueError: If there is none, or if it is of another type.
   """
   module_name, _, name = reference.partition(':')
   if not module_name or not name:
@@ -53,9 +50,6 @@ def qualified_name(named: Any) -> str:
 
   In a module started by `python -m my.module` it is `my.module` and not
   `__main__`.
-
-  Args:
-    named: The class or function; any other object stands for its class.
   """
   if not hasattr(named, '__qualname__'):
     named = type(named)

@@ -81,11 +81,7 @@ def as_dict(part: fields.Settings) -> dict[str, Any]:
 def describe_all(
   part: fields.Settings, owner: str = ''
 ) -> Iterator[tuple[str, Description]]:
-  """Yields all settings that a tree can have with any choices.
-
-  Yields:
-    The necessary choice, as 'choice=option', or `owner`; and the setting.
-  """
+  """Yields all settings that a tree can have with any choices."""
   for field in dataclasses.fields(part):
     kept = field.metadata.get(fields.KEY)
     value = fields.value_of(part, field)
@@ -117,9 +113,6 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   """A tree with other values for some of its settings.
 
   `changes` are values by name, also of settings of a newly chosen part.
-
-  Raises:
-    SettingError: If a setting does not take its new value, or does not exist.
   """
   left = dict(changes)
   changed = _change(part, left)
@@ -153,9 +146,6 @@ def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
   """A tree in which settings that are None have the given values.
 
   Values of other settings are ignored.
-
-  Raises:
-    SettingError: If a setting does not take its value.
   """
   missing = {each.name for each in describe(part) if each.value is None}
   return change(part, {name: values[name] for name in missing & values.keys()})

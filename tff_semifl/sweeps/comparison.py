@@ -69,7 +69,6 @@ def describe(class_sizes: Sequence[int], num_seeds: int) -> str:
   """The caption of the table.
 
   Args:
-    class_sizes: Test images of each class.
     num_seeds: The number of seeds.
   """
   text = (

@@ -31,12 +31,7 @@ class Display:
   def __init__(
     self, experiments: Sequence[experiments_lib.Experiment], *, quiet: bool
   ):
-    """Initializes the display.
-
-    Args:
-      experiments: All experiments of the sweep.
-      quiet: Whether to show failures alone.
-    """
+    """Initializes the display."""
     width = len(str(len(experiments)))
     self._labels = {
       experiment: f'[{number:{width}}/{len(experiments)}] {experiment.name}'

@@ -66,26 +66,12 @@ class Entry(NamedTuple):
 
 
 def read_flagfiles(names: Sequence[str]) -> list[Entry]:
-  """An entry for each flagfile.
-
-  Args:
-    names: Paths, each with the system and a colon in front.
-
-  Raises:
-    ValueError: If a flagfile cannot be read, or names no system.
-  """
+  """An entry for each flagfile."""
   return [_read(name) for name in names]
 
 
 def find_presets(patterns: Sequence[str]) -> list[Entry]:
-  """An entry for each matching preset.
-
-  Args:
-    patterns: Names of presets, in which * stands for any characters.
-
-  Raises:
-    ValueError: If no preset matches a pattern.
-  """
+  """An entry for each matching preset."""
   found = []
   for pattern in patterns:
     names = fnmatch.filter(presets.names(), pattern)
@@ -111,11 +97,6 @@ def vary(
   """Each entry with each value of a setting, in this order.
 
   The paper's accuracy is dropped, because it is that of one value.
-
-  Args:
-    found: The entries.
-    name: The setting.
-    values: The values, as on a command line.
   """
   return [
     entry._replace(varied=Varied(name, value), paper=None)
@@ -125,11 +106,7 @@ def vary(
 
 
 def check_names(found: Sequence[Entry]) -> None:
-  """Checks that entries have different names.
-
-  Raises:
-    ValueError: If two entries have the same name.
-  """
+  """Checks that entries have different names."""
   by_name = {}
   for entry in found:
     other = by_name.setdefault(entry.name, entry)

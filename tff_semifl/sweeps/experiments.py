@@ -31,27 +31,15 @@ class Experiment(processes.Job):
   validates: bool = False
 
   def read_results(self) -> results_lib.Results:
-    """The latest results.
-
-    Raises:
-      durable_files.OutputError: If the metrics file is unreadable.
-    """
+    """The latest results."""
     return results_lib.read_results(self.folder / 'metrics.csv')
 
   def read_validation(self) -> results_lib.Validation:
-    """The latest results on the validation split.
-
-    Raises:
-      durable_files.OutputError: If the metrics file is unreadable.
-    """
+    """The latest results on the validation split."""
     return results_lib.read_validation(self.folder / 'metrics.csv')
 
   def is_complete(self) -> bool:
-    """Whether all rounds ran and the model was exported.
-
-    Raises:
-      durable_files.OutputError: If the metrics file is unreadable.
-    """
+    """Whether all rounds ran and the model was exported."""
     return self.read_results().round_num >= self.total_rounds and bool(
       outputs.find_models(self.folder / 'export')
     )

@@ -85,12 +85,7 @@ class Watcher(Protocol):
     """Called with the running jobs, several times a second."""
 
   def end(self, job: Job, exit_code: int) -> None:
-    """Called when a job ended by itself.
-
-    Args:
-      job: The job.
-      exit_code: The exit code of its process, or minus the signal's number.
-    """
+    """Called when a job ended by itself."""
 
   def interrupt(self, jobs: Collection[Job]) -> None:
     """Called with the running jobs when they were told to end."""
@@ -107,19 +102,6 @@ def run(
 
   Upon any exception, an interrupt included, running jobs get SIGTERM; the
   exception is raised again once all have ended.
-
-  Args:
-    jobs: The jobs.
-    place: Where they run.
-    stop_on_failure: Whether a failure keeps further jobs from starting; running
-      jobs continue.
-    watcher: The observer.
-
-  Returns:
-    The failed jobs, in the order of their ends.
-
-  Raises:
-    OSError: If a log cannot be written.
   """
   waiting = list(reversed(jobs))
   failed = []
@@ -148,11 +130,7 @@ def run(
 
 
 def start_process(job: Job) -> subprocess.Popen:
-  """Starts a job on this machine that ends with this thread at the latest.
-
-  Raises:
-    OSError: If its log cannot be written.
-  """
+  """Starts a job on this machine that ends with this thread at the latest."""
   with job.log_path.open('ab') as log:
     # Marks in the log where the output of this start begins.
     log.write(f'$ {shlex.join(job.command)}\n'.encode())

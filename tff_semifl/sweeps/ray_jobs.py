@@ -45,11 +45,7 @@ class RayCluster:
     Args:
       cpus_per_job: CPU cores of a program; None for those of the machine with
         the fewest, so that each machine has room for one.
-      gpus_per_job: GPUs of a program, which sees no others.
       num_parallel: The most programs at a time; None for as many as fit.
-
-    Raises:
-      ClusterError: If no machine has room for a program.
     """
     machines = _machines()
     if cpus_per_job is None:
@@ -107,11 +103,7 @@ class _RemoteProcess:
     self._code = self._actor.run.remote(self._job, os.getcwd())
 
   def poll(self) -> int | None:
-    """The exit code, None while the program runs.
-
-    Raises:
-      ClusterError: If the program could not be started.
-    """
+    """The exit code, None while the program runs."""
     if self._exit_code is None:
       self._exit_code = self._look()
     return self._exit_code
@@ -164,15 +156,7 @@ class _Starter:
     return platform.node()
 
   def run(self, job: processes.Job, folder: str) -> int:
-    """Runs a program with this machine's Python, and returns its exit code.
-
-    Args:
-      job: The program, whose command begins with Python.
-      folder: The working directory.
-
-    Raises:
-      OSError: If this machine lacks the folders.
-    """
+    """Runs a program with this machine's Python, and returns its exit code."""
     os.chdir(folder)
     command = (sys.executable, *job.command[1:])
     self._process = processes.start_process(

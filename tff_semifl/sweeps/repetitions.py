@@ -62,11 +62,7 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
 
 
 def folds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """Returns the metrics of each fold.
-
-  Args:
-    runs: A run for each fold, with the same metrics.
-  """
+  """Returns the metrics of each fold."""
   return markdown.table(
     ['fold', 'images', 'round', *runs[0].values],
     (
@@ -79,12 +75,7 @@ def folds_to_markdown(runs: Sequence[Repetition]) -> str:
 def describe_out_of_fold(
   runs: Sequence[Repetition], metrics: Sequence[metric_lib.Metric]
 ) -> Iterator[str]:
-  """Yields lines on the predictions of all images, each by another's model.
-
-  Args:
-    runs: A run for each fold; the images of a fold are in no other.
-    metrics: What to compute, beside the accuracy.
-  """
+  """Yields lines on the predictions of all images, each by another's model."""
   labels = np.concatenate([run.labels for run in runs])
   logits = np.concatenate([run.logits for run in runs])
   num_right = int(np.sum(logits.argmax(axis=1) == labels))
@@ -103,12 +94,7 @@ def describe_out_of_fold(
 
 
 def show(name: str, value: float) -> str:
-  """Returns a metric as text: shares in percent.
-
-  Args:
-    name: The metric.
-    value: Its value; NaN is shown as nothing.
-  """
+  """Returns a metric as text: shares in percent."""
   if math.isnan(value):
     return ''
   return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'

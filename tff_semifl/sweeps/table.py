@@ -87,11 +87,7 @@ def to_csv(rows: Sequence[Row[results_lib.Results]]) -> str:
 
 
 def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
-  """Rows as CSV with a heading.
-
-  Args:
-    cells: For each row its cells by column; at least one row.
-  """
+  """Rows as CSV with a heading."""
   text = io.StringIO()
   writer = csv.DictWriter(text, cells[0].keys(), lineterminator='\n')
   writer.writeheader()
@@ -100,11 +96,7 @@ def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
 
 
 def write(text: str, path: pathlib.Path) -> None:
-  """Writes a table, replacing the file.
-
-  Raises:
-    durable_files.OutputError: If the file cannot be written.
-  """
+  """Writes a table, replacing the file."""
   with durable_files.naming(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
@@ -115,11 +107,6 @@ def pair(
   row: Row[_Result], other: Row[_Result], name: str
 ) -> tuple[float | None, float | None]:
   """The mean of paired differences, and its standard error.
-
-  Args:
-    row: A row.
-    other: The row that is subtracted.
-    name: The field of the results that is compared.
 
   Returns:
     Both, over the seeds that are complete in both rows; None where there are

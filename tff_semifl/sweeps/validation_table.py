@@ -53,8 +53,6 @@ def describe_choices(
   Entries without a varied setting get no line.
 
   Args:
-    rows: The rows, those of an entry in the order of values.
-    program: The command that trains, to which the system is added.
     arguments: Flags of all runs, without that of the validation split.
     failed: Names of entries with a failed run, which is not repeated.
   """

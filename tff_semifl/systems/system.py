@@ -19,7 +19,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.runs import memories
+from tff_semifl.runs import client_states
 from tff_semifl.runs import outputs
 
 
@@ -182,7 +182,7 @@ class System(settings.Settings, abc.ABC):
     *,
     num_clients: int,
     num_kept: int,
-  ) -> memories.Memories | None:
+  ) -> client_states.Memories | None:
     """Creates the store of clients' memories, by default one each, or None.
 
     `num_kept` is the number of last rounds that a run can return to.

@@ -18,9 +18,9 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.runs import linear_program
 from tff_semifl.baselines.zhang2020 import slots
-from tff_semifl.runs import by_reference
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import training
+from tff_semifl.runs import training_program
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def _create_program(total_rounds, *, is_by_reference=False):
   if not is_by_reference:
     return dataclasses.replace(program, process=process)
   referring = linear_program.create_program(total_rounds, is_by_reference=True)
-  return by_reference.take_indices(
+  return training_program.take_indices(
     dataclasses.replace(
       referring, process=process, evaluation=program.evaluation
     ),
@@ -64,7 +64,7 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
     final = asyncio.run(
       training.train(
         program,
-        state_manager=checkpoints.Checkpoints(
+        checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=tff.program.MemoryReleaseManager(),

@@ -99,8 +99,6 @@ def create_fedmatch_resnet(
   Pixels are divided by 255 and nothing else.
 
   Args:
-    input_shape: Height, width and channels of an image; at least 8 pixels.
-    num_classes: Number of logits.
     seed: The run's seed.
 
   Returns:

@@ -22,7 +22,7 @@ from tff_semifl.runs import client_states
 
 
 class Helpers:
-  """A `memories.Memories` that keeps clients' models and chooses helpers.
+  """A `client_states.Memories` that keeps clients' models and chooses helpers.
 
   It keeps files of each client's model and output for each of the last rounds
   that it took part in. From these and the process's state after such a round, a

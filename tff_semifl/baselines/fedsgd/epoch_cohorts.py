@@ -86,11 +86,8 @@ def find_images(
   """The images of a step's cohort, client by client.
 
   Args:
-    cohorts: The cohorts of all steps.
     step: int32 scalar, the step.
     num_images: int32 [clients], the number of images of each client.
-    batch_size: Images in a batch, which are consecutive; the last batch of a
-      client may have fewer.
 
   Returns:
     int32 [images of the step], indices into the images of all clients.

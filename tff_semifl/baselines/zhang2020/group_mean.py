@@ -44,7 +44,6 @@ def hand_in(
       count.
     update_weight: float32 scalar, at least 0; the server's replica has 1.
     group: int32 scalar, the client's group.
-    num_groups: Number of groups.
   """
   weight = update_weight * tf.one_hot(group, num_groups)
   return GroupSums(
@@ -56,13 +55,7 @@ def hand_in(
 def average_groups(
   received: Arrays, sums: GroupSums, replicas: Arrays
 ) -> Arrays:
-  """The weighted mean of each group's clients and replica, stacked.
-
-  Args:
-    received: Weights that the clients of each group started from, stacked.
-    sums: The sum of the clients' contributions.
-    replicas: Trained weights of the server's replicas, stacked.
-  """
+  """The weighted mean of each group's clients and replica, stacked."""
 
   def average(stacked, update, replica):
     shape = [-1] + [1] * (len(replica.shape) - 1)

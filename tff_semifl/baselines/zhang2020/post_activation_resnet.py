@@ -34,13 +34,8 @@ def create_post_activation_resnet(
   """Creates the ResNet-18 from raw pixels to logits.
 
   Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    create_normalization: Number of channels -> normalization layer:
-      `residual.create_group_norm`, with 32 groups, or
-      `residual.create_static_batch_norm`, with as many trainable parameters.
     seed: The run's seed.
 
   Returns:

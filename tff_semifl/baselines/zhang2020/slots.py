@@ -16,7 +16,7 @@ from tff_semifl.baselines.zhang2020 import group_averaging
 
 
 class SlotMemories:
-  """A `memories.Memories` that keeps memories of slots instead of clients.
+  """A `client_states.Memories` that keeps memories of slots instead of clients.
 
   The clients of a cohort take slots in their random order. If some drop out,
   the next move up; the last slots stay free and keep their memories.
@@ -49,11 +49,7 @@ class SlotMemories:
     round_num: int,
     cohort: Sequence[int],
   ) -> list[group_averaging.SlotMemory]:
-    """The memories of the first slots, for the clients of a cohort in turn.
-
-    Raises:
-      ValueError: If there are more clients than slots.
-    """
+    """The memories of the first slots, for the clients of a cohort in turn."""
     del round_num
     if len(cohort) > self._num_slots:
       raise ValueError(
