@@ -38,7 +38,6 @@ from tff_semifl.command_line import program
 from tff_semifl.command_line import repeated_runs
 from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
@@ -150,7 +149,7 @@ def _train(command: command_lib.Command) -> None:
   experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
-    for problem in before_training.find_problems(experiment):
+    for problem in plan.find_problems(experiment):
       logging.warning('%s', problem)
     return
   folder = command.open_folder(experiment)

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests import small_digits
 from tff_semifl.command_line import commands
-from tff_semifl.experiments import before_training
+from tff_semifl.experiments import plan
 from tff_semifl.experiments import running
 from tff_semifl.methods import fix_mix
 from tff_semifl.reports import run_record
@@ -79,7 +79,7 @@ class OverriddenHooksTest(parameterized.TestCase):
     experiment = self._command(
       system, total_rounds=1, confidence_threshold=0.1
     ).create_experiment()
-    problems = list(before_training.find_problems(experiment))
+    problems = list(plan.find_problems(experiment))
     self.assertLen([each for each in problems if _ADVICE in each], number)
 
   def test_threshold_that_is_not_used_is_not_advised(self):

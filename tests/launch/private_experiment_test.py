@@ -15,7 +15,6 @@ from tests import small_systems
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import commands
-from tff_semifl.experiments import before_training
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
@@ -95,19 +94,19 @@ class PrivateExperimentTest(parameterized.TestCase):
       delta=experiment.settings.private_mean.privacy_delta,
     )
     self.assertEqual(epsilon > 10, is_weak)
-    facts = '\n'.join(before_training.find_facts(experiment))
+    facts = '\n'.join(plan.find_facts(experiment))
     self.assertIn(f'privacy: epsilon {epsilon:.4g} at delta', facts)
-    problems = '\n'.join(before_training.find_problems(experiment))
+    problems = '\n'.join(plan.find_problems(experiment))
     self.assertEqual('a weak guarantee' in problems, is_weak)
     public = self._create()
-    facts = '\n'.join(before_training.find_facts(public))
+    facts = '\n'.join(plan.find_facts(public))
     self.assertNotIn('privacy', facts)
 
   def test_no_cost_is_said_of_a_key_that_is_known(self):
     experiment = self._create(**_PRIVATE, **_FIXED)
-    facts = '\n'.join(before_training.find_facts(experiment))
+    facts = '\n'.join(plan.find_facts(experiment))
     self.assertIn('privacy: none: --insecure_fixed_privacy_key', facts)
-    self.assertEmpty([*before_training.find_problems(experiment)])
+    self.assertEmpty([*plan.find_problems(experiment)])
 
   def test_key_of_an_experiment_that_was_begun_is_used_again(self):
     first = self._create(**_PRIVATE)

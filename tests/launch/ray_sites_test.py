@@ -181,7 +181,7 @@ class SitesTest(absltest.TestCase):
       asyncio.run(
         training_lib.train(
           program,
-          state_manager=checkpoints.Checkpoints(
+          checkpoints=checkpoints.Checkpoints(
             self.folder / 'states', num_kept=1
           ),
           metrics_manager=metrics_file.MetricsFile(self.folder / 'here.csv'),

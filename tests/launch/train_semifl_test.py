@@ -36,6 +36,21 @@ _FLAGS = (
 )
 _SMALL = ('launch.train', 'semifl', *small_digits.FLAGS, *_FLAGS)
 
+_METHOD = """import dataclasses
+import tensorflow as tf
+import tff_semifl as sfl
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Method(sfl.FixMix):
+  def select(self, update, labels):
+    with tf.control_dependencies(
+      [tf.debugging.assert_less(labels.confidences, 0.0)]
+    ):
+      return tf.identity(labels.confidences)
+
+METHOD = sfl.Alternating(client=Method())
+"""
+
 
 def _processes_of_group(group):
   """Returns the command lines of a process group's living members."""
@@ -197,6 +212,31 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertLen(self._rows(), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)
+
+  @pytest.mark.slow
+  def test_error_of_a_method_names_client_round_and_log(self):
+    path = pathlib.Path(self.folder, 'my_method.py')
+    path.write_text(_METHOD)
+    completed = forked_programs.run(
+      'launch.train',
+      'my_method:METHOD',
+      *small_digits.FLAGS,
+      '--num_clients=4',
+      '--clients_per_round=2',
+      '--total_rounds=1',
+      f'--output_dir={self.folder}',
+      '--experiment_name=small',
+      variables={'PYTHONPATH': self.folder},
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertRegex(
+      completed.stderr,
+      r'(?s)ComputationError: .*Client 0 \(of 2, .*\nIn round 1\.\n'
+      f'The traceback is in {self.experiment}/log.txt.\n$',
+    )
+    log = (self.experiment / 'log.txt').read_text()
+    self.assertIn('ended by ComputationError', log)
+    self.assertIn('Traceback (most recent call last)', log)
 
   @pytest.mark.slow
   def test_worker_of_the_native_runtime_ends_with_the_program(self):

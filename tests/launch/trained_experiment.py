@@ -3,7 +3,6 @@
 
 """The folder of an experiment, as if it had been run."""
 
-import asyncio
 import os
 import pathlib
 from typing import NamedTuple
@@ -73,5 +72,5 @@ def save(
   if kinds.frozen:
     opened.keep_frozen_weights([weight.numpy() for weight in kinds.frozen])
   state = training_program.ProgramState(_State(weights), round_num, 0.25, 0.5)
-  asyncio.run(opened.state_manager().save(state, round_num))
+  opened.checkpoints().save(state, round_num)
   return model

@@ -3,45 +3,32 @@
 
 """Tests that a training program that takes indices computes the same."""
 
-import asyncio
-
 from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests.runs import linear_program
+from tests.runs import training_test_case
 from tff_semifl import runtime
-from tff_semifl.runs import training
 
 
 class ByReferenceTest(absltest.TestCase):
   def _train(self, program):
     """Returns all numbers of rounds 0 to 2, and of the state at the end."""
-    folder = self.create_tempdir().full_path
     rows = []
-    final = asyncio.run(
-      training.train(
-        program,
-        state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
-        metrics_manager=tff.program.MemoryReleaseManager(),
-        memories=linear_program.create_memories(program, folder, num_kept=1),
-        on_start=lambda _: None,
-        on_round=lambda _, metrics: rows.append(metrics._replace(seconds=0)),
-      )
+    final = training_test_case.train(
+      self.create_tempdir().full_path,
+      program,
+      lambda _, metrics: rows.append(metrics._replace(seconds=0)),
     )
     self.assertLen(rows, 3)
     self.assertGreater(rows[-1].client.label_ratio, 0)
     self.assertGreater(rows[-1].client.pseudo_accuracy, 0)
     return list(map(np.asarray, tf.nest.flatten((rows, final))))
 
-  def _assert_same(self, first, second):
-    for a, b in zip(first, second, strict=True):
-      np.testing.assert_array_equal(a, b)
-
   @pytest.mark.slow
-  def test_worker_computes_the_same_to_the_last_bit(self):
+  def test_computes_the_same_to_the_last_bit(self):
     by_value, by_reference = (
       linear_program.create_program(
         2,
@@ -51,25 +38,14 @@ class ByReferenceTest(absltest.TestCase):
       )
       for is_by_reference in (False, True)
     )
-    with runtime.simulation_context('native'):
-      native = self._train(by_value)
-      self._assert_same(native, self._train(by_reference))
-    with runtime.simulation_context():
-      in_process = self._train(by_value)
-    for a, b in zip(in_process, native, strict=True):
+    found = {}
+    for name in ('in_process', 'native'):
+      with runtime.simulation_context(name):
+        found[name] = self._train(by_value)
+        for a, b in zip(found[name], self._train(by_reference), strict=True):
+          np.testing.assert_array_equal(a, b)
+    for a, b in zip(found['in_process'], found['native'], strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-
-  @pytest.mark.slow
-  def test_this_process_computes_the_same_to_the_last_bit(self):
-    with runtime.simulation_context():
-      self._assert_same(
-        *(
-          self._train(
-            linear_program.create_program(2, is_by_reference=is_by_reference)
-          )
-          for is_by_reference in (False, True)
-        )
-      )
 
   def test_types_have_indices_for_images_and_labels_where_they_were(self):
     program = linear_program.create_program(2, is_by_reference=True)

@@ -3,7 +3,6 @@
 
 """Tests of checkpoints, damaged ones and failing disks included."""
 
-import asyncio
 import collections
 import os
 import pathlib
@@ -13,7 +12,6 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import tensorflow_federated as tff
 
 from tests.runs import full_disk
 from tff_semifl.files import durable_files
@@ -49,24 +47,23 @@ class CheckpointsTest(parameterized.TestCase):
   def _save(self, *versions):
     manager = self._open()
     for version in versions:
-      asyncio.run(manager.save(_state(version), version))
+      manager.save(_state(version), version)
 
   def _load_latest(self):
-    """Returns the newest state and its version."""
-    state, version = asyncio.run(self._open().load_latest(_state(0)))
+    """Returns the number of the newest state, which is its version."""
+    state = self._open().load_latest(_state(0))
     if state is None:
-      return None, version
+      return None
     np.testing.assert_array_equal(state['a'], np.full([_SIZE], state['b'][0]))
-    return int(state['b'][0]), version
+    return int(state['b'][0])
 
   def _path(self, version):
     return self.folder / f'program_state_{version}.npz'
 
   def test_newest_is_loaded_and_three_are_kept(self):
-    self.assertEqual(self._load_latest(), (None, 0))
+    self.assertIsNone(self._load_latest())
     self._save(0, 1, 2, 3, 4)
-    self.assertEqual(self._load_latest(), (4, 4))
-    self.assertEqual(asyncio.run(self._open().get_versions()), [2, 3, 4])
+    self.assertEqual(self._load_latest(), 4)
     self.assertSameElements(
       [path.name for path in self.folder.iterdir()],
       [self._path(version).name for version in (2, 3, 4)],
@@ -74,7 +71,7 @@ class CheckpointsTest(parameterized.TestCase):
 
   def test_intact_version_is_not_replaced(self):
     self._save(1)
-    with self.assertRaises(tff.program.ProgramStateExistsError):
+    with self.assertRaisesRegex(durable_files.OutputError, 'is there, and'):
       self._save(1)
 
   def test_everything_is_on_the_disk_before_it_takes_its_place(self):
@@ -109,23 +106,23 @@ class CheckpointsTest(parameterized.TestCase):
     self._save(1, 2, 3)
     damage(self._path(3))
     with self.assertLogs(level='WARNING') as logs:
-      self.assertEqual(self._load_latest(), (2, 2))
+      self.assertEqual(self._load_latest(), 2)
     [line] = logs.output
     self.assertIn(f'{self._path(3)} is damaged: ', line)
     self.assertIn(message, line)
     # The round is run again, and can be saved.
     self._save(3)
     with self.assertNoLogs(level='WARNING'):
-      self.assertEqual(self._load_latest(), (3, 3))
+      self.assertEqual(self._load_latest(), 3)
 
   def test_damaged_versions_after_the_newest_do_not_crowd_it_out(self):
     self._save(1, 2, 3)
     for version in (2, 3):
       _cut(self._path(version))
     self._save(2)
-    self.assertEqual(self._load_latest(), (2, 2))
+    self.assertEqual(self._load_latest(), 2)
     self._save(3)
-    self.assertEqual(self._load_latest(), (3, 3))
+    self.assertEqual(self._load_latest(), 3)
 
   def test_no_intact_version_is_an_error_and_nothing_is_removed(self):
     self._save(1, 2)
@@ -138,7 +135,7 @@ class CheckpointsTest(parameterized.TestCase):
       self._load_latest()
     self.assertTrue(self._path(1).exists())
     shutil.rmtree(self.folder)
-    self.assertEqual(self._load_latest(), (None, 0))
+    self.assertIsNone(self._load_latest())
 
   def test_newest_is_read_without_its_structure(self):
     self.assertIsNone(checkpoints.read_latest(self.folder))
@@ -153,19 +150,33 @@ class CheckpointsTest(parameterized.TestCase):
     self.assertEqual(version, 3)
     self.assertLen(logs.output, 1)
 
-  def test_reading_leaves_alone_what_is_being_written(self):
-    self._save(1)
-    unfinished = self.folder / 'program_state_2.temporary'
-    shutil.copy(self._path(1), unfinished)
-    _, version = checkpoints.read_latest(self.folder)
-    self.assertEqual(version, 1)
-    self.assertTrue(unfinished.exists())
+  def test_checkpoint_with_the_name_of_another_round(self):
+    manager = self._open()
+    manager.save({'round_num': 2}, 2)
+    shutil.copy(self._path(2), self._path(3))
+    message = f'state after round 2 and belongs in {self._path(2)}'
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(manager.load_latest({'round_num': 0})['round_num'], 2)
+      manager.save({'round_num': 3}, 3)
+    self.assertIn(f'{message}; it is left out', logs.output[0])
+    self.assertIn(f'{message}; it is replaced', logs.output[1])
+    self.assertEqual(manager.load_latest({'round_num': 0})['round_num'], 3)
+    # The only checkpoint must not be lost.
+    self._path(2).unlink()
+    self._path(3).rename(self._path(4))
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'is intact .*belongs in {self._path(3)}'
+    ):
+      manager.load_latest({'round_num': 0})
 
   def test_what_a_kill_left_is_removed_and_not_read(self):
     self._save(1)
     leftover = self.folder / 'program_state_2.temporary'
     shutil.copy(self._path(1), leftover)
-    self.assertEqual(self._load_latest(), (1, 1))
+    self.assertEqual(checkpoints.read_latest(self.folder)[1], 1)
+    # Who only reads leaves alone what is being written.
+    self.assertTrue(leftover.exists())
+    self.assertEqual(self._load_latest(), 1)
     self.assertFalse(leftover.exists())
 
   def test_full_disk_leaves_what_was_saved_before(self):
@@ -179,9 +190,9 @@ class CheckpointsTest(parameterized.TestCase):
     ):
       self._save(2)
     self.assertEqual(list(self.folder.iterdir()), [self._path(1)])
-    self.assertEqual(self._load_latest(), (1, 1))
+    self.assertEqual(self._load_latest(), 1)
     self._save(2)
-    self.assertEqual(self._load_latest(), (2, 2))
+    self.assertEqual(self._load_latest(), 2)
 
 
 if __name__ == '__main__':

@@ -3,7 +3,6 @@
 
 """Tests of rounds that end with values that are not finite."""
 
-import asyncio
 import dataclasses
 import itertools
 import pathlib
@@ -18,8 +17,7 @@ import tensorflow as tf
 from tests import simulation_test_case
 from tests.runs import linear_program
 from tests.runs import saved_run
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import outputs
+from tests.runs import training_test_case
 from tff_semifl.runs import training
 
 
@@ -63,25 +61,13 @@ def _with_faults(program, spoil, *faults):
   return dataclasses.replace(program, process=faulty)
 
 
-def _train(program, path):
-  folder = outputs.ExperimentFolder(path, hparams_file.create({}))
-  asyncio.run(
-    training.train(
-      program,
-      state_manager=folder.state_manager(),
-      metrics_manager=folder.metrics_manager(),
-      memories=linear_program.create_memories(program, path, num_kept=3),
-      on_start=lambda _: None,
-      on_round=lambda *_: None,
-    )
-  )
-
-
 class FaultsTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     folder = pathlib.Path(self.create_tempdir().full_path)
     self.right, self.wrong = folder / 'right', folder / 'wrong'
+    for path in (self.right, self.wrong):
+      path.mkdir()
 
   @parameterized.named_parameters(
     ('momentum', _spoil_momentum, {}),
@@ -92,10 +78,10 @@ class FaultsTest(simulation_test_case.SimulationTestCase):
   @pytest.mark.slow
   def test_round_that_fails_once_makes_no_difference(self, spoil, options):
     program = linear_program.create_program(4, **options)
-    _train(program, self.right)
+    training_test_case.train(self.right, program)
     with self.assertLogs(level='ERROR') as logs:
       # The calls of rounds 1 and 3, as round 1 takes two.
-      _train(_with_faults(program, spoil, 1, 4), self.wrong)
+      training_test_case.train(self.wrong, _with_faults(program, spoil, 1, 4))
     self.assertLen(logs.output, 2)
     self.assertIn('Round 1 ended with weights or losses', logs.output[0])
     self.assertIn('Round 3 ended', logs.output[1])
@@ -106,11 +92,13 @@ class FaultsTest(simulation_test_case.SimulationTestCase):
     with self.assertRaisesRegex(
       training.TrainingDivergedError, 'after round 2, which was run twice'
     ):
-      _train(_with_faults(program, _spoil_weights, 2, 3), self.wrong)
+      training_test_case.train(
+        self.wrong, _with_faults(program, _spoil_weights, 2, 3)
+      )
     self.assertLen(saved_run.read(self.wrong).rows, 2)
     # Earlier checkpoints remain usable.
-    _train(program, self.wrong)
-    _train(program, self.right)
+    training_test_case.train(self.wrong, program)
+    training_test_case.train(self.right, program)
     self.assertEqual(saved_run.read(self.wrong), saved_run.read(self.right))
 
 

@@ -140,7 +140,7 @@ def train(
   asyncio.run(
     training.train(
       program,
-      state_manager=experiment.state_manager(),
+      checkpoints=experiment.checkpoints(),
       metrics_manager=experiment.metrics_manager(),
       memories=experiment.client_memories(
         program.process.initialize_memory, outputs.NUM_CHECKPOINTS

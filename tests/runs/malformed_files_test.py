@@ -166,11 +166,11 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     return checkpoints.Checkpoints(self.folder, num_kept=3)
 
   def _save(self, version):
-    asyncio.run(self._open().save({'a': np.full([2], version)}, version))
+    self._open().save({'a': np.full([2], version)}, version)
 
   def _load(self):
     structure = {'a': np.zeros([2], np.int64)}
-    return asyncio.run(self._open().load_latest(structure))
+    return self._open().load_latest(structure)
 
   @parameterized.parameters(
     _add_copy,
@@ -181,10 +181,9 @@ class MalformedCheckpointsTest(parameterized.TestCase):
   )
   def test_newest_that_is_intact_is_found_among_others(self, change):
     change(self.folder)
-    state, version = self._load()
-    self.assertEqual((version, list(state['a'])), (2, [2, 2]))
+    self.assertEqual(list(self._load()['a']), [2, 2])
     self._save(3)
-    self.assertEqual(self._load()[1], 3)
+    self.assertEqual(list(self._load()['a']), [3, 3])
 
   @parameterized.parameters(
     ({'b': np.zeros([2], int)}, "Expected nothing as 'a', found int64.2."),
@@ -197,7 +196,7 @@ class MalformedCheckpointsTest(parameterized.TestCase):
       f'^{self.folder}/program_state_2.npz has no state of this program, .*'
       f'{message}.*; continue',
     ):
-      asyncio.run(self._open().load_latest(structure))
+      self._open().load_latest(structure)
 
 
 if __name__ == '__main__':

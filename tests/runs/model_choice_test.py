@@ -3,7 +3,6 @@
 
 """Tests of the choice of a round's model, and of early stopping."""
 
-import asyncio
 import dataclasses
 import functools
 import math
@@ -21,8 +20,6 @@ from tff_semifl.files import durable_files
 from tff_semifl.metrics import measurement
 from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_file
-from tff_semifl.runs import training
 from tff_semifl.training import evaluation
 
 _NAN = math.nan
@@ -138,7 +135,9 @@ class TrainingTest(training_test_case.TrainingTestCase):
     self.assertEqual(final.best, (0.75, 1, 2))
     best = self._load_best(final)
     self.assertEqual((best['round_num'], best['value']), (1, 0.75))
-    states = checkpoints.read_latest(pathlib.Path(self._folder, 'states'))[0]
+    states = checkpoints.read_latest(pathlib.Path(self._folder, 'checkpoints'))[
+      0
+    ]
     self.assertFalse(
       np.array_equal(
         best['global_model_weights/trainable/0'],
@@ -160,21 +159,8 @@ class TrainingTest(training_test_case.TrainingTestCase):
     self.train(self._folder, 5, program=program)
     self.assertEqual(self._rounds(), [0, 1, 2, 3])
     started = []
-    again = asyncio.run(
-      training.train(
-        program,
-        state_manager=checkpoints.Checkpoints(
-          pathlib.Path(self._folder, 'states'), num_kept=3
-        ),
-        metrics_manager=metrics_file.MetricsFile(
-          pathlib.Path(self._folder, 'metrics.csv')
-        ),
-        best_models=best_models.BestModels(
-          pathlib.Path(self._folder, 'best'), num_kept=4
-        ),
-        on_start=started.append,
-        on_round=lambda *_: None,
-      )
+    again = training_test_case.train(
+      self._folder, program, on_start=started.append
     )
     self.assertEqual((again.round_num, started), (3, []))
     program = _create_program(5, _script(values, 4), stop_after=3)
@@ -188,7 +174,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     expected = self.train(whole, 4, program=_create_program(4, _script(values)))
     self.train(self._folder, 3, program=_create_program(3, _script(values)))
     # As after a kill between the best model of round 3 and its checkpoint.
-    pathlib.Path(self._folder, 'states/program_state_3.npz').unlink()
+    pathlib.Path(self._folder, 'checkpoints/program_state_3.npz').unlink()
     best = pathlib.Path(self._folder, 'best/best_model_3.npz')
     best.write_bytes(b'of a round that was cut off')
     best.with_suffix('.temporary').write_bytes(b'')
@@ -216,7 +202,9 @@ class TrainingTest(training_test_case.TrainingTestCase):
       self._folder, 6, program=_create_program(6, _script(values))
     )
     for round_num in (5, 6):
-      path = pathlib.Path(self._folder, f'states/program_state_{round_num}.npz')
+      path = pathlib.Path(
+        self._folder, f'checkpoints/program_state_{round_num}.npz'
+      )
       path.write_bytes(b'')
     final = self.train(
       self._folder, 6, program=_create_program(6, _script(values, 5))

@@ -1,20 +1,32 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of an experiment's folder."""
+"""Tests of an experiment's folder, and of reading it."""
 
 import json
 import os
 import pathlib
+from typing import Any, NamedTuple
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 from tff_semifl.files import durable_files
+from tff_semifl.models import functional
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
+from tff_semifl.runs import training_program
 
 _FLAGS = {'task': 'digits', 'seed': 0, 'output_dir': 'here', 'data_dir': None}
+
+
+class _State(NamedTuple):
+  """A state with the fields of all processes, and a further one."""
+
+  global_model_weights: Any
+  other: Any
 
 
 class ExperimentFolderTest(absltest.TestCase):
@@ -35,10 +47,6 @@ class ExperimentFolderTest(absltest.TestCase):
     self.assertIn('git_commit', written['versions'])
     self.assertNotEmpty(written['versions']['processor'])
 
-  def test_same_experiment_is_opened_again(self):
-    self._open()
-    self._open(output_dir='there')
-
   def test_changes_name_another_processor(self):
     self.assertEmpty(self._open().changes)
     path = self.path / 'hparams.json'
@@ -51,6 +59,7 @@ class ExperimentFolderTest(absltest.TestCase):
 
   def test_other_experiment_is_refused_by_name_and_values(self):
     self._open()
+    self._open(output_dir='there')
     with self.assertRaisesRegex(
       durable_files.OutputError, r'another experiment, with --seed=0 and not 1'
     ):
@@ -113,13 +122,6 @@ class ExperimentFolderTest(absltest.TestCase):
       ):
         open_folder(4, may_grow)
 
-  def test_flag_of_a_later_version_is_a_difference_too(self):
-    self._open()
-    with self.assertRaisesRegex(
-      durable_files.OutputError, '--momentum=None and not'
-    ):
-      self._open(momentum=0.9)
-
   def test_folder_of_something_else_is_refused(self):
     self.path.mkdir()
     (self.path / 'thesis.txt').write_text('precious')
@@ -152,9 +154,6 @@ class ExperimentFolderTest(absltest.TestCase):
     self.path.write_text('a file where a folder should be')
     with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
       self._open()
-    self.path = pathlib.Path('/proc/nothing/can/be/written')
-    with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
-      self._open()
 
 
 class ClientMemoriesTest(absltest.TestCase):
@@ -173,6 +172,67 @@ class ClientMemoriesTest(absltest.TestCase):
     for checkpoint in (5, 10, 15):
       [found] = memories.recall((), checkpoint + 1, [4])
       self.assertEqual(found, checkpoint - 1)
+
+
+class SavedExperimentTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'experiment'
+
+  def _open(self):
+    return outputs.ExperimentFolder(
+      self.path, hparams_file.create(_FLAGS, data='some images')
+    )
+
+  @parameterized.parameters('', '{"flags": 3, "data": 0}')
+  def test_file_that_no_experiment_wrote(self, text):
+    self.path.mkdir()
+    (self.path / 'hparams.json').write_text(text)
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError,
+      '/experiment/hparams.json is not what an experiment writes$',
+    ):
+      saved_experiment.read_hparams(self.path)
+
+  def test_folder_that_is_none_of_an_experiment(self):
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError,
+      '^is no folder of an experiment.*/experiment/hparams.json: No such file',
+    ):
+      saved_experiment.read_hparams(self.path)
+
+  def _save(self, version):
+    weights = functional.ModelWeights(
+      (np.full([2, 3], version, np.float32), np.float32([4])),
+      (np.float32([5, version]),),
+    )
+    state = training_program.ProgramState(
+      _State(weights, (np.int32(1), np.float32([2]))), version, 0.25, 0.5
+    )
+    self._open().checkpoints().save(state, version)
+    return weights
+
+  def test_newest_model(self):
+    self._save(1)
+    weights = self._save(2)
+    found = saved_experiment.read_trained_model(self.path)
+    self.assertEqual(
+      (found.round_num, found.accuracy, found.best_accuracy), (2, 0.25, 0.5)
+    )
+    for arrays, expected in (
+      (found.weights.trainable, weights.trainable),
+      (found.weights.non_trainable, weights.non_trainable),
+    ):
+      self.assertLen(arrays, len(expected))
+      for array, value in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(array, value)
+
+  def test_without_a_checkpoint(self):
+    self._open()
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError, '^has no checkpoint yet'
+    ):
+      saved_experiment.read_trained_model(self.path)
 
 
 if __name__ == '__main__':

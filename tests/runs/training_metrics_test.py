@@ -100,13 +100,16 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       self.assertEqual(row['server/loss'], '')
       self.assertEqual(row['server/accuracy'], '')
 
-  def test_pseudo_labels_are_compared_with_the_truth(self):
+  def test_pseudo_labels_and_own_measurements_of_clients(self):
     folder = self.create_tempdir().full_path
     program = linear_program.create_program(2)
     outputs = []
 
     def run(*arguments):
-      outputs.append(program.process.next(*arguments))
+      output = program.process.next(*arguments)
+      client = {**output.metrics['client'], 'doubt': np.float32(0.25)}
+      metrics = {**output.metrics, 'client': client}
+      outputs.append(output._replace(metrics=metrics))
       return outputs[-1]
 
     recorder = types.SimpleNamespace(
@@ -133,28 +136,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
         np.concatenate(right).mean(),
         places=6,
       )
-
-  def test_what_clients_measure_besides_has_columns_of_its_own(self):
-    folder = self.create_tempdir().full_path
-    program = linear_program.create_program(1)
-
-    def run(*arguments):
-      output = program.process.next(*arguments)
-      client = {**output.metrics['client'], 'doubt': np.float32(0.25)}
-      return output._replace(metrics={**output.metrics, 'client': client})
-
-    process = types.SimpleNamespace(
-      initialize=program.process.initialize,
-      next=run,
-      initialize_memory=None,
-      prepare=None,
-    )
-    self.train(folder, 1, program=dataclasses.replace(program, process=process))
-    for row in self.read_metrics(folder):
       self.assertEqual(row['client/own/doubt'], '0.25')
-      self.assertSameElements(
-        row, [*training_test_case.COLUMNS, 'client/own/doubt']
-      )
 
   def test_dropped_clients_are_counted(self):
     folder = self.create_tempdir().full_path

@@ -103,7 +103,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
       training.TrainingDivergedError, 'not finite after round 0'
     ):
       self.train(folder, 4, program=program)
-    self.assertEmpty(list(pathlib.Path(folder, 'states').iterdir()))
+    self.assertEmpty(list(pathlib.Path(folder, 'checkpoints').iterdir()))
 
 
 if __name__ == '__main__':

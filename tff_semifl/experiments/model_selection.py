@@ -84,16 +84,16 @@ class ModelSelection(settings.Settings):
     Labels are int [images], of the images to evaluate on.
     """
     found = _measure('metrics', metrics, metrics, class_names, labels)
-    if self.keep_best is None or self._metric_name in found.directions:
+    if self.keep_best is None:
+      return found
+    name = self.keep_best.partition('/')[2]
+    if name in found.directions:
       return found
     # A column of one class is 'METRIC/CLASS'.
-    name, _, of_class = self._metric_name.partition('/')
-    by_class = metric_lib.METRICS.get(name)
-    if of_class and by_class is not None and by_class.by_class:
-      self._check_class(by_class.columns(class_names))
-    elif ':' in name or of_class not in class_names:
-      name = self._metric_name
-    if any(name == each for each in metrics):
+    metric, _, of_class = name.partition('/')
+    if metric in metric_lib.METRICS or of_class in class_names:
+      name = metric
+    if name in metrics:
       return found
     return _measure(
       'keep_best', self.keep_best, [*metrics, name], class_names, labels
@@ -105,42 +105,25 @@ class ModelSelection(settings.Settings):
     """How the model is selected; None for the last round's."""
     if self.keep_best is None:
       return None
-    kind, _, metric = self.keep_best.partition('/')
-    column = metric
-    if column not in found.directions and ':' in metric:
-      column = metric.rpartition(':')[2]
+    kind, _, column = self.keep_best.partition('/')
+    if column not in found.directions and ':' in column:
+      column = column.rpartition(':')[2]
     if column not in found.directions:
-      classes = [
-        f'{kind}/{each}'
-        for each in found.directions
-        if each.startswith(f'{column}/')
-      ]
+      metric = column.partition('/')[0]
+      columns = [
+        each for each in found.directions if each.startswith(f'{metric}/')
+      ] or [metric]
       raise settings.SettingError(
         'keep_best',
         self.keep_best,
-        'has a value for each class; name one of' f' {", ".join(classes)}',
+        f'{settings.did_you_mean(column, columns)}name one of'
+        f' {", ".join(f"{kind}/{each}" for each in columns)}',
       )
     return best_models.ModelChoice(
       column=f'{kind}/{column}',
       higher_is_better=found.directions[column],
       stop_after=self.stop_after,
     )
-
-  def _check_class(self, columns: Sequence[str]) -> None:
-    """Checks that a column of one class is one of those of a metric."""
-    if self._metric_name not in columns:
-      kind, _, name = (self.keep_best or '').partition('/')
-      hint = settings.did_you_mean(name, columns)
-      raise settings.SettingError(
-        'keep_best',
-        self.keep_best,
-        f'{hint}there is no such class; must be one of'
-        f' {", ".join(f"{kind}/{each}" for each in columns)}',
-      )
-
-  @property
-  def _metric_name(self) -> str:
-    return self.keep_best.partition('/')[2]
 
 
 def _measure(

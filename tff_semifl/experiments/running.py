@@ -16,12 +16,12 @@ import tensorflow_federated as tff
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import measured_in_words
+from tff_semifl.experiments import plan
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
@@ -139,7 +139,7 @@ def _train(
     _draw_data(experiment, folder)
   name, total_rounds = folder.path.name, experiment.total_rounds
   threshold = experiment.used_settings.get('confidence_threshold')
-  facts = [*folder.changes, *before_training.find_facts(experiment)]
+  facts = [*folder.changes, *plan.find_facts(experiment)]
   narration = progress.Narration(total_rounds, facts)
   warnings = training_warnings.TrainingWarnings(
     name,
@@ -165,7 +165,7 @@ def _train(
     def on_start(first_round: int) -> None:
       is_complete = first_round > total_rounds
       if not is_complete:
-        for problem in before_training.find_problems(experiment):
+        for problem in plan.find_problems(experiment):
           logging.warning('%s: %s', name, problem)
         for note in experiment.data.equal_images:
           write(note)
@@ -200,7 +200,7 @@ def _train(
     final = loop.run_until_complete(
       training.train(
         experiment,
-        state_manager=folder.state_manager(),
+        checkpoints=folder.checkpoints(),
         metrics_manager=tff.program.GroupingReleaseManager(
           [folder.metrics_manager(), *others]
         ),

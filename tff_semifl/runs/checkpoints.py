@@ -10,29 +10,18 @@ takes more than a second for a WideResNet-28-2.
 from collections.abc import Sequence
 import pathlib
 import re
+from typing import Any, TypeVar
 
 from absl import logging
 import numpy as np
-import tensorflow_federated as tff
 
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
-
-class CheckpointExistsError(
-  durable_files.OutputError, tff.program.ProgramStateExistsError
-):
-  """Another run's checkpoint has the name of the next one."""
-
-  def __init__(self, path: pathlib.Path):
-    Exception.__init__(
-      self,
-      f'{path} is there, and was not when this run began; move it away, and the'
-      ' same command goes on',
-    )
+State = TypeVar('State')
 
 
-class Checkpoints(tff.program.ProgramStateManager):
+class Checkpoints:
   """The latest versions of a state: `<folder>/program_state_<version>.npz`.
 
   A version gets its name once it is on the disk, so a kill leaves complete
@@ -48,35 +37,22 @@ class Checkpoints(tff.program.ProgramStateManager):
       folder.mkdir(parents=True, exist_ok=True)
       durable_files.remove_unfinished(folder)
 
-  async def get_versions(self) -> list[int] | None:
-    """All versions, damaged or not, or None without any."""
-    return _versions(self._folder) or None
-
-  async def load(
-    self, version: int, structure: tff.program.ProgramStateStructure
-  ) -> tff.program.ProgramStateStructure:
-    """A version, in the structure of the given state."""
-    path = _path(self._folder, version)
-    if not path.exists():
-      raise tff.program.ProgramStateNotFoundError(version)
-    try:
-      return _pack_as(structure, _read(path, version), path)
-    except array_files.DamagedFileError as error:
-      raise durable_files.OutputError(str(error)) from error
-
-  async def load_latest(
-    self, structure: tff.program.ProgramStateStructure
-  ) -> tuple[tff.program.ProgramStateStructure | None, int]:
-    """The newest intact version; the log names damaged ones."""
+  def load_latest(self, structure: State) -> State | None:
+    """The newest intact version, if any; the log names damaged ones."""
     latest = read_latest(self._folder)
     if latest is None:
-      return None, 0
+      return None
     arrays, version = latest
-    return _pack_as(structure, arrays, _path(self._folder, version)), version
+    try:
+      return array_files.pack_as(structure, arrays)
+    except ValueError as error:
+      raise durable_files.OutputError(
+        f'{_path(self._folder, version)} has no state of this program, but'
+        f' perhaps of another version ({error}); continue with that version, or'
+        ' choose another folder'
+      ) from error
 
-  async def save(
-    self, program_state: tff.program.ProgramStateStructure, version: int
-  ) -> None:
+  def save(self, state: Any, version: int) -> None:
     """Saves a version durably, and removes the oldest versions before it.
 
     A damaged version of that number is replaced, with a warning in the log. If
@@ -89,8 +65,10 @@ class Checkpoints(tff.program.ProgramStateManager):
       except array_files.DamagedFileError as error:
         logging.warning('%s; it is replaced', error)
       else:
-        raise CheckpointExistsError(path)
-    state = await tff.program.materialize_value(program_state)
+        raise durable_files.OutputError(
+          f'{path} is there, and was not when this run began; move it away, and'
+          ' the same command goes on'
+        )
     with durable_files.naming(path):
       array_files.write(path, state)
       # Later versions, if any, are damaged, or training would have resumed from
@@ -148,13 +126,3 @@ def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
       f' {round_num} and belongs in {_path(path.parent, round_num)}'
     )
   return arrays
-
-
-def _pack_as(structure, arrays, path):
-  try:
-    return array_files.pack_as(structure, arrays)
-  except ValueError as error:
-    raise durable_files.OutputError(
-      f'{path} has no state of this program, but perhaps of another version'
-      f' ({error}); continue with that version, or choose another folder'
-    ) from error

@@ -80,16 +80,21 @@ class Hparams(NamedTuple):
     length: Length = UNKNOWN_LENGTH,
   ) -> str | None:
     """The first difference to the present experiment in words, or None."""
+    if self.parts is None and now.parts is not None:
+      return (
+        'an experiment of an earlier version, which did not record its parts'
+      )
     if self.system != now.system:
-      found = f'another experiment, of {self.system} and not {now.system}'
-      if self.parts is None or now.parts is None:
-        return f'{found}; choose another --output_dir'
       # Different names may stand for the same parts.
       part = find_other_part(
-        self.parts.get('system'), now.parts.get('system'), 'system'
+        (self.parts or {}).get('system'),
+        (now.parts or {}).get('system'),
+        'system',
       )
       if part is not None:
-        return f'{found}, {part}; choose another --output_dir'
+        return (
+          f'another experiment, of {self.system} and not {now.system}, {part}'
+        )
     for name in sorted({*now.flags, *self.flags}.difference(may_change)):
       before, after = self.flags.get(name), now.flags.get(name)
       are_lengths = isinstance(before, int) and isinstance(after, int)
@@ -99,26 +104,16 @@ class Hparams(NamedTuple):
         return (
           f'a run with --{name}={before}, to which no round can be added: with'
           f' {after}, earlier rounds would have been others, because the'
-          ' learning rate, or another schedule, depends on how many there are;'
-          ' choose another --output_dir to train anew'
+          ' learning rate, or another schedule, depends on how many there are'
         )
       if before != after:
-        return (
-          f'another experiment, with --{name}={before} and not {after}; choose'
-          ' another --output_dir, or repeat its flags to resume it'
-        )
-    if self.parts is None and now.parts is not None:
-      return (
-        'an experiment of an earlier version, which did not record its parts;'
-        ' choose another --output_dir'
-      )
-    found = find_other_part(self.parts, now.parts)
-    if found is not None:
-      return f'another experiment, {found}; choose another --output_dir'
+        return f'another experiment, with --{name}={before} and not {after}'
+    part = find_other_part(self.parts, now.parts)
+    if part is not None:
+      return f'another experiment, {part}'
     if self.data != now.data:
       return (
-        f'an experiment on other data ({self.data}) than these ({now.data});'
-        ' choose another --output_dir'
+        f'an experiment on other data ({self.data}) than these ({now.data})'
       )
     return None
 

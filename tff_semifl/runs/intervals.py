@@ -16,12 +16,7 @@ _QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
 
 
 class Interval(NamedTuple):
-  """A 95% confidence interval.
-
-  Attributes:
-    low: The lower end, a share: 0.95 for 95%.
-    high: The upper end.
-  """
+  """A 95% confidence interval of a share: 0.95 for 95%."""
 
   low: float
   high: float
@@ -31,25 +26,16 @@ class Interval(NamedTuple):
 
 
 def of_accuracy(num_right: int, num_images: int) -> Interval:
-  """Wilson's interval (1927) of an accuracy.
-
-  Args:
-    num_right: Correctly predicted images.
-    num_images: All images, at least 1.
-  """
+  """Wilson's interval (1927) of an accuracy on at least one image."""
   test = stats.binomtest(int(num_right), int(num_images))
   return Interval(*test.proportion_ci(_LEVEL, 'wilson'))
 
 
 def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
-  """Agresti and Min's interval (2005) of a paired difference.
+  """Agresti and Min's interval (2005) of the gain in accuracy of `after`.
 
-  Args:
-    before: bool [images], whether one model is correct; at least one image.
-    after: bool [images], whether another model is correct on the same images.
-
-  Returns:
-    The interval of the accuracy of `after` minus that of `before`.
+  `before` and `after` are bool [images], at least one: whether two models are
+  correct on the same images.
   """
   # Agresti and Min add half an image to each of the four combinations.
   gained = np.sum(after & ~before) + 0.5
@@ -69,11 +55,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def of_mean(values: Sequence[float]) -> Interval:
-  """Returns Student's interval (1908) of the mean of a normal distribution.
-
-  Args:
-    values: A sample, two at least.
-  """
+  """Student's interval (1908) of the mean, from at least two values."""
   mean = statistics.fmean(values)
   half = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1)) * standard_error(
     values
@@ -90,11 +72,9 @@ def show(num_right: int, num_images: int) -> str:
 
 
 def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
-  """An accuracy with its interval and the images it is of.
+  """An accuracy in 0..1 with its interval and the number of test images.
 
-  Args:
-    accuracy: Share of correct predictions, in 0..1.
-    class_sizes: Test images of each class, at least one in all.
+  `class_sizes` are the numbers of test images of each class.
   """
   num_images = int(sum(class_sizes))
   interval = of_accuracy(round(accuracy * num_images), num_images)

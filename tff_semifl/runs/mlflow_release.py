@@ -13,12 +13,10 @@ experiment continues the MLflow run whose identifier is in its folder.
 """
 
 from collections.abc import Mapping
-import itertools
 import math
 import os
 import pathlib
 import re
-import time
 from typing import Any
 
 import tensorflow_federated as tff
@@ -29,8 +27,6 @@ from tff_semifl.runs import round_metrics
 _RUN_ID_FILE = 'mlflow_run_id.txt'
 _DEFAULT_EXPERIMENT = 'tff_semifl'
 _FORBIDDEN = re.compile(r'[^\w\-. /]')
-# MLflow's limit on parameters in a request.
-_MAX_PARAMETERS = 100
 
 
 def create(
@@ -46,9 +42,14 @@ def create(
   Raises:
     ModuleNotFoundError: If MLflow is not installed.
     ValueError: If MLflow lacks the run to resume, or cannot be reached.
-    durable_files.OutputError: If the folder cannot be written to.
   """
-  mlflow = _import_mlflow()
+  try:
+    import mlflow
+  except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+      f'MLflow cannot be imported ({error}); install it: pip install'
+      " 'mlflow-skinny<2.18'"
+    ) from error
   client = mlflow.MlflowClient()
   file = path / _RUN_ID_FILE
   durable_files.require_file(file, 'remove it, and a new run of MLflow begins')
@@ -57,86 +58,45 @@ def create(
       run_id = file.read_text().strip()
       client.update_run(run_id, status='RUNNING')
     else:
-      run_id = _create_run(mlflow, client, path.name, settings)
+      experiment = mlflow.set_experiment(
+        os.environ.get('MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT)
+      )
+      run = client.create_run(experiment.experiment_id, run_name=path.name)
+      run_id = run.info.run_id
+      given = {k: v for k, v in settings.items() if v is not None}
+      mlflow.log_params(given, run_id=run_id)
       with durable_files.naming(file), durable_files.replacing(file) as opened:
         opened.write(f'{run_id}\n'.encode())
-  except mlflow.exceptions.MlflowException as error:
+  except mlflow.MlflowException as error:
     raise ValueError(
       f'MLflow at {mlflow.get_tracking_uri()}: {error}; {file}, if it is there,'
       ' names the run, and without it a new one begins'
     ) from error
-  return MLflowReleaseManager(
-    mlflow, client, run_id, last_round=settings['total_rounds']
-  )
+  return MLflowReleaseManager(mlflow, run_id, settings['total_rounds'])
 
 
 class MLflowReleaseManager(tff.program.ReleaseManager):
   """Logs the metrics of each evaluated round to a run of MLflow."""
 
-  def __init__(self, mlflow: Any, client: Any, run_id: str, last_round: int):
+  def __init__(self, mlflow: Any, run_id: str, last_round: int):
     self._mlflow = mlflow
-    self._client = client
     self._run_id = run_id
     self._last_round = last_round
 
   async def release(self, value: round_metrics.RoundMetrics, key: int) -> None:
-    """Logs metrics under the names of their columns in `metrics.csv`.
+    """Logs a round's metrics under the names of their columns in `metrics.csv`.
 
-    Args:
-      value: The metrics; those not measured are left out. In class names,
-        characters that MLflow refuses become underscores.
-      key: The round, which is MLflow's step.
+    Characters that MLflow refuses, in class names, become underscores.
     """
-    now = int(1000 * time.time())
-    self._client.log_batch(
-      self._run_id,
-      metrics=[
-        self._mlflow.entities.Metric(
-          _FORBIDDEN.sub('_', name), number, now, key
-        )
-        for name, number in round_metrics.by_column(value).items()
-        if not math.isnan(number)
-      ],
-    )
+    metrics = {
+      _FORBIDDEN.sub('_', name): number
+      for name, number in round_metrics.by_column(value).items()
+      if not math.isnan(number)
+    }
+    self._mlflow.log_metrics(metrics, step=key, run_id=self._run_id)
     if key == self._last_round:
       self.finish()
 
   def finish(self) -> None:
     """Marks the run as complete, perhaps before its last round."""
-    self._client.set_terminated(self._run_id)
-
-
-def _import_mlflow() -> Any:
-  try:
-    import mlflow
-    import mlflow.entities
-    import mlflow.exceptions
-  except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-      f'MLflow cannot be imported ({error}); install it: pip install'
-      " 'mlflow-skinny<2.18'"
-    ) from error
-  return mlflow
-
-
-def _create_run(
-  mlflow: Any, client: Any, name: str, settings: Mapping[str, Any]
-) -> str:
-  experiment_name = os.environ.get(
-    'MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT
-  )
-  experiment = client.get_experiment_by_name(experiment_name)
-  experiment_id = (
-    client.create_experiment(experiment_name)
-    if experiment is None
-    else experiment.experiment_id
-  )
-  run_id = client.create_run(experiment_id, run_name=name).info.run_id
-  parameters = (
-    mlflow.entities.Param(key, str(value))
-    for key, value in settings.items()
-    if value is not None
-  )
-  while batch := [*itertools.islice(parameters, _MAX_PARAMETERS)]:
-    client.log_batch(run_id, params=batch)
-  return run_id
+    self._mlflow.MlflowClient().set_terminated(self._run_id)

@@ -40,6 +40,10 @@ class ExperimentFolder:
 
   Attributes:
     path: The folder.
+    export_path: The folder of the SavedModel.
+    metrics_path: The table of metrics, with a row for each evaluated round.
+    log_path: The run's log.
+    figures_path: The folder of PNG figures of the data.
     hparams: The settings that may not change, by name.
   """
 
@@ -65,6 +69,10 @@ class ExperimentFolder:
         parts or other data.
     """
     self.path = path
+    self.export_path = path / 'export'
+    self.metrics_path = path / 'metrics.csv'
+    self.log_path = path / 'log.txt'
+    self.figures_path = path / 'figures'
     self.hparams = {
       name: value for name, value in now.flags.items() if name not in may_change
     }
@@ -87,26 +95,6 @@ class ExperimentFolder:
       ) from error
 
   @property
-  def export_path(self) -> pathlib.Path:
-    """The folder of the SavedModel."""
-    return self.path / 'export'
-
-  @property
-  def metrics_path(self) -> pathlib.Path:
-    """The path of the table of metrics, with a row for each round."""
-    return self.path / 'metrics.csv'
-
-  @property
-  def log_path(self) -> pathlib.Path:
-    """The path of the run's log."""
-    return self.path / 'log.txt'
-
-  @property
-  def figures_path(self) -> pathlib.Path:
-    """The folder of PNG figures of the data."""
-    return self.path / 'figures'
-
-  @property
   def changes(self) -> list[str]:
     """Lines as of `Hparams.describe_changes`, none for a new folder."""
     return self._recorded.describe_changes(self._now)
@@ -127,8 +115,8 @@ class ExperimentFolder:
       for path in find_models(self.export_path)
     )
 
-  def state_manager(self) -> checkpoints.Checkpoints:
-    """The manager of the checkpoints."""
+  def checkpoints(self) -> checkpoints.Checkpoints:
+    """The checkpoints."""
     return checkpoints.Checkpoints(
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
@@ -229,19 +217,15 @@ class ExperimentFolder:
     path = self.path / _LOCK_NAME
     durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
-    try:
-      _take_lock(file)
-    except BlockingIOError:
-      # The lock's holder may be an object of this program that is no longer
-      # used.
-      gc.collect()
+    for _ in range(2):
       try:
-        _take_lock(file)
-      except BlockingIOError as error:
-        raise durable_files.OutputError(
-          f'{self.path} is in use by another run'
-        ) from error
-    return file
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+      except BlockingIOError:
+        # The lock's holder may be an object of this program that is no longer
+        # used.
+        gc.collect()
+    raise durable_files.OutputError(f'{self.path} is in use by another run')
 
   def _check_or_write_hparams(
     self, may_change: Collection[str]
@@ -264,7 +248,10 @@ class ExperimentFolder:
           f'{error}; choose another --output_dir'
         ) from error
       if difference is not None:
-        raise durable_files.OutputError(f'{self.path} holds {difference}')
+        raise durable_files.OutputError(
+          f'{self.path} holds {difference}; choose another --output_dir, or'
+          ' repeat its flags to resume it'
+        )
       return recorded
     # A kill may have left these files before `hparams.json` was complete.
     ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
@@ -275,10 +262,6 @@ class ExperimentFolder:
       )
     hparams_file.write(path, self._now)
     return self._now
-
-
-def _take_lock(file: IO[str]) -> None:
-  fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:

@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import federated_process
 from tff_semifl.runs import best_models as best_models_lib
+from tff_semifl.runs import checkpoints as checkpoints_lib
 from tff_semifl.runs import client_states
 from tff_semifl.runs import round_metrics
 from tff_semifl.runs import training_program
@@ -27,7 +28,7 @@ class TrainingDivergedError(Exception):
 async def train(
   program: training_program.TrainingProgram,
   *,
-  state_manager: tff.program.ProgramStateManager,
+  checkpoints: checkpoints_lib.Checkpoints,
   metrics_manager: tff.program.ReleaseManager,
   memories: client_states.Memories | None = None,
   best_models: best_models_lib.BestModels | None = None,
@@ -44,7 +45,7 @@ async def train(
 
   Args:
     program: The program.
-    state_manager: Saves `ProgramState`s, with the round as the version.
+    checkpoints: Keeps `ProgramState`s, with the round as the version.
     metrics_manager: Releases `round_metrics.RoundMetrics`, with the round as
       the key.
     memories: Keeps the memories of clients, if the process has any.
@@ -58,7 +59,6 @@ async def train(
     TrainingDivergedError: If weights or losses are not finite twice.
   """
   choice = program.model_choice
-  # The manager takes the structure to load from the initial state.
   latest = training_program.ProgramState(
     program.process.initialize(),
     -1,
@@ -67,7 +67,7 @@ async def train(
     () if memories is None else memories.initialize(),
     () if choice is None else best_models_lib.Best(),
   )
-  saved, _ = await state_manager.load_latest(latest)
+  saved = checkpoints.load_latest(latest)
   if saved is not None:
     # Numbers are read as NumPy scalars.
     latest = training_program.ProgramState(
@@ -114,7 +114,7 @@ async def train(
         )
       )
     await metrics_manager.release(metrics, round_num)
-    await state_manager.save(latest, round_num)
+    checkpoints.save(latest, round_num)
     on_round(round_num, metrics)
     if choice is not None and choice.is_over(latest.best):
       break

@@ -58,7 +58,13 @@ class TrainingWarnings:
     if math.isnan(ratio):
       # Without pseudo-labels: clients are absent, or have labels.
       if not client.num_participating and not client.num_rejected:
-        self._warn('absent', self._describe_absent(round_num, client))
+        self._warn(
+          'absent',
+          f'no client took part in round {round_num}, and'
+          f' {client.num_dropped:g} dropped out: the server trained alone; more'
+          ' of --clients_per_round, or a lower --client_dropout_probability,'
+          ' makes this rare',
+        )
       return
     wrong = self._share_of_wrong(metrics)
     limit = _WRONG_IF_ALL if ratio >= _ALL else _WRONG
@@ -68,9 +74,30 @@ class TrainingWarnings:
     self._num_wrong = self._num_wrong + 1 if is_wrong else 0
     self._num_unlabeled = self._num_unlabeled + 1 if ratio == 0 else 0
     if self._num_unlabeled == _PATIENCE:
-      self._warn('unlabeled', self._describe_unlabeled(metrics))
+      lower = '' if self._threshold is None else 'a lower threshold, '
+      self._warn(
+        'unlabeled',
+        f'clients trained on no pseudo-label in the last {_PATIENCE} evaluated'
+        ' rounds with pseudo-labels, so they changed nothing'
+        f'{self._describe_state(metrics)}. What helps: {lower}more'
+        ' --server_epochs or another --learning_rate, if the server has not'
+        ' learned its own labels yet, or more labels',
+      )
     if self._num_wrong == _PATIENCE_IF_WRONG:
-      self._warn('wrong', self._describe_wrong(metrics, wrong))
+      estimated = ''
+      if math.isnan(client.micro_threshold_accuracy):
+        estimated = (
+          f', if the accuracy on {self._num_test_images} evaluated images holds'
+          ' for clients, too'
+        )
+      self._warn(
+        'wrong',
+        f'{ratio:.1%} of pseudo-labels are trained on, of which {wrong:.1%} or'
+        f' more are wrong{estimated}{self._describe_state(metrics)}. What'
+        ' helps: a higher threshold, more labels, or a method for clients that'
+        ' differ, such as client_prior_semifl; compare with labels alone,'
+        ' --clients_per_round=0',
+      )
 
   def _share_of_wrong(self, metrics: round_metrics.RoundMetrics) -> float:
     """A lower bound on the share of wrong pseudo-labels trained on."""
@@ -84,65 +111,27 @@ class TrainingWarnings:
     most_right = intervals.of_accuracy(num_right, self._num_test_images).high
     return max(1 - most_right / metrics.client.label_ratio, 0.0)
 
-  def _describe_absent(
-    self, round_num: int, client: round_metrics.ClientMetrics
-  ) -> str:
-    dropped = ''
-    if client.num_dropped:
-      dropped = (
-        f': of {self._clients_per_round} chosen ones, {client.num_dropped:g}'
-        ' dropped out'
-      )
-    return (
-      f'no client took part in round {round_num}{dropped}. The server trained'
-      ' alone, and such rounds count like others; more of --clients_per_round,'
-      ' or a lower --client_dropout_probability, makes them rare'
-    )
-
-  def _describe_unlabeled(self, metrics: round_metrics.RoundMetrics) -> str:
-    text = (
-      f'clients trained on no pseudo-label in the last {_PATIENCE} evaluated'
-      ' rounds with pseudo-labels, so they changed nothing.'
-    )
+  def _describe_state(self, metrics: round_metrics.RoundMetrics) -> str:
+    """What may explain a problem, in parentheses, as far as it is known."""
+    known = []
     highest = metrics.client.own.get(round_metrics.HIGHEST_CONFIDENCE, math.nan)
     if not math.isnan(highest):
-      text += (
-        " The highest confidence among a client's images is"
-        f' {highest:.3g} on average.'
-      )
-    lower = ''
-    if self._threshold is not None:
-      text += f' --confidence_threshold is {self._threshold:g}.'
-      lower = 'a lower threshold, '
-    return (
-      f'{text}{_describe_server(metrics)} What helps: {lower}more'
-      ' --server_epochs or another --learning_rate, if the server has not'
-      ' learned its own labels yet, or more labels.'
-    )
-
-  def _describe_wrong(
-    self, metrics: round_metrics.RoundMetrics, wrong: float
-  ) -> str:
-    text = (
-      f'{metrics.client.label_ratio:.1%} of pseudo-labels are trained on, of'
-      f' which {wrong:.1%} or more are wrong.'
-    )
-    if math.isnan(metrics.client.micro_threshold_accuracy):
-      text += (
-        ' This estimate assumes that the accuracy on'
-        f' {self._num_test_images} evaluated images holds for clients, too.'
+      known.append(
+        f"the highest confidence among a client's images is {highest:.3g} on"
+        ' average'
       )
     if self._threshold is not None:
-      text += (
-        f' --confidence_threshold is {self._threshold:g}; with'
+      known.append(
+        f'--confidence_threshold is {self._threshold:g}; with'
         f' {self._num_classes} classes, no confidence is below'
-        f' {1 / self._num_classes:.2g}.'
+        f' {1 / self._num_classes:.2g}'
       )
-    return (
-      f'{text}{_describe_server(metrics)} What helps: a higher threshold, more'
-      ' labels, or a method for clients that differ, such as'
-      ' client_prior_semifl; compare with labels alone, --clients_per_round=0.'
-    )
+    if not math.isnan(metrics.server.accuracy):
+      known.append(
+        "the server's accuracy on its own labels, while it trains, is"
+        f' {metrics.server.accuracy:.1%}'
+      )
+    return f' ({"; ".join(known)})' if known else ''
 
   def _warn(self, problem: str, text: str) -> None:
     if problem not in self._problems_named:
@@ -150,15 +139,6 @@ class TrainingWarnings:
       # Above the progress bar, if there is one.
       with tqdm.tqdm.external_write_mode():
         logging.warning('%s: %s', self._label, text)
-
-
-def _describe_server(metrics: round_metrics.RoundMetrics) -> str:
-  if math.isnan(metrics.server.accuracy):
-    return ''
-  return (
-    " The server's accuracy on its own labels, while it trains, is"
-    f' {metrics.server.accuracy:.1%}.'
-  )
 
 
 def describe_idle_rounds(

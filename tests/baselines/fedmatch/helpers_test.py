@@ -125,7 +125,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
     final = asyncio.run(
       training.train(
         program,
-        state_manager=checkpoints.Checkpoints(
+        checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=metrics_file.MetricsFile(

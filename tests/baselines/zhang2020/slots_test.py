@@ -64,7 +64,7 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
     final = asyncio.run(
       training.train(
         program,
-        state_manager=checkpoints.Checkpoints(
+        checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=tff.program.MemoryReleaseManager(),

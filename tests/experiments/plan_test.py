@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from tests import small_digits
 from tests import small_systems
 from tff_semifl.command_line import commands
-from tff_semifl.experiments import before_training
+from tff_semifl.experiments import plan
 from tff_semifl.experiments import running
 
 
@@ -32,7 +32,7 @@ class BeforeTrainingTest(parameterized.TestCase):
 
   def _find(self, *arguments, **changes):
     experiment = self._command(*arguments, **changes).create_experiment()
-    return list(before_training.find_problems(experiment))
+    return list(plan.find_problems(experiment))
 
   @parameterized.named_parameters(
     ('longer_round_0', {'server_epochs': 0, 'server_pretraining_epochs': 9}),
@@ -55,15 +55,15 @@ class BeforeTrainingTest(parameterized.TestCase):
   def test_numbers_of_labels_are_said_if_they_differ(self):
     self.enter_context(small_systems.without_process('semifl'))
     equal = self._command().create_experiment()
-    self.assertIsNone(before_training.describe_imbalance(equal))
+    self.assertIsNone(plan.describe_imbalance(equal))
     # Of 50 labels, one of each of three classes is for validation.
     other = self._command(num_validation=3).create_experiment()
-    line = before_training.describe_imbalance(other)
+    line = plan.describe_imbalance(other)
     self.assertRegex(
       line, r'^the server has 47 labels, ([45] of \d, ){9}[45] of 9; '
     )
     self.assertNotIn('--server_logit_adjustment', line)
-    self.assertIn(line, before_training.find_facts(other))
+    self.assertIn(line, plan.find_facts(other))
 
   def test_images_without_a_client_are_said(self):
     self.enter_context(small_systems.without_process('semifl'))
@@ -73,7 +73,7 @@ class BeforeTrainingTest(parameterized.TestCase):
       images = len(experiment.data.unlabeled.true_labels)
       said = [
         each
-        for each in before_training.find_facts(experiment)
+        for each in plan.find_facts(experiment)
         if f'{images % num_clients} of {images} images have no client' in each
       ]
       self.assertLen(said, number)
