@@ -148,7 +148,8 @@ def report(
 
   Returns:
     The result and the measurements. A rejected client has a zero update of
-    weight 0, the memory it started with, no given labels, and zeros in all sums but `num_rejected`.
+    weight 0, the memory it started with, no given labels, and zeros in all
+    sums but `num_rejected`.
   """
   training = local.training
   update = [
