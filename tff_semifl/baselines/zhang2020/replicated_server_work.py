@@ -48,7 +48,8 @@ def build_replicated_server_work(
 
   Non-trainable weights are the running statistics of the first replica, if the
   optimizer keeps any; they are for evaluation. Measurements are over all
-  steps of all replicas, NaN without any. The optimizer's learning rate is set to the round's.
+  steps of all replicas, NaN without any. The optimizer's learning
+  rate is set to the round's.
   """
 
   def initialize():
