@@ -19,6 +19,7 @@ from tff_semifl import runtime
 from tff_semifl.core import client_work
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
+from tff_semifl.systems import round_parts
 
 # Whether XLA compiles the client update.
 FORMS = {'dynamic': False, 'XLA': True}
@@ -143,7 +144,8 @@ def build_update(
   optimizer = system.optimizer.build()
   work = client_work.build_client_work(
     classifier,
-    system.client.build(
+    round_parts.build_local_training(
+      system.client,
       dataclasses.replace(federation.ingredients, jit_compile=jit_compile),
       optimizer,
       system.local_training,

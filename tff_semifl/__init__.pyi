@@ -28,6 +28,7 @@ from tff_semifl.baselines.one_place.pooled_step import (
 from tff_semifl.core.hook_arguments import ClientContext as ClientContext
 from tff_semifl.core.hook_arguments import Server as Server
 from tff_semifl.core.hook_arguments import Step as Step
+from tff_semifl.core.method import Method as Method
 from tff_semifl.data.partition import partition_iid as partition_iid
 from tff_semifl.data.partition import split_labels as split_labels
 from tff_semifl.data.skewed_partition import (
@@ -97,7 +98,6 @@ from tff_semifl.systems.averaging import Parallel as Parallel
 from tff_semifl.systems.learning_process import (
   bind_server_data as bind_server_data,
 )
-from tff_semifl.systems.method import Method as Method
 from tff_semifl.systems.system import Ingredients as Ingredients
 from tff_semifl.training.pseudo_labels import PseudoLabels as PseudoLabels
 

@@ -36,6 +36,9 @@ class _Halving(client_parts.Weighting):
 
   share: float = 0.5
 
+  def weigh(self, client):
+    return tf.constant(self.share)
+
 
 _MODULE = """
 import dataclasses
@@ -84,10 +87,10 @@ class IdentityTest(absltest.TestCase):
     self._open(fix_mix.FixMix())
     with self.assertRaisesRegex(
       _OTHER,
-      r'system\.client\.weighting .*:Weighting and not .*:LearningStatus',
+      r'system\.client\.weighting is None and not .*:LearningStatus',
     ):
       self._open(fix_mix.FixMix(weighting=flfl.LearningStatus()))
-    self._open(fix_mix.FixMix(weighting=client_parts.Weighting()))
+    self._open(fix_mix.FixMix(weighting=None))
 
   def test_another_value_of_a_field_that_is_no_setting(self):
     self._open(fix_mix.FixMix(weighting=_Halving()))

@@ -29,10 +29,16 @@ _LABELS = np.arange(8) % 2
 class _Strong(client_parts.Weighting):
   strength: float = settings.setting(1.0, 'A setting.')
 
+  def weigh(self, client):
+    raise NotImplementedError
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _AlsoStrong(client_parts.Alignment):
   strength: float = settings.setting(2.0, 'Another of the same name.')
+
+  def label(self, client, logits):
+    raise NotImplementedError
 
 
 def _part_with(name):
@@ -41,7 +47,7 @@ def _part_with(name):
     'Part',
     [(name, float, settings.setting(0.5, 'A setting.'))],
     bases=(client_parts.Weighting,),
-    namespace={'__module__': __name__},
+    namespace={'__module__': __name__, 'weigh': _Strong.weigh},
     frozen=True,
     kw_only=True,
   )

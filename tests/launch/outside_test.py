@@ -38,11 +38,9 @@ class SurerFix(fix_mix.Fix):
     0.0, 'What is added to the threshold.', settings.FRACTION
   )
 
-  def build(self, ingredients, optimizer, epochs):
+  def select(self, client, labels):
     threshold = self.selection.confidence.confidence_threshold + self.surer_by
-    return settings.change(
-      fix_mix.Fix(), {'confidence_threshold': min(threshold, 1.0)}
-    ).build(ingredients, optimizer, epochs)
+    return labels.confidences >= min(threshold, 1.0)
 
 
 MY_SYSTEM = averaging.Alternating(client=SurerFix())

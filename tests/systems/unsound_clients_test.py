@@ -6,6 +6,7 @@
 import dataclasses
 import functools
 from typing import Any
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -17,6 +18,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
+from tff_semifl.core import client_update
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 
@@ -39,26 +41,24 @@ def _build():
   return small_systems.build('semifl', _SETTINGS, seed=linear_problem.SEED)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Liars(fix_mix.FixMix):
-  """SemiFL's clients, some of which report wrong weights."""
+def _build_lying(method, training):
+  """Local training of clients, some of which report wrong weights."""
+  train = _build_local_training(method, training)
 
-  def build(self, ingredients, optimizer, epochs):
-    train = super().build(ingredients, optimizer, epochs)
-
-    def train_or_lie(weights, context, data, optimizer_state):
-      local = train(weights, context, data, optimizer_state)
-      trainable = local.training.trainable
-      for liar, lie in _LIES.items():
-        trainable = tuple(
-          tf.where(tf.equal(data['client_id'], liar), lie(array), array)
-          for array in trainable
-        )
-      return local._replace(
-        training=local.training._replace(trainable=trainable)
+  def train_or_lie(weights, context, data, optimizer_state):
+    local = train(weights, context, data, optimizer_state)
+    trainable = local.training.trainable
+    for liar, lie in _LIES.items():
+      trainable = tuple(
+        tf.where(tf.equal(data['client_id'], liar), lie(array), array)
+        for array in trainable
       )
+    return local._replace(training=local.training._replace(trainable=trainable))
 
-    return train_or_lie
+  return train_or_lie
+
+
+_build_local_training = client_update.build_local_training
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,8 @@ class _Selected(client_parts.FixedThreshold):
 
 @functools.cache
 def _build_with_liars():
-  return _build_with(_Liars())
+  with mock.patch.object(client_update, 'build_local_training', _build_lying):
+    return _build_with(fix_mix.FixMix())
 
 
 def _build_with(client):

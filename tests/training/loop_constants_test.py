@@ -28,6 +28,7 @@ from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
+from tff_semifl.systems import round_parts
 from tff_semifl.training import compiled_loop
 from tff_semifl.training import rows
 from tff_semifl.training import training_loop
@@ -79,7 +80,9 @@ class TurnConstantsTest(parameterized.TestCase):
     )
     optimizer, _ = system.create_optimizers(classifier)
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
-    train = system.client.build(ingredients, optimizer, system.local_training)
+    train = round_parts.build_local_training(
+      system.client, ingredients, optimizer, system.local_training
+    )
     self.enter_context(mock.patch.object(compiled_loop, 'run', keep_program))
     train(
       weights,

@@ -23,11 +23,13 @@ from tff_semifl.core import client_work
 from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
+from tff_semifl.systems import round_parts
 from tff_semifl.training import compiled_loop
 from tff_semifl.training import optimizers
 
@@ -152,8 +154,12 @@ def build(
   client = system.client
   work = client_work.build_client_work(
     classifier,
-    client.build(ingredients, optimizer, system.local_training),
-    data_type=client.client_data_type(classifier),
+    round_parts.build_local_training(
+      client, ingredients, optimizer, system.local_training
+    ),
+    data_type=pipelines.labeled_client_type(_IMAGE_SHAPE)
+    if client.clients_have_labels
+    else None,
     optimizer=optimizer,
     keep_optimizer_state=True,
     max_update_norm_ratio=10.0,
@@ -177,7 +183,7 @@ def take(system_name: str, form: str, *sizes: int) -> Any:
       'client_id': np.int32(5 + number),
       'image': _create_images(number, size),
     }
-    if client.client_data_type(classifier) is not None:
+    if client.clients_have_labels:
       data['label'] = _create_labels(size)
     datasets.append(tf.data.Dataset.from_tensors(collections.OrderedDict(data)))
   with runtime.simulation_context():

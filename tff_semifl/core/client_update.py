@@ -18,12 +18,12 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
-from tff_semifl.core import client_method
 from tff_semifl.core import client_work
 from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
+from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
@@ -61,7 +61,7 @@ class Training:
 
 
 def build_local_training(
-  method: client_method.ClientMethod, training: Training
+  method: method_lib.Method, training: Training
 ) -> client_work.LocalTrainingFn:
   """Builds the local training that `client_work.build_client_work` takes.
 
@@ -80,6 +80,8 @@ def build_local_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
+    messages = context.guidance or {}
+    data = method.select_data(data, messages.get(guidance.OWN, ()))
     labeler = labeling.Labeler(
       model=training.model,
       weak_augmentation=training.weak_augmentation,
@@ -148,7 +150,7 @@ def _train(
 
 
 def _report(
-  method: client_method.ClientMethod,
+  method: method_lib.Method,
   context: hook_arguments.ClientContext,
   state: Any,
 ) -> Any:

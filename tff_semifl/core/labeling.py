@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_method
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
+from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
@@ -67,7 +67,7 @@ class Labeler:
 
   model: functional.ImageClassifier
   weak_augmentation: augmentation.Augmentation
-  method: client_method.ClientMethod
+  method: method_lib.Method
   received: functional.ModelWeights
   node: round_context.Node
 

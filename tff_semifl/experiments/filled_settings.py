@@ -172,7 +172,8 @@ def _check_privacy(
     raise settings.SettingError(
       'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
     )
-  if experiment.system.weighs_clients:
+  method = experiment.system.client_method
+  if method is not None and method.weighs_clients:
     raise settings.SettingError(
       'aggregator',
       'differential_privacy',

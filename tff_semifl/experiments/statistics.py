@@ -84,9 +84,7 @@ class Statistics(settings.Settings):
 
   def are_computed_by_rounds(self, system: system_lib.System) -> bool:
     """Whether rounds of the process end with statistics."""
-    return (
-      self.batch_norm_statistics == 'server' and system.labels_by_received_model
-    )
+    return self.batch_norm_statistics == 'server' and _labels_at_once(system)
 
   def create_pass(
     self,
@@ -139,8 +137,14 @@ class Statistics(settings.Settings):
     }
     computation, images = create[kind]()
     return training_program.StatisticsPass(
-      computation, images, for_clients=system.labels_by_received_model
+      computation, images, for_clients=_labels_at_once(system)
     )
+
+
+def _labels_at_once(system: system_lib.System) -> bool:
+  """Whether clients label by the received model with its statistics."""
+  method = system.client_method
+  return method is not None and method.labels_by_received_model
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,9 @@
 
 """The parts of a client that labels its images once, as in SemiFL.
 
-Each part is a field of `fix_mix.Fix`. The classes here are SemiFL's parts;
-parts of later methods have files of their own, and all can be combined. A part
-may keep a state at the server, which clients' sums over pseudo-labels update.
+Each part is a field of `fix_mix.Fix`, None for what SemiFL does. Parts of later
+methods have files of their own, and all can be combined. A part may keep a
+state at the server, which clients' sums over pseudo-labels update.
 """
 
 import abc
@@ -89,57 +89,49 @@ class FixedThreshold(Selection):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Labeler(ClientPart):
-  """Labels by the received model."""
+class Labeler(ClientPart, abc.ABC):
+  """Base of the models that label in place of the received one."""
 
+  @abc.abstractmethod
   def choose(
     self, client: hook_arguments.ClientContext
   ) -> functional.ModelWeights:
     """The weights that label."""
-    return client.weights
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Alignment(ClientPart):
-  """Labels by the most probable class."""
+class Alignment(ClientPart, abc.ABC):
+  """Base of what makes other labels of logits than the most probable class."""
 
+  @abc.abstractmethod
   def label(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Labels of images, from their logits, float32 [images, classes]."""
-    del client
-    return pseudo_labels.from_logits(logits)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Adjustment(ClientPart):
-  """Trains on unchanged logits."""
+class Adjustment(ClientPart, abc.ABC):
+  """Base of what is added to the logits in the losses."""
 
+  @abc.abstractmethod
   def logit_offset(
     self,
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
-    """The logits to add in the losses, float32 [classes], or None."""
-    del client, labels
-    return None
+    """The logits to add, float32 [classes], or None."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Regularizer(ClientPart):
-  """Trains without a further loss."""
+class Regularizer(ClientPart, abc.ABC):
+  """Base of further losses."""
 
+  @abc.abstractmethod
   def loss(self, step: hook_arguments.Step) -> tf.Tensor | None:
     """A further loss of a batch, a float32 scalar, or None."""
-    del step
-    return None
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Weighting(ClientPart):
-  """Gives equal weight to all clients that train."""
+class Weighting(ClientPart, abc.ABC):
+  """Base of unequal weights of the clients that train."""
 
+  @abc.abstractmethod
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of an update, a float32 scalar, at least 0."""
-    return tf.cast(client.num_trained_on > 0, tf.float32)

@@ -24,12 +24,11 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
 from tff_semifl.data import folding
-from tff_semifl.methods import client_parts
 from tff_semifl.methods import client_prior
 from tff_semifl.methods import composed
 from tff_semifl.systems import averaging
-from tff_semifl.systems import method
 from tff_semifl.systems import system
 from tff_semifl.training import pseudo_labels
 
@@ -67,8 +66,7 @@ class PriorFixMix(composed.ComposedFixMix):
 
   def __post_init__(self) -> None:
     super().__post_init__()
-    adjusts = self.adjustment != client_parts.Adjustment()
-    if self.train_with_prior and adjusts:
+    if self.train_with_prior and self.adjustment is not None:
       raise settings.SettingError(
         'train_with_prior',
         True,

@@ -28,23 +28,23 @@ SELECTIONS = {
   'class_adaptive': flfl.ClassAdaptiveThresholds(),
 }
 LABELERS = {
-  'received_model': client_parts.Labeler(),
+  'received_model': None,
   'averaged_teacher': averaged_teacher.AveragedTeacher(),
 }
 ALIGNMENTS = {
-  'none': client_parts.Alignment(),
+  'none': None,
   'distribution': cohort_alignment.DistributionAlignment(),
 }
 ADJUSTMENTS = {
-  'none': client_parts.Adjustment(),
+  'none': None,
   'client_classes': logit_adjustment.LogitAdjustment(),
 }
 REGULARIZERS = {
-  'none': client_parts.Regularizer(),
+  'none': None,
   'sharpness_aware': flfl.SharpnessAwareConsistency(),
 }
 WEIGHTINGS = {
-  'equal': client_parts.Weighting(),
+  'equal': None,
   'learning_status': flfl.LearningStatus(),
 }
 
@@ -63,35 +63,35 @@ class ComposedFixMix(fix_mix.FixMix):
     ' confidence.',
     load=settings.outside(client_parts.Selection),
   )
-  labeler: client_parts.Labeler = settings.choice(
+  labeler: client_parts.Labeler | None = settings.choice(
     LABELERS,
     'received_model',
     'The model that labels: received_model, the one that clients train;'
     " averaged_teacher, a moving average of the server's models.",
     load=settings.outside(client_parts.Labeler),
   )
-  alignment: client_parts.Alignment = settings.choice(
+  alignment: client_parts.Alignment | None = settings.choice(
     ALIGNMENTS,
     'none',
     'Alignment of predictions: none, or distribution, to equal class shares'
     ' over all clients.',
     load=settings.outside(client_parts.Alignment),
   )
-  adjustment: client_parts.Adjustment = settings.choice(
+  adjustment: client_parts.Adjustment | None = settings.choice(
     ADJUSTMENTS,
     'none',
     "Adjustment of logits in clients' losses: none, or client_classes, which"
     " adds the logarithms of the client's estimated class shares.",
     load=settings.outside(client_parts.Adjustment),
   )
-  regularizer: client_parts.Regularizer = settings.choice(
+  regularizer: client_parts.Regularizer | None = settings.choice(
     REGULARIZERS,
     'none',
     'A further loss of clients: none, or sharpness_aware, the consistency of'
     ' (FL)^2.',
     load=settings.outside(client_parts.Regularizer),
   )
-  weighting: client_parts.Weighting = settings.choice(
+  weighting: client_parts.Weighting | None = settings.choice(
     WEIGHTINGS,
     'equal',
     'Weights of the updates of clients that train: equal, or learning_status of'

@@ -14,26 +14,19 @@ References:
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-from typing import Any
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import round_context
 from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.methods import supervised_fedavg
-from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.training import client_report
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
@@ -53,29 +46,15 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
     settings.FRACTION,
   )
 
-  def build(
-    self,
-    ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
-    epochs: training_settings.ClientEpochs,
-  ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client."""
-    train = super().build(ingredients, optimizer, epochs)
-
-    def train_on_both(
-      weights: functional.ModelWeights,
-      context: round_context.RoundContext,
-      data: Mapping[str, tf.Tensor],
-      optimizer_state: Any,
-    ) -> client_report.LocalTraining:
-      shared = context.guidance[guidance.OWN]
-      both = {
-        name: tf.concat([data[name], shared[name]], axis=0)
-        for name in ('image', 'label')
-      }
-      return train(weights, context, {**data, **both}, optimizer_state)
-
-    return train_on_both
+  def select_data(
+    self, data: Mapping[str, tf.Tensor], guidance: Mapping[str, tf.Tensor]
+  ) -> Mapping[str, tf.Tensor]:
+    """The client's images and the shared ones, with their labels."""
+    both = {
+      name: tf.concat([data[name], guidance[name]], axis=0)
+      for name in ('image', 'label')
+    }
+    return {**data, **both}
 
   def tell(
     self, kept: tuple[()], server: hook_arguments.Server

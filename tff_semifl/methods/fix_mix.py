@@ -16,10 +16,9 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.augment import mixup
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
 from tff_semifl.methods import client_parts
 from tff_semifl.randomness import random_seeds
-from tff_semifl.systems import method
-from tff_semifl.systems import system
 from tff_semifl.training import pseudo_labels
 
 
@@ -31,18 +30,20 @@ class Fix(method.Method):
 
   Attributes:
     selection: Selects the images to train on.
-    labeler: The model that labels.
-    alignment: Makes labels of logits.
-    adjustment: Adjusts logits in the losses.
-    weighting: The weight of the client's update.
+    labeler: The model that labels; None for the received one.
+    alignment: Makes labels of logits; None for the most probable class.
+    adjustment: Adjusts logits in the losses, or None.
+    regularizer: A further loss, or None.
+    weighting: The weight of the client's update; None for equal weights of the
+      clients that train.
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
-  labeler: client_parts.Labeler = client_parts.Labeler()
-  alignment: client_parts.Alignment = client_parts.Alignment()
-  adjustment: client_parts.Adjustment = client_parts.Adjustment()
-  regularizer: client_parts.Regularizer = client_parts.Regularizer()
-  weighting: client_parts.Weighting = client_parts.Weighting()
+  labeler: client_parts.Labeler | None = None
+  alignment: client_parts.Alignment | None = None
+  adjustment: client_parts.Adjustment | None = None
+  regularizer: client_parts.Regularizer | None = None
+  weighting: client_parts.Weighting | None = None
   measure_pseudo_labels: bool = settings.setting(
     True,
     'Whether to compare pseudo-labels with true labels, which only a simulation'
@@ -55,8 +56,10 @@ class Fix(method.Method):
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
     """Labels images by their logits, and selects those to train on."""
     del state
-    weights = self.labeler.choose(client.of_part('labeler'))
-    labels = self.pseudo_label(client, client.by(weights).logits())
+    by = client
+    if self.labeler is not None:
+      by = client.by(self.labeler.choose(client.of_part('labeler')))
+    labels = self.pseudo_label(client, by.logits())
     offset = self.logit_offset(client, labels)
     if offset is not None:
       labels = labels._replace(offset=offset)
@@ -66,6 +69,8 @@ class Fix(method.Method):
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Labels of images, from their logits, float32 [images, classes]."""
+    if self.alignment is None:
+      return pseudo_labels.from_logits(logits)
     return self.alignment.label(client.of_part('alignment'), logits)
 
   def logit_offset(
@@ -74,6 +79,8 @@ class Fix(method.Method):
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
     """The logits to add in the losses, float32 [classes], or None."""
+    if self.adjustment is None:
+      return None
     return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
 
   def select(
@@ -98,6 +105,8 @@ class Fix(method.Method):
     """The fix loss plus the loss of the regularizer."""
     del state
     total = self.fix_loss(step)
+    if self.regularizer is None:
+      return total
     further = self.regularizer.loss(step)
     return total if further is None else total + further
 
@@ -113,6 +122,8 @@ class Fix(method.Method):
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     """The weight of the client's update in the mean."""
+    if self.weighting is None:
+      return super().weigh(client)
     weight = tf.convert_to_tensor(
       self.weighting.weigh(client.of_part('weighting'))
     )
@@ -137,18 +148,17 @@ class Fix(method.Method):
   @property
   def summary(self) -> str:
     """The summary of the method and of each part that is not SemiFL's."""
-    usual = vars(Fix())
     others = (
       part
-      for name, part in self.parts.items()
-      if type(part) is not type(usual.get(name))
+      for part in self.parts.values()
+      if not isinstance(part, client_parts.FixedThreshold)
     )
-    return ' '.join(map(system.summarize, [self, *others]))
+    return ' '.join(map(method.summarize, [self, *others]))
 
   @property
   def weighs_clients(self) -> bool:
     """Whether clients that train may have different weights."""
-    return type(self.weighting).weigh is not client_parts.Weighting.weigh
+    return self.weighting is not None
 
   @property
   def measures_pseudo_labels(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl.core import hook_arguments
-from tff_semifl.systems import method
+from tff_semifl.core import method
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
 

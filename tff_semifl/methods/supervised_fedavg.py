@@ -12,9 +12,9 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
 from tff_semifl.core import rounds
 from tff_semifl.systems import averaging
-from tff_semifl.systems import method
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import batch_losses

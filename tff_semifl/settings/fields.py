@@ -33,7 +33,7 @@ class Choice(NamedTuple):
   """The metadata of a field made by `choice`."""
 
   meaning: str
-  options: Mapping[str, 'Settings']
+  options: Mapping[str, 'Settings | None']
   load: Callable[[str], 'Settings'] | None
   refused: Mapping[str, str]
 
@@ -104,7 +104,7 @@ def setting(
 
 
 def choice(
-  options: Mapping[str, Settings],
+  options: Mapping[str, Settings | None],
   default: str | None,
   meaning: str,
   *,

@@ -43,7 +43,7 @@ def all_owners(part: fields.Settings) -> dict[str, str]:
   for field in dataclasses.fields(part):
     kept = field.metadata.get(fields.KEY)
     if isinstance(kept, fields.Choice):
-      for option in kept.options.values():
+      for option in filter(None, kept.options.values()):
         owners = all_owners(option) | owners
     elif isinstance(getattr(part, field.name), fields.Settings):
       owners = all_owners(getattr(part, field.name)) | owners

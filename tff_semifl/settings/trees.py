@@ -90,7 +90,8 @@ def describe_all(
       yield owner, own
       for name, option in kept.options.items():
         chosen = value if type(value) is type(option) else option
-        yield from describe_all(chosen, f'{field.name}={name}')
+        if isinstance(chosen, fields.Settings):
+          yield from describe_all(chosen, f'{field.name}={name}')
     else:
       for own in describe_field(part, field):
         yield owner, own
@@ -171,8 +172,8 @@ def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
 
 
 def _choose(
-  kept: fields.Choice, name: str, old: fields.Settings, chosen: Any
-) -> fields.Settings:
+  kept: fields.Choice, name: str, old: fields.Settings | None, chosen: Any
+) -> fields.Settings | None:
   """The part of that name; the present part if it is chosen already."""
   must_be = f'must be {_names_of(kept).description}'
   if not isinstance(chosen, str):
@@ -191,7 +192,7 @@ def _choose(
   raise errors.SettingError(name, chosen, f'{why}; {must_be}')
 
 
-def _name_of(kept: fields.Choice, part: fields.Settings) -> str:
+def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:
   own = getattr(part, 'reference', references.qualified_name(type(part)))
   for name, option in kept.options.items():
     # A part loaded by name may have the class of an option.

@@ -15,9 +15,10 @@ from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.aggregation import aggregators
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import method
 from tff_semifl.core import rounds as rounds_lib
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.systems import method
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -56,7 +57,9 @@ class Averaging(system.System):
       ),
       classifier.weights_type.trainable,
     )
-    train_fn = client.build(ingredients, client_optimizer, self.local_training)
+    train_fn = round_parts.build_local_training(
+      client, ingredients, client_optimizer, self.local_training
+    )
     if self.averaging.private_mean is not None:
       train_fn = _refuse_reports(train_fn, type(client).__qualname__)
     rate = server.server_learning_rate
@@ -65,7 +68,9 @@ class Averaging(system.System):
       client_work.build_client_work(
         classifier,
         train_fn,
-        data_type=client.client_data_type(classifier),
+        data_type=pipelines.labeled_client_type(classifier.image_shape)
+        if client.clients_have_labels
+        else None,
         optimizer=client_optimizer,
         keep_optimizer_state=self.client_momentum.keep_client_momentum,
         max_update_norm_ratio=self.averaging.max_update_norm_ratio,
@@ -100,34 +105,14 @@ class Averaging(system.System):
     return optimizer, optimizer
 
   @property
-  def rounds_may_be_added(self) -> bool:
-    """Whether the learning rate does not depend on the number of rounds."""
-    return self.rounds.are_of_any_number
-
-  @property
   def summary(self) -> str:
     """The summaries of the system and of its clients."""
     return f'{super().summary} {self.client.summary}'
 
   @property
-  def labels_by_received_model(self) -> bool:
-    """Whether clients label images with the received model."""
-    return self.client.labels_by_received_model
-
-  @property
   def measures_pseudo_labels(self) -> bool:
     """Whether pseudo-labels are compared with true labels, where known."""
     return self.client.measures_pseudo_labels
-
-  @property
-  def weighs_clients(self) -> bool:
-    """Whether clients that train may have different weights."""
-    return self.client.weighs_clients
-
-  @property
-  def aggregation(self) -> aggregator_settings.Aggregation:
-    """The aggregation of updates."""
-    return self.averaging
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

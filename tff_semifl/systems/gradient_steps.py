@@ -91,11 +91,6 @@ class GradientSteps(system.System):
       rounds_lib.gradient_round,
     )
 
-  @property
-  def aggregation(self) -> aggregator_settings.Aggregation:
-    """The aggregation of gradients."""
-    return self.averaging
-
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:

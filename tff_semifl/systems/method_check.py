@@ -12,12 +12,12 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.core import client_method
 from tff_semifl.core import client_update
 from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
+from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.randomness import portable_draws
@@ -33,7 +33,7 @@ _LOSS_TOLERANCE = 1e-3
 
 
 def check_labels(
-  method: client_method.ClientMethod, training: client_update.Training
+  method: method_lib.Method, training: client_update.Training
 ) -> None:
   """Checks that a method labels by probabilities, and not by logits.
 
@@ -75,7 +75,7 @@ def check_labels(
 
 
 def check_padding(
-  method: client_method.ClientMethod, training: client_update.Training
+  method: method_lib.Method, training: client_update.Training
 ) -> None:
   """Compares the loss of a batch with and without padding.
 
@@ -135,13 +135,13 @@ def check_padding(
     )
 
 
-def _is_own(method: client_method.ClientMethod) -> bool:
+def _is_own(method: method_lib.Method) -> bool:
   parts = [method, *method.parts.values()]
   return all(type(part).__module__.startswith(_OWN) for part in parts)
 
 
 def _create_images(
-  method: client_method.ClientMethod, training: client_update.Training
+  method: method_lib.Method, training: client_update.Training
 ) -> labeling.Images:
   """Images of noise, with labels if clients have any."""
   shape = training.model.image_shape
@@ -165,7 +165,7 @@ class _LabelerOfAll(labeling.Labeler):
 
 
 def _create_labeler(
-  method: client_method.ClientMethod, training: client_update.Training
+  method: method_lib.Method, training: client_update.Training
 ) -> _LabelerOfAll:
   """The labeler of a client in round 1, with weights near the initial ones."""
   model = training.model

@@ -9,16 +9,20 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import settings
 from tff_semifl.aggregation import aggregators
 from tff_semifl.aggregation import finalizer
 from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import guidance
+from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
 from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.core import supervised_training
 from tff_semifl.models import functional
+from tff_semifl.systems import method_check
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
@@ -114,6 +118,29 @@ def build_batch_norm_statistics(
   if classifier.batch_moments is None or not ingredients.computes_statistics:
     return None
   return batch_norm_statistics.build_server_batch_norm_statistics(classifier)
+
+
+def build_local_training(
+  method: method_lib.Method,
+  ingredients: system.Ingredients,
+  optimizer: tff.learning.optimizers.Optimizer,
+  epochs: training_settings.ClientEpochs,
+) -> client_work_lib.LocalTrainingFn:
+  """Builds the local training of a client."""
+  training = client_update.Training(
+    model=ingredients.classifier,
+    weak_augmentation=ingredients.weak_augmentation,
+    strong_augmentation=ingredients.strong_augmentation,
+    optimizer=optimizer,
+    num_epochs=epochs.client_epochs,
+    batch_size=epochs.client_batch_size,
+    jit_compile=ingredients.jit_compile,
+  )
+  method_check.check_labels(method, training)
+  if training.jit_compile:
+    with settings.blame('jit_compile', True):
+      method_check.check_padding(method, training)
+  return client_update.build_local_training(method, training)
 
 
 def build_server_work(

@@ -16,11 +16,13 @@ from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
+from tff_semifl.core import method
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import client_states
 from tff_semifl.runs import outputs
+from tff_semifl.systems import training_settings
 
 
 class Labels(enum.Enum):
@@ -146,7 +148,7 @@ class System(settings.Settings, abc.ABC):
   @property
   def summary(self) -> str:
     """One line on the system, the first of its docstring."""
-    return summarize(self)
+    return method.summarize(self)
 
   @abc.abstractmethod
   def build(
@@ -193,18 +195,14 @@ class System(settings.Settings, abc.ABC):
     return folder.client_memories(process.initialize_memory, num_kept)
 
   @property
-  def labels_by_received_model(self) -> bool:
-    """Whether clients label images with the received model and statistics."""
-    return False
+  def client_method(self) -> method.Method | None:
+    """The client method, if clients train with one."""
+    client = getattr(self, 'client', None)
+    return client if isinstance(client, method.Method) else None
 
   @property
   def measures_pseudo_labels(self) -> bool:
     """Whether pseudo-labels are compared with true labels, where known."""
-    return False
-
-  @property
-  def weighs_clients(self) -> bool:
-    """Whether clients that train may have different weights."""
     return False
 
   @property
@@ -215,7 +213,7 @@ class System(settings.Settings, abc.ABC):
   @property
   def aggregation(self) -> aggregator_settings.ChosenAggregator | None:
     """The aggregation of updates; None if there is no choice."""
-    return None
+    return getattr(self, 'averaging', None)
 
   @property
   def total_rounds(self) -> int:
@@ -228,7 +226,12 @@ class System(settings.Settings, abc.ABC):
 
     Then a run can be continued with more rounds, as if planned so.
     """
-    return False
+    rounds = [
+      part
+      for part in settings.parts_of(self)
+      if isinstance(part, training_settings.Rounds)
+    ]
+    return bool(rounds) and all(part.are_of_any_number for part in rounds)
 
   @property
   def clients_per_round(self) -> int | None:
@@ -256,8 +259,3 @@ class System(settings.Settings, abc.ABC):
   def server_has_labels(self) -> bool:
     """Whether the server has labeled images to train on."""
     return self.labels is not Labels.AT_CLIENTS
-
-
-def summarize(part: settings.Settings) -> str:
-  """The first line of the docstring of a part's class."""
-  return (type(part).__doc__ or '').partition('\n')[0]

@@ -19,6 +19,7 @@ from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.core import federated_process
+from tff_semifl.core import method
 from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.methods import label_each_batch
@@ -26,7 +27,6 @@ from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.runs import outputs
 from tff_semifl.systems import averaging
-from tff_semifl.systems import method
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import optimizers
@@ -163,16 +163,6 @@ class FedMatch(system.System):
       rounds_per_help=self.rounds_per_help,
       num_kept=num_kept,
     )
-
-  @property
-  def rounds_may_be_added(self) -> bool:
-    """Whether the learning rate does not depend on the number of rounds."""
-    return self.rounds.are_of_any_number
-
-  @property
-  def aggregation(self) -> aggregator_settings.Aggregation:
-    """The aggregation of updates."""
-    return self.averaging
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]

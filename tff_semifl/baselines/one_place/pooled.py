@@ -21,6 +21,7 @@ from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_training
 from tff_semifl.core import federated_process
+from tff_semifl.core import method as method_lib
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.training import optimizers
@@ -180,7 +181,7 @@ class Pooled(system.System):
   @property
   def summary(self) -> str:
     """The summaries of the system and of its method."""
-    return f'{super().summary} {system.summarize(self.method)}'
+    return f'{super().summary} {method_lib.summarize(self.method)}'
 
   @property
   def uses_strong_views(self) -> bool:

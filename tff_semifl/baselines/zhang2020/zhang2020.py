@@ -140,11 +140,6 @@ class ManyShortRounds(system.System):
       ),
     )
 
-  @property
-  def rounds_may_be_added(self) -> bool:
-    """Whether the learning rate does not depend on the number of rounds."""
-    return self.schedule.are_of_any_number
-
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:

@@ -14,17 +14,19 @@ All of them are plain TensorFlow, traced once.
 """
 
 import abc
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 import tensorflow as tf
 
+from tff_semifl import settings
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
 from tff_semifl.models import functional
 
 
-class ClientMethod(guidance_lib.Guiding, abc.ABC):
-  """Base of client methods.
+class Method(guidance_lib.Guiding, settings.Settings, abc.ABC):
+  """Base of client methods, dataclasses whose fields are settings.
 
   Attributes:
     relabel: When images are labeled: once a round by the received model, or at
@@ -104,6 +106,37 @@ class ClientMethod(guidance_lib.Guiding, abc.ABC):
     """Parts of the method by name, each with guidance of its own."""
     return {}
 
+  def select_data(
+    self, data: Mapping[str, tf.Tensor], guidance: Any
+  ) -> Mapping[str, tf.Tensor]:
+    """The images that a client trains on; by default its own.
+
+    `data` has `client_id`, `image` and maybe `label`; `guidance` is the
+    server's message to clients.
+    """
+    del guidance
+    return data
+
+  @property
+  def summary(self) -> str:
+    """One line on the method."""
+    return summarize(self)
+
+  @property
+  def labels_by_received_model(self) -> bool:
+    """Whether images are labeled by the model that the client receives."""
+    return self.relabel == 'round' and not self.labels_are_true
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """Whether pseudo-labels are compared with true labels, where known."""
+    return not self.labels_are_true
+
+  @property
+  def weighs_clients(self) -> bool:
+    """Whether clients that train may have different weights."""
+    return type(self).weigh is not Method.weigh
+
   @property
   def guides(self) -> guidance_lib.Guides:
     """The method and its parts, as far as they guide, by name.
@@ -112,3 +145,8 @@ class ClientMethod(guidance_lib.Guiding, abc.ABC):
       TypeError: If hooks of guidance are overridden that are never called.
     """
     return guidance_lib.find_guides({guidance_lib.OWN: self, **self.parts})
+
+
+def summarize(part: settings.Settings) -> str:
+  """The first line of the docstring of a part's class."""
+  return (type(part).__doc__ or '').partition('\n')[0]
