@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
@@ -18,9 +19,9 @@ from tff_semifl import runtime
 from tff_semifl.core import client_work
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
-from tff_semifl.training import loop_form
 
-FORMS = {'dynamic': loop_form.DYNAMIC, 'XLA': loop_form.COMPILED}
+# Whether XLA compiles the client update.
+FORMS = {'dynamic': False, 'XLA': True}
 # Three batches in one epoch, the last with padding: rounding errors grow with
 # steps, while bugs show in the first.
 _NUM_IMAGES = 24
@@ -53,7 +54,7 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
   weights = federation.classifier.initial_weights
   with _without_tf32():
     with runtime.simulation_context('in_process', devices=[_CPU]):
-      update = build_update(federation, loop_form.DYNAMIC)
+      update = build_update(federation, jit_compile=False)
       expected = _take(update, weights)
       changed = [
         _take(update, _change_a_little(weights, seed))
@@ -61,7 +62,7 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
       ]
     with runtime.simulation_context('in_process', devices=[device]):
       found = {
-        name: _take(build_update(federation, form), weights)
+        name: _take(build_update(federation, jit_compile=form), weights)
         for name, form in FORMS.items()
       }
   errors = {name: _error(update, expected) for name, update in found.items()}
@@ -104,7 +105,8 @@ def measure(
   first, others = {}, {name: [] for name in FORMS}
   with runtime.simulation_context('in_process', devices=[device]):
     updates = {
-      name: build_update(federation, form) for name, form in FORMS.items()
+      name: build_update(federation, jit_compile=form)
+      for name, form in FORMS.items()
     }
     for name, update in updates.items():
       first[name] = _time(update, weights)
@@ -134,32 +136,34 @@ def measure(
 
 
 def build_update(
-  federation: federation_lib.Federation, form: loop_form.LoopForm
+  federation: federation_lib.Federation, *, jit_compile: bool
 ) -> Callable[[functional.ModelWeights], Any]:
-  """Builds the first client's update in round 1, in some form.
-
-  Returns:
-    received weights -> the output of a `ClientWorkProcess`.
-  """
-  system = federation.system
+  """Builds the first client's update in round 1: weights -> `ClientResult`."""
+  system, classifier = federation.system, federation.classifier
   optimizer = system.optimizer.build()
-  process = client_work.build_client_work(
-    federation.classifier,
+  work = client_work.build_client_work(
+    classifier,
     system.client.build(
-      dataclasses.replace(federation.ingredients, loop_form=form),
+      dataclasses.replace(federation.ingredients, jit_compile=jit_compile),
       optimizer,
       system.local_training,
     ),
     optimizer=optimizer,
-    keep_optimizer_state=False,
     max_update_norm_ratio=system.averaging.max_update_norm_ratio,
   )
-  state = process.initialize()
+
+  @tff.tensorflow.computation(
+    (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE), work.data_type
+  )
+  def update(received, dataset):
+    result, _ = work.update(received, dataset)
+    return result
+
   context = round_context.RoundContext(
     federation.ingredients.seed, 1, np.float32(0.03)
   )
-  data = federation.client_data()[:1]
-  return lambda weights: process.next(state, [(weights, context)], data)
+  [data] = federation.client_data()[:1]
+  return lambda weights: update((weights, context), data)
 
 
 def _time(update, weights: functional.ModelWeights) -> float:
@@ -184,7 +188,7 @@ def _without_tf32() -> Iterator[None]:
 
 def _take(update, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
   """The update of the client."""
-  return tf.nest.flatten(update(weights).result[0].update)
+  return tf.nest.flatten(update(weights).update)
 
 
 def _change_a_little(

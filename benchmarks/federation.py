@@ -19,7 +19,6 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
 from tff_semifl.systems import system as system_lib
-from tff_semifl.training import loop_form
 
 
 class Size(NamedTuple):
@@ -88,7 +87,7 @@ class Federation:
       classifier=self.classifier,
       weak_augmentation=self.task.weak_augmentation,
       strong_augmentation=self.task.strong_augmentation,
-      loop_form=loop_form.COMPILED if jit_compile else loop_form.DYNAMIC,
+      jit_compile=jit_compile,
     )
     self.server_images = _noise(0, size.num_labeled)
     self.server_labels = np.arange(size.num_labeled, dtype=np.int32) % 10

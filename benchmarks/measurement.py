@@ -11,7 +11,7 @@ import time
 
 import tensorflow_federated as tff
 
-from tff_semifl.experiments import markdown
+from tff_semifl.results import markdown
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

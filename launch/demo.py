@@ -27,8 +27,8 @@ from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.reports import report
+from tff_semifl.results import comparison
 from tff_semifl.runs import results
-from tff_semifl.sweeps import comparison
 
 
 def main(command: command_lib.Command) -> None:

@@ -14,9 +14,9 @@ from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
-from tff_semifl.experiments import markdown
 from tff_semifl.experiments import system_groups
 from tff_semifl.experiments import system_registry
+from tff_semifl.results import markdown
 
 _HEADING = """\
 # Settings

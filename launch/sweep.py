@@ -28,40 +28,56 @@ value has the least loss, and how to train with this value:
   python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
     --values=0.01,0.03,0.1,0.3,1 --num_validation=20 --on_failure=go_on
 
---print_commands prints the commands of the runs instead, for GNU parallel or an
-array of SLURM jobs. The same command without --print_commands makes the table
-when these have ended.
-
---cluster runs the processes on the machines of a Ray cluster, as many at a time
-as their CPUs and GPUs allow. The machines need Python, its packages and the
-files, --output_dir above all, at the same paths.
+--print_commands prints the commands of the runs instead, for GNU parallel, an
+array of SLURM jobs or Ray jobs. The same command without --print_commands makes
+the table when these have ended.
 """
 
 from collections.abc import Mapping, Sequence
+import csv
+import io
 import os
 import pathlib
 import shlex
-import sys
-import types
 
 from absl import flags
 
 from tff_semifl.command_line import command_text
+from tff_semifl.command_line import parallel_runs
 from tff_semifl.command_line import program
 from tff_semifl.command_line import seeds as seeds_lib
-from tff_semifl.command_line import sweep_entries
-from tff_semifl.command_line import sweep_experiments
-from tff_semifl.command_line import sweep_place
+from tff_semifl.command_line import sweep_runs
 from tff_semifl.files import durable_files
-from tff_semifl.sweeps import display as display_lib
-from tff_semifl.sweeps import entries as entries_lib
-from tff_semifl.sweeps import experiments as experiments_lib
-from tff_semifl.sweeps import processes
-from tff_semifl.sweeps import table
-from tff_semifl.sweeps import validation_table
+from tff_semifl.results import sweep_table
 
+_FLAGFILES = flags.DEFINE_list(
+  'flagfiles',
+  [],
+  'Experiments to train, separated by commas: each a system and a flagfile,'
+  ' such as semifl:my.flags.',
+)
+_PRESETS = flags.DEFINE_list(
+  'presets',
+  [],
+  'Presets to train, separated by commas, such as semifl/svhn_250_iid; * stands'
+  ' for any characters.',
+)
+_VARY = flags.DEFINE_string(
+  'vary', None, 'Setting to vary, such as learning_rate.'
+)
+_VALUES = flags.DEFINE_list(
+  'values', [], 'The values of --vary, separated by commas, in order.'
+)
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', 'results', 'Folder that holds the folders of all experiments.'
+)
+_PARALLEL = flags.DEFINE_integer(
+  'parallel',
+  1,
+  'Number of runs at the same time. Each uses all cores, the same GPUs, and'
+  ' memory of its own: choose more than 1 only on a machine that one run does'
+  ' not keep busy.',
+  lower_bound=1,
 )
 _ON_FAILURE = flags.DEFINE_enum(
   'on_failure',
@@ -90,100 +106,95 @@ flags.register_validator(
   message='must each end in .md or .csv',
 )
 
-_Sweep = Mapping[entries_lib.Entry, Sequence[experiments_lib.Experiment]]
+_Sweep = Mapping[sweep_table.Entry, Sequence[sweep_runs.Run]]
 
 
 def main(passed_on: Sequence[str]) -> None:
   """Trains the runs that are not complete."""
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
-    experiments = _list(sweep)
+    runs = [run for row in sweep.values() for run in row]
+    incomplete = [run for run in runs if not run.is_complete()]
     if _PRINT_COMMANDS.value:
-      for experiment in experiments:
-        if not experiment.is_complete():
-          print(shlex.join(experiment.command))
+      for run in incomplete:
+        print(shlex.join(run.command))
       return
     _open_output_dir()
     # Written before the first run, to find out whether it is writable.
     _write_table(sweep)
-    watcher = _Watcher(sweep, experiments)
-    incomplete = []
-    for experiment in experiments:
-      if experiment.is_complete():
-        watcher.skip(experiment)
-      else:
-        incomplete.append(experiment)
-    with sweep_place.open_place(len(incomplete)) as place:
-      try:
-        with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
-          failed = processes.run(
-            incomplete,
-            place=place,
-            stop_on_failure=_ON_FAILURE.value == 'stop',
-            watcher=watcher,
-          )
-        failed = [*failed, *watcher.lost]
-      finally:
-        print(_tables(sweep).to_markdown(_rows(sweep)))
-        for path in _table_paths():
-          print(f'table: {path}')
-    if _validates(sweep):
-      for line in validation_table.describe_choices(
+    lost = []
+
+    def describe(run: sweep_runs.Run) -> str:
+      _write_table(sweep)
+      if not run.is_complete():
+        lost.append(run)
+        return (
+          f'ended well, but {run.folder} lacks the last round in its'
+          ' metrics.csv, or its model'
+        )
+      results = run.read()
+      return f'accuracy {results.accuracy:.1%}, {results.minutes:.1f} minutes'
+
+    try:
+      with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
+        failed = parallel_runs.run(
+          incomplete,
+          num_parallel=_PARALLEL.value,
+          stop_on_failure=_ON_FAILURE.value == 'stop',
+          describe=describe,
+          quiet=program.is_quiet(),
+        )
+    finally:
+      print(_write_table(sweep))
+      for path in _table_paths():
+        print(f'table: {path}')
+    failed.extend(lost)
+    if runs[0].validates:
+      for line in sweep_table.describe_choices(
         _rows(sweep),
         command_text.spell_commands('python -m launch.train'),
-        sweep_experiments.without_validation(passed_on),
-        [one.entry.label for one in failed],
+        sweep_runs.without_validation(passed_on),
+        [run.entry.label for run in failed],
       ):
         print(line)
-  for experiment in watcher.lost:
-    print(
-      f'{experiment.name}: ended well, but {experiment.folder} lacks the last'
-      ' round in its metrics.csv, or its model',
-      file=sys.stderr,
-    )
   if failed:
-    names = ', '.join(experiment.name for experiment in failed)
-    num_left = sum(not experiment.is_complete() for experiment in experiments)
+    names = ', '.join(run.name for run in failed)
+    num_left = sum(not run.is_complete() for run in runs)
     program.end(
       f'failed: {names}; the same command goes on with the {num_left} of'
-      f' {len(experiments)} runs that are not complete'
+      f' {len(runs)} runs that are not complete'
     )
 
 
-class _Watcher(display_lib.Display):
-  """A display of progress that also updates the table after each run."""
-
-  def __init__(
-    self, sweep: _Sweep, experiments: Sequence[experiments_lib.Experiment]
-  ):
-    super().__init__(experiments, quiet=program.is_quiet())
-    self._sweep = sweep
-    self.lost = []
-
-  def end(self, experiment: experiments_lib.Experiment, exit_code: int) -> None:
-    super().end(experiment, exit_code)
-    if not exit_code and not experiment.is_complete():
-      self.lost.append(experiment)
-    _write_table(self._sweep)
+def parse(argv: Sequence[str]) -> list[str]:
+  """Parses the sweep's flags, and returns the other flags, for the runs."""
+  _, *passed_on = program.parse_flags(argv, known_only=True)
+  return passed_on
 
 
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
   seeds = seeds_lib.parse(0)
-  sweep_experiments.check_passed_on(passed_on)
+  sweep_runs.check_passed_on(passed_on)
+  with program.blame(_FLAGFILES, ValueError):
+    entries = sweep_runs.read_flagfiles(_FLAGFILES.value)
+  with program.blame(_PRESETS, ValueError):
+    entries.extend(sweep_runs.find_presets(_PRESETS.value))
+  with program.blame(_FLAGFILES, ValueError, value=''):
+    sweep_runs.check_names(entries)
+  name, values = _VARY.value, _VALUES.value
+  with program.blame(_VARY, ValueError):
+    if name is not None:
+      sweep_runs.check_varied(name)
+  with program.blame(_VALUES, ValueError):
+    if (name is None) != (not values):
+      raise ValueError('give --vary, a setting, and --values of it, or neither')
+    if name is not None:
+      entries = sweep_runs.vary(entries, name, values, passed_on)
+  output_dir = pathlib.Path(_OUTPUT_DIR.value)
   return {
-    entry: sweep_experiments.create_experiments(
-      entry, seeds, passed_on, pathlib.Path(_OUTPUT_DIR.value)
-    )
-    for entry in sweep_entries.parse(passed_on)
+    entry: sweep_runs.create_runs(entry, seeds, passed_on, output_dir)
+    for entry in entries
   }
-
-
-def _list(sweep: _Sweep) -> list[experiments_lib.Experiment]:
-  return [one for row in sweep.values() for one in row]
-
-
-def _validates(sweep: _Sweep) -> bool:
-  return any(one.validates for one in _list(sweep))
 
 
 def _open_output_dir() -> None:
@@ -201,38 +212,32 @@ def _table_paths() -> list[pathlib.Path]:
   return [folder / 'table.md', folder / 'table.csv']
 
 
-def _tables(sweep: _Sweep) -> types.ModuleType:
-  return validation_table if _validates(sweep) else table
-
-
-def _rows(sweep: _Sweep) -> list[table.Row]:
-  kind = experiments_lib.Experiment
-  read = kind.read_validation if _validates(sweep) else kind.read_results
+def _rows(sweep: _Sweep) -> list[sweep_table.Row]:
   return [
-    table.Row(
-      entry,
-      [read(one) if one.is_complete() else None for one in experiments],
-      experiments[0].task,
-    )
-    for entry, experiments in sweep.items()
+    sweep_table.Row(entry, [run.read_complete() for run in runs], runs[0].task)
+    for entry, runs in sweep.items()
   ]
 
 
-def _write_table(sweep: _Sweep) -> None:
-  tables, rows = _tables(sweep), _rows(sweep)
+def _write_table(sweep: _Sweep) -> str:
+  """Writes the table, and returns it in Markdown."""
+  (first, *_), *_ = sweep.values()
+  tabulate = (
+    sweep_table.tabulate_validation if first.validates else sweep_table.tabulate
+  )
+  table, numbers = tabulate(_rows(sweep))
+  text = io.StringIO()
+  writer = csv.DictWriter(text, numbers[0], lineterminator='\n')
+  writer.writeheader()
+  writer.writerows(numbers)
   with program.blame(_TABLE_FILES, durable_files.OutputError):
     for path in _table_paths():
-      if path.suffix == '.csv':
-        text = tables.to_csv(rows)
-      else:
-        text = f'{tables.to_markdown(rows)}\n'
-      table.write(text, path)
-
-
-def parse(argv: Sequence[str]) -> list[str]:
-  """Parses the sweep's flags, and returns the other flags, for the runs."""
-  _, *passed_on = program.parse_flags(argv, known_only=True)
-  return passed_on
+      content = text.getvalue() if path.suffix == '.csv' else f'{table}\n'
+      with durable_files.naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with durable_files.replacing(path) as file:
+          file.write(content.encode())
+  return table
 
 
 if __name__ == '__main__':

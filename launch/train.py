@@ -46,10 +46,10 @@ from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import running
 from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.results import repetitions
 from tff_semifl.runs import intervals
 from tff_semifl.runs import results
 from tff_semifl.runs import saved_experiment
-from tff_semifl.sweeps import repetitions
 
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',

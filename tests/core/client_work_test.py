@@ -14,12 +14,13 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl.core import client_work
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import given_labels
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
 
@@ -47,7 +48,7 @@ def _weights(length):
 def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
   """Builds client work in which client k takes the update `updates[k]`."""
 
-  def train(weights, context, data, optimizer_state, given_labels):
+  def train(weights, context, data, optimizer_state):
     del context  # Unused.
     lengths, losses, weight = (
       tf.gather(list(values), data['client_id'])
@@ -64,12 +65,9 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
         sums=training_loop.TrainingSums(
           loss=losses, num_correct=1.0, num_examples=3.0, num_visited=3.0
         ),
-        given_labels=given_labels_lib.extend(
-          given_labels,
-          given_labels_lib.made_at_once(
-            tf.range(2), tf.constant([1, 2]), tf.constant([True, False])
-          ),
-        ),
+      ),
+      given_labels=given_labels.made_at_once(
+        tf.range(2), tf.constant([1, 2]), tf.constant([True, False])
       ),
       num_labeled=tf.constant(8.0),
       num_confident=tf.constant(2.0),
@@ -81,14 +79,16 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       ),
     )
 
-  return client_work.build_client_work(
-    linear_reference.create_classifier(),
+  classifier = linear_reference.create_classifier()
+  work = client_work.build_client_work(
+    classifier,
     train,
     optimizer=optimizers.build_nesterov_sgd(),
     keep_optimizer_state=keep_optimizer_state,
     max_update_norm_ratio=ratio,
     **options,
   )
+  return placed_work.ClientProcess(classifier, work)
 
 
 def _next(process, num_clients, weights, *memories, first=0):

@@ -76,22 +76,6 @@ class ComputationTest(absltest.TestCase):
     )
     self.assertEndsWith(signature, '@SERVER,memories=<>,given_labels=<>>)')
 
-  def test_memories_that_do_not_fit(self):
-    process = _build()
-    with self.assertRaisesRegex(TypeError, 'must take 3 arguments, .* have no'):
-      federated_process.FederatedProcess(process.initialize, process.next)
-    plain = _build(keep_client_momentum=False)
-    with self.assertRaisesRegex(TypeError, 'must take 4 arguments, .* have a'):
-      federated_process.FederatedProcess(
-        plain.initialize, plain.next, process.initialize_memory
-      )
-    with self.assertRaisesRegex(TypeError, '; found float32'):
-      federated_process.FederatedProcess(
-        process.initialize,
-        process.next,
-        tff.tensorflow.computation(lambda: 0.0),
-      )
-
   def test_learning_process_has_no_place_for_memories(self):
     with self.assertRaisesRegex(TypeError, 'keep_client_momentum=False'):
       learning_process.bind_server_data(

@@ -15,8 +15,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.core import alternating
-from tff_semifl.core import parallel
+from tff_semifl.core import rounds
 from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
 
@@ -59,17 +58,15 @@ class _FixMixByRisingThreshold(fix_mix.FixMix):
     }
 
 
-def _build(compose=alternating.compose_alternating_process):
+def _build(*run_round, **options):
   """SemiFL with a threshold that rises, and an average of models."""
   system = settings.change(
     averaging.Alternating(client=_FixMixByRisingThreshold()),
     linear_problem.SETTINGS,
   )
-  return compose(
-    system.build_parts(
-      small_systems.create_ingredients(seed=linear_problem.SEED), system.server
-    )
-  )
+  ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
+  parts = system.build_parts(ingredients, system.server)
+  return rounds.build(parts, *run_round, **options)
 
 
 class GuidanceTest(simulation_test_case.SimulationTestCase):
@@ -110,10 +107,10 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
       ]
       federation.assert_equal(state)
       self.assertAlmostEqual(
-        float(state.guidance['threshold']), threshold, places=5
+        float(state.guidance['method']['threshold']), threshold, places=5
       )
       for found, expected in zip(
-        state.guidance['teacher'], teacher, strict=True
+        state.guidance['method']['teacher'], teacher, strict=True
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     # The threshold has risen, but not to the maximum of 21 images.
@@ -124,9 +121,9 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
   def test_other_composers_keep_it_too(self):
     problem = linear_problem.LinearProblem()
     process = _build(
-      lambda parts: parallel.compose_parallel_process(
-        parts, server_share_fn=parallel.half, step_from_received_weights=False
-      )
+      rounds.parallel_round,
+      server_share_fn=rounds.half,
+      step_from_received_weights=False,
     )
     state = process.initialize()
     for cohort in _COHORTS[:2]:
@@ -136,12 +133,12 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
       state = output.state
     num_images = sum(len(problem.clients[k][1]) for k in _COHORTS[1])
     np.testing.assert_allclose(
-      state.guidance['threshold'],
+      state.guidance['method']['threshold'],
       _FIRST_THRESHOLD
       + _GROWTH * num_images * output.metrics['client']['label_ratio'],
       rtol=1e-5,
     )
-    self.assertGreater(state.guidance['threshold'], _FIRST_THRESHOLD)
+    self.assertGreater(state.guidance['method']['threshold'], _FIRST_THRESHOLD)
 
 
 if __name__ == '__main__':

@@ -9,9 +9,9 @@ from absl.testing import absltest
 import numpy as np
 from scipy import special
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
@@ -30,7 +30,7 @@ def _build(
 ):
   classifier = linear_reference.create_classifier()
   optimizer = optimizers.build_nesterov_sgd()
-  return server_work.build_server_work(
+  work = server_work.build_server_work(
     classifier,
     supervised_training.build_supervised_training(
       classifier,
@@ -42,6 +42,7 @@ def _build(
     ),
     optimizer=optimizer,
   )
+  return placed_work.server_process(classifier, work)
 
 
 def _context(round_num, seed=7):
@@ -53,46 +54,6 @@ def _order(num_images, round_num, epoch, seed=7):
   return linear_reference.order(
     num_images, seed, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
   )
-
-
-class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER'
-    state = (
-      '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>@SERVER'
-    )
-    process = _build()
-    self.assertEqual(
-      process.initialize.type_signature.compact_representation(),
-      f'( -> {state})',
-    )
-    self.assertEqual(
-      process.next.type_signature.compact_representation(),
-      f'(<state={state},weights={weights},'
-      'context=<seed=int32,round_num=int32,learning_rate=float32,'
-      'guidance=<>>@SERVER,'
-      'dataset=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER> ->'
-      f' <state={state},result={weights},'
-      'measurements=<loss=float32,accuracy=float32>@SERVER>)',
-    )
-
-  def test_data_at_clients_is_refused(self):
-    @tff.federated_computation(
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(tff.SequenceType(np.int32), tff.CLIENTS),
-    )
-    def next_fn(state, weights, context, data):
-      del context, data  # Unused.
-      return tff.templates.MeasuredProcessOutput(state, weights, state)
-
-    @tff.federated_computation
-    def initialize_fn():
-      return tff.federated_value(np.int32(0), tff.SERVER)
-
-    with self.assertRaisesRegex(TypeError, 'placed at SERVER'):
-      server_work.ServerWorkProcess(initialize_fn, next_fn)
 
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):
@@ -200,7 +161,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
 
   def test_balanced_epochs_are_drawn(self):
     drawn = class_balance.draw_balanced(
-      rows.AllRows((tf.range(5),)),
+      rows.Rows((tf.range(5),)),
       tf.constant(self.labels, tf.int32),
       random_seeds.stateless_seed(7, random_seeds.Purpose.SERVER_ORDER, 1, 0),
     ).examples[0]

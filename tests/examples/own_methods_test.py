@@ -24,7 +24,6 @@ from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 from tff_semifl.methods import label_each_batch
 from tff_semifl.systems import averaging
-from tff_semifl.training import loop_form
 from tff_semifl.training import pseudo_labels
 
 _COHORTS = ([], [0, 2], [1, 2])
@@ -122,7 +121,7 @@ class PrototypesTest(_Problem):
     np.testing.assert_array_equal(sums['counts'], [1, 0, 2])
 
   def test_server_keeps_prototypes_of_the_last_round(self):
-    kept = self._train(prototypes.PrototypeFixMix()).guidance
+    kept = self._train(prototypes.PrototypeFixMix()).guidance['method']
     # The features of a linear model are its pixels, of three images a class.
     self.assertEqual(kept['sums'].shape, (3, 4))
     problem = linear_problem.LinearProblem()
@@ -205,9 +204,7 @@ class PaddingTest(parameterized.TestCase):
     system = settings.change(
       averaging.Alternating(client=client), linear_problem.SETTINGS
     )
-    return system.build(
-      small_systems.create_ingredients(loop_form=loop_form.COMPILED)
-    )
+    return system.build(small_systems.create_ingredients(jit_compile=True))
 
   @parameterized.parameters(_PlainMean(), _BatchMean())
   def test_methods_that_train_on_padding_are_refused(self, client):

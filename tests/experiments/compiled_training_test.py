@@ -14,7 +14,6 @@ from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import python_experiment
-from tff_semifl.training import loop_form
 
 
 def _create(task, **chosen):
@@ -46,10 +45,10 @@ class CompiledTurnsTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(
-    (None, [], loop_form.DYNAMIC),
-    (None, ['a GPU'], loop_form.COMPILED),
-    (False, ['a GPU'], loop_form.DYNAMIC),
-    (True, [], loop_form.COMPILED),
+    (None, [], False),
+    (None, ['a GPU'], True),
+    (False, ['a GPU'], False),
+    (True, [], True),
   )
   def test_form_of_training(self, jit_compile, gpus, form):
     with (
@@ -58,7 +57,7 @@ class CompiledTurnsTest(parameterized.TestCase):
     ):
       _create(small_digits.SmallDigits(), jit_compile=jit_compile)
     [ingredients] = build.call_args.args
-    self.assertIs(ingredients.loop_form, form)
+    self.assertIs(ingredients.jit_compile, form)
 
   def test_default_on_a_gpu_leaves_out_what_cannot_be_compiled(self):
     with (
@@ -72,8 +71,8 @@ class CompiledTurnsTest(parameterized.TestCase):
       ]
       experiment = _create(small_digits.SmallDigits())
     self.assertIn('XLA has no such operation', logs.output[0])
-    forms = [call.args[0].loop_form for call in build.call_args_list]
-    self.assertEqual(forms, [loop_form.COMPILED, loop_form.DYNAMIC])
+    forms = [call.args[0].jit_compile for call in build.call_args_list]
+    self.assertEqual(forms, [True, False])
     self.assertIsNone(experiment.settings.model.jit_compile)
 
 

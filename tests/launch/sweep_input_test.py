@@ -9,7 +9,6 @@ import json
 import pathlib
 import shlex
 import sys
-from unittest import mock
 
 from absl import flags
 from absl.testing import absltest
@@ -70,15 +69,6 @@ class SweepInputTest(parameterized.TestCase):
       ],
     )
     self.assertFalse(self.output_dir.exists())
-
-  def test_machine_without_ray(self):
-    with (
-      mock.patch('importlib.util.find_spec', return_value=None),
-      self.assertRaisesRegex(
-        program.FlagError, '^flag --cluster=auto: Ray is not installed; pip'
-      ),
-    ):
-      self._sweep('--cluster=auto')
 
   def test_names_say_what_is_varied_and_that_it_validates(self):
     output = io.StringIO()

@@ -155,7 +155,7 @@ class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
       state, problem.server_data, _client_data(problem, [0, 1], {0: 0, 1: 0})
     )
     self.assertEqual(output.metrics['client']['num_rejected'], 2)
-    self.assertEqual(output.state.guidance.pull, 0)
+    self.assertEqual(output.state.guidance['method'].pull, 0)
 
 
 if __name__ == '__main__':

@@ -33,11 +33,10 @@ def _build_system(system_name, changes):
   system = small_systems.create(
     system_name, changes, usual=linear_problem.SETTINGS
   )
-  system.build_parts(
+  system.build(
     small_systems.create_ingredients(
       seed=0, privacy_key=privacy_key.PrivacyKey(bytes(32))
-    ),
-    system.server,
+    )
   )
 
 

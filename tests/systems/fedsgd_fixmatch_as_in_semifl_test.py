@@ -171,10 +171,10 @@ class ComputationTest(absltest.TestCase):
   def test_types(self):
     weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
     state = (
-      f'<global_model_weights={weights},distributor=<>,client_work=<>,'
+      f'<global_model_weights={weights},'
       'aggregator=<>,finalizer=<>,server_work=<learning_rate=float32,'
-      'accumulator=<float32[4,3],float32[3]>>,round_num=int32,seed=int32,'
-      'guidance=<>>'
+      'accumulator=<float32[4,3],float32[3]>>,guidance=<>,'
+      'round_num=int32,seed=int32>'
       '@SERVER'
     )
     process = _build()

@@ -33,13 +33,13 @@ class ComputationTest(absltest.TestCase):
   def test_types(self):
     weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
     state = (
-      f'<global_model_weights={weights},distributor=<>,client_work=<>,'
+      f'<global_model_weights={weights},'
       'aggregator=<value_sum_process=<>,weight_sum_process=<>>,'
       'finalizer=<learning_rate=float32,momentum=float32,'
       'accumulator=<float32[4,3],float32[3]>>,'
       'server_work=<learning_rate=float32,'
       'accumulator=<float32[4,3],float32[3]>>,'
-      'round_num=int32,seed=int32,guidance=<>>@SERVER'
+      'guidance=<>,round_num=int32,seed=int32>@SERVER'
     )
     process = _build()
     self.assertEqual(

@@ -46,8 +46,8 @@ class _Liars(fix_mix.FixMix):
   def build(self, ingredients, optimizer, epochs):
     train = super().build(ingredients, optimizer, epochs)
 
-    def train_or_lie(weights, context, data, optimizer_state, given_labels):
-      local = train(weights, context, data, optimizer_state, given_labels)
+    def train_or_lie(weights, context, data, optimizer_state):
+      local = train(weights, context, data, optimizer_state)
       trainable = local.training.trainable
       for liar, lie in _LIES.items():
         trainable = tuple(

@@ -5,17 +5,16 @@
 
 from absl.testing import absltest
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import batch_label_reference
 from tests import given_labels_reference
 from tests import linear_reference
+from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
-from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import functional
@@ -35,13 +34,13 @@ def _build(
   **options,
 ):
   optimizer = optimizers.build_nesterov_sgd()
-  return client_work.build_client_work(
+  work = client_work.build_client_work(
     classifier,
     client_update.build_local_training(
       settings.change(
         label_each_batch.LabelEachBatch(), {'confidence_threshold': threshold}
       ),
-      local_steps.Training(
+      client_update.Training(
         model=classifier,
         weak_augmentation=weak,
         strong_augmentation=strong,
@@ -55,6 +54,7 @@ def _build(
     max_update_norm_ratio=10.0,
     **options,
   )
+  return placed_work.ClientProcess(classifier, work)
 
 
 def _next(process, weights, images):
@@ -63,43 +63,6 @@ def _next(process, weights, images):
     [(weights, round_context.RoundContext(_SEED, 4, _LEARNING_RATE))],
     [linear_reference.client_dataset(3, images)],
   )
-
-
-class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
-    process = _build(linear_reference.create_classifier(), threshold=0.9)
-    self.assertEqual(
-      process.next.type_signature.compact_representation(),
-      '(<state=<>@SERVER,received={<'
-      f'{weights},<seed=int32,round_num=int32,learning_rate=float32,'
-      'guidance=<>>'
-      '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
-      ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
-      'update_weight=float32,memory=<>,given_labels=<>,report=<>>}@CLIENTS,'
-      'measurements=<loss=float32,'
-      'accuracy=float32,label_ratio=float32,num_participating=float32,'
-      'num_rejected=float32,weight_diversity=float32,'
-      'relative_weight_diversity=float32>@SERVER>)',
-    )
-
-  @pytest.mark.slow
-  def test_labels_that_were_given_stay_at_the_client(self):
-    classifier = linear_reference.create_classifier()
-    plain = _build(classifier, threshold=0.9).next.type_signature
-    found = _build(
-      classifier, threshold=0.9, return_given_labels=True
-    ).next.type_signature
-    # True labels change nothing in training.
-    self.assertEqual(found.parameter, plain.parameter)
-    self.assertEqual(found.result.measurements, plain.result.measurements)
-    self.assertEqual(
-      found.result.result.compact_representation(),
-      '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
-      'memory=<>,given_labels='
-      '<image=int32[?],label=int32[?],share=float32[?]>,report=<>>}'
-      '@CLIENTS',
-    )
 
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):

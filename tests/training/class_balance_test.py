@@ -20,7 +20,7 @@ class ClassBalanceTest(absltest.TestCase):
     np.testing.assert_allclose(found, np.log(counts / 22), rtol=1e-6)
 
   def test_draws_all_classes_and_all_images_of_a_class_alike(self):
-    examples = rows.AllRows((tf.range(20),))
+    examples = rows.Rows((tf.range(20),))
     drawn = np.concatenate(
       [
         class_balance.draw_balanced(
@@ -42,7 +42,7 @@ class ClassBalanceTest(absltest.TestCase):
   def test_draws_nothing_of_nothing(self):
     labels = tf.constant([], tf.int32)
     drawn = class_balance.draw_balanced(
-      rows.AllRows((labels,)), labels, tf.constant([1, 2])
+      rows.Rows((labels,)), labels, tf.constant([1, 2])
     )
     self.assertEqual(drawn.number, 0)
 

@@ -8,11 +8,11 @@ import functools
 import numpy as np
 
 from tests import linear_reference
+from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
-from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.methods import fix_mix
 from tff_semifl.training import optimizers
@@ -37,7 +37,7 @@ def build(
   """Builds the work of clients with a linear model."""
   classifier = linear_reference.create_classifier(dropout_rate=dropout_rate)
   optimizer = optimizers.build_nesterov_sgd()
-  return client_work.build_client_work(
+  work = client_work.build_client_work(
     classifier,
     client_update.build_local_training(
       settings.change(
@@ -48,7 +48,7 @@ def build(
           **options,
         },
       ),
-      local_steps.Training(
+      client_update.Training(
         model=classifier,
         weak_augmentation=weak,
         strong_augmentation=strong,
@@ -61,6 +61,7 @@ def build(
     keep_optimizer_state=keep_optimizer_state,
     max_update_norm_ratio=10.0,
   )
+  return placed_work.ClientProcess(classifier, work)
 
 
 class FixMixClientTestCase(simulation_test_case.SimulationTestCase):

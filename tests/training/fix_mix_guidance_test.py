@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tff_semifl.core import client_update
-from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.methods import fix_mix
 from tff_semifl.training import optimizers
@@ -59,7 +58,7 @@ class GuidanceTest(tf.test.TestCase):
     _Method.hooks = hooks
     local = client_update.build_local_training(
       _Method(),
-      local_steps.Training(
+      client_update.Training(
         model=classifier,
         weak_augmentation=linear_reference.unchanged,
         strong_augmentation=linear_reference.unchanged,
@@ -69,7 +68,7 @@ class GuidanceTest(tf.test.TestCase):
       ),
     )(
       weights,
-      round_context.RoundContext(_SEED, 1, learning_rate, guidance),
+      round_context.RoundContext(_SEED, 1, learning_rate, {'method': guidance}),
       {
         'client_id': tf.constant(0),
         'image': tf.constant(linear_reference.create_images(7)),

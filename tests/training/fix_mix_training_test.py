@@ -14,25 +14,6 @@ from tests.training import fix_mix_client
 from tff_semifl.core import round_context
 
 
-class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
-    process = fix_mix_client.build()
-    self.assertEqual(
-      process.next.type_signature.compact_representation(),
-      '(<state=<>@SERVER,received={<'
-      f'{weights},<seed=int32,round_num=int32,learning_rate=float32,'
-      'guidance=<>>'
-      '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
-      ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
-      'update_weight=float32,memory=<>,given_labels=<>,report=<>>}@CLIENTS,measurements=<loss=float32,'
-      'accuracy=float32,label_ratio=float32,highest_confidence=float32,'
-      'num_participating=float32,'
-      'num_rejected=float32,weight_diversity=float32,'
-      'relative_weight_diversity=float32>@SERVER>)',
-    )
-
-
 class ExecutionTest(fix_mix_client.FixMixClientTestCase):
   @parameterized.parameters((0.0, 0.0), (0.5, 0.25))
   def test_update_and_loss_equal_numpy(self, mix_loss_weight, dropout_rate):

@@ -36,7 +36,7 @@ class GivenLabelsTest(tf.test.TestCase):
         added = given_labels.made_at_once(
           images, images + 10 * number, tf.greater(images, 0)
         )
-        return number + 1, given_labels.extend(given, added)
+        return number + 1, given.extend(added)
 
       _, given = tf.while_loop(
         lambda number, _: number < 3, label_batch, (0, given_labels.none())
@@ -48,14 +48,6 @@ class GivenLabelsTest(tf.test.TestCase):
     self.assertAllEqual(given.label, [0, 10, 11, 20, 21, 22])
     # Groups of one, two and three labels; 0, 1 and 2 are trained on.
     self.assertAllClose(given.share, [0, 0, 2, 0, 3 / 2, 3 / 2])
-
-  def test_labels_that_are_not_kept(self):
-    added = given_labels.made_at_once(
-      tf.range(2), tf.range(2), tf.constant([True, False])
-    )
-    self.assertEqual(
-      given_labels.extend(given_labels.NOT_KEPT, added), given_labels.NOT_KEPT
-    )
 
 
 if __name__ == '__main__':

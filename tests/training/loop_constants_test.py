@@ -9,9 +9,9 @@ XLA takes some arguments of operations for constants, such as shapes, and with
 them all that they come from. It compiles anew for each of their values.
 """
 
-import dataclasses
 import functools
 import re
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -28,8 +28,7 @@ from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
-from tff_semifl.training import loop_form
-from tff_semifl.training import padded_rows
+from tff_semifl.training import compiled_loop
 from tff_semifl.training import rows
 from tff_semifl.training import training_loop
 
@@ -56,7 +55,7 @@ class TurnConstantsTest(parameterized.TestCase):
     programs = []
 
     def keep_program(loop, examples):
-      padded, number = loop_form.pad(examples)
+      padded, number = compiled_loop.pad(examples)
 
       @tf.function(jit_compile=True)
       def program(padded, number):
@@ -64,24 +63,25 @@ class TurnConstantsTest(parameterized.TestCase):
           random_draws.drawing_by(portable_draws.GENERATOR),
           rand_augment.applying_to_all(),
         ):
-          return loop(padded_rows.PaddedRows(padded, number)).trainable
+          return loop(compiled_loop.PaddedRows(padded, number)).trainable
 
       concrete = program.get_concrete_function(padded, number)
       hlo = program.experimental_get_compiler_ir(padded, number)(stage='hlo')
       arguments = [*tf.nest.flatten(padded), number, *concrete.captured_inputs]
       programs.append((hlo, len(arguments)))
-      return loop(rows.AllRows(examples))
+      return loop(rows.Rows(examples))
 
-    form = dataclasses.replace(loop_form.COMPILED, run=keep_program)
     ingredients = small_systems.create_ingredients(
       classifier=classifier,
       weak_augmentation=shift,
       strong_augmentation=change,
-      loop_form=form,
+      jit_compile=True,
     )
     optimizer, _ = system.create_optimizers(classifier)
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
-    system.client.build(ingredients, optimizer, system.local_training)(
+    train = system.client.build(ingredients, optimizer, system.local_training)
+    self.enter_context(mock.patch.object(compiled_loop, 'run', keep_program))
+    train(
       weights,
       round_context.RoundContext(*map(tf.constant, (7, 3, 0.2))),
       {

@@ -17,7 +17,6 @@ from tests.training import small_updates
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.experiments import system_registry
 from tff_semifl.systems import averaging
-from tff_semifl.training import loop_form
 
 # One for each client that trains on what it selects, or on labels. FedMatch's
 # is another's, with a model of its own.
@@ -46,14 +45,16 @@ class LoopFormTest(simulation_test_case.SimulationTestCase):
     sizes = sizes or (small_updates.NUM_IMAGES,)
     small_updates.assert_equal(
       small_updates.take(system_name, form, *sizes),
-      small_updates.take(system_name, loop_form.DYNAMIC, *sizes),
+      small_updates.take(system_name, small_updates.DYNAMIC, *sizes),
     )
 
   @parameterized.parameters(*_COMPILED_SYSTEMS)
   @pytest.mark.slow
   def test_compiled(self, system_name):
     # Both numbers are padded to 32 images.
-    self._compare(system_name, loop_form.COMPILED, small_updates.NUM_IMAGES, 17)
+    self._compare(
+      system_name, small_updates.COMPILED, small_updates.NUM_IMAGES, 17
+    )
 
   def test_without_xla(self):
     self._compare('semifl', small_updates.PADDED)
@@ -68,7 +69,7 @@ class LoopFormTest(simulation_test_case.SimulationTestCase):
   def test_last_batch_has_padding_and_images_are_left_out(self):
     """Confirms that the other tests have padding and unselected images."""
     output = small_updates.take(
-      'semifl', loop_form.DYNAMIC, small_updates.NUM_IMAGES
+      'semifl', small_updates.DYNAMIC, small_updates.NUM_IMAGES
     )
     num_selected = np.count_nonzero(output.result[0].given_labels.share)
     self.assertBetween(
@@ -79,13 +80,13 @@ class LoopFormTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters('semifl', 'batch_label_semifl')
   @pytest.mark.slow
   def test_no_image(self, system_name):
-    self._compare(system_name, loop_form.COMPILED, 0)
+    self._compare(system_name, small_updates.COMPILED, 0)
 
 
 @pytest.mark.slow
 class ProgramTest(absltest.TestCase):
   def test_steps_are_one_program(self):
-    outside, programs = _find_operations(loop_form.COMPILED)
+    outside, programs = _find_operations(small_updates.COMPILED)
     self.assertLen(programs, 1)
     # The program contains the loops over epochs, steps and batches.
     self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
@@ -94,7 +95,7 @@ class ProgramTest(absltest.TestCase):
     self.assertNotIn('Conv2DBackpropFilter', outside)
 
   def test_dynamic_steps_are_none(self):
-    outside, programs = _find_operations(loop_form.DYNAMIC)
+    outside, programs = _find_operations(small_updates.DYNAMIC)
     self.assertEmpty(programs)
     self.assertNotEmpty([op for op in outside if 'While' in op])
 
@@ -104,7 +105,7 @@ class ProgramTest(absltest.TestCase):
     ):
       small_updates.build(
         'semifl',
-        loop_form.COMPILED,
+        small_updates.COMPILED,
         strong_augmentation=keras_cv_policy.build_gentle_rand_augment(),
       )
 
@@ -121,7 +122,9 @@ def _find_operations(form):
       )
     return block, False
 
-  tff.framework.transform_postorder(process.next.to_building_block(), find)
+  tff.framework.transform_postorder(
+    process.computation.to_building_block(), find
+  )
   outside, programs = collections.Counter(), []
 
   def count(nodes, functions, counter):

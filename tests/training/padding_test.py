@@ -8,11 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests.training import small_updates
-
-
-def tearDownModule():
-  small_updates.forget()
+from tff_semifl.training import compiled_loop
 
 
 class PadTest(parameterized.TestCase):
@@ -22,8 +18,8 @@ class PadTest(parameterized.TestCase):
     images = np.tile(
       labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3]
     )
-    rows = small_updates.PADDED.run(
-      lambda rows: rows, (tf.constant(images), tf.constant(labels))
+    rows = compiled_loop.PaddedRows(
+      *compiled_loop.pad((tf.constant(images), tf.constant(labels)))
     )
     self.assertEqual(rows.number, number)
     last = number + 6 if number else 0

@@ -7,10 +7,10 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.training import padded_rows
+from tff_semifl.training import compiled_loop
 from tff_semifl.training import rows as rows_lib
 
-_KINDS = (rows_lib.AllRows, padded_rows.PaddedRows)
+_KINDS = (rows_lib.Rows, compiled_loop.PaddedRows)
 _VALUES = np.arange(7, dtype=np.float32)
 
 
@@ -29,17 +29,8 @@ class RowsTest(parameterized.TestCase):
     np.testing.assert_array_equal(first, [1, 2, 4, 5])
     np.testing.assert_array_equal(second, [[10], [20], [40], [50]])
 
-  @parameterized.parameters(*_KINDS)
-  def test_rows_after_the_examples_are_padding(self, kind):
-    rows = kind((_VALUES, -_VALUES), tf.constant(4))
-    self.assertEqual(rows.number, 4)
-    first, second = _examples(rows)
-    np.testing.assert_array_equal(first, [0, 1, 2, 3])
-    np.testing.assert_array_equal(second, [0, -1, -2, -3])
-    self.assertEqual(rows.keep(np.asarray(rows.examples[0]) > 1).number, 2)
-
   def test_padding_is_not_kept(self):
-    rows = padded_rows.PaddedRows(_VALUES, tf.constant(4)).keep(_VALUES > 1)
+    rows = compiled_loop.PaddedRows(_VALUES, tf.constant(4)).keep(_VALUES > 1)
     np.testing.assert_array_equal(_examples(rows), [2, 3])
     self.assertLen(rows.examples, len(_VALUES))
     np.testing.assert_array_equal(rows.is_real, [True] * 2 + [False] * 5)
@@ -76,7 +67,7 @@ class RowsTest(parameterized.TestCase):
     )
 
   def test_no_example_weighs_nothing(self):
-    (weights,) = padded_rows.PaddedRows(_VALUES, tf.constant(0)).weigh()
+    (weights,) = compiled_loop.PaddedRows(_VALUES, tf.constant(0)).weigh()
     np.testing.assert_array_equal(weights, np.zeros(7))
 
   @parameterized.product(kind=_KINDS, size=[3, 7, 100])

@@ -4,32 +4,32 @@
 """Client updates of any system, with a small model."""
 
 import collections
-import dataclasses
+import contextlib
 import functools
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import placed_work
 from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import weak
 from tff_semifl.core import client_work
+from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
-from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
-from tff_semifl.training import client_work_process
-from tff_semifl.training import loop_form
+from tff_semifl.training import compiled_loop
 from tff_semifl.training import optimizers
-from tff_semifl.training import padded_rows
 
 _IMAGE_SHAPE = (8, 8, 3)
 _NUM_CLASSES = 3
@@ -44,11 +44,16 @@ def _run_without_xla(loop, examples):
     random_draws.drawing_by(portable_draws.GENERATOR),
     rand_augment.applying_to_all(),
   ):
-    return loop(padded_rows.PaddedRows(*loop_form.pad(examples)))
+    return loop(compiled_loop.PaddedRows(*compiled_loop.pad(examples)))
 
 
-# The operations of the compiled form, which XLA takes minutes to compile.
-PADDED = dataclasses.replace(loop_form.COMPILED, run=_run_without_xla)
+def without_xla() -> Any:
+  """A context in which XLA, which takes minutes, does not compile loops."""
+  return mock.patch.object(compiled_loop, 'run', _run_without_xla)
+
+
+# The forms of a loop. PADDED has the operations of COMPILED, without XLA.
+DYNAMIC, COMPILED, PADDED = 'dynamic', 'compiled', 'padded'
 
 # All parts that no named system has.
 _PARTS = {
@@ -100,12 +105,37 @@ def _create_system(system_name):
   )
 
 
+def _context(system_name: str) -> round_context.RoundContext:
+  """The context of round 3, with the first guidance."""
+  classifier = _create_classifier()
+  guides = _create_system(system_name).client.guides
+  context = round_context.RoundContext(7, 3, np.float32(0.2))
+  if not guides:
+    return context
+  server = hook_arguments.Server(
+    model=classifier,
+    seed=tf.constant(context.seed),
+    round_num=tf.constant(context.round_num),
+    weights=classifier.initial_weights,
+    data=linear_reference.labeled_dataset(
+      _create_images(0, NUM_IMAGES), _create_labels(NUM_IMAGES)
+    ),
+  )
+  kept = {name: each.init_guidance(classifier) for name, each in guides.items()}
+  context = guidance.tell(guides, kept, server, context)
+  return context._replace(
+    guidance=tf.nest.map_structure(
+      lambda tensor: tensor.numpy(), context.guidance
+    )
+  )
+
+
 @functools.cache
 def build(
   system_name: str,
-  form: loop_form.LoopForm,
+  form: str,
   strong_augmentation: augmentation.Augmentation | None = None,
-) -> client_work_process.ClientWorkProcess:
+) -> placed_work.ClientProcess:
   """Builds the work of clients."""
   classifier = _create_classifier()
   ingredients = small_systems.create_ingredients(
@@ -115,19 +145,12 @@ def build(
     ),
     strong_augmentation=strong_augmentation
     or functools.partial(weak.flip_and_crop, flip=False, padding=1),
-    loop_form=form,
+    jit_compile=form != DYNAMIC,
   )
   system = _create_system(system_name)
   optimizer, _ = system.create_optimizers(classifier)
   client = system.client
-  guidance = client.build_guidance(classifier)
-  context_type = round_context.ROUND_CONTEXT_TYPE
-  if guidance is not None:
-    tell = guidance.build_tell(
-      classifier.weights_type, pipelines.labeled_type(classifier.image_shape)
-    )
-    context_type = tell.type_signature.result
-  return client_work.build_client_work(
+  work = client_work.build_client_work(
     classifier,
     client.build(ingredients, optimizer, system.local_training),
     data_type=client.client_data_type(classifier),
@@ -135,35 +158,19 @@ def build(
     keep_optimizer_state=True,
     max_update_norm_ratio=10.0,
     return_given_labels=client.measures_pseudo_labels,
-    context_type=context_type,
   )
+  with without_xla() if form == PADDED else contextlib.nullcontext():
+    return placed_work.ClientProcess(classifier, work, _context(system_name))
 
 
 @functools.cache
-def take(system_name: str, form: loop_form.LoopForm, *sizes: int) -> Any:
+def take(system_name: str, form: str, *sizes: int) -> Any:
   """Returns the client updates of round 3."""
   process = build(system_name, form)
   client = _create_system(system_name).client
   classifier = _create_classifier()
   weights = classifier.initial_weights
-  context = round_context.RoundContext(7, 3, np.float32(0.2))
-  guidance = client.build_guidance(classifier)
-  if guidance is not None:
-    told = guidance.tell(
-      guidance.initialize(),
-      hook_arguments.Server(
-        model=classifier,
-        seed=tf.constant(context.seed),
-        round_num=tf.constant(context.round_num),
-        weights=weights,
-        data=linear_reference.labeled_dataset(
-          _create_images(0, NUM_IMAGES), _create_labels(NUM_IMAGES)
-        ),
-      ),
-    )
-    context = context._replace(
-      guidance=tf.nest.map_structure(lambda tensor: tensor.numpy(), told)
-    )
+  context = _context(system_name)
   datasets = []
   for number, size in enumerate(sizes):
     data = {

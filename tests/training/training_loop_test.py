@@ -7,12 +7,12 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.training import compiled_loop
 from tff_semifl.training import optimizers
-from tff_semifl.training import padded_rows
 from tff_semifl.training import rows
 from tff_semifl.training import training_loop
 
-_ROWS = parameterized.parameters(rows.AllRows, padded_rows.PaddedRows)
+_ROWS = parameterized.parameters(rows.Rows, compiled_loop.PaddedRows)
 
 
 def _train(
@@ -21,7 +21,8 @@ def _train(
   num_examples=10,
   batch_size=3,
   num_counted=None,
-  rows_fn=rows.AllRows,
+  rows_fn=rows.Rows,
+  state=(),
   **kwargs,
 ):
   """Adds up examples: the gradient of `-w * sum(batch)` with a rate of 1."""
@@ -32,18 +33,17 @@ def _train(
 
   @tf.function
   def run():
-    return training_loop.train(
-      weights,
-      training_loop.initial_optimizer_state(optimizer, weights),
+    return training_loop.TrainingLoop(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
       # Powers of two, so that a sum shows its examples.
-      epoch_data_fn=lambda epoch, _: training_loop.Selection(
+      epoch_data_fn=lambda epoch, now: (
         rows_fn(
           tf.cast(2 ** tf.range(num_examples), tf.float32)
           + 10000.0 * tf.cast(epoch, tf.float32)
-        )
+        ),
+        now.state,
       ),
       loss_fn=lambda trainable, batch, epoch, batch_num, _: (
         training_loop.BatchOutput(
@@ -55,6 +55,8 @@ def _train(
         )
       ),
       **kwargs,
+    ).train(
+      weights, training_loop.initial_optimizer_state(optimizer, weights), state
     )
 
   return run()
@@ -76,7 +78,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.sums.num_visited, num_seen)
 
   @parameterized.product(
-    epochs=[(2, 2), (2.0001, 3)], rows_fn=[rows.AllRows, padded_rows.PaddedRows]
+    epochs=[(2, 2), (2.0001, 3)], rows_fn=[rows.Rows, compiled_loop.PaddedRows]
   )
   def test_more_than_one_epoch_is_rounded_up(self, epochs, rows_fn):
     num_epochs, num_run = epochs
@@ -99,8 +101,9 @@ class TrainTest(parameterized.TestCase):
     # Batches are [1, 2, 4], [8, 16, 32], [64, 128, 256] and [512].
     result = _train(
       1,
-      select_fn=lambda batch, _: training_loop.Selection(
-        batch.keep((batch.examples > 3) & (batch.examples < 40))
+      select_fn=lambda batch, now: (
+        batch.keep((batch.examples > 3) & (batch.examples < 40)),
+        now.state,
       ),
       rows_fn=rows_fn,
     )
@@ -114,8 +117,9 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       1,
       batch_size=1,
-      select_fn=lambda batch, now: training_loop.Selection(
-        batch.keep(batch.examples > now.trainable[0] - 5)
+      select_fn=lambda batch, now: (
+        batch.keep(batch.examples > now.trainable[0] - 5),
+        now.state,
       ),
     )
     # Each example is larger than the sum of those before less five: all are
@@ -124,8 +128,9 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       1,
       batch_size=1,
-      select_fn=lambda batch, now: training_loop.Selection(
-        batch.keep(tf.equal(now.trainable[0], 0.0) & (batch.examples > 3))
+      select_fn=lambda batch, now: (
+        batch.keep(tf.equal(now.trainable[0], 0.0) & (batch.examples > 3)),
+        now.state,
       ),
     )
     self.assertEqual(result.trainable[0], 4)
@@ -134,9 +139,10 @@ class TrainTest(parameterized.TestCase):
     # The largest weight of any step, and how many steps there were.
     result = _train(
       2,
-      select_fn=lambda batch, now: training_loop.Selection(
+      select_fn=lambda batch, now: (
         # Skips the third batch of each epoch, and all batches after 7 steps.
-        batch.keep((batch.examples < 60) | (now.state[1] > 2))
+        batch.keep((batch.examples < 60) | (now.state[1] > 2)),
+        now.state,
       ),
       state=(tf.constant(0.0), tf.constant(0)),
       after_step_fn=lambda state, trainable: (

@@ -17,6 +17,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tests import linear_reference
+from tests import placed_work
 from tests import wide_resnet_reference
 from tff_semifl import runtime
 from tff_semifl.core import round_context
@@ -40,7 +41,7 @@ class ServerStepsTest(absltest.TestCase):
     labels = np.arange(_NUM_IMAGES) % wide_resnet_reference.NUM_CLASSES
     dataset = linear_reference.labeled_dataset(images, labels)
     optimizer = optimizers.build_nesterov_sgd()
-    process = server_work.build_server_work(
+    work = server_work.build_server_work(
       classifier,
       supervised_training.build_supervised_training(
         classifier,
@@ -51,6 +52,7 @@ class ServerStepsTest(absltest.TestCase):
       ),
       optimizer=optimizer,
     )
+    process = placed_work.server_process(classifier, work)
     generator = np.random.default_rng(0)
     weights = classifier.initial_weights
     sgd = wide_resnet_reference.WideResNetSGD(

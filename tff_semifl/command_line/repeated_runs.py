@@ -12,9 +12,9 @@ from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.metrics import measurement
+from tff_semifl.results import repetitions
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
-from tff_semifl.sweeps import repetitions
 
 
 class Run(NamedTuple):

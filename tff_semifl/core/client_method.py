@@ -14,92 +14,16 @@ All of them are plain TensorFlow, traced once.
 """
 
 import abc
-from collections.abc import Mapping
-import functools
 from typing import Any, ClassVar, Literal
 
 import tensorflow as tf
 
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import hook_results
 from tff_semifl.models import functional
 
-_OWN = f'{__name__.partition(".")[0]}.'
 
-
-class Guiding:
-  """Base of whatever keeps a state at the server and broadcasts it to clients.
-
-  By default there is no state and no message.
-  """
-
-  def init_guidance(self, model: functional.ImageClassifier) -> Any:
-    """The server's initial state, any structure of tensors."""
-    del model
-    return ()
-
-  def tell(self, kept: Any, server: hook_arguments.Server) -> Any:
-    """The message to clients, any structure of tensors; by default the state.
-
-    `server` is the server before the round.
-    """
-    del server
-    return kept
-
-  def guidance(
-    self, kept: Any, sums: Any, server: hook_arguments.Server
-  ) -> Any:
-    """The server's state after a round, a structure like `kept`.
-
-    `sums` is the sum of `report` over the clients that are not rejected,
-    `server` the server after the round. By default the state stays the same.
-    """
-    del sums, server
-    return kept
-
-  @property
-  def is_guiding(self) -> bool:
-    """Whether clients receive a message."""
-    kind = type(self)
-    return not (
-      kind.init_guidance is Guiding.init_guidance and kind.tell is Guiding.tell
-    )
-
-  def update_guidance(
-    self, kept: Any, sums: Any, server: hook_arguments.Server
-  ) -> Any:
-    """The result of `guidance`, checked to be like `kept`."""
-    new = self.guidance(kept, sums, server)
-    hook_results.check_like(self.guidance, kept, new)
-    return new
-
-  def check_guidance(self) -> None:
-    """Checks that the server calls `guidance` and receives `report`.
-
-    Raises:
-      TypeError: If they are overridden, and there is no `init_guidance`.
-    """
-    if self.is_guiding:
-      return
-    for name in ('guidance', 'report'):
-      if _is_overridden(type(self), name):
-        error = TypeError(
-          f'{type(self).__qualname__}: {name} has no effect without'
-          ' init_guidance, which must return what the server keeps before'
-          ' round 0'
-        )
-        hook_results.note_definition(error, getattr(self, name))
-        raise error
-
-
-def _is_overridden(kind: type, name: str) -> bool:
-  """Whether a class has another hook than the bases of this package."""
-  hook = getattr(kind, name, None)
-  return hook is not None and not hook.__module__.startswith(_OWN)
-
-
-class ClientMethod(Guiding, abc.ABC):
+class ClientMethod(guidance_lib.Guiding, abc.ABC):
   """Base of client methods.
 
   Attributes:
@@ -176,32 +100,15 @@ class ClientMethod(Guiding, abc.ABC):
     return epoch
 
   @property
-  def parts(self) -> Mapping[str, Guiding]:
+  def parts(self) -> guidance_lib.Guides:
     """Parts of the method by name, each with guidance of its own."""
     return {}
 
-  def build_guidance(
-    self, model: functional.ImageClassifier
-  ) -> guidance_lib.Guidance | None:
-    """Combines the guidance of the method and its parts; None without any.
+  @property
+  def guides(self) -> guidance_lib.Guides:
+    """The method and its parts, as far as they guide, by name.
 
     Raises:
       TypeError: If hooks of guidance are overridden that are never called.
     """
-    everything = {guidance_lib.OWN: self, **self.parts}
-    for each in everything.values():
-      each.check_guidance()
-    guiding = {k: each for k, each in everything.items() if each.is_guiding}
-    if not guiding:
-      return None
-    return guidance_lib.combine(
-      {
-        name: guidance_lib.Guidance(
-          model=model,
-          initialize=functools.partial(each.init_guidance, model),
-          tell=each.tell,
-          update=each.update_guidance,
-        )
-        for name, each in guiding.items()
-      }
-    )
+    return guidance_lib.find_guides({guidance_lib.OWN: self, **self.parts})

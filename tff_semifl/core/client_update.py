@@ -10,42 +10,75 @@ batch, as in FixMatch. The images that it selects are trained on.
 
 from collections.abc import Mapping
 import dataclasses
+import math
 from typing import Any
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import rand_augment
 from tff_semifl.core import client_method
 from tff_semifl.core import client_work
-from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
-from tff_semifl.core import local_steps
 from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
+from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_seeds
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import compiled_loop
 from tff_semifl.training import rows as rows_lib
+from tff_semifl.training import training_loop
+
+_Purpose = random_seeds.Purpose
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Training:
+  """The settings of local training that do not depend on the method.
+
+  Attributes:
+    weak_augmentation: For labeling and for training.
+    strong_augmentation: For training.
+    optimizer: Takes a step a batch, with the round's learning rate.
+    num_epochs: Epochs in each round (E in SemiFL's paper); below 1, the
+      fraction of the batches of one epoch.
+    batch_size: Images in a step; the last batch of an epoch may be smaller.
+    jit_compile: Whether XLA compiles the steps of a round (`compiled_loop`).
+  """
+
+  model: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  optimizer: tff.learning.optimizers.Optimizer
+  num_epochs: float
+  batch_size: int
+  jit_compile: bool = False
 
 
 def build_local_training(
-  method: client_method.ClientMethod, training: local_steps.Training
+  method: client_method.ClientMethod, training: Training
 ) -> client_work.LocalTrainingFn:
   """Builds the local training that `client_work.build_client_work` takes.
 
   Raises:
-    ValueError: If the form's loop cannot apply the strong augmentation.
+    ValueError: If XLA cannot compile the strong augmentation, and is to do so.
   """
-  nothing = example_kinds.zeros(training.model.image_shape)
-  training.form.check_views(training.strong_augmentation, nothing)
+  if training.jit_compile:
+    rand_augment.check_can_be_compiled(
+      training.strong_augmentation,
+      example_kinds.zeros(training.model.image_shape),
+    )
 
   def train(
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
     labeler = labeling.Labeler(
       model=training.model,
@@ -59,40 +92,24 @@ def build_local_training(
       tf.range(tf.shape(data['image'])[0]),
       (data['label'],) if 'label' in data else (),
     )
-    return _train(
-      local_steps.Steps(training, labeler),
-      images,
-      optimizer_state,
-      given_labels,
-    )
+    return _train(training, labeler, images, optimizer_state)
 
   return train
 
 
 def _train(
-  steps: local_steps.Steps,
+  training: Training,
+  labeler: labeling.Labeler,
   images: labeling.Images,
   optimizer_state: Any,
-  given_labels: given_labels_lib.KeptLabels,
 ) -> client_report.LocalTraining:
   """Labels the images, trains, and reports."""
-  labeler = steps.labeler
   method = labeler.method
   number = tf.shape(images.image)[0]
-  all_images = rows_lib.AllRows(images)
+  all_images = rows_lib.Rows(images)
   context = labeler.context(all_images, labeler.received)
   state = method.init_state(context)
-
-  def run(images, given_labels):
-    return steps.training.form.run(
-      lambda rows: steps.take(
-        rows, context, optimizer_state, state, given_labels
-      ),
-      images,
-    )
-
-  if method.labels_are_true:
-    given_labels = given_labels_lib.NOT_KEPT
+  given = None
   if method.relabel == 'round':
     labels, images, given = labeler.label(context, all_images, state)
     context = dataclasses.replace(
@@ -100,34 +117,34 @@ def _train(
       labels=labels,
       num_trained_on=tf.math.count_nonzero(images.is_selected, dtype=tf.int32),
     )
-    result = run(images, given_labels_lib.NOT_KEPT)._replace(
-      given_labels=given_labels_lib.extend(given_labels, given)
-    )
-  else:
-    result = run(images, given_labels)
-  report = _report(method, context, result.state)
-  if method.labels_are_true:
-    return client_report.trained_on_true_labels(result, number)._replace(
-      report=report
-    )
-  if context.labels is None:
-    return client_report.labeled_in_steps(result, number)._replace(
-      report=report
-    )
-  return client_report.LocalTraining(
-    result,
-    num_labeled=number,
-    num_confident=context.num_trained_on,
-    weight=_weigh(method, context),
-    measurements=client_report.measure_confidences(context.labels.confidences),
-    report=report,
+
+  def take_steps(rows: rows_lib.Rows) -> training_loop.TrainingResult:
+    steps = Steps(training, labeler, context, rows)
+    return steps.take(optimizer_state, state)
+
+  result = (
+    compiled_loop.run(take_steps, images)
+    if training.jit_compile
+    else take_steps(rows_lib.Rows(images))
   )
-
-
-def _weigh(
-  method: client_method.ClientMethod, context: hook_arguments.ClientContext
-) -> tf.Tensor:
-  return hook_results.scalar(method.weigh, method.weigh(context))
+  state, given_in_steps = result.state
+  report = _report(method, context, state)
+  if method.labels_are_true:
+    local = client_report.trained_on_true_labels(result, number)
+  elif context.labels is None:
+    local = client_report.labeled_in_steps(result, number, given_in_steps)
+  else:
+    local = client_report.LocalTraining(
+      result,
+      num_labeled=number,
+      num_confident=context.num_trained_on,
+      weight=hook_results.scalar(method.weigh, method.weigh(context)),
+      measurements=client_report.measure_confidences(
+        context.labels.confidences
+      ),
+      given_labels=given,
+    )
+  return local._replace(report=report)
 
 
 def _report(
@@ -135,13 +152,164 @@ def _report(
   context: hook_arguments.ClientContext,
   state: Any,
 ) -> Any:
-  """The reports of the method and of its parts, without empty ones."""
-  own = method.report(context, state)
-  reports = {
-    name: part.report(context.of_part(name))
-    for name, part in method.parts.items()
-  }
-  reports = {k: each for k, each in reports.items() if tf.nest.flatten(each)}
-  if not reports:
-    return own
-  return {guidance_lib.OWN: own, **reports} if tf.nest.flatten(own) else reports
+  """The reports of the method and its parts by name; () without any."""
+  reports = {guidance.OWN: method.report(context, state)}
+  for name, part in method.parts.items():
+    reports[name] = part.report(context.of_part(name))
+  return {k: each for k, each in reports.items() if tf.nest.flatten(each)} or ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Steps:
+  """The steps of a client in a round, on `labeling.Images`.
+
+  The further state of the loop is a pair: the method's state, and the labels
+  that were given in the steps, or () if images are labeled once a round.
+  """
+
+  training: Training
+  labeler: labeling.Labeler
+  context: hook_arguments.ClientContext
+  rows: rows_lib.Rows
+
+  def take(
+    self, optimizer_state: Any, state: Any
+  ) -> training_loop.TrainingResult:
+    """Takes all steps; `state` is the method's before the first."""
+    training, method = self.training, self.labeler.method
+    given = ()
+    if method.relabel != 'round':
+      # The last batch of an epoch may be padded.
+      given = self.rows.start_labels(
+        math.ceil(training.num_epochs) * draws.count_rows(self.rows.examples)
+        + training.batch_size
+      )
+    loop = training_loop.TrainingLoop(
+      optimizer=training.optimizer,
+      num_epochs=training.num_epochs,
+      batch_size=training.batch_size,
+      epoch_data_fn=self._epoch_data,
+      loss_fn=self._loss,
+      select_fn=self._select if method.relabel == 'batch' else None,
+      after_step_fn=self._after_step,
+    )
+    try:
+      return loop.train(
+        self.labeler.received.trainable, optimizer_state, (state, given)
+      )
+    except training_loop.NoGradientError as error:
+      raise hook_results.wrong(
+        method.loss, 'a loss that has a gradient', str(error)
+      ) from error
+
+  def _weights(self, trainable: tuple[tf.Tensor, ...]):
+    return self.labeler.received._replace(trainable=trainable)
+
+  def _epoch_data(
+    self, epoch: tf.Tensor, now: training_loop.TrainingResult
+  ) -> tuple[rows_lib.Rows, Any]:
+    """The augmented images of an epoch, and the state."""
+    rows, state = self.rows, now.state
+    if self.labeler.method.relabel == 'epoch':
+      weights = self._weights(now.trainable)
+      _, images, new = self.labeler.label(
+        self.labeler.context(rows, weights, epoch), rows, state[0]
+      )
+      rows, state = rows.replace(images), (state[0], state[1].extend(new))
+    selected = rows
+    if self.labeler.method.relabel != 'batch':
+      selected = rows.keep(rows.examples.is_selected)
+    return self._augment(selected, rows, epoch), state
+
+  def _select(
+    self, batch: rows_lib.Rows, now: training_loop.TrainingResult
+  ) -> tuple[rows_lib.Rows, Any]:
+    """Labels a batch, and selects the images to train on."""
+    state, given = now.state
+    weights = self._weights(now.trainable)
+    _, images, new = self.labeler.label(
+      self.labeler.context_of_batch(self.context, batch, weights),
+      batch.replace(batch.examples.images),
+      state,
+    )
+    kept = batch.replace(batch.examples._replace(images=images))
+    return kept.keep(images.is_selected), (state, given.extend(new))
+
+  def _loss(
+    self,
+    trainable: tuple[tf.Tensor, ...],
+    batch: rows_lib.Rows,
+    epoch: tf.Tensor,
+    batch_num: tf.Tensor,
+    state: Any,
+  ) -> training_loop.BatchOutput:
+    views = batch.examples
+    labels = views.images.label
+    if self.context.labels is not None:
+      # The offset is one for all images, and not a row of each.
+      labels = labels._replace(offset=self.context.labels.offset)
+    step = hook_arguments.Step(
+      images=views.images.image,
+      weak=views.weak,
+      strong=views.strong,
+      labels=labels,
+      mix=views.mix or None,
+      weights=self._weights(trainable),
+      client=self.context,
+      model=self.training.model,
+      rows=batch,
+      image_weights=views.images.weight,
+      weak_augmentation=self.training.weak_augmentation,
+      node=self.labeler.node,
+      keys=(epoch, batch_num),
+    )
+    method = self.labeler.method
+    total = hook_results.scalar(method.loss, method.loss(step, state[0]))
+    # Compares predictions of the loss's first forward pass, mostly for strong
+    # augmentation. The authors log those for weak augmentation, at the cost of
+    # one more pass.
+    num_correct = tf.constant(math.nan)
+    if step.first_logits is not None:
+      num_correct = training_loop.count_correct(
+        step.first_logits, step.labels.labels, batch.is_real
+      )
+    return training_loop.BatchOutput(total, num_correct)
+
+  def _after_step(self, state: Any, trainable: tuple[tf.Tensor, ...]) -> Any:
+    hook = self.labeler.method.after_step
+    after = hook(state[0], self._weights(trainable))
+    hook_results.check_like(hook, state[0], after)
+    return after, state[1]
+
+  def _augment(
+    self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor
+  ) -> rows_lib.Rows:
+    """Augments the selected images; those for mixup are drawn from `rows`."""
+    training, seed = self.training, self.labeler.node.seed
+    in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))
+    images = in_order.examples
+    mix = ()
+    if self.labeler.method.relabel != 'batch':
+      drawn = draws.draw_with_replacement(
+        rows.examples,
+        draws.count_rows(images),
+        seed(_Purpose.MIX_DRAW, self.labeler.method.mix_key(epoch)),
+        num_real=rows.num_real,
+      )
+      mix = hook_arguments.Mix(
+        drawn.image,
+        training.weak_augmentation(drawn.image, seed(_Purpose.MIX_VIEW, epoch)),
+        drawn.label,
+      )
+    return in_order.replace(
+      labeling.AugmentedImages(
+        images,
+        weak=training.weak_augmentation(
+          images.image, seed(_Purpose.WEAK_VIEW, epoch)
+        ),
+        strong=training.strong_augmentation(
+          images.image, seed(_Purpose.STRONG_VIEW, epoch)
+        ),
+        mix=mix,
+      )
+    )

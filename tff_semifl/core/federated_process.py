@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
 
-from tff_semifl.training import client_work_process
-
 
 class RoundOutput(NamedTuple):
   """The result of a round.
@@ -37,26 +35,21 @@ class FederatedProcess(tff.templates.IterativeProcess):
   client's data, M for metrics and G for `GivenLabels`:
 
       initialize: ( -> S@SERVER)
-      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
+      next: (<state=S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
              -> <state=S@SERVER, metrics=M@SERVER, memories=<>,
                  given_labels={G}@CLIENTS or <>>)
 
   Clients may have a memory that lasts from round to round, such as an
-  optimizer's momentum. With C for the memory before and R after a round:
+  optimizer's momentum. With C for the memory before and R after a round, `next`
+  has `memories={C}@CLIENTS` as its last argument and `memories={R}@CLIENTS` in
+  its result. The program that runs the process stores memories between rounds,
+  and gives each client of a cohort its own.
 
-      initialize_memory: ( -> C)
-      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
-              memories={C}@CLIENTS>
-             -> <state=S@SERVER, metrics=M@SERVER, memories={R}@CLIENTS,
-                 given_labels={G}@CLIENTS or <>>)
-
-  A process may need a message of all clients before their first round:
-
-      prepare: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
-                -> S@SERVER)
-
-  The program that runs the process stores memories between rounds, and gives
-  each client of a cohort its own.
+  Attributes:
+    initialize_memory: The computation ( -> C), or None if clients have no
+      memory.
+    prepare: A message of all clients before their first round, or None:
+      (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER).
   """
 
   def __init__(
@@ -66,25 +59,10 @@ class FederatedProcess(tff.templates.IterativeProcess):
     initialize_memory: tff.Computation | None = None,
     prepare: tff.Computation | None = None,
   ):
-    """Checks and keeps the computations of the class's docstring.
-
-    Raises:
-      TypeError: If the types differ from those of the class's docstring.
-    """
+    """Initializes the process of computations of the class's docstring."""
     super().__init__(initialize_fn, next_fn)
-    client_work_process.check_memories(next_fn, initialize_memory)
-    self._initialize_memory = initialize_memory
-    self._prepare = prepare
-
-  @property
-  def prepare(self) -> tff.Computation | None:
-    """The computation `prepare`, or None."""
-    return self._prepare
-
-  @property
-  def initialize_memory(self) -> tff.Computation | None:
-    """The computation ( -> C), or None if clients have no memory."""
-    return self._initialize_memory
+    self.initialize_memory = initialize_memory
+    self.prepare = prepare
 
 
 def build_federated_process(
@@ -105,50 +83,40 @@ def build_federated_process(
       given labels may be the empty structure at each client.
     server_data_type: The type L*@SERVER.
     client_data_type: The type {U*}@CLIENTS.
-    initialize_memory: The computation ( -> C), or None if clients have no
-      memory.
+    initialize_memory: The computation ( -> C), or None.
     prepare: (state, server data, client data) -> state, called inside a
       federated computation; or None.
   """
-  types = (
-    initialize_fn.type_signature.result,
-    server_data_type,
-    client_data_type,
-  )
+  types = [
+    ('state', initialize_fn.type_signature.result),
+    ('server_data', server_data_type),
+    ('client_data', client_data_type),
+  ]
 
-  def run(*arguments: tff.Value) -> RoundOutput:
+  def run(arguments: tff.Value) -> RoundOutput:
     output = run_round(*arguments)
     return output._replace(
       memories=_drop_if_empty(output.memories),
       given_labels=_drop_if_empty(output.given_labels),
     )
 
-  if initialize_memory is None:
-
-    @tff.federated_computation(*types)
-    def next_fn(state, server_data, client_data):
-      return run(state, server_data, client_data)
-
-  else:
-    memory_type = initialize_memory.type_signature.result
-
-    @tff.federated_computation(
-      *types, tff.FederatedType(memory_type, tff.CLIENTS)
-    )
-    def next_fn(state, server_data, client_data, memories):
-      return run(state, server_data, client_data, memories)
-
   prepare_fn = None
   if prepare is not None:
+    prepare_fn = tff.federated_computation(
+      lambda arguments: prepare(*arguments), tff.StructType(types)
+    )
+  if initialize_memory is not None:
+    memory_type = initialize_memory.type_signature.result
+    types.append(('memories', tff.FederatedType(memory_type, tff.CLIENTS)))
+  return FederatedProcess(
+    initialize_fn,
+    tff.federated_computation(run, tff.StructType(types)),
+    initialize_memory,
+    prepare_fn,
+  )
 
-    @tff.federated_computation(*types)
-    def prepare_fn(state, server_data, client_data):
-      return prepare(state, server_data, client_data)
 
-  return FederatedProcess(initialize_fn, next_fn, initialize_memory, prepare_fn)
-
-
-def _drop_if_empty(value: tff.Value | tuple[()]) -> tff.Value | tuple[()]:
+def _drop_if_empty(value: Any) -> Any:
   """Replaces values that are empty at each client by ()."""
   if value == () or value.type_signature.member == tff.types.to_type(()):
     return ()

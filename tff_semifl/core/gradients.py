@@ -3,7 +3,7 @@
 
 """Gradients instead of updates: what a client sends, and the server's step.
 
-A round is one step of one model (`gradient_rounds`): clients report the
+A round is one step of one model (`rounds.gradient_round`): clients report the
 gradient of a batch, the server adds its own and takes the step.
 """
 
@@ -63,7 +63,7 @@ def report(
   num_images: tf.Tensor,
   node: round_context.Node,
   optimizer_state: Any,
-  given_labels: given_labels_lib.KeptLabels,
+  given_labels: given_labels_lib.GivenLabels,
 ) -> client_report.LocalTraining:
   """The client update that is the gradient of a batch.
 
@@ -78,7 +78,7 @@ def report(
     num_images: int32 scalar, the images of the batch.
     node: The client.
     optimizer_state: Returned as it came.
-    given_labels: The pseudo-labels that the client gave, if they are kept.
+    given_labels: The pseudo-labels that the client gave.
   """
   num_selected = tf.cast(tf.shape(images)[0], tf.float32)
   total_images = tf.cast(num_images, tf.float32)
@@ -116,9 +116,8 @@ def report(
       num_examples=num_selected,
       num_visited=total_images,
     ),
-    given_labels,
   )
-  return client_report.labeled_in_steps(training, num_images)
+  return client_report.labeled_in_steps(training, num_images, given_labels)
 
 
 def build_server_work(
@@ -128,7 +127,7 @@ def build_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   batch_size: int,
   pretraining_fn: server_work.SupervisedTrainingFn | None = None,
-) -> server_work.ServerWorkProcess:
+) -> server_work.ServerWork:
   """Builds the server update: a step by its gradient plus that of clients.
 
   Args:
@@ -140,22 +139,8 @@ def build_server_work(
       by default a step as in other rounds. It starts from, and leaves, the
       optimizer's state.
 
-  Returns:
-    A `ServerWorkProcess` whose state is a pair, the optimizer's state and the
-    gradient of the clients; the composer of the round puts the latter there.
+  The server work takes the mean gradient of the clients as a last argument.
   """
-  weights_type = classifier.weights_type
-  data_type = pipelines.labeled_type(classifier.image_shape)
-
-  @tff.tensorflow.computation
-  def initialize():
-    trainable = classifier.initial_weights.trainable
-    return (
-      training_loop.initial_optimizer_state(optimizer, trainable),
-      tuple(tf.zeros_like(array) for array in trainable),
-    )
-
-  state_type = initialize.type_signature.result
 
   def take_step(optimizer_state, clients_gradient, weights, context, data):
     node = round_context.Node(context)
@@ -190,16 +175,13 @@ def build_server_work(
       output.num_correct / tf.cast(tf.shape(indices)[0], tf.float32),
     )
 
-  @tff.tensorflow.computation(
-    state_type, weights_type, round_context.ROUND_CONTEXT_TYPE, data_type
-  )
   def train(
-    state: Any,
+    optimizer_state: Any,
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     dataset: tf.data.Dataset,
+    clients_gradient: tuple[tf.Tensor, ...],
   ):
-    optimizer_state, clients_gradient = state
     data = pipelines.concatenate_chunks(dataset)
     before = optimizer.set_hparams(
       optimizer_state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
@@ -224,9 +206,14 @@ def build_server_work(
         context.round_num > 0, step, pretrain
       )
     return (
-      (optimizer_state, clients_gradient),
+      optimizer_state,
       weights._replace(trainable=trainable),
       collections.OrderedDict(loss=loss, accuracy=accuracy),
     )
 
-  return server_work.place_server_work(initialize, train)
+  return server_work.ServerWork(
+    initialize=lambda: training_loop.initial_optimizer_state(
+      optimizer, classifier.initial_weights.trainable
+    ),
+    train=train,
+  )

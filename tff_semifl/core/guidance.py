@@ -8,141 +8,114 @@ learned, and class shares. Clients' reports are summed beside their updates: no
 aggregator clips them or adds noise.
 """
 
-from collections.abc import Callable, Collection, Mapping
-import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import hook_results
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Guidance:
-  """State of the server, message to clients, and update; in plain TensorFlow.
-
-  Attributes:
-    tell: (state, `Server` before the round) -> `RoundContext.guidance`, the
-      message to clients.
-    initialize: ( -> state before round 0); by default empty.
-    update: (state, sums, `Server` after the round) -> new state. Sums are of
-      `LocalTraining.report` over the clients that are not rejected, and zeros
-      in round 0.
-  """
-
-  model: functional.ImageClassifier
-  tell: Callable[[Any, hook_arguments.Server], Any]
-  initialize: Callable[[], Any] = lambda: ()
-  update: Callable[[Any, Any, hook_arguments.Server], Any] = (
-    lambda state, sums, server: state
-  )
-
-  def build_initialize(self) -> tff.Computation:
-    """Builds ( -> state)."""
-    return tff.tensorflow.computation(self.initialize)
-
-  def build_tell(
-    self, weights_type: tff.Type, server_data_type: tff.SequenceType
-  ) -> tff.Computation:
-    """Builds (<state, weights, data, RoundContext> -> RoundContext to send)."""
-
-    @tff.tensorflow.computation(
-      self.build_initialize().type_signature.result,
-      weights_type,
-      server_data_type,
-      round_context.ROUND_CONTEXT_TYPE,
-    )
-    def tell(
-      state: Any,
-      weights: functional.ModelWeights,
-      server_data: tf.data.Dataset,
-      context: round_context.RoundContext,
-    ):
-      server = hook_arguments.Server(
-        model=self.model,
-        seed=context.seed,
-        round_num=context.round_num,
-        weights=weights,
-        data=server_data,
-      )
-      return context._replace(guidance=self.tell(state, server))
-
-    return tell
-
-  def build_update(
-    self, weights_type: tff.Type, reports_type: tff.Type
-  ) -> tff.Computation:
-    """Builds (<state, RoundContext, weights, reports> -> state)."""
-
-    @tff.tensorflow.computation(
-      self.build_initialize().type_signature.result,
-      round_context.ROUND_CONTEXT_TYPE,
-      weights_type,
-      reports_type,
-    )
-    def update(
-      state: Any,
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      reports: Any,
-    ):
-      # In round 0 clients label with an untrained model.
-      counts = context.round_num > 0
-      reports = tf.nest.map_structure(
-        lambda each: tf.where(counts, each, tf.zeros_like(each)), reports
-      )
-      server = hook_arguments.Server(
-        model=self.model,
-        seed=context.seed,
-        round_num=context.round_num,
-        weights=weights,
-      )
-      return self.update(state, reports, server)
-
-    return update
-
-
-# The key of a method's own guidance, beside those of its parts.
+# The name of a method's own guidance, beside those of its parts.
 OWN = 'method'
+_LIBRARY = f'{__name__.partition(".")[0]}.'
 
 
-def combine(each: Mapping[str, Guidance]) -> Guidance:
-  """Combines the guidance of a method and its parts.
+class Guiding:
+  """Base of whatever keeps a state at the server and broadcasts it to clients.
 
-  States, messages and reports are mappings by name. If the method's own is the
-  only one, it is returned as it is.
+  By default there is no state and no message.
   """
-  first = next(iter(each.values()))
-  if each.keys() == {OWN}:
-    return first
-  return Guidance(
-    model=first.model,
-    initialize=lambda: {name: part.initialize() for name, part in each.items()},
-    tell=lambda states, server: {
-      name: part.tell(states[name], server) for name, part in each.items()
-    },
-    update=lambda states, sums, server: {
-      # Parts that report nothing are missing, possibly all.
-      name: part.update(states[name], dict(sums).get(name, ()), server)
-      for name, part in each.items()
-    },
+
+  def init_guidance(self, model: functional.ImageClassifier) -> Any:
+    """The server's initial state, any structure of tensors."""
+    del model
+    return ()
+
+  def tell(self, kept: Any, server: hook_arguments.Server) -> Any:
+    """The message to clients, any structure of tensors; by default the state.
+
+    `server` is the server before the round.
+    """
+    del server
+    return kept
+
+  def guidance(
+    self, kept: Any, sums: Any, server: hook_arguments.Server
+  ) -> Any:
+    """The server's state after a round, a structure like `kept`.
+
+    `sums` is the sum of `report` over the clients that are not rejected,
+    `server` the server after the round. By default the state stays the same.
+    """
+    del sums, server
+    return kept
+
+
+Guides = Mapping[str, Guiding]
+
+
+def find_guides(everything: Guides) -> Guides:
+  """Those that have a message to clients, by name.
+
+  Raises:
+    TypeError: If hooks of guidance are overridden that are never called.
+  """
+  guides = {}
+  for name, each in everything.items():
+    kind = type(each)
+    if (
+      kind.init_guidance is not Guiding.init_guidance
+      or kind.tell is not Guiding.tell
+    ):
+      guides[name] = each
+      continue
+    for hook in ('guidance', 'report'):
+      found = getattr(kind, hook, None)
+      if found is not None and not found.__module__.startswith(_LIBRARY):
+        error = TypeError(
+          f'{kind.__qualname__}: {hook} has no effect without'
+          ' init_guidance, which must return what the server keeps before'
+          ' round 0'
+        )
+        hook_results.note_definition(error, getattr(each, hook))
+        raise error
+  return guides
+
+
+def tell(
+  guides: Guides,
+  kept: Mapping[str, Any],
+  server: hook_arguments.Server,
+  context: round_context.RoundContext,
+) -> round_context.RoundContext:
+  """The context with the messages of all guides to clients, by name."""
+  return context._replace(
+    guidance={
+      name: each.tell(kept[name], server) for name, each in guides.items()
+    }
   )
 
 
-def split(
-  message: Any, names: Collection[str]
-) -> tuple[Any, Mapping[str, Any]]:
-  """Splits a message of combined guidance.
+def update(
+  guides: Guides,
+  kept: Mapping[str, Any],
+  reports: Mapping[str, Any],
+  server: hook_arguments.Server,
+) -> Mapping[str, Any]:
+  """The states after a round, from sums of reports by name.
 
-  `names` are those of the parts that have guidance; without any, the
-  message is ().
-
-  Returns:
-    The method's own message, () without one, and the messages to parts by name.
+  In round 0, in which clients label with an untrained model, all sums are 0.
   """
-  if not names:
-    return message, {}
-  return message.get(OWN, ()), message
+  reports = tf.nest.map_structure(
+    lambda each: tf.where(server.round_num > 0, each, tf.zeros_like(each)),
+    reports,
+  )
+  new = {}
+  for name, each in guides.items():
+    # What reports nothing is missing, possibly all.
+    new[name] = each.guidance(kept[name], dict(reports).get(name, ()), server)
+    hook_results.check_like(each.guidance, kept[name], new[name])
+  return new

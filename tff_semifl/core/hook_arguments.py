@@ -116,24 +116,11 @@ class Mix(NamedTuple):
   labels: pseudo_labels.PseudoLabels
 
 
-class _Pass(NamedTuple):
-  """A forward pass with the current weights."""
-
-  function: Callable[..., tf.Tensor]
-  images: tf.Tensor
-  outputs: tf.Tensor
-
-  def is_of(
-    self, function: Callable[..., tf.Tensor], images: tf.Tensor
-  ) -> bool:
-    return self.function is function and self.images is images
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step:
   """A batch of images that are trained on, and the model.
 
-  Padding may follow the images of a batch (`loop_form.COMPILED`). The methods
+  Padding may follow the images of a batch (`compiled_loop`). The methods
   of `Step` leave the padding out; a plain `tf.reduce_mean` would not.
 
   Attributes:
@@ -151,7 +138,7 @@ class Step:
     weak_augmentation: See `augment_weakly`.
     node: The source of random numbers.
     keys: int32 scalars that identify the step: epoch and batch.
-    passes: The forward passes that were made.
+    passes: The outputs of forward passes with the current weights.
   """
 
   images: tf.Tensor
@@ -167,7 +154,7 @@ class Step:
   weak_augmentation: augmentation.Augmentation
   node: round_context.Node
   keys: Sequence[tf.Tensor]
-  passes: list[_Pass] = dataclasses.field(default_factory=list)
+  passes: dict[Any, tf.Tensor] = dataclasses.field(default_factory=dict)
 
   @property
   def received(self) -> functional.ModelWeights:
@@ -197,21 +184,28 @@ class Step:
     )
 
   def logits(
-    self, images: tf.Tensor, weights: functional.ModelWeights | None = None
+    self,
+    images: tf.Tensor,
+    weights: functional.ModelWeights | None = None,
+    *,
+    dropout_key: int = 0,
   ) -> tf.Tensor:
     """The logits of images in training mode, float32 [batch, classes].
-
-    The same tensor always gets the same dropout mask, and each other tensor
-    another one.
 
     Args:
       images: uint8 or float32 [batch, height, width, channels], in 0..255.
       weights: By default the current weights.
+      dropout_key: Passes of a step with the same key have the same dropout
+        mask.
     """
-    return self._pass(self.model.train_logits, images, weights)
+    return self._pass(self.model.train_logits, images, weights, dropout_key)
 
   def features(
-    self, images: tf.Tensor, weights: functional.ModelWeights | None = None
+    self,
+    images: tf.Tensor,
+    weights: functional.ModelWeights | None = None,
+    *,
+    dropout_key: int = 0,
   ) -> tf.Tensor:
     """The inputs of the last layer, float32 [batch, features]; see `logits`.
 
@@ -219,7 +213,7 @@ class Step:
       ValueError: If the last layer of the model is not dense.
     """
     features = features_lib.require_features(self.model.features)
-    return self._pass(features.train, images, weights)
+    return self._pass(features.train, images, weights, dropout_key)
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:
     """The weighted mean of values, float32 [batch], over the batch."""
@@ -262,34 +256,29 @@ class Step:
   @property
   def first_logits(self) -> tf.Tensor | None:
     """The logits of the first forward pass, or None."""
-    logits = (
-      each.outputs
-      for each in self.passes
-      if each.function is self.model.train_logits
-    )
-    return next(logits, None)
+    for (function, *_), outputs in self.passes.items():
+      if function is self.model.train_logits:
+        return outputs
+    return None
 
   def _pass(
     self,
     function: Callable[..., tf.Tensor],
     images: tf.Tensor,
     weights: functional.ModelWeights | None,
+    dropout_key: int,
   ) -> tf.Tensor:
     """The outputs of the model for images, computed only once."""
-    numbers = {}
-    for each in self.passes:
-      numbers.setdefault(id(each.images), len(numbers))
-      if weights is None and each.is_of(function, images):
-        return each.outputs
+    images = tf.convert_to_tensor(images)
+    key = (function, images.ref(), dropout_key)
+    if weights is None and key in self.passes:
+      return self.passes[key]
     outputs = function(
       self.weights if weights is None else weights,
       tf.cast(images, tf.float32),
-      self.seed(
-        random_seeds.Purpose.DROPOUT_MASK,
-        numbers.get(id(images), len(numbers)),
-      ),
+      self.seed(random_seeds.Purpose.DROPOUT_MASK, dropout_key),
       self.rows.num_real,
     )
     if weights is None:
-      self.passes.append(_Pass(function, images, outputs))
+      self.passes[key] = outputs
     return outputs

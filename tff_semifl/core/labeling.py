@@ -100,14 +100,11 @@ class Labeler:
       features = features_lib.require_features(model.features)
       return infer(features.infer, features.size)
 
-    own, of_parts = guidance_lib.split(
-      self.node.context.guidance,
-      [name for name, part in self.method.parts.items() if part.is_guiding],
-    )
+    messages = self.node.context.guidance or {}
     return hook_arguments.ClientContext(
       images=rows.examples.image,
-      guidance=own,
-      part_guidance=of_parts,
+      guidance=messages.get(guidance_lib.OWN, ()),
+      part_guidance=messages,
       received=self.received,
       weights=weights,
       num_classes=model.num_classes,
@@ -177,7 +174,7 @@ class Labeler:
       images.index,
       labels.labels,
       is_selected,
-      None if rows.num_real is None else rows.is_real,
+      rows.is_real,
     )
     return labels, images, given
 

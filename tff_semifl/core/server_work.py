@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Server work: a TFF process in which the server trains the model weights."""
+"""Server work: the training of the model weights on the server's labels."""
 
 import collections
 from collections.abc import Callable, Mapping
+import dataclasses
 from typing import Any
 
 import tensorflow as tf
@@ -28,45 +29,20 @@ SupervisedTrainingFn = Callable[
 ]
 
 
-class ServerWorkProcess(tff.templates.MeasuredProcess):
-  """The server's counterpart of TFF's `ClientWorkProcess`.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerWork:
+  """What the server does in a round, in plain TensorFlow.
 
-  With S for the state, W for model weights, R for `RoundContext`, L for chunks
-  of the server's data and M for metrics:
-
-      initialize: ( -> S@SERVER)
-      next: (<S@SERVER, W@SERVER, R@SERVER, L*@SERVER>
-             -> <state=S@SERVER, result=W@SERVER, measurements=M@SERVER>)
+  Attributes:
+    initialize: ( -> the state before round 0).
+    train: (state, model weights, `RoundContext`, chunks of the server's data)
+      -> state, weights and measurements by name.
   """
 
-  def __init__(self, initialize_fn: tff.Computation, next_fn: tff.Computation):
-    """Checks and keeps the computations of the class's docstring.
-
-    Raises:
-      TypeError: If the types differ from those of the class's docstring.
-    """
-    super().__init__(initialize_fn, next_fn)
-    parameter = next_fn.type_signature.parameter
-    if len(parameter) != 4:
-      raise TypeError(
-        '`next_fn` must take a state, model weights, a round context and data;'
-        f' found {parameter}.'
-      )
-    for part in parameter:
-      if part.placement is not tff.SERVER:
-        raise TypeError(f'`next_fn` must be placed at SERVER; found {part}.')
-    if not isinstance(parameter[3].member, tff.SequenceType):
-      raise TypeError(
-        'The data of `next_fn` must be a sequence of chunks; found'
-        f' {parameter[3]}.'
-      )
-    weights_type = parameter[1]
-    result_type = next_fn.type_signature.result.result
-    if not weights_type.is_assignable_from(result_type):
-      raise TypeError(
-        f'`next_fn` must return weights like those it takes, {weights_type};'
-        f' found {result_type}.'
-      )
+  initialize: Callable[[], Any]
+  train: Callable[
+    ..., tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]
+  ]
 
 
 def build_server_work(
@@ -76,30 +52,14 @@ def build_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   rate_factor: float = 1.0,
   keep_optimizer_state: bool = True,
-) -> ServerWorkProcess:
+) -> ServerWork:
   """Builds server work that trains on labeled images.
 
   The optimizer's learning rate is set to the round's, times `rate_factor`. Its
-  state is kept from round to round if `keep_optimizer_state`.
-
-  Returns:
-    A `ServerWorkProcess` on data of `pipelines.labeled_type`, with metrics
-    `loss` and `accuracy` over all steps of the round, NaN without any step.
+  state is kept from round to round if `keep_optimizer_state`. Measurements are
+  `loss` and `accuracy` over all steps of the round, NaN without any step.
   """
-  weights_type = classifier.weights_type
-  data_type = pipelines.labeled_type(classifier.image_shape)
 
-  @tff.tensorflow.computation
-  def initialize():
-    return training_loop.initial_optimizer_state(
-      optimizer, classifier.initial_weights.trainable
-    )
-
-  state_type = initialize.type_signature.result
-
-  @tff.tensorflow.computation(
-    state_type, weights_type, round_context.ROUND_CONTEXT_TYPE, data_type
-  )
   def train(
     state: Any,
     weights: functional.ModelWeights,
@@ -122,33 +82,9 @@ def build_server_work(
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, metrics
 
-  return place_server_work(initialize, train)
-
-
-def place_server_work(
-  initialize: tff.Computation, train: tff.Computation
-) -> ServerWorkProcess:
-  """Places computations, with the letters of `ServerWorkProcess`, at SERVER.
-
-  Args:
-    initialize: ( -> S).
-    train: (<S, W, R, L*> -> <S, W, M>).
-  """
-
-  @tff.federated_computation
-  def initialize_fn():
-    return tff.federated_eval(initialize, tff.SERVER)
-
-  @tff.federated_computation(
-    *(
-      tff.FederatedType(part, tff.SERVER)
-      for part in train.type_signature.parameter
-    )
+  return ServerWork(
+    initialize=lambda: training_loop.initial_optimizer_state(
+      optimizer, classifier.initial_weights.trainable
+    ),
+    train=train,
   )
-  def next_fn(state, weights, context, dataset):
-    state, weights, metrics = tff.federated_map(
-      train, (state, weights, context, dataset)
-    )
-    return tff.templates.MeasuredProcessOutput(state, weights, metrics)
-
-  return ServerWorkProcess(initialize_fn, next_fn)

@@ -34,7 +34,7 @@ def build_supervised_training(
 
   Each epoch has a new order and new augmentation, and keeps its last batch even
   if smaller. `num_epochs=0` leaves the weights as they are. `num_epochs` is E
-  in SemiFL's paper; see `training_loop.train` for fractions.
+  in SemiFL's paper; see `TrainingLoop` for fractions.
 
   Args:
     classifier: The model.
@@ -58,8 +58,7 @@ def build_supervised_training(
     node = round_context.Node(context)
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
-      del now  # Labels are true.
-      in_order = rows_lib.AllRows((data['image'], data['label']))
+      in_order = rows_lib.Rows((data['image'], data['label']))
       seed = node.seed(purpose.SERVER_ORDER, epoch)
       if is_balanced:
         in_order = class_balance.draw_balanced(in_order, data['label'], seed)
@@ -69,7 +68,7 @@ def build_supervised_training(
       augmented = weak_augmentation(
         images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
       )
-      return training_loop.Selection(in_order.replace((augmented, labels)))
+      return in_order.replace((augmented, labels)), now.state
 
     offset = None
     if logit_adjustment:
@@ -88,15 +87,13 @@ def build_supervised_training(
       )
       return batch_losses.cross_entropy(logits, labels, offset=offset)
 
-    return training_loop.train(
-      weights.trainable,
-      optimizer_state,
+    return training_loop.TrainingLoop(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
-    )
+    ).train(weights.trainable, optimizer_state)
 
   return train
 

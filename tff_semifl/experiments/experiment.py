@@ -30,7 +30,6 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import training_program
 from tff_semifl.systems import system as system_lib
 from tff_semifl.training import evaluation
-from tff_semifl.training import loop_form
 
 _EVALUATION_BATCH_SIZE = 500
 
@@ -205,9 +204,7 @@ def build_computations(
     computes_statistics=statistics is not None
     and statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
-    loop_form=loop_form.COMPILED
-    if settings.model.compiles
-    else loop_form.DYNAMIC,
+    jit_compile=settings.model.compiles,
   )
   with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
     process = system.build(ingredients)

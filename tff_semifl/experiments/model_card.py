@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import example_kinds
-from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
 from tff_semifl.experiments import validation
@@ -21,6 +20,7 @@ from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.plots import confusion_figure
 from tff_semifl.plots import figure_files
 from tff_semifl.privacy import privacy_statement
+from tff_semifl.results import markdown
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment

@@ -41,7 +41,7 @@ from tff_semifl.systems import gradient_steps
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
 
 
@@ -77,7 +77,6 @@ def build_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
     node = round_context.Node(context, data['client_id'])
@@ -98,7 +97,7 @@ def build_training(
     logits = classifier.logits(
       weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
     )
-    message = context.guidance
+    message = context.guidance[guidance_lib.OWN]
     logits += message.shift
     shares = class_shares.find(logits, message.alpha)
     labels = pseudo_labels.complete(
@@ -108,7 +107,6 @@ def build_training(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
     is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
-    given = given_labels_lib.made_at_once(batch, labels.labels, is_kept)
     update = gradients.report(
       classifier,
       weights,
@@ -117,7 +115,7 @@ def build_training(
       num_images=size,
       node=node,
       optimizer_state=optimizer_state,
-      given_labels=given_labels_lib.extend(given_labels, given),
+      given_labels=given_labels.made_at_once(batch, labels.labels, is_kept),
     )
     num_labeled = tf.cast(tf.shape(labeled)[0], tf.float32)
     has_any = tf.cast(num_labeled > 0, tf.float32)
@@ -130,12 +128,14 @@ def build_training(
           has_any * tf.reduce_sum(message.alpha), has_any
         ),
       ),
-      report=running_estimate.Sums(
-        tf.reduce_sum(shares.posteriors, axis=0),
-        has_any * shares.log_shares,
-        num_labeled,
-        has_any,
-      ),
+      report={
+        guidance_lib.OWN: running_estimate.Sums(
+          tf.reduce_sum(shares.posteriors, axis=0),
+          has_any * shares.log_shares,
+          num_labeled,
+          has_any,
+        )
+      },
     )
 
   return train
@@ -189,30 +189,37 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
           batch_size=batch_size,
         ),
       ),
-      guidance=_build_guidance(classifier),
+      guides={guidance_lib.OWN: _Estimate()},
     )
 
 
-def _build_guidance(
-  classifier: functional.ImageClassifier,
-) -> guidance_lib.Guidance:
-  num_classes = classifier.num_classes
+class _Estimate(guidance_lib.Guiding):
+  """The server's estimate of how clients' class shares are distributed."""
+
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> running_estimate.Estimate:
+    return running_estimate.start(model.num_classes)
 
   def tell(
-    estimate: running_estimate.Estimate, server: hook_arguments.Server
+    self, kept: running_estimate.Estimate, server: hook_arguments.Server
   ) -> running_estimate.Message:
+    num_classes = server.model.num_classes
+
     def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
       labels = tf.one_hot(chunk['label'], num_classes)
       return counts + tf.reduce_sum(labels, axis=0)
 
     counts = folding.fold(server.data, tf.zeros([num_classes]), add_counts)
-    return running_estimate.tell(estimate, client_prior.from_counts(counts))
+    return running_estimate.tell(kept, client_prior.from_counts(counts))
 
-  return guidance_lib.Guidance(
-    model=classifier,
-    initialize=lambda: running_estimate.start(num_classes),
-    tell=tell,
-    update=lambda estimate, sums, server: running_estimate.learn(
-      running_estimate.Estimate(*estimate), running_estimate.Sums(*sums)
-    ),
-  )
+  def guidance(
+    self,
+    kept: running_estimate.Estimate,
+    sums: running_estimate.Sums,
+    server: hook_arguments.Server,
+  ) -> running_estimate.Estimate:
+    del server
+    return running_estimate.learn(
+      running_estimate.Estimate(*kept), running_estimate.Sums(*sums)
+    )

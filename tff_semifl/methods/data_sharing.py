@@ -20,11 +20,12 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.core import alternating
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
+from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.methods import supervised_fedavg
 from tff_semifl.models import functional
@@ -65,13 +66,14 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
       weights: functional.ModelWeights,
       context: round_context.RoundContext,
       data: Mapping[str, tf.Tensor],
-      *others: Any,
+      optimizer_state: Any,
     ) -> client_report.LocalTraining:
+      shared = context.guidance[guidance.OWN]
       both = {
-        name: tf.concat([data[name], context.guidance[name]], axis=0)
+        name: tf.concat([data[name], shared[name]], axis=0)
         for name in ('image', 'label')
       }
-      return train(weights, context, {**data, **both}, *others)
+      return train(weights, context, {**data, **both}, optimizer_state)
 
     return train_on_both
 
@@ -118,7 +120,7 @@ class DataSharing(averaging.Averaging):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
-    return alternating.compose_alternating_process(
+    return rounds.build(
       self.build_parts(
         ingredients,
         training_settings.ServerTraining(

@@ -213,7 +213,7 @@ class FixMix(Fix):
     mixture = mixup.mix(first, second, coefficient)
     if self.mix_before_augmentation:
       mixture = step.augment_weakly(mixture)
-    logits = step.logits(mixture)
+    logits = step.logits(mixture, dropout_key=1)
     own, other = (
       step.cross_entropy(logits, self.targets(labels))
       for labels in (step.labels, step.mix.labels)

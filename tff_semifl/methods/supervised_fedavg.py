@@ -10,9 +10,9 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import alternating
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import rounds
 from tff_semifl.systems import averaging
 from tff_semifl.systems import method
 from tff_semifl.systems import system
@@ -66,7 +66,7 @@ class Supervised(averaging.Averaging):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
-    return alternating.compose_alternating_process(
+    return rounds.build(
       self.build_parts(
         dataclasses.replace(ingredients, computes_statistics=False),
         training_settings.ServerTraining(

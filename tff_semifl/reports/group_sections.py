@@ -14,8 +14,8 @@ from tff_semifl.reports import measured
 from tff_semifl.reports import page
 from tff_semifl.reports import run_record
 from tff_semifl.reports import run_sections
+from tff_semifl.results import summary
 from tff_semifl.runs import intervals
-from tff_semifl.sweeps import repetitions
 
 _SHOWN = {
   'accuracy': 'accuracy',
@@ -115,14 +115,14 @@ def _means(groups: Sequence[groups_lib.Group]) -> str:
 
 def _mean(name: str, group: groups_lib.Group) -> str:
   values = [each[name] for each in group.values.values()]
-  mean = repetitions.show(name, statistics.fmean(values))
+  mean = summary.show(name, statistics.fmean(values))
   if len(values) == 1 or any(map(math.isnan, values)):
     return mean
   deviation = statistics.stdev(values)
   spread = f'{deviation:.2g}'
   if name in _POINTS:
     spread = f'{100 * deviation:.1f}'
-  low, high = (repetitions.show(name, end) for end in intervals.of_mean(values))
+  low, high = (summary.show(name, end) for end in intervals.of_mean(values))
   return f'{mean} ± {spread}\n{low} to {high}'
 
 
@@ -208,7 +208,7 @@ def _runs(groups: Sequence[groups_lib.Group]) -> str:
   for group in groups:
     for key, run in group.runs.items():
       values = group.values[key]
-      accuracy = repetitions.show('accuracy', values['accuracy'])
+      accuracy = summary.show('accuracy', values['accuracy'])
       if run.evaluated is not None:
         scores = run.evaluated.scores
         accuracy = intervals.show(
@@ -220,7 +220,7 @@ def _runs(groups: Sequence[groups_lib.Group]) -> str:
           str(run.trained.round_num),
           accuracy,
           *(
-            repetitions.show(name, values.get(name, math.nan))
+            summary.show(name, values.get(name, math.nan))
             for name in list(_SHOWN)[1:]
           ),
           f'{float(np.nansum(run.metrics["seconds"])) / 60:.1f}'

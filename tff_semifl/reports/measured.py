@@ -11,8 +11,8 @@ import numpy as np
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.reports import run_record
+from tff_semifl.results import summary
 from tff_semifl.runs import intervals
-from tff_semifl.sweeps import repetitions
 
 # With so many images, one is half a point.
 FEW_IMAGES = 200
@@ -58,7 +58,7 @@ def measure(run: run_record.RunRecord) -> Iterator[Measured]:
     if name in computed:
       yield Measured(
         _TITLES[name],
-        repetitions.show(name, computed[name]) or 'not defined here',
+        summary.show(name, computed[name]) or 'not defined here',
         _interval(run, name),
         'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
       )
@@ -66,7 +66,7 @@ def measure(run: run_record.RunRecord) -> Iterator[Measured]:
   for name, value in values.items():
     of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
     if name not in known and not of_class:
-      yield Measured(name, repetitions.show(name, value), '', '')
+      yield Measured(name, summary.show(name, value), '', '')
 
 
 def compute(run: run_record.RunRecord) -> dict[str, float]:
@@ -130,5 +130,5 @@ def _interval(run: run_record.RunRecord, name: str) -> str:
   if logits.size > _MAX_BOOTSTRAPPED:
     return 'too many images for a bootstrap'
   ends = bootstrap.interval(metric_lib.METRICS[name].compute, labels, logits)
-  low, high = (repetitions.show(name, end) for end in ends)
+  low, high = (summary.show(name, end) for end in ends)
   return f'{low} to {high}' if low else ''

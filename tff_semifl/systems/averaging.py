@@ -5,20 +5,23 @@
 
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.core import alternating
+from tff_semifl.aggregation import aggregators
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.core import parallel
-from tff_semifl.core import round_process
+from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.models import functional
 from tff_semifl.systems import method
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.training import client_report
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,45 +46,45 @@ class Averaging(system.System):
     self,
     ingredients: system.Ingredients,
     server: training_settings.ServerTraining,
-  ) -> round_process.RoundParts:
-    """Builds the parts of the process.
-
-    Raises:
-      settings.SettingError: If the aggregator adds noise to updates, and
-        clients report something beside them.
-    """
-    client_optimizer, server_optimizer = self.create_optimizers(
-      ingredients.classifier
+  ) -> rounds_lib.Parts:
+    """Builds the parts of rounds."""
+    classifier, client = ingredients.classifier, self.client
+    client_optimizer, server_optimizer = self.create_optimizers(classifier)
+    aggregator = aggregators.create(
+      self.averaging.aggregator.build(
+        self.cohorts.clients_per_round, ingredients.privacy_key
+      ),
+      classifier.weights_type.trainable,
     )
-    parts = round_parts.build_round_parts(
+    train_fn = client.build(ingredients, client_optimizer, self.local_training)
+    if self.averaging.private_mean is not None:
+      train_fn = _refuse_reports(train_fn, type(client).__qualname__)
+    rate = server.server_learning_rate
+    return round_parts.build_round_parts(
       ingredients,
-      self.client.build(ingredients, client_optimizer, self.local_training),
+      client_work.build_client_work(
+        classifier,
+        train_fn,
+        data_type=client.client_data_type(classifier),
+        optimizer=client_optimizer,
+        keep_optimizer_state=self.client_momentum.keep_client_momentum,
+        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+        # The private mean is unweighted. This would publish without noise what
+        # it publishes with noise.
+        measure_weight_diversity=aggregator.is_weighted,
+        return_given_labels=ingredients.returns_given_labels,
+      ),
       round_parts.build_server_work(
         ingredients,
         server_optimizer,
         server,
-        rate_factor=1.0
-        if server.server_learning_rate is None
-        else server.server_learning_rate / self.rounds.learning_rate,
+        rate_factor=1.0 if rate is None else rate / self.rounds.learning_rate,
       ),
       learning_rate_fn=self.rounds.create_learning_rate_fn(),
-      client_optimizer=client_optimizer,
-      aggregator=self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
-      ),
-      rejection=self.averaging,
-      client_momentum=self.client_momentum,
-      client_data_type=self.client.client_data_type(ingredients.classifier),
-      guidance=self.client.build_guidance(ingredients.classifier),
+      aggregator=aggregator,
+      global_momentum=self.client_momentum.global_momentum,
+      guides=client.guides,
     )
-    if self.averaging.private_mean is not None and parts.reports_beside_updates:
-      raise settings.SettingError(
-        'aggregator',
-        'differential_privacy',
-        f'{type(self.client).__qualname__} clients report, beside updates,'
-        ' sums to which no noise is added; choose another',
-      )
-    return parts
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
@@ -163,9 +166,7 @@ class Alternating(SemiSupervisedAveraging):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
-    return alternating.compose_alternating_process(
-      self.build_parts(ingredients, self.server)
-    )
+    return rounds_lib.build(self.build_parts(ingredients, self.server))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -183,11 +184,12 @@ class Parallel(SemiSupervisedAveraging):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
-    return parallel.compose_parallel_process(
+    return rounds_lib.build(
       self.build_parts(ingredients, self.server),
-      server_share_fn=parallel.one_of_all
+      rounds_lib.parallel_round,
+      server_share_fn=rounds_lib.one_of_all
       if self.plain_average
-      else parallel.half,
+      else rounds_lib.half,
       step_from_received_weights=self.plain_average,
     )
 
@@ -200,8 +202,28 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
-    return parallel.compose_parallel_process(
+    return rounds_lib.build(
       self.build_parts(ingredients, self.server),
-      server_share_fn=parallel.of_two_groups,
+      rounds_lib.parallel_round,
+      server_share_fn=rounds_lib.of_two_groups,
       step_from_received_weights=False,
     )
+
+
+def _refuse_reports(
+  train_fn: client_work.LocalTrainingFn, name: str
+) -> client_work.LocalTrainingFn:
+  """Local training that must not report anything beside a private update."""
+
+  def train(*arguments: Any) -> client_report.LocalTraining:
+    local = train_fn(*arguments)
+    if tf.nest.flatten(local.report):
+      raise settings.SettingError(
+        'aggregator',
+        'differential_privacy',
+        f'{name} clients report, beside updates, sums to which no noise is'
+        ' added; choose another',
+      )
+    return local
+
+  return train

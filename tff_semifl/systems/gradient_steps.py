@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import dataclasses
 
 from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.aggregation import aggregators
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.core import gradient_rounds
-from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import guidance
+from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
 from tff_semifl.systems import round_parts
@@ -50,8 +51,8 @@ class GradientSteps(system.System):
     self,
     ingredients: system.Ingredients,
     training_fn: client_work.LocalTrainingFn,
-    server_work: server_work_lib.ServerWorkProcess,
-    guidance: guidance_lib.Guidance | None = None,
+    server_work: server_work_lib.ServerWork,
+    guides: guidance.Guides | None = None,
   ) -> federated_process.FederatedProcess:
     """Composes the process.
 
@@ -59,24 +60,35 @@ class GradientSteps(system.System):
       ingredients: The model and what else is given.
       training_fn: The client update, of `gradients.report`.
       server_work: That of the server, from `gradients.build_server_work`.
-      guidance: What the server tells clients beside weights.
+      guides: What the server tells clients beside weights.
     """
-    return gradient_rounds.compose_gradient_process(
+    aggregator = aggregators.create(
+      self.averaging.aggregator.build(
+        self.cohorts.clients_per_round, ingredients.privacy_key
+      ),
+      ingredients.classifier.weights_type.trainable,
+    )
+    work = client_work.build_client_work(
+      ingredients.classifier,
+      training_fn,
+      data_type=pipelines.client_with_participation_type(
+        ingredients.classifier.image_shape
+      ),
+      optimizer=self.optimizer.build(),
+      max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+      measure_weight_diversity=aggregator.is_weighted,
+      return_given_labels=ingredients.returns_given_labels,
+    )
+    return rounds_lib.build(
       round_parts.build_round_parts(
         ingredients,
-        training_fn,
+        work,
         server_work,
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
-        client_optimizer=self.optimizer.build(),
-        aggregator=self.averaging.aggregator.build(
-          self.cohorts.clients_per_round, ingredients.privacy_key
-        ),
-        rejection=self.averaging,
-        client_data_type=pipelines.client_with_participation_type(
-          ingredients.classifier.image_shape
-        ),
-        guidance=guidance,
-      )
+        aggregator=aggregator,
+        guides=guides,
+      ),
+      rounds_lib.gradient_round,
     )
 
   @property

@@ -8,7 +8,7 @@ import collections
 import tensorflow_federated as tff
 
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_process
+from tff_semifl.core import rounds
 from tff_semifl.models import functional
 
 
@@ -21,7 +21,7 @@ def bind_server_data(
   under `client_work/train`.
 
   Args:
-    process: A process from `round_process.build_process`.
+    process: A process from `rounds.build`.
     server_data: The data as an unplaced computation `( -> L*)`.
 
   Raises:
@@ -55,12 +55,12 @@ def bind_server_data(
     )
 
   @tff.tensorflow.computation(state_type.member)
-  def get_model_weights(state: round_process.RoundState):
+  def get_model_weights(state: rounds.RoundState):
     return state.global_model_weights
 
   @tff.tensorflow.computation(state_type.member, weights_type)
   def set_model_weights(
-    state: round_process.RoundState, weights: functional.ModelWeights
+    state: rounds.RoundState, weights: functional.ModelWeights
   ):
     return state._replace(global_model_weights=weights)
 

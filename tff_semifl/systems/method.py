@@ -9,11 +9,9 @@ from tff_semifl import settings
 from tff_semifl.core import client_method
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
-from tff_semifl.core import local_steps
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.systems import label_check
-from tff_semifl.systems import padding_check
+from tff_semifl.systems import method_check
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 
@@ -28,19 +26,19 @@ class Method(client_method.ClientMethod, settings.Settings):
     epochs: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
     """Builds the local training of a client."""
-    training = local_steps.Training(
+    training = client_update.Training(
       model=ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       strong_augmentation=ingredients.strong_augmentation,
       optimizer=optimizer,
       num_epochs=epochs.client_epochs,
       batch_size=epochs.client_batch_size,
-      form=ingredients.loop_form,
+      jit_compile=ingredients.jit_compile,
     )
-    label_check.check(self, training)
-    if training.form.has_padding:
+    method_check.check_labels(self, training)
+    if training.jit_compile:
       with settings.blame('jit_compile', True):
-        padding_check.check(self, training)
+        method_check.check_padding(self, training)
     return client_update.build_local_training(self, training)
 
   @property

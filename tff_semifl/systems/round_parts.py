@@ -9,104 +9,76 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.aggregation import aggregators
 from tff_semifl.aggregation import finalizer
 from tff_semifl.batch_norm import batch_norm_statistics
-from tff_semifl.core import client_work
-from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import client_work as client_work_lib
+from tff_semifl.core import guidance
 from tff_semifl.core import round_context
-from tff_semifl.core import round_process
+from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.core import supervised_training
-from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import training_loop
-
-_REJECTION = aggregator_settings.Rejection()
-_CLIENT_MOMENTUM = training_settings.ClientMomentum()
 
 
 def build_round_parts(
   ingredients: system.Ingredients,
-  local_training_fn: client_work.LocalTrainingFn,
-  server_work: server_work_lib.ServerWorkProcess,
+  client_work: client_work_lib.ClientWork,
+  server_work: server_work_lib.ServerWork,
   *,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
-  client_optimizer: tff.learning.optimizers.Optimizer,
-  aggregator: tff.aggregators.AggregationFactory | None = None,
-  rejection: aggregator_settings.Rejection = _REJECTION,
-  client_momentum: training_settings.ClientMomentum = _CLIENT_MOMENTUM,
-  client_data_type: tff.SequenceType | None = None,
-  guidance: guidance_lib.Guidance | None = None,
-) -> round_process.RoundParts:
+  aggregator: tff.templates.AggregationProcess | None = None,
+  global_momentum: float = 0.0,
+  guides: guidance.Guides | None = None,
+) -> rounds.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
   Rounds end with batch normalization statistics of the server's images, if the
   ingredients say so. The aggregator is by default the uniform mean of the
-  clients that count, and `client_data_type` that of images without labels. A
-  client may keep the state of `client_optimizer`.
+  clients with an update.
   """
-  classifier = ingredients.classifier
-  weights_type = classifier.weights_type
-  aggregation = aggregators.create(
-    aggregator or aggregators.build_mean(), weights_type.trainable
-  )
-  context_type = round_context.ROUND_CONTEXT_TYPE
-  if guidance is not None:
-    context_type = guidance.build_tell(
-      weights_type, pipelines.labeled_type(classifier.image_shape)
-    ).type_signature.result
-  return round_process.RoundParts(
-    initial_weights=classifier.initial_weights,
+  weights_type = ingredients.classifier.weights_type
+  return rounds.Parts(
+    classifier=ingredients.classifier,
     seed=ingredients.seed,
     learning_rate_fn=learning_rate_fn,
-    distributor=tff.learning.templates.build_broadcast_process(weights_type),
-    client_work=client_work.build_client_work(
-      classifier,
-      local_training_fn,
-      data_type=client_data_type,
-      optimizer=client_optimizer,
-      keep_optimizer_state=client_momentum.keep_client_momentum,
-      max_update_norm_ratio=rejection.max_update_norm_ratio,
-      # The private mean is unweighted. This would publish without noise what
-      # it publishes with noise.
-      measure_weight_diversity=aggregation.is_weighted,
-      return_given_labels=ingredients.returns_given_labels,
-      context_type=context_type,
-    ),
-    aggregator=aggregation,
+    client_work=client_work,
+    server_work=server_work,
+    aggregator=aggregator
+    or aggregators.create(aggregators.build_mean(), weights_type.trainable),
     finalizer=finalizer.build_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
-      tff.learning.optimizers.build_sgdm(
-        1.0, momentum=client_momentum.global_momentum
-      ),
+      tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
       weights_type,
     ),
-    server_work=server_work,
-    batch_norm_statistics=build_batch_norm_statistics(ingredients),
-    guidance=guidance,
+    statistics=build_batch_norm_statistics(ingredients),
+    guides=guides or {},
   )
 
 
-def build_round_parts_without_clients(
+def build_process_without_clients(
   ingredients: system.Ingredients,
-  server_work: server_work_lib.ServerWorkProcess,
+  server_work: server_work_lib.ServerWork,
   *,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
-) -> round_process.RoundParts:
-  """Builds the parts of rounds in which only the server trains."""
-  return build_round_parts(
-    ingredients,
+) -> Any:
+  """Builds a process in which only the server trains."""
+  # Never takes a step.
+  optimizer = tff.learning.optimizers.build_sgdm(1.0)
+  client_work = client_work_lib.build_client_work(
+    ingredients.classifier,
     _do_nothing,
-    server_work,
-    learning_rate_fn=learning_rate_fn,
-    # Never takes a step.
-    client_optimizer=tff.learning.optimizers.build_sgdm(1.0),
+    optimizer=optimizer,
+    max_update_norm_ratio=1.0,
+  )
+  return rounds.build(
+    build_round_parts(
+      ingredients, client_work, server_work, learning_rate_fn=learning_rate_fn
+    )
   )
 
 
@@ -115,10 +87,9 @@ def _do_nothing(
   context: round_context.RoundContext,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> client_report.LocalTraining:
   """Returns the received weights, with an update of weight 0."""
-  del context, data, given_labels
+  del context, data
   zero = tf.constant(0.0)
   return client_report.LocalTraining(
     training_loop.TrainingResult(
@@ -151,7 +122,7 @@ def build_server_work(
   epochs: training_settings.ServerTraining,
   *,
   rate_factor: float = 1.0,
-) -> server_work_lib.ServerWorkProcess:
+) -> server_work_lib.ServerWork:
   """Builds the training of a server on its labels.
 
   Its learning rate is the round's times `rate_factor`.

@@ -21,7 +21,6 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import client_states
 from tff_semifl.runs import outputs
-from tff_semifl.training import loop_form as loop_form_lib
 
 
 class Labels(enum.Enum):
@@ -66,7 +65,7 @@ class Ingredients:
       rounds or not at all.
     returns_given_labels: Whether rounds return the clients' pseudo-labels, for
       a simulation that knows the truth.
-    loop_form: The form of the clients' training loops.
+    jit_compile: Whether XLA compiles the clients' training loops.
   """
 
   classifier: functional.ImageClassifier
@@ -76,7 +75,7 @@ class Ingredients:
   privacy_key: privacy_key_lib.PrivacyKey | None = None
   computes_statistics: bool = True
   returns_given_labels: bool = False
-  loop_form: loop_form_lib.LoopForm = loop_form_lib.DYNAMIC
+  jit_compile: bool = False
 
 
 class Trained(NamedTuple):

@@ -35,8 +35,8 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 
 
 def draw_balanced(
-  examples: rows_lib.AllRows, labels: tf.Tensor, seed: tf.Tensor
-) -> rows_lib.AllRows:
+  examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
+) -> rows_lib.Rows:
   """Draws a batch order of the same length with balanced classes.
 
   They are drawn independently of each other: first a class of those that occur,

@@ -11,7 +11,6 @@ import tensorflow as tf
 
 from tff_semifl.aggregation import finite_norm
 from tff_semifl.models import functional
-from tff_semifl.training import client_work_process
 from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import training_loop
 from tff_semifl.training import weight_diversity
@@ -35,8 +34,8 @@ class LocalTraining(NamedTuple):
       update.
     measurements: Further measurements by name, to be summed: `Ratio` or float32
       scalars.
-    report: The message to `Guidance.update`, any structure of tensors, to be
-      summed.
+    report: What guides receive, by name, to be summed; () for nothing.
+    given_labels: The pseudo-labels, or None for a client with labels.
   """
 
   training: training_loop.TrainingResult
@@ -44,6 +43,25 @@ class LocalTraining(NamedTuple):
   num_confident: tf.Tensor
   weight: tf.Tensor
   measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
+  report: Any = ()
+  given_labels: given_labels_lib.GivenLabels | None = None
+
+
+class ClientResult(NamedTuple):
+  """TFF's `ClientResult` with further fields; () for what is absent.
+
+  Attributes:
+    update: Received weights minus trained weights.
+    update_weight: float32 scalar, at least 0.
+    memory: The memory that the client keeps.
+    given_labels: The pseudo-labels of the client, if they are returned.
+    report: What guides receive, to be summed.
+  """
+
+  update: Any
+  update_weight: Any
+  memory: Any = ()
+  given_labels: Any = ()
   report: Any = ()
 
 
@@ -76,7 +94,9 @@ def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
 
 
 def labeled_in_steps(
-  training: training_loop.TrainingResult, num_images: tf.Tensor
+  training: training_loop.TrainingResult,
+  num_images: tf.Tensor,
+  given_labels: given_labels_lib.GivenLabels,
 ) -> LocalTraining:
   """The outcome for a client that labels during training.
 
@@ -89,6 +109,7 @@ def labeled_in_steps(
     num_labeled=training.sums.num_visited,
     num_confident=training.sums.num_examples,
     weight=tf.cast(num_images > 0, tf.float32),
+    given_labels=given_labels,
   )
 
 
@@ -110,8 +131,9 @@ def report(
   local: LocalTraining,
   *,
   max_update_norm_ratio: float,
-  kernel_index: int | None,
-) -> tuple[client_work_process.ClientResult, ClientSums]:
+  kernel_index: int | None = None,
+  return_given_labels: bool = False,
+) -> tuple[ClientResult, ClientSums]:
   """The client's result, whose memory is the optimizer state.
 
   Args:
@@ -122,11 +144,12 @@ def report(
       of the received weights, or of 1 if that is larger; infinity for no limit.
     kernel_index: From `weight_diversity.find_classifier_kernel`, or None not to
       measure the diversity of updates.
+    return_given_labels: Whether the result has `GivenLabels`.
 
   Returns:
     The result and the measurements. A rejected client has a zero update of
-    weight 0, the memory it started with, only padding as given labels, and
-    zeros in all sums but `num_rejected`.
+    weight 0, the memory it started with, no given labels, and zeros in all
+    sums but `num_rejected`.
   """
   training = local.training
   update = [
@@ -168,7 +191,11 @@ def report(
     ),
     weight_diversity.update_sums(update, kernel_index),
   )
-  result = client_work_process.ClientResult(
+  given_labels = ()
+  if return_given_labels:
+    assert local.given_labels is not None
+    given_labels = local.given_labels.keep_if(is_sound)
+  result = ClientResult(
     update,
     update_weight=tf.where(counts, local.weight, 0.0),
     # The state is unchanged if the client did not train.
@@ -177,7 +204,7 @@ def report(
       training.optimizer_state,
       optimizer_state,
     ),
-    given_labels=given_labels_lib.reject(training.given_labels, ~is_sound),
+    given_labels=given_labels,
     report=tf.nest.map_structure(
       lambda array: tf.where(is_sound, array, tf.zeros_like(array)),
       local.report,

@@ -1,30 +1,24 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examples in rows: as many rows as examples, or with padding.
+"""Examples in rows, their order, batches and shuffles."""
 
-The number of images that a client trains on is known only after labeling.
-`AllRows` shrink to these images. `padded_rows.PaddedRows` keep their number of
-rows, with padding last, so that a training loop can be compiled. Both have the
-same order, batches and shuffles.
-"""
-
-import abc
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from tff_semifl.randomness import draws
+from tff_semifl.training import given_labels
 
 Weights = tuple[tf.Tensor, ...]
-# (structure of tensors with a row for each example; int32 scalar, the number of
-# examples, or None if all rows are) -> rows.
-RowsFn = Callable[[Any, tf.Tensor | None], 'Rows']
 
 
-class Rows(abc.ABC):
-  """Tensors with a row for each example, and possibly rows of padding.
+class Rows:
+  """Tensors with a row for each example.
+
+  In a loop that XLA compiles, rows of padding follow
+  (`compiled_loop.PaddedRows`).
 
   Attributes:
     examples: A structure of tensors, each with a row for each example.
@@ -33,28 +27,32 @@ class Rows(abc.ABC):
     is_real: bool [rows], false for padding; True if there is none.
   """
 
-  examples: Any
-  number: tf.Tensor
-  num_real: tf.Tensor | None
-  is_real: tf.Tensor | bool
+  num_real: tf.Tensor | None = None
+  is_real: tf.Tensor | bool = True
 
-  @abc.abstractmethod
+  def __init__(self, examples: Any):
+    self.examples = examples
+    self.number = draws.count_rows(examples)
+
   def replace(self, examples: Any) -> 'Rows':
     """Rows of other examples."""
+    return Rows(examples)
 
-  @abc.abstractmethod
   def keep(self, is_kept: tf.Tensor) -> 'Rows':
     """The examples for which `is_kept`, bool [rows], in their order."""
+    return Rows(gather(self.examples, tf.where(is_kept)[:, 0]))
 
-  @abc.abstractmethod
   def shuffle(self, seed: tf.Tensor) -> 'Rows':
     """Shuffles the examples by `seed`, int32 [2]."""
+    return Rows(draws.shuffle(self.examples, seed))
 
-  @abc.abstractmethod
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'Rows':
     """Up to `size` consecutive examples from row `start`, an int32 scalar."""
+    stop = tf.minimum(start + size, self.number)
+    return Rows(
+      tf.nest.map_structure(lambda rows: rows[start:stop], self.examples)
+    )
 
-  @abc.abstractmethod
   def weigh(self, weights: Weights = ()) -> Weights:
     """Weights that make a mean over all rows one over the examples.
 
@@ -64,8 +62,13 @@ class Rows(abc.ABC):
     Returns:
       (float32 [rows],), or () if all examples count the same.
     """
+    return weights
 
-  @abc.abstractmethod
+  def start_labels(self, most: tf.Tensor) -> given_labels.GivenLabels | Any:
+    """No labels yet, to be extended in a loop up to `most`, int32 scalar."""
+    del most
+    return given_labels.none()
+
   def map_batches(
     self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
   ) -> tf.Tensor:
@@ -76,54 +79,6 @@ class Rows(abc.ABC):
       width: The width of the results.
       size: The largest number of rows in a batch.
     """
-
-
-class AllRows(Rows):
-  """As many rows as there are examples."""
-
-  num_real = None
-  is_real = True
-
-  def __init__(self, examples: Any, number: tf.Tensor | None = None):
-    """Initializes the rows.
-
-    Args:
-      examples: A structure of tensors, each with a row for each example.
-      number: int32 scalar, the number of rows to use; by default all.
-    """
-    if number is not None:
-      examples = tf.nest.map_structure(lambda rows: rows[:number], examples)
-    self.examples = examples
-    self.number = draws.count_rows(examples)
-
-  def replace(self, examples: Any) -> 'AllRows':
-    """Rows of other examples."""
-    return AllRows(examples)
-
-  def keep(self, is_kept: tf.Tensor) -> 'AllRows':
-    """The examples for which `is_kept`."""
-    kept = tf.where(is_kept)[:, 0]
-    return AllRows(gather(self.examples, kept))
-
-  def shuffle(self, seed: tf.Tensor) -> 'AllRows':
-    """Shuffles the examples."""
-    return AllRows(draws.shuffle(self.examples, seed))
-
-  def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'AllRows':
-    """Consecutive examples, fewer at the end."""
-    stop = tf.minimum(start + size, self.number)
-    return AllRows(
-      tf.nest.map_structure(lambda rows: rows[start:stop], self.examples)
-    )
-
-  def weigh(self, weights: Weights = ()) -> Weights:
-    """The weights as they are."""
-    return weights
-
-  def map_batches(
-    self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
-  ) -> tf.Tensor:
-    """Applies a function to batches; the last may be smaller."""
 
     def add_batch(start: tf.Tensor, results: tf.Tensor):
       batch = tf.nest.map_structure(

@@ -18,7 +18,6 @@ from tests import linear_reference
 from tff_semifl.baselines.fedmatch import fedmatch_losses
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.core import round_context
-from tff_semifl.training import given_labels
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
 
@@ -102,19 +101,16 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
       loss_weights=_LOSS_WEIGHTS,
     )
 
-    def keep_labels(*arguments):
-      return train(*arguments, given_labels.none())
-
-    found = tf.function(keep_labels)(
+    found = tf.function(train)(
       self.weights,
       _to_tensors(_CONTEXT),
       collections.OrderedDict(
         client_id=tf.constant(3), image=tf.constant(images)
       ),
-      (tf.constant(helpers, tf.float32),),
       training_loop.initial_optimizer_state(
         optimizer, self.classifier.initial_weights.trainable
       ),
+      (tf.constant(helpers, tf.float32),),
     )
     expected = fedmatch_reference.train_client(
       self.classifier.initial_weights.trainable,
@@ -140,9 +136,7 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllEqual(trainable[index], self.weights.trainable[index])
     sums = found.training.sums
     self.assertAllEqual(found.num_confident, expected.num_confident)
-    given_labels_reference.assert_given(
-      found.training.given_labels, expected.labeled
-    )
+    given_labels_reference.assert_given(found.given_labels, expected.labeled)
     self.assertAllEqual(sums.num_correct, expected.num_correct)
     self.assertAllClose(
       sums.loss, expected.loss * expected.num_confident, rtol=1e-4

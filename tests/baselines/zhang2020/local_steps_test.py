@@ -35,7 +35,8 @@ class TrainTest(parameterized.TestCase):
     weights = functional.ModelWeights((tf.zeros([]),), ())
     batches = []
 
-    def loss(model, batch):
+    def loss(model, batch, state):
+      del state
       batches.append(batch.numpy().tolist())
       return training_loop.BatchOutput(model.weights.trainable[0], 0.0)
 

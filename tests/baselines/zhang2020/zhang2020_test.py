@@ -33,10 +33,10 @@ class ComputationTest(absltest.TestCase):
     weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
     state = (
       f'<global_model_weights={weights},'
-      'group_weights=<float32[2,4,3],float32[2,3]>,client_work=<>,'
+      'aggregator=<float32[2,4,3],float32[2,3]>,finalizer=<>,'
       'server_work=<learning_rate=float32[2],'
       'accumulator=<float32[2,4,3],float32[2,3]>>,'
-      'round_num=int32,seed=int32>@SERVER'
+      'guidance=<>,round_num=int32,seed=int32>@SERVER'
     )
     slot = (
       '<slot=int32,client=<learning_rate=float32,'
@@ -119,7 +119,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       )
       for group, expected in enumerate(reference.groups):
         zhang2020_reference.assert_close(
-          [a[group] for a in state.group_weights], expected
+          [a[group] for a in state.aggregator], expected
         )
         zhang2020_reference.assert_close(
           [a[group] for a in state.server_work['accumulator']],
@@ -237,7 +237,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
     for output in (rejected, empty):
       zhang2020_reference.assert_close(
-        output.state.group_weights, nobody.state.group_weights
+        output.state.aggregator, nobody.state.aggregator
       )
       for slot in output.state.slots:
         for array in slot.client['accumulator']:

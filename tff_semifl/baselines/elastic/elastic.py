@@ -24,9 +24,8 @@ from tff_semifl.aggregation import finalizer
 from tff_semifl.baselines.elastic import elastic_work
 from tff_semifl.baselines.zhang2020 import labeled_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
-from tff_semifl.core import alternating
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_process
+from tff_semifl.core import rounds
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -48,14 +47,11 @@ class _Elastic(zhang2020.ManyShortRounds):
     steps = self.create_steps(optimizer)
     factory, anchor_optimizer = self.build_anchor()
     weights_type = classifier.weights_type
-    return alternating.compose_alternating_process(
-      round_process.RoundParts(
-        initial_weights=classifier.initial_weights,
+    return rounds.build(
+      rounds.Parts(
+        classifier=classifier,
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,
-        distributor=tff.learning.templates.build_broadcast_process(
-          weights_type
-        ),
         client_work=elastic_work.build_elastic_work(
           classifier,
           labeled_steps.build_labeled_client_steps(
@@ -77,7 +73,6 @@ class _Elastic(zhang2020.ManyShortRounds):
             server_epochs=0.0, server_batch_size=1
           ),
         ),
-        batch_norm_statistics=None,
       )
     )
 

@@ -13,11 +13,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.training import client_report
-from tff_semifl.training import client_work_process
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
 from tff_semifl.training import weight_diversity
@@ -41,7 +39,7 @@ def build_elastic_work(
   optimizer: tff.learning.optimizers.Optimizer,
   pull: float,
   max_update_norm_ratio: float,
-) -> client_work_process.ClientWorkProcess:
+) -> client_work.ClientWork:
   """Builds client work in which each client trains a model of its own.
 
   With z for the anchor and x for the client's model after training:
@@ -61,12 +59,11 @@ def build_elastic_work(
       of the client's own model by training.
 
   Returns:
-    A `ClientWorkProcess` on chunks of `pipelines.labeled_client_type`, with an
+    Client work on chunks of `pipelines.labeled_client_type`, with an
     `ElasticMemory` for each client.
   """
   kernel_index = weight_diversity.find_classifier_kernel(classifier)
 
-  @tff.tensorflow.computation
   def initialize_memory() -> ElasticMemory:
     trainable = classifier.initial_weights.trainable
     return ElasticMemory(
@@ -74,16 +71,9 @@ def build_elastic_work(
       training_loop.initial_optimizer_state(optimizer, trainable),
     )
 
-  @tff.tensorflow.computation(
-    tff.types.to_type(
-      (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
-    ),
-    pipelines.labeled_client_type(classifier.image_shape),
-    initialize_memory.type_signature.result,
-  )
   def update_client(
     received: Any, dataset: tf.data.Dataset, memory: ElasticMemory
-  ) -> tuple[client_work_process.ClientResult, client_report.ClientSums]:
+  ) -> tuple[client_report.ClientResult, client_report.ClientSums]:
     anchor, context = received
     own = anchor._replace(trainable=tuple(memory.trainable))
     local = train_fn(
@@ -112,6 +102,8 @@ def build_elastic_work(
     memory = ElasticMemory(tuple(pulled), result.memory)
     return result._replace(update=tuple(update), memory=memory), sums
 
-  return client_work_process.build_client_work_process(
-    update_client, client_report.summarize, initialize_memory
+  return client_work.ClientWork(
+    update=update_client,
+    data_type=pipelines.labeled_client_type(classifier.image_shape),
+    initialize_memory=initialize_memory,
   )

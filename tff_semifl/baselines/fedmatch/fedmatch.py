@@ -7,16 +7,19 @@ from collections.abc import Sequence
 import dataclasses
 import types
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.aggregation import aggregators
 from tff_semifl.baselines.fedmatch import fedmatch_client_work
 from tff_semifl.baselines.fedmatch import fedmatch_losses
 from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.core import federated_process
+from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import decomposed_convolution
@@ -92,13 +95,23 @@ class FedMatch(system.System):
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
     classifier = ingredients.classifier
-    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    kernels = decomposed_convolution.find_parts(classifier.trainable_names)
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
-    of_server = optimizers.restrict(descent, parts.sigma)
-    of_clients = optimizers.restrict(descent, parts.phi)
-    return fedmatch_process.compose_fedmatch_process(
-      classifier,
-      server_work.build_server_work(
+    of_server = optimizers.restrict(descent, kernels.sigma)
+    of_clients = optimizers.restrict(descent, kernels.phi)
+    aggregator = self.averaging.aggregator.build(
+      self.cohorts.clients_per_round, None
+    )
+    if not isinstance(aggregator, tff.aggregators.WeightedAggregationFactory):
+      raise TypeError(
+        'FedMatch needs a weighted aggregator, found'
+        f' {type(aggregator).__name__}.'
+      )
+    parts = rounds.Parts(
+      classifier=classifier,
+      seed=ingredients.seed,
+      learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
+      server_work=server_work.build_server_work(
         classifier,
         fedmatch_training.build_server_training(
           classifier,
@@ -110,7 +123,7 @@ class FedMatch(system.System):
         optimizer=of_server,
         keep_optimizer_state=False,
       ),
-      fedmatch_client_work.build_fedmatch_client_work(
+      client_work=fedmatch_client_work.build_fedmatch_client_work(
         classifier,
         fedmatch_training.build_client_training(
           classifier,
@@ -126,10 +139,12 @@ class FedMatch(system.System):
         seed=ingredients.seed,
         return_given_labels=ingredients.returns_given_labels,
       ),
-      self.averaging.aggregator.build(self.cohorts.clients_per_round, None),
-      learning_rate=self.rounds.learning_rate,
-      seed=ingredients.seed,
+      aggregator=aggregators.create(
+        aggregator,
+        classifier.weights_type.trainable,
+      ),
     )
+    return rounds.build(parts, fedmatch_process.fedmatch_round)
 
   def create_memories(
     self,

@@ -8,6 +8,7 @@ reports its own phi, for other clients, and the output of its model for a fixed
 image of noise, by which the server finds similar clients.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,17 +16,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.baselines.fedmatch import fedmatch_training
-from tff_semifl.core import round_context
+from tff_semifl.core import client_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import client_report
-from tff_semifl.training import client_work_process
-from tff_semifl.training import given_labels as given_labels_lib
-from tff_semifl.training import optimizers
-from tff_semifl.training import training_loop
-from tff_semifl.training import weight_diversity
 
 # Distribution of the image of noise, before it is truncated to 0..255.
 _PROBE_MEAN = 125.0
@@ -61,22 +56,16 @@ def create_probe_image(
   return image.astype(np.float32)
 
 
-def build_no_helpers(classifier: functional.ImageClassifier) -> tff.Computation:
-  """Builds ( -> phi of no helper), of a type for any number of helpers."""
+def no_helpers(classifier: functional.ImageClassifier) -> tuple[tf.Tensor, ...]:
+  """Phi of no helper, of a type for any number of helpers."""
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
-  phi = parts.select_phi(classifier.initial_weights.trainable)
-
-  @tff.tensorflow.computation
-  def no_helpers():
-    # A constant would have a fixed shape.
-    return tuple(
-      tf.compat.v1.placeholder_with_default(
-        tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
-      )
-      for array in phi
+  # A constant would have a fixed shape.
+  return tuple(
+    tf.compat.v1.placeholder_with_default(
+      tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
     )
-
-  return no_helpers
+    for array in parts.select_phi(classifier.initial_weights.trainable)
+  )
 
 
 def build_fedmatch_client_work(
@@ -87,56 +76,26 @@ def build_fedmatch_client_work(
   max_update_norm_ratio: float,
   seed: int,
   return_given_labels: bool = False,
-) -> client_work_process.ClientWorkProcess:
+) -> client_work.ClientWork:
   """Builds client work with helpers, and with `ClientModel` as a result.
 
   The memory that a client brings is phi of its helpers, stacked along the first
   dimension, at first none; the memory that it leaves is a `ClientModel`. The
   optimizer starts afresh in each round. The image of noise follows from `seed`.
   Other arguments are as in `client_work.build_client_work`.
-
-  Returns:
-    A `ClientWorkProcess` with memories, and the measurements of
-    `client_work.build_client_work`.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
-  received_type = tff.types.to_type(
-    (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
-  )
-  data_type = pipelines.client_type(classifier.image_shape)
-  kernel_index = weight_diversity.find_classifier_kernel(classifier)
 
-  no_helpers = build_no_helpers(classifier)
-
-  @tff.tensorflow.computation(
-    received_type, data_type, no_helpers.type_signature.result
-  )
   def update_client(received: Any, dataset: tf.data.Dataset, helpers: Any):
-    weights, context = received
-    optimizer_state = optimizer.set_hparams(
-      training_loop.initial_optimizer_state(
-        optimizer, classifier.initial_weights.trainable
-      ),
-      {optimizers.LEARNING_RATE_KEY: context.learning_rate},
-    )
-    local = train_fn(
-      weights,
-      context,
-      pipelines.concatenate_chunks(dataset),
-      tuple(helpers),
-      optimizer_state,
-      given_labels_lib.none()
-      if return_given_labels
-      else given_labels_lib.NOT_KEPT,
-    )
-    result, sums = client_report.report(
-      weights,
-      optimizer_state,
-      local,
+    weights, _ = received
+    result, sums = client_work.build_client_work(
+      classifier,
+      functools.partial(train_fn, helpers=tuple(helpers)),
+      optimizer=optimizer,
       max_update_norm_ratio=max_update_norm_ratio,
-      kernel_index=kernel_index,
-    )
+      return_given_labels=return_given_labels,
+    ).update(received, dataset)
     trained = tuple(
       before - update
       for before, update in zip(weights.trainable, result.update, strict=True)
@@ -151,8 +110,8 @@ def build_fedmatch_client_work(
     )
     return result._replace(memory=model), sums
 
-  return client_work_process.build_client_work_process(
-    update_client,
-    client_report.summarize,
-    no_helpers,
+  return client_work.ClientWork(
+    update=update_client,
+    data_type=pipelines.client_type(classifier.image_shape),
+    initialize_memory=functools.partial(no_helpers, classifier),
   )

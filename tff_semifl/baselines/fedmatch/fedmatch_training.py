@@ -22,25 +22,14 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
-# (weights, round context, {'client_id', 'image'}, helpers, optimizer state,
-# labels to extend) -> training. Helpers are phi of other clients, stacked along
-# the first dimension.
-HelpedTrainingFn = Callable[
-  [
-    functional.ModelWeights,
-    round_context.RoundContext,
-    Mapping[str, tf.Tensor],
-    tuple[tf.Tensor, ...],
-    Any,
-    given_labels_lib.KeptLabels,
-  ],
-  client_report.LocalTraining,
-]
+# (weights, round context, {'client_id', 'image'}, optimizer state, helpers) ->
+# training. Helpers are phi of other clients, stacked along the first dimension.
+HelpedTrainingFn = Callable[..., client_report.LocalTraining]
 
 
 def build_server_training(
@@ -75,17 +64,16 @@ def build_server_training(
       )
       return output._replace(loss=loss_weight * output.loss)
 
-    return training_loop.train(
-      weights.trainable,
-      optimizer_state,
+    return training_loop.TrainingLoop(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
-      epoch_data_fn=lambda *_: training_loop.Selection(
-        rows_lib.AllRows((data['image'], data['label']))
+      epoch_data_fn=lambda _, now: (
+        rows_lib.Rows((data['image'], data['label'])),
+        now.state,
       ),
       loss_fn=loss,
-    )
+    ).train(weights.trainable, optimizer_state)
 
   return train
 
@@ -114,24 +102,21 @@ def build_client_training(
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
-    helpers: tuple[tf.Tensor, ...],
     optimizer_state: Any,
-    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+    helpers: tuple[tf.Tensor, ...],
   ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
 
     node = round_context.Node(context, data['client_id'])
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
-      del now
       seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
       strong = strong_augmentation(data['image'], seed)
-      return training_loop.Selection(
-        rows_lib.AllRows((data['image'], strong, tf.range(num_images)))
-      )
+      rows = rows_lib.Rows((data['image'], strong, tf.range(num_images)))
+      return rows, now.state
 
-    def loss(trainable, batch, epoch, batch_num, state):
-      del epoch, batch_num, state
+    def loss(trainable, batch, epoch, batch_num, given):
+      del epoch, batch_num
       images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
       logits = batch_losses.train_logits(classifier, model, images)
@@ -153,19 +138,16 @@ def build_client_training(
         ),
         training_loop.count_correct(strong_logits, labels, is_confident),
         tf.reduce_sum(tf.cast(is_confident, tf.float32)),
-        given_labels_lib.made_at_once(indices, labels, is_confident),
+        given.extend(given_labels.made_at_once(indices, labels, is_confident)),
       )
 
-    training = training_loop.train(
-      weights.trainable,
-      optimizer_state,
+    training = training_loop.TrainingLoop(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
-      given_labels=given_labels,
-    )
+    ).train(weights.trainable, optimizer_state, given_labels.none())
     sums = training.sums
     # The report divides by the number of confident images, which makes this
     # the mean over all.
@@ -173,7 +155,9 @@ def build_client_training(
       sums.num_examples, sums.num_visited
     )
     return client_report.labeled_in_steps(
-      training._replace(sums=sums._replace(loss=loss_sum)), num_images
+      training._replace(sums=sums._replace(loss=loss_sum)),
+      num_images,
+      training.state,
     )
 
   return train

@@ -42,7 +42,7 @@ class Helpers:
     """Initializes the helpers; nothing is read or written yet.
 
     Args:
-      process: A process from `compose_fedmatch_process`.
+      process: The process of FedMatch.
       folder: The folder of the files.
       num_clients: Size of the population.
       num_helpers: H, the number of helpers of a client that has any.

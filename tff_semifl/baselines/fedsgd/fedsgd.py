@@ -14,6 +14,7 @@ from tff_semifl.baselines.fedsgd import union_training
 from tff_semifl.baselines.fedsgd import union_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
+from tff_semifl.core import rounds
 from tff_semifl.systems import gradient_steps
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
@@ -75,24 +76,27 @@ class FedSGDAsInSemiFL(system.System):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the process."""
-    return fedsgd_fixmatch_as_in_semifl.compose_union_process(
-      union_work.build_union_work(
-        union_training.UnionSteps(
-          classifier=ingredients.classifier,
-          weak_augmentation=ingredients.weak_augmentation,
-          strong_augmentation=ingredients.strong_augmentation,
-          optimizer=self.optimizer.build(),
-          clients_per_step=self.clients_per_step,
-          client_batch_size=self.client.client_batch_size,
-          server_batch_size=self.server.filled_batch_size,
-          confidence_threshold=self.confidence.confidence_threshold,
+    return rounds.build(
+      rounds.Parts(
+        classifier=ingredients.classifier,
+        seed=ingredients.seed,
+        learning_rate_fn=self.rounds.create_learning_rate_fn(),
+        server_work=union_work.build_union_work(
+          union_training.UnionSteps(
+            classifier=ingredients.classifier,
+            weak_augmentation=ingredients.weak_augmentation,
+            strong_augmentation=ingredients.strong_augmentation,
+            optimizer=self.optimizer.build(),
+            clients_per_step=self.clients_per_step,
+            client_batch_size=self.client.client_batch_size,
+            server_batch_size=self.server.filled_batch_size,
+            confidence_threshold=self.confidence.confidence_threshold,
+          )
         ),
-        returns_given_labels=ingredients.returns_given_labels,
+        statistics=round_parts.build_batch_norm_statistics(ingredients),
       ),
-      round_parts.build_batch_norm_statistics(ingredients),
-      initial_weights=ingredients.classifier.initial_weights,
-      seed=ingredients.seed,
-      learning_rate_fn=self.rounds.create_learning_rate_fn(),
+      fedsgd_fixmatch_as_in_semifl.union_round,
+      returns_given_labels=ingredients.returns_given_labels,
     )
 
   def check_num_clients(self, num_clients: int) -> None:

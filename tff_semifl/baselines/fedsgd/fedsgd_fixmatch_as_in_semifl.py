@@ -8,101 +8,55 @@ program of the paper's time, deleted from their repository since, trained on the
 images of a cohort as one batch. This module reproduces their curve.
 """
 
-import collections
-from collections.abc import Callable
-
-import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.baselines.fedsgd import gathered_images
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_context
-from tff_semifl.core import round_process
-from tff_semifl.models import functional
+from tff_semifl.core import rounds
 
 
-def compose_union_process(
-  work: tff.templates.MeasuredProcess,
-  batch_norm_statistics: tff.Computation | None,
+def union_round(
+  p: rounds.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
   *,
-  initial_weights: functional.ModelWeights,
-  seed: int,
-  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
-) -> federated_process.FederatedProcess:
-  """Composes a process in which a round is one epoch of the clients' images.
+  returns_given_labels: bool,
+) -> federated_process.RoundOutput:
+  """A round that is one epoch of the clients' images.
 
   All clients take part in a round, each in as many steps as it has batches; all
   steps of a round have the same learning rate. The images are gathered at the
   server, which takes the steps (`union_training.train_epoch`): a simulation,
-  which does not keep images private. Round 0 has no clients and no step. `work`
-  is from `union_work.build_union_work`.
-
-  Returns:
-    A process with the types and metrics of `round_process.build_process`; parts
-    that it lacks have an empty state.
+  which does not keep images private. Round 0 has no clients and no step. The
+  server work is from `union_work.build_union_work`.
   """
-  begin_round = round_context.build_beginning(learning_rate_fn)
-
-  @tff.tensorflow.computation
-  def initial_values():
-    return (
-      tf.nest.map_structure(tf.constant, initial_weights),
-      tf.constant(0, tf.int32),
-      tf.constant(seed, tf.int32),
-    )
-
-  def zip_state(weights, work_state, round_num, seed):
-    nothing = tff.federated_value((), tff.SERVER)
-    return tff.federated_zip(
-      round_process.RoundState(
-        global_model_weights=weights,
-        distributor=nothing,
-        client_work=nothing,
-        aggregator=nothing,
-        finalizer=nothing,
-        server_work=work_state,
-        round_num=round_num,
-        seed=seed,
-        guidance=nothing,
-      )
-    )
-
-  @tff.federated_computation
-  def initialize_fn():
-    weights, round_num, seed = tff.federated_eval(initial_values, tff.SERVER)
-    return zip_state(weights, work.initialize(), round_num, seed)
-
-  def run_round(state, server_data, client_data):
-    context, next_round_num = tff.federated_map(
-      begin_round, (state.seed, state.round_num)
-    )
-    # Clients hand over their images; the server takes the steps of an epoch.
-    trained = work.next(
-      state.server_work,
-      state.global_model_weights,
-      context,
-      server_data,
-      client_data,
-    )
-    weights = trained.result.weights
-    if batch_norm_statistics is not None:
-      weights = batch_norm_statistics(weights, server_data)
-    return federated_process.RoundOutput(
-      state=zip_state(weights, trained.state, next_round_num, state.seed),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=trained.measurements.client,
-          server=trained.measurements.server,
-          aggregator=tff.federated_value((), tff.SERVER),
-          learning_rate=context.learning_rate,
-        )
-      ),
-      given_labels=trained.result.given_labels,
-    )
-
-  *_, server_data_type, client_data_type = work.next.type_signature.parameter
-  return federated_process.build_federated_process(
-    initialize_fn,
-    run_round,
-    server_data_type=server_data_type,
-    client_data_type=client_data_type,
+  image_shape = p.classifier.image_shape
+  context = p.begin(state)
+  gathered = gathered_images.build_gathering(image_shape)(client_data)
+  trained = p.server(
+    state, state.global_model_weights, context, server_data, gathered
   )
+  given_labels = ()
+  if returns_given_labels:
+    given_labels = tff.federated_map(
+      gathered_images.build_selection_of_own_labels(image_shape),
+      (
+        tff.federated_broadcast(trained.measurements.given_labels),
+        tff.federated_broadcast(gathered.client_id),
+        tff.federated_broadcast(gathered.num_images),
+        client_data,
+      ),
+    )
+  return p.finish(
+    state,
+    context,
+    None,
+    {
+      'client': trained.measurements.client,
+      'server': trained.measurements.server,
+      'aggregator': tff.federated_value((), tff.SERVER),
+    },
+    global_model_weights=p.with_statistics(trained.weights, server_data),
+    server_work=trained.state,
+  )._replace(given_labels=given_labels)

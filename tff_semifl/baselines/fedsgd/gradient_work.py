@@ -12,14 +12,12 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import gradients
 from tff_semifl.core import round_context
-from tff_semifl.methods import label_selection
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
-from tff_semifl.training import rows
 
 
 def build_gradient_training(
@@ -52,7 +50,6 @@ def build_gradient_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
     node = round_context.Node(context, data['client_id'])
@@ -62,22 +59,17 @@ def build_gradient_training(
     labels = pseudo_labels.from_logits(
       batch_losses.label_logits(classifier, weights, weak)
     )
-    kept, given = label_selection.select(
-      pseudo_labels.is_confident(labels, confidence_threshold),
-      labels,
-      rows.AllRows(strong_augmentation(images, node.seed(purpose.STRONG_VIEW))),
-      indices,
-    )
-    strong, kept_labels, _ = kept.examples
+    is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
+    strong = strong_augmentation(images, node.seed(purpose.STRONG_VIEW))
     return gradients.report(
       classifier,
       weights,
-      strong,
-      kept_labels,
+      tf.boolean_mask(strong, is_kept),
+      tf.boolean_mask(labels.labels, is_kept),
       num_images=tf.shape(indices)[0],
       node=node,
       optimizer_state=optimizer_state,
-      given_labels=given_labels_lib.extend(given_labels, given),
+      given_labels=given_labels.made_at_once(indices, labels.labels, is_kept),
     )
 
   return train

@@ -60,8 +60,8 @@ class EpochResult(NamedTuple):
   Attributes:
     num_labeled: Number of pseudo-labels of clients' images, float32 scalar.
     num_confident: Number of confident ones, float32 scalar.
-    given_labels: The pseudo-labels, if they are kept, with confident ones as
-      those trained on. Indices are into the images of all clients.
+    given_labels: The pseudo-labels, with confident ones as those trained on.
+      Indices are into the images of all clients.
   """
 
   trainable: tuple[tf.Tensor, ...]
@@ -70,7 +70,7 @@ class EpochResult(NamedTuple):
   clients: Sums
   num_labeled: tf.Tensor
   num_confident: tf.Tensor
-  given_labels: given_labels_lib.KeptLabels
+  given_labels: given_labels_lib.GivenLabels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,6 @@ def train_epoch(
   context: round_context.RoundContext,
   labeled: LabeledImages,
   unlabeled: gathered_images.ClientImages,
-  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> EpochResult:
   """Takes steps until each image of each client was in one of them.
 
@@ -201,7 +200,7 @@ def train_epoch(
       tf.nest.map_structure(tf.add, result.clients, client_sums),
       result.num_labeled + tf.reduce_sum(tf.ones_like(confident)),
       result.num_confident + tf.reduce_sum(confident),
-      given_labels_lib.extend(result.given_labels, given),
+      result.given_labels.extend(given),
     )
 
   zero = tf.constant(0.0)
@@ -218,7 +217,7 @@ def train_epoch(
         nothing,
         zero,
         zero,
-        given_labels,
+        given_labels_lib.none(),
       ),
     ),
   )

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import dataclasses
 
 from tff_semifl import settings
-from tff_semifl.core import alternating
 from tff_semifl.core import federated_process
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
@@ -45,25 +44,23 @@ class LabelsAlone(system.System):
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
     optimizer = self.optimizer.build()
-    return alternating.compose_alternating_process(
-      round_parts.build_round_parts_without_clients(
+    return round_parts.build_process_without_clients(
+      ingredients,
+      round_parts.build_server_work(
         ingredients,
-        round_parts.build_server_work(
-          ingredients,
-          optimizer,
-          training_settings.ServerTraining(
-            server_epochs=1.0,
-            server_batch_size=self.server.server_batch_size,
-            class_balance=self.class_balance,
-          ),
+        optimizer,
+        training_settings.ServerTraining(
+          server_epochs=1.0,
+          server_batch_size=self.server.server_batch_size,
+          class_balance=self.class_balance,
         ),
-        # The schedule counts rounds from 1.
-        learning_rate_fn=lambda round_num: schedules.cosine_decay(
-          round_num + 1,
-          initial_value=self.learning_rate,
-          total_rounds=self.total_epochs,
-        ),
-      )
+      ),
+      # The schedule counts rounds from 1.
+      learning_rate_fn=lambda round_num: schedules.cosine_decay(
+        round_num + 1,
+        initial_value=self.learning_rate,
+        total_rounds=self.total_epochs,
+      ),
     )
 
   @property

@@ -20,7 +20,6 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_training
-from tff_semifl.core import alternating
 from tff_semifl.core import federated_process
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
@@ -141,12 +140,10 @@ class Pooled(system.System):
   ) -> federated_process.FederatedProcess:
     """Builds the TFF process of this system."""
     training = self.build_training(ingredients)
-    return alternating.compose_alternating_process(
-      round_parts.build_round_parts_without_clients(
-        ingredients,
-        pooled_training.build_pooled_work(training),
-        learning_rate_fn=training.steps.last_learning_rate,
-      )
+    return round_parts.build_process_without_clients(
+      ingredients,
+      pooled_training.build_pooled_work(training),
+      learning_rate_fn=training.steps.last_learning_rate,
     )
 
   def build_training(

@@ -192,23 +192,12 @@ class PooledTraining:
     return state, weights._replace(trainable=average), metrics
 
 
-def build_pooled_work(
-  training: PooledTraining,
-) -> server_work.ServerWorkProcess:
-  """Builds the server work, whose weights are the average.
+def build_pooled_work(training: PooledTraining) -> server_work.ServerWork:
+  """Builds the server work: its weights are the average, its state the student.
 
-  Returns:
-    A `ServerWorkProcess` on data of `pipelines.labeled_type`, whose state is a
-    `StudentState`.
+  Data are of `pipelines.labeled_type`.
   """
-  initialize = tff.tensorflow.computation(training.initial_state)
 
-  @tff.tensorflow.computation(
-    initialize.type_signature.result,
-    training.classifier.weights_type,
-    round_context.ROUND_CONTEXT_TYPE,
-    pipelines.labeled_type(training.classifier.image_shape),
-  )
   def train(
     state: StudentState,
     weights: functional.ModelWeights,
@@ -219,7 +208,7 @@ def build_pooled_work(
       state, weights, context, pipelines.concatenate_chunks(dataset)
     )
 
-  return server_work.place_server_work(initialize, train)
+  return server_work.ServerWork(initialize=training.initial_state, train=train)
 
 
 class _Rows(NamedTuple):

@@ -20,7 +20,7 @@ from tff_semifl.core import round_context
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import given_labels
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
@@ -101,12 +101,11 @@ def _build_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
     node = round_context.Node(context, data['client_id'])
 
-    def loss(model, batch):
+    def loss(model, batch, given):
       indices, batch_views = batch
       label_logits, logits = logits_fn(model, batch_views)
       labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
@@ -115,7 +114,9 @@ def _build_training(
         losses.masked_cross_entropy(logits, labels.labels, is_confident),
         training_loop.count_correct(logits, labels.labels, is_confident),
         tf.math.count_nonzero(is_confident, dtype=tf.float32),
-        given_labels_lib.made_at_once(indices, labels.labels, is_confident),
+        given.extend(
+          given_labels.made_at_once(indices, labels.labels, is_confident)
+        ),
       )
 
     training = local_steps.train(
@@ -130,8 +131,8 @@ def _build_training(
         views_fn(tf.gather(data['image'], indices), node),
       ),
       loss_fn=loss,
-      given_labels=given_labels,
+      state=given_labels.none(),
     )
-    return client_report.labeled_in_steps(training, num_images)
+    return client_report.labeled_in_steps(training, num_images, training.state)
 
   return train

@@ -14,38 +14,15 @@ References:
 
 import collections
 from collections.abc import Callable
-import dataclasses
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.baselines.zhang2020 import group_mean
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_context
+from tff_semifl.core import rounds
 from tff_semifl.models import functional
-from tff_semifl.training import client_work_process
-
-
-class GroupState(NamedTuple):
-  """State of a process of a server and groups of clients.
-
-  Attributes:
-    global_model_weights: w_avg, the mean of the groups' models, from which the
-      server goes on and which is evaluated.
-    group_weights: w_avg,i, the trainable weights of all groups, stacked along
-      the first dimension.
-    server_work: State of the server's replicas, such as their momenta.
-    round_num: int32, the number of the next round.
-  """
-
-  global_model_weights: Any
-  group_weights: Any
-  client_work: Any
-  server_work: Any
-  round_num: Any
-  seed: Any
 
 
 class SlotMemory(NamedTuple):
@@ -59,27 +36,6 @@ class SlotMemory(NamedTuple):
 
   slot: Any
   client: Any
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class GroupParts:
-  """The components of a process of a server and groups of clients.
-
-  Attributes:
-    learning_rate_fn: Round -> learning rate to report.
-    client_work: Takes `<model weights, RoundContext>`, client data, memories.
-    server_work: From `build_replicated_server_work`, one replica a group.
-    num_groups: S. With 1 it is federated averaging (equation 5).
-    clients_per_round: C_k, the number of slots.
-  """
-
-  classifier: functional.ImageClassifier
-  seed: int
-  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
-  client_work: client_work_process.ClientWorkProcess
-  server_work: tff.templates.MeasuredProcess
-  num_groups: int
-  clients_per_round: int
 
 
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
@@ -106,16 +62,23 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   return size
 
 
-def compose_group_averaging_process(
-  parts: GroupParts,
-) -> federated_process.FederatedProcess:
-  """Composes a process of a server and groups of clients.
+def group_round(
+  p: rounds.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value,
+  *,
+  num_groups: int,
+  group_size: int,
+) -> federated_process.RoundOutput:
+  """A round of a server and groups of clients.
 
   A client's memory contains its slot. With n slots in each group, slot s
-  belongs to group i = s // n, and its client starts from w_avg,i. The server's
-  replica for the group starts from w_avg. With w_s,i and w_k for the weights
-  that replica and client have trained, and n_i for the number of clients of
-  group i that count:
+  belongs to group i = s // n, and its client starts from w_avg,i, which is the
+  aggregator's state. The server's replica for the group starts from w_avg, the
+  global model. With w_s,i and w_k for the weights that replica and client have
+  trained, and n_i for the number of clients of group i with an update:
 
       w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
       w_avg = mean of w_avg,i                                    (equation 6)
@@ -124,58 +87,23 @@ def compose_group_averaging_process(
   (equation 5). A group without clients continues with its replica.
   Non-trainable weights are not averaged, as in the authors' code: the evaluated
   model has the server's. In round 0 nobody takes a step (`local_steps`): Zhang
-  et al. have no update of the server alone.
-
-  Returns:
-    A process with a `GroupState` as its state and a `SlotMemory` as a client's
-    memory. Its metrics are those of `round_process.build_process`; `aggregator`
-    repeats the weight diversity of the clients' updates.
-
-  Raises:
-    ValueError: If a group would have no slot.
+  et al. have no update of the server alone. The metrics `aggregator` repeat the
+  weight diversity of the clients' updates.
   """
-  weights_type = parts.classifier.weights_type
-  initialize_fn = _build_initialize(parts)
-  group_weights_type = initialize_fn.type_signature.result.member.group_weights
-  client_work = parts.client_work
-  group_size = slots_per_group(parts.clients_per_round, parts.num_groups)
 
-  @tff.tensorflow.computation
-  def initialize_memory():
-    return SlotMemory(
-      slot=tf.constant(0, tf.int32), client=client_work.initialize_memory()
-    )
-
-  slot_type = initialize_memory.type_signature.result
-  begin_round = round_context.build_beginning(parts.learning_rate_fn)
-
-  @tff.tensorflow.computation(group_weights_type, weights_type, slot_type)
-  def receive(group_weights: Any, weights: Any, memory: SlotMemory):
+  def receive(group_weights, weights, memory):
     group = memory.slot // group_size
     return functional.ModelWeights(
       tuple(stacked[group] for stacked in group_weights),
       weights.non_trainable,
     )
 
-  @tff.tensorflow.computation(weights_type.trainable, np.float32, slot_type)
-  def hand_in(update: Any, update_weight: tf.Tensor, memory: SlotMemory):
+  def hand_in(update, update_weight, memory):
     return group_mean.hand_in(
-      update,
-      update_weight,
-      memory.slot // group_size,
-      num_groups=parts.num_groups,
+      update, update_weight, memory.slot // group_size, num_groups=num_groups
     )
 
-  @tff.tensorflow.computation(
-    group_weights_type,
-    hand_in.type_signature.result,
-    parts.server_work.next.type_signature.result.result.member,
-  )
-  def average(
-    received: Any,
-    sums: group_mean.GroupSums,
-    replicas: functional.ModelWeights,
-  ):
+  def average(received, sums, replicas):
     group_weights = group_mean.average_groups(
       received, sums, replicas.trainable
     )
@@ -185,108 +113,72 @@ def compose_group_averaging_process(
     )
     return group_weights, weights
 
-  def run_round(state, server_data, client_data, memories):
-    context, next_round_num = tff.federated_map(
-      begin_round, (state.seed, state.round_num)
+  context = p.begin(state)
+  # Each client trains the model of its slot's group.
+  received = rounds.run(
+    receive,
+    tff.federated_broadcast(state.aggregator),
+    tff.federated_broadcast(state.global_model_weights),
+    memories,
+  )
+  trained = p.clients(
+    tff.federated_zip((received, tff.federated_broadcast(context))),
+    client_data,
+    memories.client,
+  )
+  result = trained.result
+  sums = tff.federated_sum(
+    rounds.run(hand_in, result.update, result.update_weight, memories)
+  )
+  # The server trains a replica of the mean of these models for each group, and
+  # each replica is averaged with the clients of its group.
+  served = p.server(state, state.global_model_weights, context, server_data)
+  group_weights, weights = rounds.run(
+    average, state.aggregator, sums, served.weights
+  )
+  diversity = collections.OrderedDict(
+    (name, trained.measurements[name])
+    for name in ('weight_diversity', 'relative_weight_diversity')
+  )
+  output = p.finish(
+    state,
+    context,
+    trained,
+    {'server': served.measurements, 'aggregator': diversity},
+    global_model_weights=weights,
+    aggregator=group_weights,
+    server_work=served.state,
+  )
+  return output._replace(
+    memories=tff.federated_zip(
+      SlotMemory(slot=memories.slot, client=result.memory)
     )
-    # Each client trains the model of its slot's group.
-    received = tff.federated_map(
-      receive,
-      (
-        tff.federated_broadcast(state.group_weights),
-        tff.federated_broadcast(state.global_model_weights),
-        memories,
-      ),
-    )
-    trained = client_work.next(
-      state.client_work,
-      tff.federated_zip((received, tff.federated_broadcast(context))),
-      client_data,
-      memories.client,
-    )
-    sums = tff.federated_sum(
-      tff.federated_map(
-        hand_in,
-        (trained.result.update, trained.result.update_weight, memories),
-      )
-    )
-    # The server trains a replica of the mean of these models for each group,
-    served = parts.server_work.next(
-      state.server_work, state.global_model_weights, context, server_data
-    )
-    # and each replica is averaged with the clients of its group.
-    group_weights, weights = tff.federated_map(
-      average, (state.group_weights, sums, served.result)
-    )
-    return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        GroupState(
-          global_model_weights=weights,
-          group_weights=group_weights,
-          client_work=trained.state,
-          server_work=served.state,
-          round_num=next_round_num,
-          seed=state.seed,
-        )
-      ),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=trained.measurements,
-          server=served.measurements,
-          aggregator=collections.OrderedDict(
-            (name, trained.measurements[name])
-            for name in ('weight_diversity', 'relative_weight_diversity')
-          ),
-          learning_rate=context.learning_rate,
-        )
-      ),
-      memories=tff.federated_zip(
-        SlotMemory(slot=memories.slot, client=trained.result.memory)
-      ),
-      given_labels=trained.result.given_labels,
-    )
-
-  return federated_process.build_federated_process(
-    initialize_fn,
-    run_round,
-    server_data_type=parts.server_work.next.type_signature.parameter[3],
-    client_data_type=client_work.next.type_signature.parameter[2],
-    initialize_memory=initialize_memory,
   )
 
 
-def _build_initialize(parts: GroupParts) -> tff.Computation:
-  """Builds ( -> GroupState@SERVER), in which all models are equal."""
+class Groups(NamedTuple):
+  """The aggregator of `group_round`, whose state are the groups' models.
 
-  @tff.tensorflow.computation
-  def initial_values():
-    weights = tf.nest.map_structure(
-      tf.constant, parts.classifier.initial_weights
-    )
-    group_weights = tuple(
-      tf.stack([array] * parts.num_groups) for array in weights.trainable
-    )
-    return (
-      weights,
-      group_weights,
-      tf.constant(0, tf.int32),
-      tf.constant(parts.seed, tf.int32),
-    )
+  These are trainable weights, stacked along the first dimension.
+  """
 
-  @tff.federated_computation
-  def initialize_fn():
-    weights, group_weights, round_num, seed = tff.federated_eval(
-      initial_values, tff.SERVER
-    )
-    return tff.federated_zip(
-      GroupState(
-        global_model_weights=weights,
-        group_weights=group_weights,
-        client_work=parts.client_work.initialize(),
-        server_work=parts.server_work.initialize(),
-        round_num=round_num,
-        seed=seed,
+  classifier: functional.ImageClassifier
+  num_groups: int
+
+  def initialize(self) -> tff.Value:
+    """The initial weights for all groups, at SERVER."""
+
+    def initial_weights():
+      return tuple(
+        tf.stack([tf.constant(array)] * self.num_groups)
+        for array in self.classifier.initial_weights.trainable
       )
+
+    return tff.federated_eval(
+      tff.tensorflow.computation(initial_weights), tff.SERVER
     )
 
-  return initialize_fn
+
+def create_slot_memory(initialize_memory: Callable[[], Any]) -> SlotMemory:
+  """The memory of a slot before the first round, of a client's memory."""
+  return SlotMemory(slot=tf.constant(0, tf.int32), client=initialize_memory())

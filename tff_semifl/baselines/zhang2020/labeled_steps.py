@@ -21,7 +21,6 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import training_loop
 
 
@@ -50,7 +49,8 @@ def train_on_labels(
       tf.gather(data['label'], indices),
     )
 
-  def loss(model, batch):
+  def loss(model, batch, state):
+    del state
     images, labels = batch
     return batch_losses.cross_entropy(model.train_logits(images), labels)
 
@@ -79,9 +79,7 @@ def build_labeled_client_steps(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
-    del given_labels
     training = train_on_labels(
       classifier,
       weights,

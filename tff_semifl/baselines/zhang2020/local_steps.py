@@ -21,7 +21,6 @@ from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
@@ -105,15 +104,16 @@ def train(
   node: round_context.Node,
   num_images: tf.Tensor,
   views_fn: Callable[[tf.Tensor], Any],
-  loss_fn: Callable[[StepModel, Any], training_loop.BatchOutput],
-  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+  loss_fn: Callable[..., training_loop.BatchOutput],
+  state: Any = (),
 ) -> training_loop.TrainingResult:
   """Trains a node for the steps of a round.
 
   Running statistics are those of the optimizer's state, if it has any. Without
   images the arguments are returned unchanged. `views_fn` is int32 [number],
   indices of images -> a structure of tensors, the examples that are trained on;
-  `loss_fn` is (model, batch of views) -> loss, with one pass in training mode.
+  `loss_fn` is (model, batch of views, further state) -> loss, with one pass in
+  training mode.
   """
   indices, batch_size = _draw_batches(steps, node, num_images)
   statistics = running_statistics.get_statistics(
@@ -122,7 +122,7 @@ def train(
   num_trainable = len(weights.trainable)
 
   def loss(trained, batch, epoch, batch_num, state):
-    del epoch, state  # All steps are one epoch.
+    del epoch  # All steps are one epoch.
     model = StepModel(
       classifier,
       functional.ModelWeights(
@@ -131,27 +131,22 @@ def train(
       ),
       node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
     )
-    output = loss_fn(model, batch.examples)
+    output = loss_fn(model, batch.examples, state)
     if not statistics:
       return output
     return output._replace(loss=output.loss + model.pull_statistics())
 
-  result = training_loop.train(
-    (*weights.trainable, *statistics),
-    optimizer_state,
+  result = training_loop.TrainingLoop(
     optimizer=steps.optimizer,
     num_epochs=1,
     batch_size=batch_size,
     # Augments all images of a round in large batches, which is faster.
-    epoch_data_fn=lambda *_: training_loop.Selection(
-      rows_lib.AllRows(views_fn(indices))
-    ),
+    epoch_data_fn=lambda _, now: (rows_lib.Rows(views_fn(indices)), now.state),
     loss_fn=loss,
     learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
       steps.step(node.context.round_num, batch_num)
     ),
-    given_labels=given_labels,
-  )
+  ).train((*weights.trainable, *statistics), optimizer_state, state)
   return result._replace(trainable=result.trainable[:num_trainable])
 
 

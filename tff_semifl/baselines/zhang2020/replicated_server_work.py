@@ -16,6 +16,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import round_context
+from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.training import optimizers
@@ -39,28 +40,18 @@ def build_replicated_server_work(
   *,
   optimizer: tff.learning.optimizers.Optimizer,
   num_replicas: int,
-) -> tff.templates.MeasuredProcess:
+) -> server_work.ServerWork:
   """Builds server work that trains replicas one after the other.
 
-  With S for the states of the replicas' optimizers and T for the trainable
-  weights of the replicas, both stacked along the first dimension, W for model
-  weights, N for non-trainable weights, R for `RoundContext` and L for chunks of
-  `pipelines.labeled_type`:
+  The states of the replicas' optimizers and the trainable weights of the
+  replicas are stacked along the first dimension.
 
-      initialize: ( -> S@SERVER)
-      next: (<S@SERVER, W@SERVER, R@SERVER, L*@SERVER>
-             -> <state=S@SERVER,
-                 result=ModelWeights<trainable=T, non_trainable=N>@SERVER,
-                 measurements=<loss, accuracy>@SERVER>)
-
-  N are the running statistics of the first replica, if the optimizer keeps any;
-  they are for evaluation. Measurements are over all steps of all replicas, NaN
-  without any. The optimizer's learning rate is set to the round's.
+  Non-trainable weights are the running statistics of the first replica, if the
+  optimizer keeps any; they are for evaluation. Measurements are over all
+  steps of all replicas, NaN without any. The optimizer's learning
+  rate is set to the round's.
   """
-  weights_type = classifier.weights_type
-  data_type = pipelines.labeled_type(classifier.image_shape)
 
-  @tff.tensorflow.computation
   def initialize():
     state = training_loop.initial_optimizer_state(
       optimizer, classifier.initial_weights.trainable
@@ -69,11 +60,6 @@ def build_replicated_server_work(
       lambda value: tf.stack([value] * num_replicas), state
     )
 
-  state_type = initialize.type_signature.result
-
-  @tff.tensorflow.computation(
-    state_type, weights_type, round_context.ROUND_CONTEXT_TYPE, data_type
-  )
   def train(
     states: Any,
     weights: functional.ModelWeights,
@@ -127,20 +113,4 @@ def build_replicated_server_work(
     )
     return trained.optimizer_state, replicas, metrics
 
-  @tff.federated_computation
-  def initialize_fn():
-    return tff.federated_eval(initialize, tff.SERVER)
-
-  @tff.federated_computation(
-    tff.FederatedType(state_type, tff.SERVER),
-    tff.FederatedType(weights_type, tff.SERVER),
-    tff.FederatedType(round_context.ROUND_CONTEXT_TYPE, tff.SERVER),
-    tff.FederatedType(data_type, tff.SERVER),
-  )
-  def next_fn(state, weights, context, dataset):
-    state, replicas, metrics = tff.federated_map(
-      train, (state, weights, context, dataset)
-    )
-    return tff.templates.MeasuredProcessOutput(state, replicas, metrics)
-
-  return tff.templates.MeasuredProcess(initialize_fn, next_fn)
+  return server_work.ServerWork(initialize=initialize, train=train)

@@ -29,6 +29,7 @@ from tff_semifl.baselines.zhang2020 import slots
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.runs import outputs
 from tff_semifl.systems import system
@@ -178,37 +179,48 @@ class _GroupAveraging(ManyShortRounds):
       running_statistics.track(self.optimizer.build(), classifier)
     )
     with settings.blame('num_groups', self.num_groups):
-      return group_averaging.compose_group_averaging_process(
-        group_averaging.GroupParts(
-          classifier=classifier,
-          seed=ingredients.seed,
-          learning_rate_fn=steps.last_learning_rate,
-          client_work=client_work.build_client_work(
-            classifier,
-            self.build_local_training(ingredients, steps),
-            data_type=pipelines.labeled_client_type(classifier.image_shape)
-            if self.clients_have_labels
-            else None,
-            optimizer=steps.optimizer,
-            keep_optimizer_state=True,
-            max_update_norm_ratio=self.rejection.max_update_norm_ratio,
-            return_given_labels=ingredients.returns_given_labels,
-          ),
-          server_work=replicated_server_work.build_replicated_server_work(
-            classifier,
-            functools.partial(
-              labeled_steps.train_on_labels,
-              classifier,
-              weak_augmentation=ingredients.weak_augmentation,
-              steps=steps,
-            ),
-            optimizer=steps.optimizer,
-            num_replicas=self.num_groups,
-          ),
-          num_groups=self.num_groups,
-          clients_per_round=self.cohorts.filled_size,
-        )
+      group_size = group_averaging.slots_per_group(
+        self.cohorts.filled_size, self.num_groups
       )
+    work = client_work.build_client_work(
+      classifier,
+      self.build_local_training(ingredients, steps),
+      data_type=pipelines.labeled_client_type(classifier.image_shape)
+      if self.clients_have_labels
+      else None,
+      optimizer=steps.optimizer,
+      keep_optimizer_state=True,
+      max_update_norm_ratio=self.rejection.max_update_norm_ratio,
+      return_given_labels=ingredients.returns_given_labels,
+    )
+    return rounds.build(
+      rounds.Parts(
+        classifier=classifier,
+        seed=ingredients.seed,
+        learning_rate_fn=steps.last_learning_rate,
+        client_work=dataclasses.replace(
+          work,
+          initialize_memory=functools.partial(
+            group_averaging.create_slot_memory, work.initialize_memory
+          ),
+        ),
+        server_work=replicated_server_work.build_replicated_server_work(
+          classifier,
+          functools.partial(
+            labeled_steps.train_on_labels,
+            classifier,
+            weak_augmentation=ingredients.weak_augmentation,
+            steps=steps,
+          ),
+          optimizer=steps.optimizer,
+          num_replicas=self.num_groups,
+        ),
+        aggregator=group_averaging.Groups(classifier, self.num_groups),
+      ),
+      group_averaging.group_round,
+      num_groups=self.num_groups,
+      group_size=group_size,
+    )
 
   @abc.abstractmethod
   def build_local_training(

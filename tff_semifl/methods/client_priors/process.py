@@ -87,7 +87,7 @@ def build(
   @tff.tensorflow.computation(client_type, begin.type_signature.result[1])
   def work(dataset, received):
     means, measured, labels = client_sums.compute(head.read(dataset), received)
-    given = given_labels_lib.NOT_KEPT
+    given = ()
     if returns_given_labels:
       given = given_labels_lib.GivenLabels(
         tf.range(tf.size(labels)), labels, tf.ones_like(labels, tf.float32)

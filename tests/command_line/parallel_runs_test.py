@@ -15,7 +15,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
-from tff_semifl.sweeps import processes
+from tff_semifl.command_line import parallel_runs
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -33,54 +33,23 @@ time.sleep(60)
 """
 _PROGRAM = """
 import pathlib, sys
-from tff_semifl.command_line import program
-from tff_semifl.sweeps import processes
-
-class Watcher:
-  start = poll = lambda *_: None
-  def end(self, *_):
-    raise AssertionError('none ends by itself')
-  def interrupt(self, jobs):
-    print('ending', *sorted(job.name for job in jobs), flush=True)
+from tff_semifl.command_line import parallel_runs, program
 
 def main():
   jobs = [
-    processes.Job(
+    parallel_runs.Job(
       name=name,
       command=(sys.executable, '-c', {code!r}),
       log_path=pathlib.Path({folder!r}, name),
     )
     for name in 'abc'
   ]
-  processes.run(
-    jobs,
-    place=processes.ThisMachine(2),
-    stop_on_failure=True,
-    watcher=Watcher(),
+  parallel_runs.run(
+    jobs, num_parallel=2, stop_on_failure=True, describe=lambda job: ''
   )
 
 program.run(main, interrupted=program.RESUMES)
 """
-
-
-class _Watcher:
-  """Records what the runner reports."""
-
-  def __init__(self):
-    self.told = []
-    self.most = 0
-
-  def start(self, job):
-    self.told.append(('start', job.name))
-
-  def poll(self, jobs):
-    self.most = max(self.most, len(jobs))
-
-  def end(self, job, exit_code):
-    self.told.append(('end', job.name, exit_code))
-
-  def interrupt(self, jobs):
-    self.told.append(('interrupt', *(job.name for job in jobs)))
 
 
 def _exists(pid):
@@ -103,21 +72,25 @@ class ProcessesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.watcher = _Watcher()
+    self.told = []
 
   def _job(self, name, code):
-    return processes.Job(
+    return parallel_runs.Job(
       name=name,
       command=(sys.executable, '-c', code),
       log_path=self.folder / name,
     )
 
   def _run(self, jobs, num_parallel=1, stop_on_failure=True):
-    failed = processes.run(
+    def describe(job):
+      self.told.append(job.name)
+      return 'well'
+
+    failed = parallel_runs.run(
       jobs,
-      place=processes.ThisMachine(num_parallel),
+      num_parallel=num_parallel,
       stop_on_failure=stop_on_failure,
-      watcher=self.watcher,
+      describe=describe,
     )
     return [job.name for job in failed]
 
@@ -133,11 +106,7 @@ class ProcessesTest(parameterized.TestCase):
   def test_one_after_the_other(self):
     jobs = [self._job(name, f'print({name!r})') for name in 'abc']
     self.assertEmpty(self._run(jobs))
-    self.assertEqual(
-      self.watcher.told,
-      [step for n in 'abc' for step in (('start', n), ('end', n, 0))],
-    )
-    self.assertEqual(self.watcher.most, 1)
+    self.assertEqual(self.told, ['a', 'b', 'c'])
 
   def test_log_has_command_and_output_of_each_start(self):
     code = 'import os; os.write(1, b"out "); os.write(2, b"err\\n")'
@@ -158,12 +127,11 @@ while len(list(folder.glob('here_*'))) < 2: time.sleep(0.01)
 """
     jobs = [self._job(name, code) for name in 'abcd']
     self.assertEmpty(self._run(jobs, num_parallel=2))
-    self.assertEqual(self.watcher.most, 2)
-    self.assertLen(self.watcher.told, 8)
+    self.assertLen(self.told, 4)
 
   @parameterized.named_parameters(
-    ('stop', True, ['start', 'end', 'start', 'end']),
-    ('go_on', False, ['start', 'end'] * 4),
+    ('stop', True, ['good']),
+    ('go_on', False, ['good', 'better']),
   )
   def test_failure(self, stop, told):
     jobs = [
@@ -174,9 +142,7 @@ while len(list(folder.glob('here_*'))) < 2: time.sleep(0.01)
     ]
     failed = self._run(jobs, stop_on_failure=stop)
     self.assertEqual(failed, ['bad'] if stop else ['bad', 'killed'])
-    self.assertEqual([step[0] for step in self.watcher.told], told)
-    self.assertIn(('end', 'bad', 3), self.watcher.told)
-    self.assertEqual(('end', 'killed', -9) in self.watcher.told, not stop)
+    self.assertEqual(self.told, told)
 
   def test_after_a_failure_others_go_on_to_their_end(self):
     wait = f"""
@@ -191,22 +157,24 @@ time.sleep(1)
       self._job('never', ''),
     ]
     self.assertEqual(self._run(jobs, num_parallel=2), ['bad'])
-    self.assertEqual(
-      self.watcher.told[2:], [('end', 'bad', 1), ('end', 'long', 0)]
-    )
+    self.assertEqual(self.told, ['long'])
 
   def test_an_error_meanwhile_ends_all_in_order(self):
-    def poll(jobs):
-      if all(self._pid(job.name) for job in jobs):
-        raise ValueError('a mistake')
+    jobs = [
+      self._job('a', _LONG.format(seconds=0.1)),
+      self._job('b', 'import time; time.sleep(1)'),
+    ]
 
-    self.watcher.poll = poll
-    jobs = [self._job(name, _LONG.format(seconds=0.1)) for name in 'ab']
+    def describe(job):
+      del job
+      _wait_until(lambda: self._pid('a'))
+      raise ValueError('a mistake')
+
     with self.assertRaisesRegex(ValueError, 'a mistake'):
-      self._run(jobs, num_parallel=2)
-    self.assertEqual(self.watcher.told[-1], ('interrupt', 'a', 'b'))
-    for name in 'ab':
-      self.assertEndsWith(self._log(name), 'asked\nin order\n')
+      parallel_runs.run(
+        jobs, num_parallel=2, stop_on_failure=True, describe=describe
+      )
+    self.assertEndsWith(self._log('a'), 'asked\nin order\n')
 
   def _start(self, seconds):
     """Starts a program with two of three jobs at a time; waits for these."""
@@ -239,7 +207,8 @@ time.sleep(1)
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=30)
     self.assertEqual(process.returncode, 143, errors)
-    self.assertEqual(output, 'ending a b\n')
+    self.assertEmpty(output)
+    self.assertIn('ending a, b; interrupt again', errors)
     self.assertIn('the same command goes on', errors)
     self.assertFalse(any(map(_exists, pids)))
     for name in 'ab':
@@ -254,7 +223,7 @@ time.sleep(1)
     self.assertIsNone(process.poll())
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
-    self.assertEqual(process.returncode, 130, errors)
+    self.assertEqual(process.returncode, -signal.SIGINT, errors)
     _wait_until(lambda: not any(map(_exists, pids)))
     for name in 'ab':
       self.assertEndsWith(self._log(name), 'asked\n')

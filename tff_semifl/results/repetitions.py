@@ -8,18 +8,15 @@ References:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-import math
-import statistics
 from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.experiments import markdown
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.results import markdown
+from tff_semifl.results import summary
 from tff_semifl.runs import intervals
-
-_SHARES = ('accuracy', 'balanced_accuracy')
 
 
 class Repetition(NamedTuple):
@@ -51,9 +48,9 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
   if len(runs) > 1:
     by_metric = {name: [run.values[name] for run in runs] for name in names}
     for title, describe in (
-      ('mean', lambda name, values: show(name, statistics.fmean(values))),
-      ('standard deviation', _show_deviation),
-      ('95% interval', _show_interval),
+      ('mean', summary.show_mean),
+      ('standard deviation', summary.show_deviation),
+      ('95% interval', summary.show_interval),
     ):
       rows.append(
         [title, '', *(describe(name, by_metric[name]) for name in names)]
@@ -93,28 +90,5 @@ def describe_out_of_fold(
     yield line
 
 
-def show(name: str, value: float) -> str:
-  """Returns a metric as text: shares in percent."""
-  if math.isnan(value):
-    return ''
-  return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
-
-
 def _show_all(run: Repetition) -> list[str]:
-  return [show(name, value) for name, value in run.values.items()]
-
-
-def _show_deviation(name: str, values: Sequence[float]) -> str:
-  if any(map(math.isnan, values)):
-    return ''
-  deviation = statistics.stdev(values)
-  if name in _SHARES:
-    return f'{100 * deviation:.1f} points'
-  return show(name, deviation)
-
-
-def _show_interval(name: str, values: Sequence[float]) -> str:
-  if any(map(math.isnan, values)):
-    return ''
-  low, high = (show(name, end) for end in intervals.of_mean(values))
-  return f'{low} to {high}'
+  return [summary.show(name, value) for name, value in run.values.items()]

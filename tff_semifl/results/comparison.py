@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.experiments import markdown
+from tff_semifl.results import markdown
 from tff_semifl.runs import intervals
 
 

@@ -9,7 +9,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.metrics import metric
-from tff_semifl.sweeps import repetitions
+from tff_semifl.results import repetitions
 
 
 def _create(name, right, values):

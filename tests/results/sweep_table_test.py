@@ -1,0 +1,220 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the tables of a sweep; numbers are worked out by hand."""
+
+import math
+
+from absl.testing import absltest
+
+from tff_semifl.experiments import presets
+from tff_semifl.results import sweep_table
+from tff_semifl.runs import results
+
+_CELL = sweep_table.Entry(
+  'semifl_cell',
+  'semifl',
+  'flagfile',
+  'flags/cell.flags',
+  presets.PaperAccuracy('88.2% (0.3)', 0.882, 0.003),
+)
+_OTHER = sweep_table.Entry(
+  'semifl_other', 'semifl', 'flagfile', 'other.flags', None
+)
+_ROWS = [
+  sweep_table.Row(
+    _CELL,
+    [
+      results.Results(9, 0.80, 0.90, 1.0),
+      results.Results(9, 0.84, 0.90, 2.0),
+      results.Results(9, 0.85, 0.93, 6.0),
+    ],
+  ),
+  sweep_table.Row(
+    _OTHER,
+    [
+      results.Results(9, 0.81, 0.9, 0.25),
+      None,
+      results.Results(9, 0.83, 0.9, 0.25),
+    ],
+  ),
+  sweep_table.Row(
+    _CELL._replace(
+      name='batch_label_semifl_cell', system_name='batch_label_semifl'
+    ),
+    [None, None],
+    'another task',
+  ),
+]
+
+
+_ENTRY = sweep_table.Entry(
+  'semifl_my', 'semifl', 'flagfile', 'my flags/my.flags', None
+)
+_VALUES = [
+  _ENTRY._replace(varied=('learning_rate', value))
+  for value in ('0.1', '0.3', '1')
+]
+
+
+def _rows(*losses):
+  """Returns a row for each value, with the losses of two runs or fewer."""
+  return [
+    sweep_table.Row(
+      entry,
+      [
+        *(results.Validation(loss, 0.95, 1.0) for loss in of_entry),
+        *[None] * (2 - len(of_entry)),
+      ],
+    )
+    for entry, of_entry in zip(_VALUES, losses, strict=True)
+  ]
+
+
+def _choose(rows, failed=()):
+  return sweep_table.describe_choices(
+    rows, 'python -m launch.train', ['--total_rounds=7'], failed
+  )
+
+
+class TableTest(absltest.TestCase):
+  def test_markdown(self):
+    # Last: mean 83%, off by -3, 1 and 2 points: the root of 14/2 is 2.65. Best:
+    # mean 91%, off by -1, -1 and 2: the root of 6/2 is 1.73. Of the first and
+    # the third seed there are differences of 1 and -2 points: -0.5 on average,
+    # off by 1.5, the root of 4.5 over that of 2 is 1.5.
+    self.assertEqual(
+      sweep_table.tabulate(_ROWS)[0].split('\n\n')[0].splitlines(),
+      [
+        '| experiment | seeds | last accuracy | best accuracy | difference |'
+        ' paper | minutes |',
+        '| --- | --- | --- | --- | --- | --- | --- |',
+        '| semifl_cell | 3 | 83.0% (2.6) | 91.0% (1.7) | | 88.2% (0.3) | 3.0 |',
+        '| semifl_other | 2 of 3 | 82.0% (1.4) | 90.0% (0.0) | -0.5 (1.5) | |'
+        ' 0.2 |',
+        '| batch_label_semifl_cell | 0 of 2 | | | | 88.2% (0.3) | |',
+      ],
+    )
+
+  def test_numbers(self):
+    _, (first, second, third) = sweep_table.tabulate(_ROWS)
+    expected = {
+      'seeds': 3,
+      'complete': 3,
+      'accuracy_mean': 0.83,
+      'accuracy_deviation': 7**0.5 / 100,
+      'best_accuracy_mean': 0.91,
+      'best_accuracy_deviation': 3**0.5 / 100,
+      'paper_accuracy_mean': 0.882,
+      'paper_accuracy_deviation': 0.003,
+      'minutes_mean': 3,
+    }
+    self.assertEqual(
+      list(first),
+      [
+        *('name', 'system', 'source', *expected),
+        *('difference_mean', 'difference_standard_error'),
+      ],
+    )
+    for column, value in expected.items():
+      self.assertAlmostEqual(float(first[column]), value, places=12)
+    self.assertEqual(first['name'], 'semifl_cell')
+    self.assertEqual(first['source'], 'flags/cell.flags')
+    self.assertIsNone(first['difference_mean'])
+    self.assertAlmostEqual(float(second['difference_mean']), -0.005)
+    self.assertAlmostEqual(float(second['difference_standard_error']), 0.015)
+    self.assertIsNone(second['paper_accuracy_mean'])
+    self.assertEqual(third['system'], 'batch_label_semifl')
+    self.assertEqual(third['complete'], 0)
+    self.assertIsNone(third['accuracy_mean'])
+
+  def test_test_images_of_another_task_are_not_compared(self):
+    one = [results.Results(9, 0.5, 0.625, 0.25)]
+    rows = [
+      sweep_table.Row(_CELL, one, task)
+      for task in ('digits', 'cifar10', 'digits', 'cifar10')
+    ]
+    self.assertEqual(
+      [row['difference_mean'] for row in sweep_table.tabulate(rows)[1]],
+      [None, None, 0, 0],
+    )
+
+
+class ValidationTableTest(absltest.TestCase):
+  def test_markdown(self):
+    # Mean 0.3, off by 0.1 to both sides: the root of 0.02 is 0.1414.
+    rows = _rows([0.2, 0.4], [0.25], [])
+    text, caption = sweep_table.tabulate_validation(rows)[0].split('\n\n')
+    self.assertEqual(
+      text.splitlines(),
+      [
+        '| experiment | seeds | validation loss | validation accuracy |'
+        ' minutes |',
+        '| --- | --- | --- | --- | --- |',
+        '| semifl_my_learning_rate0.1 | 2 | 0.3000 (0.1414) | 95.0% (0.0) |'
+        ' 1.0 |',
+        '| semifl_my_learning_rate0.3 | 1 of 2 | 0.2500 | 95.0% | 1.0 |',
+        '| semifl_my_learning_rate1 | 0 of 2 | | | |',
+      ],
+    )
+    self.assertIn('nothing was tested', caption)
+
+  def test_least_mean_loss_is_chosen(self):
+    # All have the same accuracy; the least loss of a run is that of another.
+    # The next is above it by 0.05 on average: by -0.2 and 0.3, each 0.25 off,
+    # which is the standard error, too.
+    rows = _rows([0.1, 0.7], [0.3, 0.4], [0.5, 0.5])
+    self.assertEqual(
+      _choose(rows),
+      [
+        'semifl_my: the least validation loss, 0.3500, is that of'
+        ' learning_rate=0.3, 0.0500 less than that of 0.1 (standard error'
+        ' 0.2500); with all labels:',
+        "  python -m launch.train semifl '--flagfile=my flags/my.flags'"
+        ' --total_rounds=7 --learning_rate=0.3',
+      ],
+    )
+
+  def test_what_is_not_finite_or_failed_loses(self):
+    for losses in ([math.nan, 0.0], [math.inf, 0.0]):
+      (chosen, *_) = _choose(_rows(losses, [0.9, 0.9], [1.0, 1.0]))
+      self.assertIn('learning_rate=0.3', chosen)
+    rows = _rows([0.5, 0.5], [0.4, 0.4], [0.1])
+    self.assertEqual(
+      _choose(rows),
+      ['semifl_my: no choice before semifl_my_learning_rate1 is complete'],
+    )
+    (chosen, *_) = _choose(rows, ['semifl_my_learning_rate1'])
+    self.assertIn('learning_rate=0.3', chosen)
+    self.assertEqual(
+      _choose(_rows(*[[math.nan, 0.0]] * 3)),
+      ['semifl_my: no choice, as no value has a finite loss'],
+    )
+
+  def test_says_that_there_may_be_better_values(self):
+    for losses in ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]):
+      *_, last = _choose(_rows(*([loss] * 2 for loss in losses)))
+      self.assertIn('first or last value', last)
+
+  def test_each_entry_has_a_choice(self):
+    other = sweep_table.Entry('flfl_my', 'flfl', 'flagfile', 'my.flags')
+    varied = [
+      entry._replace(varied=('learning_rate', value))
+      for entry in (_ENTRY, other)
+      for value in ('0.1', '0.3')
+    ]
+    rows = [
+      sweep_table.Row(entry, [results.Validation(loss, 0.5, 1.0)])
+      for entry, loss in zip(varied, [0.1, 0.2, 0.2, 0.1], strict=True)
+    ]
+    chosen = [line for line in _choose(rows) if 'least' in line]
+    self.assertLen(chosen, 2)
+    self.assertRegex(
+      chosen[0],
+      '^semifl_my: .*learning_rate=0.1, 0.1000 less than that of 0.3;',
+    )
+    self.assertRegex(chosen[1], '^flfl_my: .*learning_rate=0.3, ')
+
+
+if __name__ == '__main__':
+  absltest.main()

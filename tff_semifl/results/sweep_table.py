@@ -1,0 +1,253 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of a sweep, with a row for each entry."""
+
+from collections.abc import Collection, Sequence
+import math
+import shlex
+from typing import NamedTuple
+
+from tff_semifl.results import markdown
+from tff_semifl.results import summary
+from tff_semifl.runs import results as results_lib
+
+_CAPTION = """\
+Test accuracy after the last round, and the best of all rounds, chosen on test
+images: mean of complete runs (sample standard deviation). Differences compare
+the last accuracy with that of the first row of the same task, in points: mean
+over the seeds of both (standard error). A single seed has neither; log.txt of
+the run has the interval over test images. SemiFL's paper reports the best
+round, with the population's standard deviation. Minutes are a run's mean."""
+_VALIDATION_CAPTION = """\
+Loss and accuracy on validation images after the last round: mean of complete
+runs (sample standard deviation). These images are held out of the server's
+labeled ones; nothing was tested."""
+
+
+class Entry(NamedTuple):
+  """Settings that are trained with each seed.
+
+  Attributes:
+    name: A name that no other entry has.
+    system_name: The system that is trained.
+    kind: 'flagfile' or 'preset'.
+    source: The flagfile or preset with the settings.
+    paper: The accuracy that a paper reports: as text, mean and deviation.
+    varied: The name and the value of the setting that overrides the source.
+  """
+
+  name: str
+  system_name: str
+  kind: str
+  source: str
+  paper: tuple[str, float, float | None] | None = None
+  varied: tuple[str, str] | None = None
+
+  @property
+  def arguments(self) -> list[str]:
+    """The flags of the source."""
+    return [f'--{self.kind}={self.source}']
+
+  @property
+  def label(self) -> str:
+    """The name, with the varied setting."""
+    return self.name + ('_' + ''.join(self.varied) if self.varied else '')
+
+
+class Row(NamedTuple):
+  """An entry with all its seeds.
+
+  Attributes:
+    entry: The entry.
+    results: The result with each seed, in the same order in all rows; None for
+      an incomplete run.
+    task: The task; equal tasks have equal test images.
+  """
+
+  entry: Entry
+  results: Sequence[results_lib.Results | results_lib.Validation | None]
+  task: str = ''
+
+  def column(self, name: str) -> list[float | None]:
+    """A field of all results."""
+    return [each and getattr(each, name) for each in self.results]
+
+  @property
+  def num_complete(self) -> int:
+    """The number of complete runs."""
+    return sum(each is not None for each in self.results)
+
+  @property
+  def seeds(self) -> str:
+    """The number of complete runs, and of seeds if these are more."""
+    total = len(self.results)
+    if self.num_complete < total:
+      return f'{self.num_complete} of {total}'
+    return str(total)
+
+
+def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
+  """The table in Markdown, and its numbers for a CSV file."""
+  shown, numbers = [], []
+  for row in rows:
+    first = next(other for other in rows if other.task == row.task)
+    baseline = [] if first is row else first.column('accuracy')
+    last = summary.summarize(row.column('accuracy'), baseline)
+    best = summary.summarize(row.column('best_accuracy'))
+    minutes = summary.summarize(row.column('minutes')).mean
+    text, paper, spread = row.entry.paper or ('', None, None)
+    shown.append(
+      (
+        row.entry.label,
+        row.seeds,
+        summary.show_share(last.mean, last.deviation),
+        summary.show_share(best.mean, best.deviation),
+        summary.show_points(last.difference, last.error),
+        text,
+        '' if minutes is None else f'{minutes:.1f}',
+      )
+    )
+    numbers.append(
+      {
+        **_identity(row),
+        'accuracy_mean': last.mean,
+        'accuracy_deviation': last.deviation,
+        'best_accuracy_mean': best.mean,
+        'best_accuracy_deviation': best.deviation,
+        'paper_accuracy_mean': paper,
+        'paper_accuracy_deviation': spread,
+        'minutes_mean': minutes,
+        'difference_mean': last.difference,
+        'difference_standard_error': last.error,
+      }
+    )
+  heading = (
+    *('experiment', 'seeds', 'last accuracy', 'best accuracy', 'difference'),
+    *('paper', 'minutes'),
+  )
+  return f'{markdown.table(heading, shown)}\n\n{_CAPTION}', numbers
+
+
+def tabulate_validation(
+  rows: Sequence[Row],
+) -> tuple[str, list[dict[str, object]]]:
+  """The table of runs that validate, in Markdown and as numbers."""
+  shown, numbers = [], []
+  for row in rows:
+    loss, accuracy, minutes = (
+      summary.summarize(row.column(name))
+      for name in results_lib.Validation._fields
+    )
+    setting, value = row.entry.varied or (None, None)
+    spread = '' if loss.deviation is None else f' ({loss.deviation:.4f})'
+    shown.append(
+      (
+        row.entry.label,
+        row.seeds,
+        '' if loss.mean is None else f'{loss.mean:.4f}{spread}',
+        summary.show_share(accuracy.mean, accuracy.deviation),
+        '' if minutes.mean is None else f'{minutes.mean:.1f}',
+      )
+    )
+    identity = _identity(row)
+    counts = {name: identity.pop(name) for name in ('seeds', 'complete')}
+    numbers.append(
+      {
+        **identity,
+        'setting': setting,
+        'value': value,
+        **counts,
+        'validation_loss_mean': loss.mean,
+        'validation_accuracy_mean': accuracy.mean,
+        'minutes_mean': minutes.mean,
+      }
+    )
+  heading = (
+    *('experiment', 'seeds', 'validation loss', 'validation accuracy'),
+    'minutes',
+  )
+  return f'{markdown.table(heading, shown)}\n\n{_VALIDATION_CAPTION}', numbers
+
+
+def describe_choices(
+  rows: Sequence[Row],
+  program: str,
+  arguments: Sequence[str],
+  failed: Collection[str] = (),
+) -> list[str]:
+  """Lines on the value of the varied setting with the least validation loss.
+
+  Few validation images leave values with equal accuracies; the loss separates
+  them.
+
+  Args:
+    rows: Of runs that validate.
+    program: The command that trains.
+    arguments: Flags of all runs, without that of the validation split.
+    failed: Names of entries with a failed run, which is not repeated.
+  """
+  by_entry = {}
+  for row in rows:
+    if row.entry.varied is not None:
+      by_entry.setdefault(row.entry.name, []).append(row)
+  return [
+    line
+    for group in by_entry.values()
+    for line in _describe_choice(group, program, arguments, failed)
+  ]
+
+
+def _describe_choice(
+  rows: Sequence[Row],
+  program: str,
+  arguments: Sequence[str],
+  failed: Collection[str],
+) -> list[str]:
+  entry = rows[0].entry
+  left = [
+    row.entry.label
+    for row in rows
+    if row.num_complete < len(row.results) and row.entry.label not in failed
+  ]
+  if left:
+    return [f'{entry.name}: no choice before {", ".join(left)} is complete']
+  best, *others = sorted(rows, key=_loss)
+  if math.isinf(_loss(best)):
+    return [f'{entry.name}: no choice, as no value has a finite loss']
+  name, value = best.entry.varied
+  margin = ''
+  if others and math.isfinite(_loss(others[0])):
+    second = others[0]
+    found = summary.summarize(second.column('loss'), best.column('loss'))
+    _, other = second.entry.varied
+    margin = f', {found.difference:.4f} less than that of {other}'
+    if found.error is not None:
+      margin += f' (standard error {found.error:.4f})'
+  command = [*program.split(), entry.system_name, *entry.arguments]
+  lines = [
+    f'{entry.name}: the least validation loss, {_loss(best):.4f}, is that of'
+    f' {name}={value}{margin}; with all labels:',
+    f'  {shlex.join([*command, *arguments, f"--{name}={value}"])}',
+  ]
+  if best in (rows[0], rows[-1]) and len(rows) > 1:
+    lines.append('  It is the first or last value: try more beyond it.')
+  return lines
+
+
+def _loss(row: Row) -> float:
+  """The mean loss; infinite if it is not finite or a run is missing."""
+  if row.num_complete < len(row.results):
+    return math.inf
+  loss = summary.summarize(row.column('loss')).mean
+  return loss if loss is not None and math.isfinite(loss) else math.inf
+
+
+def _identity(row: Row) -> dict[str, object]:
+  return {
+    'name': row.entry.label,
+    'system': row.entry.system_name,
+    'source': row.entry.source,
+    'seeds': len(row.results),
+    'complete': row.num_complete,
+  }
