@@ -132,27 +132,9 @@ class MalformedFilesTest(parameterized.TestCase):
     self.assertEqual(states.load([7], 10), [2])
 
 
-def _add_copy(folder):
-  path = folder / 'program_state_2.npz'
-  shutil.copy(path, folder / 'program_state_2 (copy).npz')
-  shutil.copy(path, folder / 'program_state_03.npz')
-
-
-def _add_no_zip_file(folder):
-  (folder / 'program_state_3.npz').write_text('no zip file')
-
-
-def _add_one_array(folder):
-  with (folder / 'program_state_3.npz').open('wb') as file:
+def _save_one_array(path):
+  with path.open('wb') as file:
     np.save(file, np.zeros([2]))
-
-
-def _add_code(folder):
-  np.savez(folder / 'program_state_3.npz', a=np.array([print], object))
-
-
-def _add_a_large_number(folder):
-  (folder / f'program_state_{10**30}.npz').mkdir()
 
 
 class MalformedCheckpointsTest(parameterized.TestCase):
@@ -173,14 +155,16 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     return self._open().load_latest(structure)
 
   @parameterized.parameters(
-    _add_copy,
-    _add_no_zip_file,
-    _add_one_array,
-    _add_code,
-    _add_a_large_number,
+    ('2 (copy)', lambda path: path.write_text('any')),
+    ('03', lambda path: path.write_text('any')),
+    ('3', lambda path: path.write_text('no zip file')),
+    ('3', _save_one_array),
+    # Code.
+    ('3', lambda path: np.savez(path, a=np.array([print], object))),
+    (10**30, lambda path: path.mkdir()),
   )
-  def test_newest_that_is_intact_is_found_among_others(self, change):
-    change(self.folder)
+  def test_newest_that_is_intact_is_found_among_others(self, name, write):
+    write(self.folder / f'program_state_{name}.npz')
     self.assertEqual(list(self._load()['a']), [2, 2])
     self._save(3)
     self.assertEqual(list(self._load()['a']), [3, 3])

@@ -16,8 +16,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.privacy import privacy_statement
 
-# Classes whose labels are counted one by one.
-_MAX_COUNTS = 20
 # Above this ratio of labels, the line suggests a remedy.
 _IMBALANCED = 5
 
@@ -41,15 +39,9 @@ def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
   least, most = int(sizes.argmin()), int(sizes.argmax())
   if sizes[least] == sizes[most]:
     return None
-  shown = ', '.join(
-    f'{size} of {name}' for name, size in zip(names, sizes, strict=True)
-  )
-  if len(names) > _MAX_COUNTS:
-    shown = (
-      f'from {sizes[least]} of {names[least]} to {sizes[most]} of {names[most]}'
-    )
   line = (
-    f'the server has {sizes.sum()} labels, {shown};'
+    f'the server has {sizes.sum()} labels, from {sizes[least]} of'
+    f' {names[least]} to {sizes[most]} of {names[most]};'
     ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
   )
   balance = experiment.used_settings

@@ -4,7 +4,7 @@
 """Runs an experiment: trains, shows progress, and exports the model."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import traceback
 from typing import cast
@@ -137,58 +137,12 @@ def _train(
 ) -> training_program.ProgramState:
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
-  name, total_rounds = folder.path.name, experiment.total_rounds
-  threshold = experiment.used_settings.get('confidence_threshold')
-  facts = [*folder.changes, *plan.find_facts(experiment)]
-  narration = progress.Narration(total_rounds, facts)
-  warnings = training_warnings.TrainingWarnings(
-    name,
-    clients_per_round=experiment.clients.clients_per_round,
-    num_classes=experiment.task.num_classes,
-    num_test_images=len(experiment.data.test.labels),
-    confidence_threshold=threshold,
-  )
-  tensorboard = None
-  if experiment.run.tensorboard:
-    tensorboard = tensorboard_log.TensorBoardLog(folder.path / 'logdir')
-  is_json = experiment.run.log_format == 'json'
-  with contextlib.ExitStack() as stack:
-    write = stack.enter_context(progress.open_log(folder.log_path))
-    display = stack.enter_context(progress.Display(name, total_rounds))
-    loop = stack.enter_context(_own_event_loop())
-
-    def show(text: str, next_round: int | None = None) -> None:
-      write(text)
-      if not quiet and not is_json:
-        display.show(text, next_round)
-
-    def on_start(first_round: int) -> None:
-      is_complete = first_round > total_rounds
-      if not is_complete:
-        for problem in plan.find_problems(experiment):
-          logging.warning('%s: %s', name, problem)
-        for note in experiment.data.equal_images:
-          write(note)
-      *before, last = narration.start(first_round)
-      for line in before:
-        show(line)
-      show(last, None if is_complete else first_round)
-      if tensorboard is not None:
-        tensorboard.start(
-          first_round,
-          metrics_table.read_metrics(folder.metrics_path),
-          folder.hparams,
-          sorted(folder.figures_path.glob('*.png')),
-        )
-
-    def on_round(round_num: int, metrics: round_metrics.RoundMetrics) -> None:
-      show(narration.describe_round(round_num, metrics), round_num + 1)
-      if is_json and not quiet:
-        progress.print_json(name, round_num, metrics)
-      if tensorboard is not None:
-        tensorboard.show_round(round_num, metrics)
-      warnings.check_round(round_num, metrics)
-
+  with (
+    progress.open_log(folder.log_path) as write,
+    progress.Display(folder.path.name, experiment.total_rounds) as display,
+    _own_event_loop() as loop,
+  ):
+    observer = _Observer(experiment, folder, write, None if quiet else display)
     others = release_managers.create(
       experiment.run.release_managers,
       folder.path,
@@ -211,19 +165,95 @@ def _train(
           num_kept=outputs.NUM_CHECKPOINTS * experiment.rounds_per_evaluation,
         ),
         best_models=folder.best_models() if experiment.model_choice else None,
-        on_start=on_start,
-        on_round=on_round,
+        on_start=observer.start,
+        on_round=observer.show_round,
       )
     )
-    ended_early = describe_early_end(experiment, final)
-    metrics = metrics_table.read_metrics(folder.metrics_path)
-    idle = training_warnings.describe_idle_rounds(metrics, threshold)
-    for line in filter(None, (ended_early, idle)):
-      show(line)
-    if ended_early is not None:
+    observer.end(final)
+    if describe_early_end(experiment, final) is not None:
       for manager in others:
         manager.finish()
     return final
+
+
+class _Observer:
+  """Reports the progress of a run: log, display or JSON, TensorBoard, warnings.
+
+  `write` adds a line to the log; `display` is None for a quiet run.
+  """
+
+  def __init__(
+    self,
+    experiment: experiment_lib.Experiment,
+    folder: outputs.ExperimentFolder,
+    write: Callable[[str], None],
+    display: progress.Display | None,
+  ):
+    self._experiment = experiment
+    self._folder = folder
+    self._write = write
+    self._display = display
+    self._is_json = experiment.run.log_format == 'json'
+    self._threshold = experiment.used_settings.get('confidence_threshold')
+    self._narration = progress.Narration(
+      experiment.total_rounds, [*folder.changes, *plan.find_facts(experiment)]
+    )
+    self._warnings = training_warnings.TrainingWarnings(
+      folder.path.name,
+      clients_per_round=experiment.clients.clients_per_round,
+      num_classes=experiment.task.num_classes,
+      num_test_images=len(experiment.data.test.labels),
+      confidence_threshold=self._threshold,
+    )
+    self._tensorboard = None
+    if experiment.run.tensorboard:
+      self._tensorboard = tensorboard_log.TensorBoardLog(folder.path / 'logdir')
+
+  def start(self, first_round: int) -> None:
+    is_complete = first_round > self._experiment.total_rounds
+    if not is_complete:
+      for problem in plan.find_problems(self._experiment):
+        logging.warning('%s: %s', self._folder.path.name, problem)
+      for note in self._experiment.data.equal_images:
+        self._write(note)
+    *before, last = self._narration.start(first_round)
+    for line in before:
+      self._show(line)
+    self._show(last, None if is_complete else first_round)
+    if self._tensorboard is not None:
+      self._tensorboard.start(
+        first_round,
+        metrics_table.read_metrics(self._folder.metrics_path),
+        self._folder.hparams,
+        sorted(self._folder.figures_path.glob('*.png')),
+      )
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    text = self._narration.describe_round(round_num, metrics)
+    self._show(text, round_num + 1)
+    if self._is_json and self._display is not None:
+      progress.print_json(self._folder.path.name, round_num, metrics)
+    if self._tensorboard is not None:
+      self._tensorboard.show_round(round_num, metrics)
+    # Last, so that warnings follow the line of their round.
+    self._warnings.check_round(round_num, metrics)
+
+  def end(self, final: training_program.ProgramState) -> None:
+    lines = (
+      describe_early_end(self._experiment, final),
+      training_warnings.describe_idle_rounds(
+        metrics_table.read_metrics(self._folder.metrics_path), self._threshold
+      ),
+    )
+    for line in filter(None, lines):
+      self._show(line)
+
+  def _show(self, text: str, next_round: int | None = None) -> None:
+    self._write(text)
+    if self._display is not None and not self._is_json:
+      self._display.show(text, next_round)
 
 
 @contextlib.contextmanager

@@ -108,8 +108,9 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
 
 
 def _versions(folder: pathlib.Path) -> Sequence[int]:
-  """The versions in a folder, the newest last; files of other names are not."""
+  """The versions in a folder, the newest last."""
   names = (path.name for path in folder.glob('program_state_*'))
+  # Ignores files with other names.
   pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
   return sorted(
     int(match[1]) for match in map(pattern.fullmatch, names) if match
