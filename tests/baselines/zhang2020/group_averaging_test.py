@@ -42,7 +42,7 @@ class GroupMeanTest(absltest.TestCase):
     received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
     replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
     sums = [
-      group_averaging.hand_in(
+      group_averaging.sum_in_group(
         (tf.constant(update),), tf.constant(weight), 0, num_groups=2
       )
       for update, weight in (([2.0, 0.0], 0.5), ([1.0, 4.0], 2.0))

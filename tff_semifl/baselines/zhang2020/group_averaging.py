@@ -26,13 +26,7 @@ from tff_semifl.models import functional
 
 
 class SlotMemory(NamedTuple):
-  """The memory of a slot, whichever client takes it.
-
-  Attributes:
-    slot: int32, the slot's number, from 0, set by the program that stores the
-      memories.
-    client: The memory of the client work, such as a momentum.
-  """
+  """The memory of a slot (its number, an int32), whichever client takes it."""
 
   slot: Any
   client: Any
@@ -99,9 +93,8 @@ def group_round(
     )
 
   def hand_in(update, update_weight, memory):
-    return hand_in(
-      update, update_weight, memory.slot // group_size, num_groups=num_groups
-    )
+    group = memory.slot // group_size
+    return sum_in_group(update, update_weight, group, num_groups=num_groups)
 
   def average(received, sums, replicas):
     group_weights = average_groups(received, sums, replicas.trainable)
@@ -182,39 +175,24 @@ def create_slot_memory(initialize_memory: Callable[[], Any]) -> SlotMemory:
   return SlotMemory(slot=tf.constant(0, tf.int32), client=initialize_memory())
 
 
-# The trainable weights of one model, or of all groups' models, stacked along
-# the first dimension.
-Arrays = tuple[tf.Tensor, ...]
-
-
 class GroupSums(NamedTuple):
-  """Sums over the clients of each group.
+  """Weighted updates of the clients of each group, and weights, summed.
 
-  Attributes:
-    update: Updates of the trainable weights times their weights, summed by
-      group along the first dimension.
-    weight: float32 [groups], the sum of the weights.
+  Groups are along the first dimension.
   """
 
-  update: Arrays
+  update: tuple[tf.Tensor, ...]
   weight: tf.Tensor
 
 
-def hand_in(
-  update: Arrays,
+def sum_in_group(
+  update: tuple[tf.Tensor, ...],
   update_weight: tf.Tensor,
   group: tf.Tensor,
   *,
   num_groups: int,
 ) -> GroupSums:
-  """One client's contribution to the sums, 0 for other groups.
-
-  Args:
-    update: Received weights minus trained weights; zero if the client does not
-      count.
-    update_weight: float32 scalar, at least 0; the server's replica has 1.
-    group: int32 scalar, the client's group.
-  """
+  """One client's part of the sums, 0 for other groups."""
   weight = update_weight * tf.one_hot(group, num_groups)
   return GroupSums(
     update=tuple(tf.tensordot(weight, array, axes=0) for array in update),
@@ -223,8 +201,10 @@ def hand_in(
 
 
 def average_groups(
-  received: Arrays, sums: GroupSums, replicas: Arrays
-) -> Arrays:
+  received: tuple[tf.Tensor, ...],
+  sums: GroupSums,
+  replicas: tuple[tf.Tensor, ...],
+) -> tuple[tf.Tensor, ...]:
   """The weighted mean of each group's clients and replica, stacked."""
 
   def average(stacked, update, replica):
@@ -238,20 +218,17 @@ def average_groups(
 class SlotMemories:
   """A `client_states.Memories` that keeps memories of slots instead of clients.
 
-  The clients of a cohort take slots in their random order. If some drop out,
-  the next move up; the last slots stay free and keep their memories.
+  In the code of Zhang et al. a momentum belongs to the slot that a client takes
+  in a round. There are only as many slots as clients in a round, so that their
+  memories are part of a checkpoint. The clients of a cohort take slots in their
+  random order. If some drop out, the next move up; the last slots stay free and
+  keep their memories.
   """
 
   def __init__(
-    self,
-    initialize_memory: Callable[[], SlotMemory],
-    num_slots: int,
+    self, initialize_memory: Callable[[], SlotMemory], num_slots: int
   ):
-    """Initializes the slots.
-
-    `initialize_memory` is that of a process from
-    `compose_group_averaging_process`, with `num_slots` clients per round.
-    """
+    """Initializes the slots, with `initialize_memory` of the process."""
     self._initialize_memory = initialize_memory
     self._num_slots = num_slots
 
@@ -264,10 +241,7 @@ class SlotMemories:
     )
 
   def recall(
-    self,
-    held: tuple[SlotMemory, ...],
-    round_num: int,
-    cohort: Sequence[int],
+    self, held: tuple[SlotMemory, ...], round_num: int, cohort: Sequence[int]
   ) -> list[SlotMemory]:
     """The memories of the first slots, for the clients of a cohort in turn."""
     del round_num
