@@ -22,7 +22,6 @@ _ROOMS = (
   'privacy',
   'models',
   'runtime',
-  'aggregation',
   'data',
   'batch_norm',
   'export',

@@ -13,8 +13,7 @@ import tensorflow_federated as tff
 
 from tests import linear_reference
 from tests import small_systems
-from tff_semifl.batch_norm import federated_batch_norm_statistics
-from tff_semifl.batch_norm import pooled_batch_norm_statistics
+from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -115,12 +114,10 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
     return computations
   return computations._replace(
     federated_statistics=(
-      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-        classifier
-      )
+      batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
     ),
     pooled_statistics=(
-      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+      batch_norm_statistics.build_pooled_batch_norm_statistics(
         classifier, batch_size=4
       )
     ),

@@ -6,7 +6,7 @@
 import collections
 from typing import Any
 
-from tff_semifl.baselines.zhang2020 import slots
+from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.core import federated_process
 from tff_semifl.core import rounds
 
@@ -24,7 +24,9 @@ class SlottedProcess:
   ):
     """Initializes the process."""
     self._process = process
-    self._memories = slots.SlotMemories(process.initialize_memory, num_slots)
+    self._memories = group_averaging.SlotMemories(
+      process.initialize_memory, num_slots
+    )
 
   def initialize(self) -> SlottedState:
     """Returns the state before the first round."""

@@ -16,7 +16,7 @@ import math
 
 import tensorflow as tf
 
-from tff_semifl.augment import rounding
+from tff_semifl.augment import color_operations
 from tff_semifl.randomness import random_draws
 
 # The precision of Pillow's nearest-neighbor coordinates, 2^-16.
@@ -56,10 +56,14 @@ def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
   return _to_maps(
     a=cosine,
     b=sine,
-    c=width - rounding.product(cosine, width) - rounding.product(sine, height),
+    c=width
+    - color_operations.product(cosine, width)
+    - color_operations.product(sine, height),
     d=-sine,
     e=cosine,
-    f=height + rounding.product(sine, width) - rounding.product(cosine, height),
+    f=height
+    + color_operations.product(sine, width)
+    - color_operations.product(cosine, height),
   )
 
 
@@ -111,8 +115,8 @@ def fetch_bilinear(
   a, b, c, d, e, f = _unstack_maps(maps)
   x = tf.cast(tf.range(width), tf.float64)[tf.newaxis, tf.newaxis, :] + 0.5
   y = tf.cast(tf.range(height), tf.float64)[tf.newaxis, :, tf.newaxis] + 0.5
-  columns = rounding.product(a, x) + rounding.product(b, y) + c
-  rows = rounding.product(d, x) + rounding.product(e, y) + f
+  columns = color_operations.product(a, x) + color_operations.product(b, y) + c
+  rows = color_operations.product(d, x) + color_operations.product(e, y) + f
   is_inside = (
     (columns >= 0.0)
     & (columns < tf.cast(width, tf.float64))
@@ -131,10 +135,12 @@ def fetch_bilinear(
     # one.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
-    return first + rounding.product(second - first, to_right)
+    return first + color_operations.product(second - first, to_right)
 
   first = fetch_row(top)
-  values = first + rounding.product(fetch_row(top + 1) - first, to_bottom)
+  values = first + color_operations.product(
+    fetch_row(top + 1) - first, to_bottom
+  )
   return tf.where(
     is_inside[..., tf.newaxis],
     tf.cast(tf.floor(values), images.dtype),

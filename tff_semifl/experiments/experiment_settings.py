@@ -10,7 +10,6 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import frozen_models
@@ -25,6 +24,7 @@ from tff_semifl.experiments import (
 )
 from tff_semifl.experiments import validation
 from tff_semifl.experiments import weak_augmentation as weak_augmentation_lib
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 

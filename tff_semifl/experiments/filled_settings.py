@@ -10,7 +10,7 @@ import math
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.batch_norm import layer_moments
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import threads
@@ -98,7 +98,7 @@ def count_batch_pixels(
   }
   of_server = [v for k, v in sizes.items() if k.startswith('server')]
   of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
-  of_inference = batch_norm_statistics.STATISTICS_BATCH_SIZE
+  of_inference = layer_moments.BATCH_SIZE
   if not system.labels.has_clients or not sizes or None in sizes.values():
     of_server = of_clients = [math.inf]
   return threads.BatchPixels(

@@ -14,9 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.batch_norm import batch_norm_statistics as server_statistics
-from tff_semifl.batch_norm import federated_batch_norm_statistics
-from tff_semifl.batch_norm import pooled_batch_norm_statistics
+from tff_semifl.batch_norm import batch_norm_statistics as statistics_lib
+from tff_semifl.batch_norm import layer_moments
 from tff_semifl.data import pipelines
 from tff_semifl.experiments import federated_data
 from tff_semifl.models import functional
@@ -104,24 +103,20 @@ class Statistics(settings.Settings):
       return None
     create = {
       'federated': lambda: (
-        federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-          classifier
-        ),
+        statistics_lib.build_federated_batch_norm_statistics(classifier),
         clients.all_datasets(),
       ),
       'pooled': lambda: (
-        pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
-          classifier
-        ),
+        statistics_lib.build_pooled_batch_norm_statistics(classifier),
         # Images of no client are included.
         _class_by_class(data).concatenate(
           tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
         ),
       ),
       'server_batches': lambda: (
-        pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        statistics_lib.build_pooled_batch_norm_statistics(
           classifier,
-          batch_size=server_statistics.STATISTICS_BATCH_SIZE
+          batch_size=layer_moments.BATCH_SIZE
           if system.has_clients
           else server_batch_size,
         ),
@@ -131,7 +126,7 @@ class Statistics(settings.Settings):
         else _class_by_class(data),
       ),
       'server': lambda: (
-        server_statistics.build_server_batch_norm_statistics(classifier),
+        statistics_lib.build_server_batch_norm_statistics(classifier),
         pipelines.labeled_dataset(data.at_server(system.labels)),
       ),
     }
@@ -178,7 +173,7 @@ class FinalTest(settings.Settings):
     if data.training_order is not None:
       images = images[data.training_order]
     return training_program.StatisticsPass(
-      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+      statistics_lib.build_pooled_batch_norm_statistics(
         classifier, batch_size=server_batch_size or _FINAL_TEST_BATCH_SIZE
       ),
       tf.data.Dataset.from_tensors(images),

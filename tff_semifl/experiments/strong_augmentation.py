@@ -7,11 +7,11 @@ import dataclasses
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.augment import fedmatch_policy
 from tff_semifl.augment import fixmatch_policy
 from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import semifl_policy
-from tff_semifl.baselines.fedmatch import fedmatch_policy
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.settings import references

@@ -7,8 +7,8 @@ import contextlib
 import sys
 
 from tff_semifl import settings
-from tff_semifl.baselines.elastic import elastic
 from tff_semifl.baselines.fedmatch import fedmatch
+from tff_semifl.baselines.fedsgd import as_in_semifl
 from tff_semifl.baselines.fedsgd import fedsgd
 from tff_semifl.baselines.one_place import centralized
 from tff_semifl.baselines.one_place import fixmatch
@@ -19,6 +19,7 @@ from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pseudo_labeling
 from tff_semifl.baselines.one_place import remixmatch
 from tff_semifl.baselines.one_place import uda
+from tff_semifl.baselines.zhang2020 import elastic
 from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.methods import client_prior_semifl
 from tff_semifl.methods import client_prior_sgd
@@ -49,7 +50,7 @@ SYSTEMS = {
   ),
   'fedmatch_as_in_semifl': fedmatch.FedMatchAsInSemiFL(),
   'fedsgd_fixmatch': fedsgd.FedSGD(),
-  'fedsgd_fixmatch_as_in_semifl': fedsgd.FedSGDAsInSemiFL(),
+  'fedsgd_fixmatch_as_in_semifl': as_in_semifl.FedSGDAsInSemiFL(),
   'supervised_fedavg': supervised_fedavg.Supervised(),
   'labels_alone': centralized.LabelsAlone(),
   'all_labels': centralized.AllLabels(),

@@ -12,7 +12,6 @@ from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import semifl_policy
-from tff_semifl.augment import weak
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
@@ -62,7 +61,7 @@ class DataSet:
       data_dir: Folder of TFDS; None for the default of TFDS.
     """
     weak_augmentation = functools.partial(
-      weak.flip_and_crop, flip=self.flip, padding=self.padding
+      augmentation.flip_and_crop, flip=self.flip, padding=self.padding
     )
     return image_task.ImageTask(
       image_shape=self.image_shape,

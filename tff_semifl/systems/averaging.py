@@ -11,8 +11,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.aggregation import aggregators
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
@@ -20,6 +18,8 @@ from tff_semifl.core import parallel
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings

@@ -6,8 +6,6 @@
 from collections.abc import Sequence
 import dataclasses
 
-from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.aggregation import aggregators
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
@@ -15,6 +13,8 @@ from tff_semifl.core import guidance
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings

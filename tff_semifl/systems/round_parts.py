@@ -10,8 +10,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregators
-from tff_semifl.aggregation import finalizer
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
@@ -21,6 +19,7 @@ from tff_semifl.core import round_context
 from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import method_check
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -53,7 +52,7 @@ def build_round_parts(
     server_work=server_work,
     aggregator=aggregator
     or aggregators.create(aggregators.build_mean(), weights_type.trainable),
-    finalizer=finalizer.build_finalizer(
+    finalizer=aggregators.build_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
       weights_type,

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.runs import client_states
 from tff_semifl.runs import outputs

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.aggregation import finite_norm
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import training_loop
 from tff_semifl.training import weight_diversity
@@ -153,7 +153,7 @@ def report(
   # `<=`, as an infinite bound allows all finite lengths.
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= local.weight >= 0.0
-  is_sound &= finite_norm.has_finite_norm(
+  is_sound &= aggregators.has_finite_norm(
     (training.sums.loss, local.weight, local.report, local.measurements)
   )
   counts = is_sound & (local.weight > 0.0)

@@ -11,10 +11,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.aggregation import aggregators
-from tff_semifl.baselines.fedmatch import fedmatch_client_work
-from tff_semifl.baselines.fedmatch import fedmatch_losses
 from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers
@@ -25,6 +21,8 @@ from tff_semifl.core import server_work
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.runs import outputs
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
@@ -85,8 +83,8 @@ class FedMatch(system.System):
     'Number of rounds after which clients are sent helpers again.',
     settings.AT_LEAST_1,
   )
-  client_loss_weights: fedmatch_losses.ClientLossWeights = (
-    fedmatch_losses.ClientLossWeights()
+  client_loss_weights: fedmatch_training.ClientLossWeights = (
+    fedmatch_training.ClientLossWeights()
   )
   averaging: _Averaging = _Averaging()
 
@@ -123,7 +121,7 @@ class FedMatch(system.System):
         optimizer=of_server,
         keep_optimizer_state=False,
       ),
-      client_work=fedmatch_client_work.build_fedmatch_client_work(
+      client_work=fedmatch_process.build_fedmatch_client_work(
         classifier,
         fedmatch_training.build_client_training(
           classifier,

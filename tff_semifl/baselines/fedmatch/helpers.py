@@ -16,7 +16,7 @@ import numpy as np
 from scipy import spatial
 import tensorflow as tf
 
-from tff_semifl.baselines.fedmatch import fedmatch_client_work
+from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.core import federated_process
 from tff_semifl.runs import client_states
 
@@ -105,7 +105,7 @@ class Helpers:
     held: tuple[()],
     round_num: int,
     cohort: Sequence[int],
-    returned: Sequence[fedmatch_client_work.ClientModel | None],
+    returned: Sequence[fedmatch_process.ClientModel | None],
   ) -> tuple[()]:
     """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):

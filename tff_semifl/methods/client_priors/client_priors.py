@@ -11,7 +11,6 @@ import types
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.core import federated_process
 from tff_semifl.methods.client_priors import choice
 from tff_semifl.methods.client_priors import held_out
@@ -21,6 +20,7 @@ from tff_semifl.methods.client_priors import process
 from tff_semifl.methods.client_priors import result_in_words
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.methods.client_priors import state
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.systems import system
 
 

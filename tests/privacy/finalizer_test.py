@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
-from tff_semifl.aggregation import finalizer
+from tff_semifl.privacy import aggregators
 
 _WEIGHTS_TYPE = tff.types.to_type(
   tff.learning.models.ModelWeights(
@@ -25,7 +25,7 @@ class FinalizerTest(parameterized.TestCase):
     ('adam', tff.learning.optimizers.build_adam(0.1)),
   )
   def test_is_that_of_tff(self, optimizer):
-    ours = finalizer.build_finalizer(optimizer, _WEIGHTS_TYPE)
+    ours = aggregators.build_finalizer(optimizer, _WEIGHTS_TYPE)
     theirs = tff.learning.templates.build_apply_optimizer_finalizer(
       optimizer, _WEIGHTS_TYPE
     )

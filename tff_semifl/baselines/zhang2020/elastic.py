@@ -6,6 +6,13 @@
 Table 4 of Zhang et al. compares their systems with the two here. All clients
 have labels; the server has no images and does not train.
 
+    each round, with z for the center variable and x for a client's own model:
+      x = train(x)
+      EASGD:       z, x = z + a sum(x - z), x + a (z - x)
+      overlap SGD: z, x = z + momentum step to the mean of x, x + a (z - x)
+
+`python -m launch.train easgd --moving_rate=0.05`
+
 References:
   Zhang, Choromanska, LeCun. Deep learning with elastic averaging SGD. NeurIPS
   2015.
@@ -15,20 +22,27 @@ References:
 
 import abc
 import dataclasses
+from typing import Any, NamedTuple
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregators
-from tff_semifl.aggregation import finalizer
-from tff_semifl.baselines.elastic import elastic_work
-from tff_semifl.baselines.zhang2020 import labeled_steps
+from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import rounds
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.training import client_report
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+from tff_semifl.training import weight_diversity
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,9 +66,9 @@ class _Elastic(zhang2020.ManyShortRounds):
         classifier=classifier,
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,
-        client_work=elastic_work.build_elastic_work(
+        client_work=build_elastic_work(
           classifier,
-          labeled_steps.build_labeled_client_steps(
+          local_steps.build_labeled_client_steps(
             classifier,
             weak_augmentation=ingredients.weak_augmentation,
             steps=steps,
@@ -64,7 +78,7 @@ class _Elastic(zhang2020.ManyShortRounds):
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
         aggregator=aggregators.create(factory, weights_type.trainable),
-        finalizer=finalizer.build_finalizer(anchor_optimizer, weights_type),
+        finalizer=aggregators.build_finalizer(anchor_optimizer, weights_type),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
           ingredients,
@@ -95,7 +109,7 @@ class _Elastic(zhang2020.ManyShortRounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
-  """EASGD, elastic averaging: clients and anchor are pulled to each other."""
+  """EASGD: clients and the center variable are pulled toward each other."""
 
   moving_rate: float | None = settings.setting(
     None,
@@ -107,7 +121,6 @@ class EASGD(_Elastic):
 
   @property
   def pull(self) -> float:
-    """The moving rate."""
     num_clients = max(self.cohorts.filled_size, 1)
     if self.moving_rate is None:
       return 0.9 / num_clients
@@ -125,7 +138,6 @@ class EASGD(_Elastic):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """The sum of updates, and the optimizer that steps by the moving rate."""
     return (
       tff.aggregators.SumFactory(),
       tff.learning.optimizers.build_sgdm(self.pull),
@@ -150,7 +162,6 @@ class OverlapSGD(_Elastic):
 
   @property
   def pull(self) -> float:
-    """The pull back."""
     return self.pull_back
 
   def build_anchor(
@@ -158,7 +169,6 @@ class OverlapSGD(_Elastic):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """Builds the mean of the pulled models, with momentum."""
     return (
       aggregators.build_mean(),
       # The fraction of an update that the pull leaves.
@@ -166,3 +176,78 @@ class OverlapSGD(_Elastic):
         1.0 - self.pull_back, momentum=self.anchor_momentum
       ),
     )
+
+
+class ElasticMemory(NamedTuple):
+  """The trainable weights of a client's own model, and its optimizer state."""
+
+  trainable: Any
+  optimizer_state: Any
+
+
+def build_elastic_work(
+  classifier: functional.ImageClassifier,
+  train_fn: client_work.LocalTrainingFn,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  pull: float,
+  max_update_norm_ratio: float,
+) -> client_work.ClientWork:
+  """Builds client work in which each client trains a model of its own.
+
+  With z for the anchor and x for the client's model after training:
+
+      update = z - x
+      next model = (1 - pull) * x + pull * z
+
+  A client that is rejected or has no images has an update of zero and keeps its
+  memory.
+
+  `train_fn` trains on a client's labeled images, `pull` is in [0, 1], and
+  `max_update_norm_ratio` is for the change of the client's own model.
+  """
+  kernel_index = weight_diversity.find_classifier_kernel(classifier)
+
+  def initialize_memory() -> ElasticMemory:
+    trainable = classifier.initial_weights.trainable
+    return ElasticMemory(
+      tuple(tf.constant(array) for array in trainable),
+      training_loop.initial_optimizer_state(optimizer, trainable),
+    )
+
+  def update_client(
+    received: Any, dataset: tf.data.Dataset, memory: ElasticMemory
+  ) -> tuple[client_report.ClientResult, client_report.ClientSums]:
+    anchor, context = received
+    own = anchor._replace(trainable=tuple(memory.trainable))
+    local = train_fn(
+      own,
+      context,
+      pipelines.concatenate_chunks(dataset),
+      optimizer.set_hparams(
+        memory.optimizer_state,
+        {optimizers.LEARNING_RATE_KEY: context.learning_rate},
+      ),
+    )
+    result, sums = client_report.report(
+      own,
+      memory.optimizer_state,
+      local,
+      max_update_norm_ratio=max_update_norm_ratio,
+      kernel_index=kernel_index,
+    )
+    counts = result.update_weight > 0
+    update, pulled = [], []
+    for z, x, old in zip(
+      anchor.trainable, local.training.trainable, own.trainable, strict=True
+    ):
+      update.append(tf.where(counts, z - x, tf.zeros_like(x)))
+      pulled.append(tf.where(counts, (1.0 - pull) * x + pull * z, old))
+    memory = ElasticMemory(tuple(pulled), result.memory)
+    return result._replace(update=tuple(update), memory=memory), sums
+
+  return client_work.ClientWork(
+    update=update_client,
+    data_type=pipelines.labeled_client_type(classifier.image_shape),
+    initialize_memory=initialize_memory,
+  )

@@ -14,14 +14,12 @@ from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import settings
-from tff_semifl.baselines.fedsgd import epoch_cohorts
 from tff_semifl.baselines.fedsgd import union_training
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.randomness import random_seeds
@@ -99,7 +97,7 @@ def _train_epoch(problem, sgd, round_num):
     return random_seeds.stateless_seed(_SEED, which, round_num, *keys)
 
   num_batches = [-(-size // _CLIENT_BATCH_SIZE) for size in _CLIENT_SIZES]
-  cohorts = epoch_cohorts.draw(
+  cohorts = union_training.draw_cohorts(
     tf.constant(num_batches), _CLIENTS_PER_STEP, seed(purpose.COHORT)
   )
   orders = np.concatenate(
@@ -212,18 +210,6 @@ class ComputationTest(absltest.TestCase):
     ):
       small_systems.create(
         'fedsgd_fixmatch_as_in_semifl', {'clients_per_step': 0}
-      )
-    # The same without settings.
-    with self.assertRaisesRegex(ValueError, '`clients_per_step` .* found 0'):
-      union_training.UnionSteps(
-        classifier=linear_reference.create_classifier(),
-        weak_augmentation=linear_reference.unchanged,
-        strong_augmentation=linear_reference.unchanged,
-        optimizer=tff.learning.optimizers.build_sgdm(),
-        clients_per_step=0,
-        client_batch_size=1,
-        server_batch_size=1,
-        confidence_threshold=0.5,
       )
 
 

@@ -8,12 +8,12 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.baselines.fedsgd import epoch_cohorts
+from tff_semifl.baselines.fedsgd import union_training
 
 
 def _draw(num_batches, clients_per_step):
   """Returns for each step its clients, as pairs (client, earlier updates)."""
-  cohorts = epoch_cohorts.draw(
+  cohorts = union_training.draw_cohorts(
     tf.constant(num_batches, tf.int32), clients_per_step, tf.constant([7, 0])
   )
   return [
@@ -46,7 +46,9 @@ class EpochCohortsTest(parameterized.TestCase):
 
   def test_first_cohorts_are_uniform(self):
     draw = tf.function(
-      lambda seed: epoch_cohorts.draw(tf.ones([5], tf.int32), 2, seed).clients
+      lambda seed: union_training.draw_cohorts(
+        tf.ones([5], tf.int32), 2, seed
+      ).clients
     )
     counts = np.zeros(5)
     for seed in range(400):
@@ -59,14 +61,14 @@ class FindImagesTest(tf.test.TestCase):
   def test_batches_are_cut_from_the_images_of_each_client(self):
     # Images 0..4 are of client 0, none of client 1, 5..11 of client 2.
     num_images = tf.constant([5, 0, 7])
-    cohorts = epoch_cohorts.EpochCohorts(
+    cohorts = union_training.EpochCohorts(
       clients=tf.constant([[2, 0], [0, 2], [2, -1]]),
       earlier_steps=tf.constant([[0, 0], [1, 1], [2, 0]]),
     )
     expected = [[5, 6, 7, 0, 1, 2], [3, 4, 8, 9, 10], [11]]
     for step, images in enumerate(expected):
       self.assertAllEqual(
-        epoch_cohorts.find_images(cohorts, step, num_images, 3), images
+        union_training.find_images(cohorts, step, num_images, 3), images
       )
 
 

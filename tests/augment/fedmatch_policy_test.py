@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from tests.augment import pillow
-from tff_semifl.baselines.fedmatch import fedmatch_policy
+from tff_semifl.augment import fedmatch_policy
 
 _SEED = tf.constant([3, 4])
 

@@ -14,7 +14,7 @@ import tensorflow_federated as tff
 
 from tests import simulation_test_case
 from tests.core import sip_hash
-from tff_semifl.aggregation import aggregators
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runs import checkpoints
 

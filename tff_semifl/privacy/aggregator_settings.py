@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregators
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.settings import references
 

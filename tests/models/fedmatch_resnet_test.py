@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
-from tff_semifl.baselines.fedmatch import fedmatch_resnet
 from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_resnet
 from tff_semifl.models import functional
 
 
