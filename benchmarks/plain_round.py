@@ -11,7 +11,7 @@ import tensorflow as tf
 from benchmarks import federation as federation_lib
 from tff_semifl.batch_norm import layer_moments
 from tff_semifl.core import round_context
-from tff_semifl.core import supervised_training
+from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.training import training_loop
 
@@ -61,8 +61,8 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
     by the arithmetic of the process.
   """
   system = federation.system
-  train_server = supervised_training.build_supervised_training(
-    federation.classifier,
+  train_server = server_work.SupervisedTraining(
+    classifier=federation.classifier,
     weak_augmentation=federation.task.weak_augmentation,
     optimizer=system.optimizer.build(),
     num_epochs=system.server.server_epochs,

@@ -16,6 +16,12 @@ from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
+ROUND_CONTEXT_TYPE = tff.types.to_type(
+  round_context.RoundContext(
+    seed=np.int32, round_num=np.int32, learning_rate=np.float32
+  )
+)
+
 
 class ClientProcess:
   """Client work as a process without state.
@@ -31,7 +37,7 @@ class ClientProcess:
     context: round_context.RoundContext | None = None,
   ):
     """Initializes the process; `context` has the guidance that is sent."""
-    context_type = round_context.ROUND_CONTEXT_TYPE
+    context_type = ROUND_CONTEXT_TYPE
     if context is not None:
       context_type = tff.types.to_type(
         tf.nest.map_structure(
@@ -108,7 +114,7 @@ def server_process(
       for each in (
         initialize.type_signature.result,
         classifier.weights_type,
-        round_context.ROUND_CONTEXT_TYPE,
+        ROUND_CONTEXT_TYPE,
         pipelines.labeled_type(classifier.image_shape),
       )
     )

@@ -15,6 +15,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
+from tff_semifl.core import parallel
 from tff_semifl.core import rounds
 from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
@@ -121,8 +122,8 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
   def test_other_composers_keep_it_too(self):
     problem = linear_problem.LinearProblem()
     process = _build(
-      rounds.parallel_round,
-      server_share_fn=rounds.half,
+      parallel.parallel_round,
+      server_share_fn=parallel.half,
       step_from_received_weights=False,
     )
     state = process.initialize()

@@ -18,6 +18,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
+from tff_semifl.core import parallel
 from tff_semifl.core import rounds
 
 # Below what the untrained model is sure of, so that clients train at once.
@@ -37,7 +38,7 @@ def _build_without_server_share(system):
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
   return rounds.build(
     system.build_parts(ingredients, system.server),
-    rounds.parallel_round,
+    parallel.parallel_round,
     server_share_fn=tf.zeros_like,
     step_from_received_weights=True,
   )
@@ -190,7 +191,7 @@ class ServerShareTest(parameterized.TestCase):
   def test_of_two_groups_is_the_mean_of_both_ways_to_divide_d38(self, number):
     smaller = number // 2
     groups = (smaller + 1, number - smaller + 1)
-    share = rounds.of_two_groups(tf.constant(float(number))).numpy()
+    share = parallel.of_two_groups(tf.constant(float(number))).numpy()
     self.assertAlmostEqual(
       share, np.mean([1 / size for size in groups]), places=6
     )
@@ -200,12 +201,12 @@ class ServerShareTest(parameterized.TestCase):
 
   def test_of_ten_clients_it_is_a_sixth(self):
     self.assertAlmostEqual(
-      rounds.of_two_groups(tf.constant(10.0)).numpy(), 1 / 6, places=6
+      parallel.of_two_groups(tf.constant(10.0)).numpy(), 1 / 6, places=6
     )
     self.assertAlmostEqual(
-      rounds.one_of_all(tf.constant(10.0)).numpy(), 1 / 11, places=6
+      parallel.one_of_all(tf.constant(10.0)).numpy(), 1 / 11, places=6
     )
-    self.assertEqual(rounds.half(tf.constant(10.0)).numpy(), 0.5)
+    self.assertEqual(parallel.half(tf.constant(10.0)).numpy(), 0.5)
 
 
 class UnweightedTest(simulation_test_case.SimulationTestCase):

@@ -15,7 +15,6 @@ from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
-from tff_semifl.core import supervised_training
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import class_balance
 from tff_semifl.training import optimizers
@@ -32,8 +31,8 @@ def _build(
   optimizer = optimizers.build_nesterov_sgd()
   work = server_work.build_server_work(
     classifier,
-    supervised_training.build_supervised_training(
-      classifier,
+    server_work.SupervisedTraining(
+      classifier=classifier,
       weak_augmentation=weak,
       optimizer=optimizer,
       num_epochs=num_epochs,

@@ -27,8 +27,8 @@ _NAN = math.nan
 
 @functools.cache
 def _build_evaluation():
-  return evaluation.build_evaluation_with_logits(
-    linear_reference.create_classifier()
+  return evaluation.build_evaluation(
+    linear_reference.create_classifier(), keeps_logits=True
   )
 
 

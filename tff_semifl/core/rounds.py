@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds of clients and a server, a function each; `semifl_round` is SemiFL's.
+"""The round of SemiFL, and the parts that rounds are made of.
 
 A round is called inside a federated computation. All values are placed: the
 state and what the server computes at SERVER, what clients receive and return at
@@ -62,140 +62,6 @@ def semifl_round(
     aggregator=mean.state,
     finalizer=finalizer,
     server_work=tuned.state,
-  )
-
-
-def parallel_round(
-  p: 'Parts',
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-  *,
-  server_share_fn: Callable[[tf.Tensor], tf.Tensor],
-  step_from_received_weights: bool,
-) -> federated_process.RoundOutput:
-  """Server and clients train the same weights, and all are averaged.
-
-  SemiFL's paper compares its alternate training with it (Table 2). With W for
-  the received weights, W_s for those that the server trained, W_m for those
-  that each of n clients trained, and s for the server's share:
-
-      average = s * W_s + (1 - s) * mean of W_m
-      base = W_s or W
-      new weights = finalizer(base, base - average)
-
-  If no client has an update, and in round 0, the average is W_s.
-
-  Args:
-    p: The parts of the round.
-    state: The state before the round.
-    server_data: The server's labeled images.
-    client_data: The images of the clients of the cohort.
-    memories: The memories of the clients, if they have any.
-    server_share_fn: n -> s, float32 scalars; the clients share the rest
-      equally.
-    step_from_received_weights: Whether base is W, so that the momentum is that
-      of the average. If not, base is W_s, as in the code of SemiFL's authors:
-      the momentum is that of the difference between server and clients.
-  """
-
-  def average(is_used, number, received, tuned, update):
-    share = tf.where(is_used, server_share_fn(number), 1.0)
-    base = received if step_from_received_weights else tuned
-    # Without a client, the clients' update need not be finite.
-    return base, tuple(
-      b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
-      for b, w, t, u in zip(
-        base.trainable,
-        received.trainable,
-        tuned.trainable,
-        update,
-        strict=True,
-      )
-    )
-
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  tuned = p.server(state, state.global_model_weights, context, server_data)
-  base, update = run(
-    average,
-    mean.is_used,
-    mean.num_contributing,
-    state.global_model_weights,
-    tuned.weights,
-    mean.update,
-  )
-  finalized = p.finalizer.next(state.finalizer, base, update)
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': tuned.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(finalized.result, server_data),
-    aggregator=mean.state,
-    finalizer=finalized.state,
-    server_work=tuned.state,
-  )
-
-
-def half(num_clients: tf.Tensor) -> tf.Tensor:
-  """1/2: the weight of the server in the code of SemiFL's authors."""
-  return 0.5 * tf.ones_like(num_clients)
-
-
-def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
-  """1/(n+1): the server weighs as much as a client, as in SemiFL's paper."""
-  return 1.0 / (num_clients + 1.0)
-
-
-def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
-  """The weight of a server that is a member of two groups of clients.
-
-  Each group is averaged, and then the two averages, as FedRGD in the code of
-  SemiFL's authors. For an odd number of clients this is the expected weight if
-  the smaller group is random; the weights of the authors' code do not add up
-  to 1 there.
-  """
-  smaller = tf.math.floor(num_clients / 2.0)
-  return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
-
-
-def gradient_round(
-  p: 'Parts',
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-) -> federated_process.RoundOutput:
-  """Federated SGD: a round is one step of the global model.
-
-  The gradient of the step is that of the server's batch plus the mean of those
-  of the clients' batches, which are their updates. The server work is that of
-  `gradients.build_server_work`; the finalizer is not used.
-  """
-
-  def zero_if_unused(is_used, gradient):
-    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
-
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  gradient = run(zero_if_unused, mean.is_used, mean.update)
-  stepped = p.server(
-    state, state.global_model_weights, context, server_data, gradient
-  )
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': stepped.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(stepped.weights, server_data),
-    aggregator=mean.state,
-    server_work=stepped.state,
   )
 
 

@@ -11,10 +11,15 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.augment import augmentation
 from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import batch_losses
+from tff_semifl.training import class_balance
 from tff_semifl.training import optimizers
+from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
 # (weights, round context, {'image', 'label'}, optimizer state) -> training.
@@ -88,3 +93,103 @@ def build_server_work(
     ),
     train=train,
   )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SupervisedTraining:
+  """The server's training by cross-entropy, a `SupervisedTrainingFn`.
+
+  Images are weakly augmented. Each epoch has a new order and new augmentation,
+  and keeps its last batch even if smaller.
+
+  Attributes:
+    num_epochs: E in SemiFL's paper; 0 leaves the weights as they are. See
+      `TrainingLoop` for fractions.
+    logit_adjustment: Factor of the logarithms of the class shares that are
+      added to logits in the loss (Menon et al., ICLR 2021); 0 adds nothing.
+    is_balanced: Whether images are drawn with replacement, each class with the
+      same probability, instead of each image once an epoch.
+  """
+
+  classifier: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  optimizer: tff.learning.optimizers.Optimizer
+  num_epochs: float
+  batch_size: int
+  logit_adjustment: float = 0.0
+  is_balanced: bool = False
+
+  def __call__(
+    self,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    node = round_context.Node(context)
+    offset = None
+    if self.logit_adjustment:
+      offset = self.logit_adjustment * class_balance.log_shares(
+        data['label'], self.classifier.num_classes
+      )
+
+    def loss(trainable, batch, epoch, batch_num, state):
+      del state  # There is none.
+      images, labels = batch.examples
+      logits = batch_losses.train_logits(
+        self.classifier,
+        weights._replace(trainable=trainable),
+        images,
+        node.seed(random_seeds.Purpose.DROPOUT_MASK, epoch, batch_num),
+      )
+      return batch_losses.cross_entropy(logits, labels, offset=offset)
+
+    return training_loop.TrainingLoop(
+      optimizer=self.optimizer,
+      num_epochs=self.num_epochs,
+      batch_size=self.batch_size,
+      epoch_data_fn=lambda epoch, now: (
+        self._epoch_data(node, epoch, data),
+        now.state,
+      ),
+      loss_fn=loss,
+    ).train(weights.trainable, optimizer_state)
+
+  def _epoch_data(
+    self,
+    node: round_context.Node,
+    epoch: tf.Tensor,
+    data: Mapping[str, tf.Tensor],
+  ) -> rows_lib.Rows:
+    """The augmented images and labels of an epoch, in order."""
+    purpose = random_seeds.Purpose
+    in_order = rows_lib.Rows((data['image'], data['label']))
+    seed = node.seed(purpose.SERVER_ORDER, epoch)
+    if self.is_balanced:
+      in_order = class_balance.draw_balanced(in_order, data['label'], seed)
+    else:
+      in_order = in_order.shuffle(seed)
+    images, labels = in_order.examples
+    augmented = self.weak_augmentation(
+      images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
+    )
+    return in_order.replace((augmented, labels))
+
+
+def begin_with(
+  first_fn: SupervisedTrainingFn, training_fn: SupervisedTrainingFn
+) -> SupervisedTrainingFn:
+  """Trains with `first_fn` in round 0 and with `training_fn` after it."""
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    *data_and_state: Any,
+  ) -> training_loop.TrainingResult:
+    return tf.cond(
+      context.round_num > 0,
+      lambda: training_fn(weights, context, *data_and_state),
+      lambda: first_fn(weights, context, *data_and_state),
+    )
+
+  return train

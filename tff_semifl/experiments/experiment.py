@@ -211,9 +211,9 @@ def build_computations(
   return {
     'classifier': classifier,
     'process': process,
-    'evaluation': evaluation.build_evaluation_with_logits(classifier)
-    if measurement
-    else evaluation.build_evaluation(classifier),
+    'evaluation': evaluation.build_evaluation(
+      classifier, keeps_logits=bool(measurement)
+    ),
     'server_dataset': pipelines.labeled_dataset(data.at_server(system.labels)),
     'test_dataset': pipelines.batched_dataset(
       data.test, _EVALUATION_BATCH_SIZE

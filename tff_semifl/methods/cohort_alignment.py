@@ -50,7 +50,6 @@ class DistributionAlignment(cohort_averages.Averaging, client_parts.Alignment):
 
   @property
   def decay(self) -> float:
-    """The decay of the averages in a round."""
     return self.alignment_decay
 
   def init_guidance(

@@ -98,7 +98,6 @@ class DataSharing(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return rounds.build(
       self.build_parts(
         ingredients,

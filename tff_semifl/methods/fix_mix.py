@@ -157,12 +157,10 @@ class Fix(method.Method):
 
   @property
   def weighs_clients(self) -> bool:
-    """Whether clients that train may have different weights."""
     return self.weighting is not None
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with true labels, where known."""
     return self.measure_pseudo_labels
 
 

@@ -25,12 +25,7 @@ from tff_semifl.models import functional
 def class_thresholds(
   mean_confidence: tf.Tensor, class_shares: tf.Tensor
 ) -> tf.Tensor:
-  """`mean_confidence * class_shares / max(class_shares)`, float32 [classes].
-
-  Args:
-    mean_confidence: float32 scalar, the mean confidence of images.
-    class_shares: float32 [classes], the mean of their probabilities.
-  """
+  """`mean_confidence * class_shares / max(class_shares)`, float32 [classes]."""
   return mean_confidence * tf.math.divide_no_nan(
     class_shares, tf.reduce_max(class_shares)
   )
@@ -49,7 +44,6 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
 
   @property
   def decay(self) -> float:
-    """The decay of the averages in a round."""
     return self.threshold_decay
 
   def init_guidance(

@@ -54,17 +54,11 @@ class Consistency:
     """The loss of a batch, a float32 scalar; 0 if no label counts.
 
     Its gradient is that at the perturbed weights. Call it inside a
-    `tf.function`.
-
-    Args:
-      weights: The weights in this step.
-      logits: float32 [batch, classes], in training mode.
-      labels: int32 [batch], pseudo-labels.
-      confidences: float32 [batch], of the labels.
-      row_weights: float32 [batch], weights in a mean over all rows, 0 for
-        padding; by default 1.
-      logits_fn: Weights -> logits of the same images, with the same dropout.
-      names: `<layer>/<weight>:0` for each trainable weight.
+    `tf.function`. `logits` are float32 [batch, classes], in training mode,
+    `labels` and `confidences` those of pseudo-labels, `row_weights` float32
+    [batch], weights in a mean over all rows. `logits_fn` is weights -> logits
+    of the same images, with the same dropout; `names` are `<layer>/<weight>:0`
+    for each trainable weight.
     """
     is_sure = tf.cast(confidences >= self.confidence_threshold, tf.float32)
     if row_weights is not None:
@@ -105,15 +99,7 @@ def ascent(
   """ASAM's step up the loss, of length `radius` relative to the weights.
 
   Its effect does not depend on the scale of weights. The size of a bias is 1.
-
-  Args:
-    weights: float32 tensors.
-    gradients: Gradients of the loss, of the same shapes.
-    names: `<layer>/<weight>:0` for each weight.
-    radius: At least 0.
-
-  Returns:
-    float32 tensors of the same shapes; zeros where the gradient is zero.
+  The step is zero where the gradient is zero. `names` are `<layer>/<weight>:0`.
   """
   sizes = [
     tf.ones_like(weight)

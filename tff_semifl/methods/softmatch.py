@@ -31,15 +31,8 @@ def image_weights(
 ) -> tf.Tensor:
   """The weight of each image, a truncated Gaussian of its confidence.
 
-  Args:
-    confidences: float32 [images].
-    mean: float32 scalar, the average confidence.
-    variance: float32 scalar, its variance, at least 0.
-    num_deviations: The more, the faster weights fall.
-
-  Returns:
-    float32 [images] in [0, 1]: 1 for confidences c from the mean on, otherwise
-    exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
+  1 for confidences c from the mean on, otherwise
+  exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
   """
   below = tf.maximum(mean - confidences, 0.0)
   width = variance / num_deviations**2
@@ -66,7 +59,6 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
 
   @property
   def decay(self) -> float:
-    """The decay of the averages in a round."""
     return self.softness_decay
 
   def init_guidance(

@@ -65,7 +65,6 @@ class Supervised(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return rounds.build(
       self.build_parts(
         dataclasses.replace(ingredients, computes_statistics=False),
@@ -78,6 +77,5 @@ class Supervised(averaging.Averaging):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     del num_labeled
     return system.Steps(0, self.local_training.count_steps(client_sizes))

@@ -14,6 +14,7 @@ from tff_semifl import settings
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
+from tff_semifl.core import parallel
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -111,7 +112,6 @@ class Averaging(system.System):
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with true labels, where known."""
     return self.client.measures_pseudo_labels
 
 
@@ -133,7 +133,6 @@ class SemiSupervisedAveraging(Averaging):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     return system.Steps(
       self.server.count_steps(num_labeled),
       self.local_training.count_steps(client_sizes),
@@ -150,7 +149,6 @@ class Alternating(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return rounds_lib.build(self.build_parts(ingredients, self.server))
 
 
@@ -168,13 +166,12 @@ class Parallel(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return rounds_lib.build(
       self.build_parts(ingredients, self.server),
-      rounds_lib.parallel_round,
-      server_share_fn=rounds_lib.one_of_all
+      parallel.parallel_round,
+      server_share_fn=parallel.one_of_all
       if self.plain_average
-      else rounds_lib.half,
+      else parallel.half,
       step_from_received_weights=self.plain_average,
     )
 
@@ -186,11 +183,10 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return rounds_lib.build(
       self.build_parts(ingredients, self.server),
-      rounds_lib.parallel_round,
-      server_share_fn=rounds_lib.of_two_groups,
+      parallel.parallel_round,
+      server_share_fn=parallel.of_two_groups,
       step_from_received_weights=False,
     )
 

@@ -8,6 +8,7 @@ import dataclasses
 
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import gradients
 from tff_semifl.core import guidance
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
@@ -56,11 +57,8 @@ class GradientSteps(system.System):
   ) -> federated_process.FederatedProcess:
     """Composes the process.
 
-    Args:
-      ingredients: The model and what else is given.
-      training_fn: The client update, of `gradients.report`.
-      server_work: That of the server, from `gradients.build_server_work`.
-      guides: What the server tells clients beside weights.
+    `training_fn` is the client update, of `gradients.report`; `guides` are what
+    the server tells clients beside weights.
     """
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
@@ -88,11 +86,10 @@ class GradientSteps(system.System):
         aggregator=aggregator,
         guides=guides,
       ),
-      rounds_lib.gradient_round,
+      gradients.gradient_round,
     )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))

@@ -15,18 +15,12 @@ from tff_semifl.models import functional
 def bind_server_data(
   process: federated_process.FederatedProcess, server_data: tff.Computation
 ) -> tff.learning.templates.LearningProcess:
-  """Converts a process to a `LearningProcess`, with fixed server data.
+  """Converts a process of `rounds.build` to a `LearningProcess`.
 
-  The result works with `tff.learning.programs`, which find the clients' metrics
-  under `client_work/train`.
-
-  Args:
-    process: A process from `rounds.build`.
-    server_data: The data as an unplaced computation `( -> L*)`.
-
-  Raises:
-    TypeError: If clients have a memory, which a `LearningProcess` cannot pass
-      on.
+  The server's data, an unplaced computation `( -> L*)`, become part of it. The
+  result works with `tff.learning.programs`, which find the clients' metrics
+  under `client_work/train`. A TypeError is raised if clients have a memory,
+  which a `LearningProcess` cannot pass on.
   """
   if process.initialize_memory is not None:
     raise TypeError(

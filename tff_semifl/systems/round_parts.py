@@ -18,7 +18,6 @@ from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
 from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
-from tff_semifl.core import supervised_training
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.systems import method_check
@@ -155,8 +154,8 @@ def build_server_work(
   """
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
-    return supervised_training.build_supervised_training(
-      ingredients.classifier,
+    return server_work_lib.SupervisedTraining(
+      classifier=ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       optimizer=optimizer,
       num_epochs=num_epochs,
@@ -167,7 +166,7 @@ def build_server_work(
 
   training_fn = build_training(epochs.server_epochs)
   if epochs.server_pretraining_epochs is not None:
-    training_fn = supervised_training.begin_with(
+    training_fn = server_work_lib.begin_with(
       build_training(epochs.server_pretraining_epochs), training_fn
     )
   return server_work_lib.build_server_work(

@@ -136,7 +136,6 @@ class Nesterov(settings.Settings):
   )
 
   def build(self) -> tff.learning.optimizers.Optimizer:
-    """Builds the optimizer; a schedule sets its learning rate."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
@@ -156,7 +155,6 @@ class ClippedNesterov(Nesterov):
   )
 
   def build(self) -> tff.learning.optimizers.Optimizer:
-    """Builds the optimizer; a schedule sets its learning rate."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,

@@ -18,14 +18,9 @@ _LEAST_COUNT = 1.0
 
 
 def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-  """The logarithms of the shares of the classes among labels.
+  """The logarithms of the class shares of labels, float32 [classes], finite.
 
-  Args:
-    labels: int32 [images], in 0..num_classes-1. There may be no image.
-    num_classes: The number of classes.
-
-  Returns:
-    float32 [classes], finite: a class without labels counts as one with one.
+  A class without labels counts as one with one; there may be no image.
   """
   counts = tf.math.unsorted_segment_sum(
     tf.ones_like(labels, tf.float32), labels, num_classes
@@ -37,18 +32,10 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 def draw_balanced(
   examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
 ) -> rows_lib.Rows:
-  """Draws a batch order of the same length with balanced classes.
+  """Draws as many examples with balanced classes, independently of each other.
 
-  They are drawn independently of each other: first a class of those that occur,
-  then one of its examples.
-
-  Args:
-    examples: The examples. There may be none.
-    labels: int32 [examples], their classes.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    What was drawn.
+  First a class of those in `labels`, int32 [examples], then one of its
+  examples.
   """
   _, class_of, sizes = tf.unique_with_counts(labels)
   # In 64 bits, so that the sum over many examples is exact enough.

@@ -78,12 +78,9 @@ class ClientSums(NamedTuple):
 
 
 def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
-  """The highest confidence, to be averaged over clients with images.
+  """The highest of confidences [images], averaged over clients with images.
 
   The mean reveals less about one client than the maximum would.
-
-  Args:
-    confidences: float32 [images], of all images of the client.
   """
   return collections.OrderedDict(
     highest_confidence=Ratio(
@@ -134,22 +131,13 @@ def report(
   kernel_index: int | None = None,
   return_given_labels: bool = False,
 ) -> tuple[ClientResult, ClientSums]:
-  """The client's result, whose memory is the optimizer state.
+  """The client's result, whose memory is the optimizer state, and its sums.
 
-  Args:
-    weights: The received weights.
-    optimizer_state: The state before training.
-    local: The outcome of local training.
-    max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
-      of the received weights, or of 1 if that is larger; infinity for no limit.
-    kernel_index: From `weight_diversity.find_classifier_kernel`, or None not to
-      measure the diversity of updates.
-    return_given_labels: Whether the result has `GivenLabels`.
-
-  Returns:
-    The result and the measurements. A rejected client has a zero update of
-    weight 0, the memory it started with, no given labels, and zeros in all
-    sums but `num_rejected`.
+  Arguments are those of `client_work.build_client_work`; `kernel_index` is from
+  `weight_diversity.find_classifier_kernel`, or None not to measure the
+  diversity of updates. A rejected client has a zero update of weight 0, the
+  memory it started with, no given labels, and zeros in all sums but
+  `num_rejected`.
   """
   training = local.training
   update = [

@@ -51,12 +51,7 @@ def find_classifier_kernel(
 def update_sums(
   update: Sequence[tf.Tensor], kernel_index: int | None
 ) -> UpdateSums:
-  """The contribution of one client.
-
-  Args:
-    update: Received weights minus trained ones; zero if it does not count.
-    kernel_index: From `find_classifier_kernel`, or None to measure nothing.
-  """
+  """The contribution of one client, of its update, zero if it has none."""
   kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
   return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
 

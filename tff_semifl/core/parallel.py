@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parallel averaging: server and clients train the same weights.
+
+SemiFL's paper compares its alternate training with it (Table 2): the server's
+model is one more member of the average, and the average is not fine-tuned.
+"""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.core import rounds
+
+
+def parallel_round(
+  p: rounds.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value | None = None,
+  *,
+  server_share_fn: Callable[[tf.Tensor], tf.Tensor],
+  step_from_received_weights: bool,
+) -> federated_process.RoundOutput:
+  """Server and clients train the same weights, and all are averaged.
+
+  With W for the received weights, W_s for those that the server trained, W_m
+  for those that each of n clients trained, and s for the server's share:
+
+      s = server_share_fn(n)
+      average = s * W_s + (1 - s) * mean of W_m
+      base = W if step_from_received_weights else W_s
+      new weights = finalizer(base, base - average)
+
+  If no client has an update, and in round 0, the average is W_s. With W as the
+  base the momentum is that of the average; with W_s, as in the code of SemiFL's
+  authors, it is that of the difference between server and clients.
+  """
+
+  def average(is_used, number, received, tuned, update):
+    share = tf.where(is_used, server_share_fn(number), 1.0)
+    base = received if step_from_received_weights else tuned
+    # Without a client, the clients' update need not be finite.
+    return base, tuple(
+      b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
+      for b, w, t, u in zip(
+        base.trainable,
+        received.trainable,
+        tuned.trainable,
+        update,
+        strict=True,
+      )
+    )
+
+  context = p.begin(state)
+  received = p.send(state, context, server_data)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  tuned = p.server(state, state.global_model_weights, context, server_data)
+  base, update = rounds.run(
+    average,
+    mean.is_used,
+    mean.num_contributing,
+    state.global_model_weights,
+    tuned.weights,
+    mean.update,
+  )
+  finalized = p.finalizer.next(state.finalizer, base, update)
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': tuned.measurements, 'aggregator': mean.measurements},
+    global_model_weights=p.with_statistics(finalized.result, server_data),
+    aggregator=mean.state,
+    finalizer=finalized.state,
+    server_work=tuned.state,
+  )
+
+
+def half(num_clients: tf.Tensor) -> tf.Tensor:
+  """1/2: the weight of the server in the code of SemiFL's authors."""
+  return 0.5 * tf.ones_like(num_clients)
+
+
+def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
+  """1/(n+1): the server weighs as much as a client, as in SemiFL's paper."""
+  return 1.0 / (num_clients + 1.0)
+
+
+def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
+  """The weight of a server that is a member of two groups of clients.
+
+  Each group is averaged, and then the two averages, as FedRGD in the code of
+  SemiFL's authors. For an odd number of clients this is the expected weight if
+  the smaller group is random; the weights of the authors' code do not add up
+  to 1 there.
+  """
+  smaller = tf.math.floor(num_clients / 2.0)
+  return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
