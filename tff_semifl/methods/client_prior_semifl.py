@@ -180,3 +180,6 @@ class TruePriorSemiFL(averaging.Alternating):
   labels = system.Labels.AT_SERVER_AND_CLIENTS
 
   client: method.Method = TruePriorFixMix()
+
+
+CLIENT_PRIOR_SEMIFL = averaging.Alternating(client=ClientPriorFixMix())

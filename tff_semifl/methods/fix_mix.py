@@ -19,6 +19,7 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.methods import client_parts
 from tff_semifl.randomness import random_seeds
+from tff_semifl.systems import averaging
 from tff_semifl.training import pseudo_labels
 
 
@@ -242,3 +243,7 @@ def _wrong_result(
     type(part).__qualname__,
     f'{must}, not {found.dtype.name} {found.shape}',
   )
+
+
+SEMIFL = averaging.Alternating(client=FixMix())
+PARALLEL_SEMIFL = averaging.Parallel(client=Fix())

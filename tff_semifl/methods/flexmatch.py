@@ -19,7 +19,9 @@ import tensorflow as tf
 
 from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
 from tff_semifl.models import functional
+from tff_semifl.systems import averaging
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
 
@@ -92,3 +94,8 @@ class FlexMatch(client_parts.ClassThresholds):
   def report(self, client: hook_arguments.ClientContext) -> LabelCounts:
     """The counts of the client's labels."""
     return count(client.labels, self.confidence.confidence_threshold)
+
+
+FLEXMATCH_SEMIFL = averaging.Alternating(
+  client=fix_mix.FixMix(selection=FlexMatch())
+)

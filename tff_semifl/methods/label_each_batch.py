@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
+from tff_semifl.systems import averaging
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
 
@@ -45,3 +46,8 @@ class LabelEachBatch(method.Method):
     """The mean cross-entropy of strongly augmented images."""
     del state
     return step.cross_entropy(step.logits(step.strong))
+
+
+BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
+FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
+FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())

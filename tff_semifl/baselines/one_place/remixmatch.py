@@ -19,6 +19,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import mixed_step
 from tff_semifl.baselines.one_place import mixmatch
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.data import example_kinds
@@ -168,3 +169,6 @@ def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     tf.ensure_shape(tf.concat(turned, axis=0), images.shape),
     tf.concat(num_turns, axis=0),
   )
+
+
+REMIXMATCH = pooled.Pooled(method=ReMixMatch())
