@@ -49,14 +49,10 @@ def create_program(
     dropout_probability=dropout_probability,
   )
   computations = _build_computations(has_federated_statistics, **changes)
-  statistics = final_test = None
+  statistics = None
   if has_federated_statistics:
     statistics = training_program.StatisticsPass(
       computations.federated_statistics, clients.all_datasets()
-    )
-    final_test = training_program.StatisticsPass(
-      computations.pooled_statistics,
-      tf.data.Dataset.from_tensors(data.images),
     )
   program = training_program.TrainingProgram(
     process=computations.process,
@@ -67,7 +63,6 @@ def create_program(
     total_rounds=total_rounds,
     measures_pseudo_labels=True,
     statistics=statistics,
-    final_test=final_test,
   )
   if is_by_reference:
     return training_program.take_indices(program, images)
@@ -80,7 +75,6 @@ class _Computations(NamedTuple):
   process: tff.templates.IterativeProcess
   evaluation: tff.Computation
   federated_statistics: tff.Computation | None = None
-  pooled_statistics: tff.Computation | None = None
 
 
 # To trace them takes longer than to run a program.
@@ -115,11 +109,6 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
   return computations._replace(
     federated_statistics=(
       batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
-    ),
-    pooled_statistics=(
-      batch_norm_statistics.build_pooled_batch_norm_statistics(
-        classifier, batch_size=4
-      )
     ),
   )
 

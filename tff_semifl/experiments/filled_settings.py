@@ -52,18 +52,10 @@ def fill_in(
   if are_there is None:
     create_model = create_model or (lambda: experiment.create_model(task))
     are_there = bool(weight_kinds.find(create_model()).statistics)
-  statistics, final_test = experiment.statistics, experiment.final_test
+  statistics = experiment.statistics
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)
     _check_statistics(experiment, statistics.batch_norm_statistics)
-  if final_test is not None:
-    final_test.check(are_there=are_there)
-    if final_test.reproduce_final_test and experiment.validates:
-      raise settings.SettingError(
-        'reproduce_final_test',
-        True,
-        'with num_validation nothing is tested; leave one of them out',
-      )
   return dataclasses.replace(
     experiment,
     data=data,
