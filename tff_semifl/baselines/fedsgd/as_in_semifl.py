@@ -68,7 +68,6 @@ class FedSGDAsInSemiFL(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return rounds.build(
       rounds.Parts(
         classifier=ingredients.classifier,

@@ -44,7 +44,6 @@ class FedSGD(gradient_steps.GradientSteps):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
     classifier = ingredients.classifier
     return self.compose(
       ingredients,
