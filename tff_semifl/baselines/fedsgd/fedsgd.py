@@ -10,7 +10,7 @@
       weights = step(server's gradient + mean of clients' gradients)
 
 For comparison with systems of several local steps: it communicates after each
-step. `python -m launch.train fedsgd_fixmatch --preset=digits_50_iid`
+step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is the curve of SemiFL, Figure 2.
 """
 
 from collections.abc import Mapping
