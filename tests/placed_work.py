@@ -10,8 +10,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import round_context
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -47,7 +47,7 @@ class ClientProcess:
           ),
         )
       )
-    parts = rounds.Parts(
+    parts = composition.Parts(
       classifier=classifier,
       seed=0,
       learning_rate_fn=lambda _: 0.0,
@@ -121,7 +121,7 @@ def server_process(
   )
   def next_fn(state, weights, context, dataset):
     return tff.templates.MeasuredProcessOutput(
-      *rounds.run(work.train, state, weights, context, dataset)
+      *composition.run(work.train, state, weights, context, dataset)
     )
 
   return tff.templates.MeasuredProcess(initialize_fn, next_fn)

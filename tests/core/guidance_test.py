@@ -15,7 +15,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.core import parallel
+from tff_semifl.core import composition
 from tff_semifl.core import rounds
 from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
@@ -59,7 +59,7 @@ class _FixMixByRisingThreshold(fix_mix.FixMix):
     }
 
 
-def _build(*run_round, **options):
+def _build(run_round=rounds.semifl_round, **options):
   """SemiFL with a threshold that rises, and an average of models."""
   system = settings.change(
     averaging.Alternating(client=_FixMixByRisingThreshold()),
@@ -67,7 +67,7 @@ def _build(*run_round, **options):
   )
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
   parts = system.build_parts(ingredients, system.server)
-  return rounds.build(parts, *run_round, **options)
+  return composition.build(parts, run_round, **options)
 
 
 class GuidanceTest(simulation_test_case.SimulationTestCase):
@@ -122,8 +122,8 @@ class GuidanceTest(simulation_test_case.SimulationTestCase):
   def test_other_composers_keep_it_too(self):
     problem = linear_problem.LinearProblem()
     process = _build(
-      parallel.parallel_round,
-      server_share_fn=parallel.half,
+      rounds.parallel_round,
+      server_share_fn=rounds.half,
       step_from_received_weights=False,
     )
     state = process.initialize()

@@ -18,7 +18,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl.core import parallel
+from tff_semifl.core import composition
 from tff_semifl.core import rounds
 
 # Below what the untrained model is sure of, so that clients train at once.
@@ -36,9 +36,9 @@ def _build(system_name, **changes):
 def _build_without_server_share(system):
   """Composes a system in which the server's update has weight 0."""
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
-  return rounds.build(
+  return composition.build(
     system.build_parts(ingredients, system.server),
-    parallel.parallel_round,
+    rounds.parallel_round,
     server_share_fn=tf.zeros_like,
     step_from_received_weights=True,
   )
@@ -191,7 +191,7 @@ class ServerShareTest(parameterized.TestCase):
   def test_of_two_groups_is_the_mean_of_both_ways_to_divide_d38(self, number):
     smaller = number // 2
     groups = (smaller + 1, number - smaller + 1)
-    share = parallel.of_two_groups(tf.constant(float(number))).numpy()
+    share = rounds.of_two_groups(tf.constant(float(number))).numpy()
     self.assertAlmostEqual(
       share, np.mean([1 / size for size in groups]), places=6
     )
@@ -201,12 +201,12 @@ class ServerShareTest(parameterized.TestCase):
 
   def test_of_ten_clients_it_is_a_sixth(self):
     self.assertAlmostEqual(
-      parallel.of_two_groups(tf.constant(10.0)).numpy(), 1 / 6, places=6
+      rounds.of_two_groups(tf.constant(10.0)).numpy(), 1 / 6, places=6
     )
     self.assertAlmostEqual(
-      parallel.one_of_all(tf.constant(10.0)).numpy(), 1 / 11, places=6
+      rounds.one_of_all(tf.constant(10.0)).numpy(), 1 / 11, places=6
     )
-    self.assertEqual(parallel.half(tf.constant(10.0)).numpy(), 0.5)
+    self.assertEqual(rounds.half(tf.constant(10.0)).numpy(), 0.5)
 
 
 class UnweightedTest(simulation_test_case.SimulationTestCase):

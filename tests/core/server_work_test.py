@@ -16,7 +16,6 @@ from tests import simulation_test_case
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import class_balance
 from tff_semifl.training import optimizers
 from tff_semifl.training import rows
 
@@ -159,7 +158,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_balanced_epochs_are_drawn(self):
-    drawn = class_balance.draw_balanced(
+    drawn = server_work.draw_balanced(
       rows.Rows((tf.range(5),)),
       tf.constant(self.labels, tf.int32),
       random_seeds.stateless_seed(7, random_seeds.Purpose.SERVER_ORDER, 1, 0),

@@ -7,12 +7,12 @@ import collections
 from typing import Any
 
 from tff_semifl.baselines.zhang2020 import group_averaging
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 
 # A `GroupState`, and the memories of all slots.
 SlottedState = collections.namedtuple(
-  'SlottedState', (*rounds.RoundState._fields, 'slots')
+  'SlottedState', (*composition.RoundState._fields, 'slots')
 )
 
 
@@ -42,7 +42,7 @@ class SlottedProcess:
     cohort = range(len(client_data))
     # The state of slots does not contain the round.
     output = self._process.next(
-      rounds.RoundState(*process_state),
+      composition.RoundState(*process_state),
       server_data,
       client_data,
       self._memories.recall(held, 0, cohort),

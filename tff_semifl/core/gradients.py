@@ -3,7 +3,7 @@
 
 """Gradients instead of updates: what a client sends, and the server's step.
 
-A round is one step of one model (`gradient_round`): clients report the
+A round is one step of one model (`rounds.gradient_round`): clients report the
 gradient of a batch, the server adds its own and takes the step.
 """
 
@@ -16,9 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import federated_process
 from tff_semifl.core import round_context
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -195,40 +193,4 @@ def build_server_work(
       optimizer, classifier.initial_weights.trainable
     ),
     train=train,
-  )
-
-
-def gradient_round(
-  p: rounds.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-) -> federated_process.RoundOutput:
-  """Federated SGD: a round is one step of the global model.
-
-  The gradient of the step is that of the server's batch plus the mean of those
-  of the clients' batches, which are their updates. The server work is that of
-  `build_server_work`; the finalizer is not used.
-  """
-
-  def zero_if_unused(is_used, gradient):
-    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
-
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  gradient = rounds.run(zero_if_unused, mean.is_used, mean.update)
-  stepped = p.server(
-    state, state.global_model_weights, context, server_data, gradient
-  )
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': stepped.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(stepped.weights, server_data),
-    aggregator=mean.state,
-    server_work=stepped.state,
   )

@@ -15,12 +15,15 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
-from tff_semifl.training import class_balance
 from tff_semifl.training import optimizers
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
+
+# A class without labels counts as one with so many, as its logarithm is finite.
+_LEAST_COUNT = 1.0
 
 # (weights, round context, {'image', 'label'}, optimizer state) -> training.
 SupervisedTrainingFn = Callable[
@@ -129,7 +132,7 @@ class SupervisedTraining:
     node = round_context.Node(context)
     offset = None
     if self.logit_adjustment:
-      offset = self.logit_adjustment * class_balance.log_shares(
+      offset = self.logit_adjustment * log_shares(
         data['label'], self.classifier.num_classes
       )
 
@@ -166,7 +169,7 @@ class SupervisedTraining:
     in_order = rows_lib.Rows((data['image'], data['label']))
     seed = node.seed(purpose.SERVER_ORDER, epoch)
     if self.is_balanced:
-      in_order = class_balance.draw_balanced(in_order, data['label'], seed)
+      in_order = draw_balanced(in_order, data['label'], seed)
     else:
       in_order = in_order.shuffle(seed)
     images, labels = in_order.examples
@@ -193,3 +196,37 @@ def begin_with(
     )
 
   return train
+
+
+def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
+  """The logarithms of the class shares of labels, float32 [classes], finite.
+
+  A class without labels counts as one with one; there may be no image.
+  """
+  counts = tf.math.unsorted_segment_sum(
+    tf.ones_like(labels, tf.float32), labels, num_classes
+  )
+  counts = tf.maximum(counts, _LEAST_COUNT)
+  return tf.math.log(counts / tf.reduce_sum(counts))
+
+
+def draw_balanced(
+  examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
+) -> rows_lib.Rows:
+  """Draws as many examples with balanced classes, independently of each other.
+
+  First a class of those in `labels`, int32 [examples], then one of its
+  examples.
+  """
+  _, class_of, sizes = tf.unique_with_counts(labels)
+  # In 64 bits, so that the sum over many examples is exact enough.
+  ends = tf.cumsum(1.0 / tf.cast(tf.gather(sizes, class_of), tf.float64))
+  draws = random_draws.uniform([examples.number], seed)
+  drawn = tf.searchsorted(
+    ends,
+    tf.cast(draws, tf.float64) * tf.cast(tf.size(sizes), tf.float64),
+    side='right',
+  )
+  # The last end may be rounded to less than the number of classes.
+  drawn = tf.minimum(drawn, examples.number - 1)
+  return examples.replace(rows_lib.gather(examples.examples, drawn))

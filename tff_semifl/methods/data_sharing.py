@@ -20,7 +20,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.methods import supervised_fedavg
 from tff_semifl.randomness import random_seeds
@@ -98,15 +97,13 @@ class DataSharing(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return rounds.build(
-      self.build_parts(
-        ingredients,
-        training_settings.ServerTraining(
-          server_batch_size=self.warm_up.server_batch_size,
-          server_epochs=0.0,
-          server_pretraining_epochs=self.warm_up.warm_up_epochs,
-        ),
-      )
+    return self.compose(
+      ingredients,
+      training_settings.ServerTraining(
+        server_batch_size=self.warm_up.server_batch_size,
+        server_epochs=0.0,
+        server_pretraining_epochs=self.warm_up.warm_up_epochs,
+      ),
     )
 
   def count_steps(

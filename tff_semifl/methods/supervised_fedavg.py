@@ -13,7 +13,6 @@ from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import rounds
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -65,13 +64,9 @@ class Supervised(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return rounds.build(
-      self.build_parts(
-        dataclasses.replace(ingredients, computes_statistics=False),
-        training_settings.ServerTraining(
-          server_epochs=0.0, server_batch_size=1
-        ),
-      )
+    return self.compose(
+      dataclasses.replace(ingredients, computes_statistics=False),
+      training_settings.ServerTraining(server_epochs=0.0, server_batch_size=1),
     )
 
   def count_steps(

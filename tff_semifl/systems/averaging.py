@@ -3,7 +3,7 @@
 
 """Systems that average the clients' updates round by round."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 from typing import Any
 
@@ -12,9 +12,9 @@ import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
-from tff_semifl.core import parallel
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -48,7 +48,7 @@ class Averaging(system.System):
     self,
     ingredients: system.Ingredients,
     server: training_settings.ServerTraining,
-  ) -> rounds_lib.Parts:
+  ) -> composition.Parts:
     """Builds the parts of rounds."""
     classifier, client = ingredients.classifier, self.client
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
@@ -91,6 +91,19 @@ class Averaging(system.System):
       global_momentum=self.client_momentum.global_momentum,
       guides=client.guides,
     )
+
+  def compose(
+    self,
+    ingredients: system.Ingredients,
+    server: training_settings.ServerTraining,
+    run_round: Callable[
+      ..., federated_process.RoundOutput
+    ] = rounds_lib.semifl_round,
+    **options: Any,
+  ) -> federated_process.FederatedProcess:
+    """Composes a process; `options` are further arguments of the round."""
+    parts = self.build_parts(ingredients, server)
+    return composition.build(parts, run_round, **options)
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
@@ -149,7 +162,7 @@ class Alternating(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return rounds_lib.build(self.build_parts(ingredients, self.server))
+    return self.compose(ingredients, self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -166,12 +179,13 @@ class Parallel(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return rounds_lib.build(
-      self.build_parts(ingredients, self.server),
-      parallel.parallel_round,
-      server_share_fn=parallel.one_of_all
+    return self.compose(
+      ingredients,
+      self.server,
+      rounds_lib.parallel_round,
+      server_share_fn=rounds_lib.one_of_all
       if self.plain_average
-      else parallel.half,
+      else rounds_lib.half,
       step_from_received_weights=self.plain_average,
     )
 
@@ -183,10 +197,11 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return rounds_lib.build(
-      self.build_parts(ingredients, self.server),
-      parallel.parallel_round,
-      server_share_fn=parallel.of_two_groups,
+    return self.compose(
+      ingredients,
+      self.server,
+      rounds_lib.parallel_round,
+      server_share_fn=rounds_lib.of_two_groups,
       step_from_received_weights=False,
     )
 

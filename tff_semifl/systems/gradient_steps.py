@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import dataclasses
 
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import gradients
 from tff_semifl.core import guidance
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
@@ -77,7 +77,7 @@ class GradientSteps(system.System):
       measure_weight_diversity=aggregator.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
     )
-    return rounds_lib.build(
+    return composition.build(
       round_parts.build_round_parts(
         ingredients,
         work,
@@ -86,7 +86,7 @@ class GradientSteps(system.System):
         aggregator=aggregator,
         guides=guides,
       ),
-      gradients.gradient_round,
+      rounds_lib.gradient_round,
     )
 
   def count_steps(

@@ -13,6 +13,7 @@ from tff_semifl import settings
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
+from tff_semifl.core import composition
 from tff_semifl.core import guidance
 from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
@@ -36,7 +37,7 @@ def build_round_parts(
   aggregator: tff.templates.AggregationProcess | None = None,
   global_momentum: float = 0.0,
   guides: guidance.Guides | None = None,
-) -> rounds.Parts:
+) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
   Rounds end with batch normalization statistics of the server's images, if the
@@ -44,7 +45,7 @@ def build_round_parts(
   clients with an update.
   """
   weights_type = ingredients.classifier.weights_type
-  return rounds.Parts(
+  return composition.Parts(
     classifier=ingredients.classifier,
     seed=ingredients.seed,
     learning_rate_fn=learning_rate_fn,
@@ -77,10 +78,11 @@ def build_process_without_clients(
     optimizer=optimizer,
     max_update_norm_ratio=1.0,
   )
-  return rounds.build(
+  return composition.build(
     build_round_parts(
       ingredients, client_work, server_work, learning_rate_fn=learning_rate_fn
-    )
+    ),
+    rounds.semifl_round,
   )
 
 

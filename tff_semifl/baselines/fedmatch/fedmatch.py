@@ -14,9 +14,9 @@ from tff_semifl import settings
 from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import decomposed_convolution
@@ -104,7 +104,7 @@ class FedMatch(system.System):
         'FedMatch needs a weighted aggregator, found'
         f' {type(aggregator).__name__}.'
       )
-    parts = rounds.Parts(
+    parts = composition.Parts(
       classifier=classifier,
       seed=ingredients.seed,
       learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
@@ -141,7 +141,7 @@ class FedMatch(system.System):
         classifier.weights_type.trainable,
       ),
     )
-    return rounds.build(parts, fedmatch_process.fedmatch_round)
+    return composition.build(parts, fedmatch_process.fedmatch_round)
 
   def create_memories(
     self,

@@ -20,8 +20,8 @@ import tensorflow_federated as tff
 
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
@@ -29,7 +29,7 @@ from tff_semifl.randomness import random_seeds
 
 
 def fedmatch_round(
-  p: rounds.Parts,
+  p: composition.Parts,
   state: tff.Value,
   server_data: tff.Value,
   client_data: tff.Value,
@@ -60,7 +60,7 @@ def fedmatch_round(
   context = p.begin(state)
   # The optimizers of server and clients start afresh in each round.
   tuned = p.server(state, state.global_model_weights, context, server_data)
-  received = rounds.broadcast(tuned.weights, context)
+  received = composition.broadcast(tuned.weights, context)
   trained = p.clients(received, client_data, helpers)
   mean = p.mean(state, trained)
   return p.finish(
@@ -68,7 +68,7 @@ def fedmatch_round(
     context,
     trained,
     {'server': tuned.measurements, 'aggregator': mean.measurements},
-    global_model_weights=rounds.run(
+    global_model_weights=composition.run(
       apply, mean.is_used, tuned.weights, mean.update
     ),
     aggregator=mean.state,

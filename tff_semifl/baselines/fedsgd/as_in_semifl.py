@@ -28,9 +28,9 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.baselines.fedsgd import gathered_images
 from tff_semifl.baselines.fedsgd import union_training
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import round_context
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -68,8 +68,8 @@ class FedSGDAsInSemiFL(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return rounds.build(
-      rounds.Parts(
+    return composition.build(
+      composition.Parts(
         classifier=ingredients.classifier,
         seed=ingredients.seed,
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
@@ -112,7 +112,7 @@ class FedSGDAsInSemiFL(system.System):
 
 
 def union_round(
-  p: rounds.Parts,
+  p: composition.Parts,
   state: tff.Value,
   server_data: tff.Value,
   client_data: tff.Value,

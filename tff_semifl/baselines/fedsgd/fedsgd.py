@@ -10,7 +10,7 @@
       weights = step(server's gradient + mean of clients' gradients)
 
 For comparison with systems of several local steps: it communicates after each
-step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is the curve of SemiFL, Figure 2.
+step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is of Figure 2 of SemiFL.
 """
 
 from collections.abc import Mapping

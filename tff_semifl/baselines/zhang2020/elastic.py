@@ -31,6 +31,7 @@ from tff_semifl import settings
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
@@ -60,8 +61,8 @@ class _Elastic(zhang2020.ManyShortRounds):
     steps = self.create_steps(optimizer)
     factory, anchor_optimizer = self.build_anchor()
     weights_type = classifier.weights_type
-    return rounds.build(
-      rounds.Parts(
+    return composition.build(
+      composition.Parts(
         classifier=classifier,
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,
@@ -86,7 +87,8 @@ class _Elastic(zhang2020.ManyShortRounds):
             server_epochs=0.0, server_batch_size=1
           ),
         ),
-      )
+      ),
+      rounds.semifl_round,
     )
 
   @property

@@ -20,8 +20,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.models import functional
 
 
@@ -57,7 +57,7 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
 
 
 def group_round(
-  p: rounds.Parts,
+  p: composition.Parts,
   state: tff.Value,
   server_data: tff.Value,
   client_data: tff.Value,
@@ -106,7 +106,7 @@ def group_round(
 
   context = p.begin(state)
   # Each client trains the model of its slot's group.
-  received = rounds.run(
+  received = composition.run(
     receive,
     tff.federated_broadcast(state.aggregator),
     tff.federated_broadcast(state.global_model_weights),
@@ -119,12 +119,12 @@ def group_round(
   )
   result = trained.result
   sums = tff.federated_sum(
-    rounds.run(hand_in, result.update, result.update_weight, memories)
+    composition.run(hand_in, result.update, result.update_weight, memories)
   )
   # The server trains a replica of the mean of these models for each group, and
   # each replica is averaged with the clients of its group.
   served = p.server(state, state.global_model_weights, context, server_data)
-  group_weights, weights = rounds.run(
+  group_weights, weights = composition.run(
     average, state.aggregator, sums, served.weights
   )
   diversity = collections.OrderedDict(

@@ -34,8 +34,8 @@ from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import replicated_server_work
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.runs import outputs
@@ -192,8 +192,8 @@ class _GroupAveraging(ManyShortRounds):
       max_update_norm_ratio=self.rejection.max_update_norm_ratio,
       return_given_labels=ingredients.returns_given_labels,
     )
-    return rounds.build(
-      rounds.Parts(
+    return composition.build(
+      composition.Parts(
         classifier=classifier,
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,

@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.training import class_balance
+from tff_semifl.core import server_work
 from tff_semifl.training import rows
 
 _LABELS = np.repeat([0, 3, 4], [16, 3, 1]).astype(np.int32)
@@ -15,7 +15,7 @@ _LABELS = np.repeat([0, 3, 4], [16, 3, 1]).astype(np.int32)
 
 class ClassBalanceTest(absltest.TestCase):
   def test_log_shares_have_at_least_one_label_of_each_class(self):
-    found = class_balance.log_shares(tf.constant(_LABELS), 5)
+    found = server_work.log_shares(tf.constant(_LABELS), 5)
     counts = np.array([16, 1, 1, 3, 1])
     np.testing.assert_allclose(found, np.log(counts / 22), rtol=1e-6)
 
@@ -23,7 +23,7 @@ class ClassBalanceTest(absltest.TestCase):
     examples = rows.Rows((tf.range(20),))
     drawn = np.concatenate(
       [
-        class_balance.draw_balanced(
+        server_work.draw_balanced(
           examples, tf.constant(_LABELS), tf.constant([7, number])
         ).examples[0]
         for number in range(200)
@@ -41,7 +41,7 @@ class ClassBalanceTest(absltest.TestCase):
 
   def test_draws_nothing_of_nothing(self):
     labels = tf.constant([], tf.int32)
-    drawn = class_balance.draw_balanced(
+    drawn = server_work.draw_balanced(
       rows.Rows((labels,)), labels, tf.constant([1, 2])
     )
     self.assertEqual(drawn.number, 0)
