@@ -11,6 +11,7 @@ import types
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
@@ -122,6 +123,8 @@ class System(settings.Settings, abc.ABC):
       possible only in a simulation.
     chooses_statistics: Whether the user chooses the images of the batch
       normalization statistics.
+    estimates_class_shares: Whether the class shares of clients are part of the
+      result, by `create_share_estimate`.
     models: Names of the models that it can train; empty for any.
     lengths: Names of settings, beside `total_rounds`, of the length of
       training.
@@ -133,6 +136,7 @@ class System(settings.Settings, abc.ABC):
   cohorts_are_passes: ClassVar[bool] = False
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
+  estimates_class_shares: ClassVar[bool] = False
   models: ClassVar[tuple[str, ...]] = ()
   lengths: ClassVar[tuple[str, ...]] = ()
 
@@ -159,6 +163,15 @@ class System(settings.Settings, abc.ABC):
     """Yields lines on the result; most systems have none."""
     del trained
     return iter(())
+
+  def create_share_estimate(
+    self, metrics: Mapping[str, float]
+  ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+    """The function (a client's logits, the server's prior) -> class shares.
+
+    `metrics` are those of the last round, by column of the table.
+    """
+    raise NotImplementedError
 
   def create_memories(
     self,
