@@ -112,6 +112,24 @@ class ResultsTest(parameterized.TestCase):
       ],
     )
 
+  @parameterized.parameters('fedmatch', 'fedsgd', 'one_place', 'zhang2020')
+  def test_tables_of_baselines_are_those_of_presets(self, folder):
+    with (_ROOT / 'tff_semifl/experiments/presets.csv').open() as file:
+      presets = {row['name']: row['accuracy'] for row in csv.DictReader(file)}
+    text = (_ROOT / f'tff_semifl/baselines/{folder}/README.md').read_text()
+    header, _, *rows = (
+      text[text.index('| preset |') :].split('\n\n')[0].split('\n')
+    )
+    columns = [cell.strip(' `') for cell in header.split('|')[2:-1]]
+    self.assertNotEmpty(rows)
+    for row in filter(None, rows):
+      name, *cells = (cell.strip(' `') for cell in row.split('|')[1:-1])
+      joint = '_' if '/' in name else '/'
+      names = [f'{name}{joint}{column}' for column in columns]
+      if columns == ['accuracy']:
+        names = [name]
+      self.assertEqual([presets[each] for each in names], cells, name)
+
   def test_a_row_by_its_definition(self):
     def last(name, column='test/accuracy'):
       return np.array(

@@ -14,7 +14,7 @@ from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.experiments import task_registry
 from tff_semifl.randomness import random_seeds
 
@@ -37,7 +37,7 @@ class ViewsTestCase(tf.test.TestCase):
     )
     self.assertAllEqual(task.weak_augmentation(images, _SEED), shifted)
     fresh, operations = (random_seeds.fold_in(_SEED, key) for key in (0, 1))
-    augment = fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment()
+    augment = fixmatch_policy.build_fixmatch_pytorch_rand_augment()
     self.assertAllEqual(
       task.strong_augmentation(images, _SEED),
       augment(

@@ -42,11 +42,7 @@ _BLACK = 0
 
 
 def build_fedmatch_rand_augment() -> augmentation.Augmentation:
-  """Builds FedMatch's RandAugment.
-
-  Returns:
-    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
-    seed, int32 [2], that returns images of the same shape and dtype.
+  """FedMatch's RandAugment, for images with 1 or 3 channels.
 
   References:
     `third_party/rand_augment/randaug.py` and `data/loader.py` of

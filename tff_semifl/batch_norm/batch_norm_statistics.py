@@ -194,11 +194,8 @@ def build_pooled_batch_norm_statistics(
 def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
   """Adds a batch to a plain mean over batches.
 
-  Args:
-    total: float [3, channels]: the number of batches, the mean of their means
-      and the mean of their unbiased variances.
-    moments: float [3, channels] of another batch: count, mean, sum of squared
-      deviations.
+  The total, float [3, channels], is the number of batches, the mean of their
+  means and the mean of their unbiased variances.
   """
   num_batches, *averages = tf.unstack(total)
   _, *statistics = tf.unstack(layer_moments.unbiased_statistics(moments))

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.augment import semifl_policy
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
@@ -113,7 +113,7 @@ class DataSet:
       flip=True,
       padding=min(self.image_shape[:2]) // 8,
       build_strong_augmentation=(
-        fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
+        fixmatch_policy.build_fixmatch_pytorch_rand_augment
       ),
       # The smallest number in their tables.
       num_labeled=1000,

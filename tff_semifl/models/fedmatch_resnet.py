@@ -58,7 +58,6 @@ class _SparseLayer(tf.keras.layers.Layer):
     return self.sigma + tf.where(is_large, self.phi, tf.zeros_like(self.phi))
 
   def get_config(self) -> dict[str, Any]:
-    """The arguments of the constructor."""
     return super().get_config() | {'units': self._units, 'seed': self._seed}
 
 
@@ -70,7 +69,6 @@ class SparseConvolution(_SparseLayer):
   """
 
   def build(self, input_shape: tf.TensorShape) -> None:
-    """Creates the weights."""
     self.add_kernel([3, 3, input_shape[-1]])
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
@@ -83,7 +81,6 @@ class SparseDense(_SparseLayer):
   """A linear layer without bias, of float [batch, features]."""
 
   def build(self, input_shape: tf.TensorShape) -> None:
-    """Creates the weights."""
     self.add_kernel([input_shape[-1]])
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
@@ -94,17 +91,10 @@ class SparseDense(_SparseLayer):
 def create_fedmatch_resnet(
   input_shape: tuple[int, int, int], num_classes: int, *, seed: int = 0
 ) -> tf.keras.Model:
-  """Creates FedMatch's network from raw pixels to logits.
+  """Creates FedMatch's network from raw pixels, divided by 255, to logits.
 
-  Pixels are divided by 255 and nothing else.
-
-  Args:
-    seed: The run's seed.
-
-  Returns:
-    A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes]. With 10 classes and three channels sigma and phi have
-    6,568,640 parameters each.
+  With 10 classes and three channels sigma and phi have 6,568,640 parameters
+  each.
   """
   seeds = residual.layer_seeds(seed)
 

@@ -128,9 +128,6 @@ def check_outputs(
 
   Probabilities are all in 0..1 and sum to one for each image. Weights are
   changed a little, as special initial weights may give such logits, too.
-
-  Args:
-    logits: (weights, images) -> float32 [batch, classes], the model's outputs.
   """
   generator = np.random.default_rng(0)
   changed = weights._replace(

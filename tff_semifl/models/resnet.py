@@ -37,17 +37,10 @@ def create_resnet(
   ),
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates a ResNet from raw pixels to logits.
+  """Creates SemiFL's ResNet from raw pixels to logits.
 
-  Args:
-    pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    seed: The run's seed.
-
-  Returns:
-    A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes]. With 10 classes and three channels it has 4,901,450
-    trainable parameters at depth 9 and 11,172,170 at depth 18.
+  With 10 classes and three channels it has 4,901,450 trainable parameters at
+  depth 9 and 11,172,170 at depth 18.
   """
   if depth not in _BLOCKS_PER_STAGE:
     possible = ' and '.join(map(str, _BLOCKS_PER_STAGE))
@@ -82,17 +75,9 @@ def create_post_activation_resnet(
   create_normalization: residual.Normalization = residual.create_group_norm,
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the ResNet-18 from raw pixels to logits.
+  """Creates the ResNet-18 of Zhang et al. from raw pixels to logits.
 
-  Args:
-    pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    seed: The run's seed.
-
-  Returns:
-    A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes]. With 10 classes and three channels it has 11,173,962
-    trainable parameters.
+  With 10 classes and three channels it has 11,173,962 trainable parameters.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)

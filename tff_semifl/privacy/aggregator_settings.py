@@ -23,12 +23,7 @@ class Aggregator(settings.Settings, abc.ABC):
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator.
-
-    Args:
-      clients_per_round: Clients in a round; None if not filled in.
-      key: The secret key of the noise; None without differential privacy.
-    """
+    """Builds the aggregator; the key is None without differential privacy."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,7 +33,6 @@ class Mean(Aggregator):
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator."""
     del clients_per_round, key
     return aggregators.build_mean()
 
@@ -54,7 +48,6 @@ class RobustMean(Aggregator):
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator."""
     del clients_per_round, key
     return aggregators.build_robust_mean(
       clipping_quantile=self.clipping_quantile
@@ -102,7 +95,6 @@ class PrivateMean(Aggregator):
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator."""
     if key is None:
       raise ValueError('Differential privacy needs a privacy key.')
     return aggregators.build_private_mean(
@@ -128,20 +120,16 @@ class QuantizedMean(Aggregator):
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator."""
     del clients_per_round, key
     return aggregators.build_quantized_mean(bits=self.quantization_bits)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutsideAggregator(Aggregator):
-  """An aggregator of another package.
+  """An aggregator of another package, by its name 'package.module:NAME'.
 
-  Attributes:
-    reference: Its name in records, 'package.module:NAME'.
-    factory: A factory of TFF.
-    kind: The class of the factory. Its code identifies the aggregator in
-      records; arguments of the factory do not.
+  The code of the factory's class, `kind`, identifies the aggregator in records;
+  arguments of the factory do not.
   """
 
   reference: str
@@ -151,7 +139,6 @@ class OutsideAggregator(Aggregator):
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator."""
     del clients_per_round, key
     return self.factory
 

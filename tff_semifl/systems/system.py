@@ -83,14 +83,10 @@ class Ingredients:
 class Trained(NamedTuple):
   """A trained model, for the system's lines on the result.
 
-  Attributes:
-    classifier: The model.
-    weights: Its weights, those that are exported.
-    round_num: Their round.
-    labeled: The server's examples.
-    find_right: Weights -> bool [images], which images to evaluate on they are
-      right on.
-    metrics: The metrics of the last round, by column of the table.
+  `weights` are those that are exported, `round_num` is their round, `labeled`
+  are the server's examples, and `metrics` those of the last round, by column of
+  the table. `find_right` is weights -> bool [images], which images to evaluate
+  on they are right on.
   """
 
   classifier: functional.ImageClassifier
@@ -102,12 +98,7 @@ class Trained(NamedTuple):
 
 
 class Steps(NamedTuple):
-  """The optimizer steps of a round.
-
-  Attributes:
-    server: The steps of the server.
-    client: The steps of the client that takes most.
-  """
+  """The optimizer steps of a round, of the client that takes most."""
 
   server: int
   client: int
@@ -161,19 +152,11 @@ class System(settings.Settings, abc.ABC):
     """Counts the optimizer steps of a round."""
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Checks that there are enough clients; by default any number is.
-
-    Raises:
-      settings.SettingError: If a setting needs more clients.
-    """
+    """Raises a SettingError if there are too few clients for a setting."""
     del num_clients
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
-    """Yields lines on the result; most systems have none.
-
-    Args:
-      trained: What was trained.
-    """
+    """Yields lines on the result; most systems have none."""
     del trained
     return iter(())
 

@@ -91,7 +91,6 @@ class FedMatch(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     kernels = decomposed_convolution.find_parts(classifier.trainable_names)
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
@@ -152,7 +151,6 @@ class FedMatch(system.System):
     num_clients: int,
     num_kept: int,
   ) -> helpers.Helpers:
-    """Creates the store of clients' models, which chooses helpers."""
     return helpers.Helpers(
       process,
       folder.path / 'helpers',
@@ -165,7 +163,6 @@ class FedMatch(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     return system.Steps(
       self.server.count_steps(num_labeled),
       self.local_training.count_steps(client_sizes),

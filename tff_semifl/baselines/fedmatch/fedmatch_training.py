@@ -29,13 +29,9 @@ from tff_semifl.training import training_loop
 
 
 class ClientLossWeights(NamedTuple):
-  """The weights of the terms of a client's loss, by default the paper's.
+  """Weights of divergence from helpers (lambda_ICCS), cross-entropy, l1 and l2.
 
-  Attributes:
-    consistency: Weight of the divergence from helpers, lambda_ICCS.
-    agreement: Weight of the cross-entropy with agreed labels.
-    l1: Weight of the sum of absolute values of phi.
-    l2: Weight of the sum of squared differences of sigma and phi.
+  Cross-entropy is that with agreed labels; l1 is of phi, l2 of sigma - phi.
   """
 
   consistency: float = 1e-2
@@ -213,9 +209,8 @@ def helper_logits(
 def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
   """The class that most models predict, the lowest of a tie, int32 [batch].
 
-  Args:
-    logits: float32 [batch, classes], the client's own.
-    helper_logits: float32 [helpers, batch, classes], possibly of no helper.
+  Logits are the client's own, float32 [batch, classes], and those of helpers,
+  float32 [helpers, batch, classes], possibly of none.
   """
   all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
   votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
@@ -227,10 +222,7 @@ def consistency_loss(
 ) -> tf.Tensor:
   """The mean of KL(helper || client) over helpers and images; 0 without any.
 
-  Args:
-    logits: float32 [batch, classes], the client's own.
-    helper_logits: float32 [helpers, batch, classes]; constants.
-    is_counted: bool [batch].
+  Logits are those of `agreed_labels`; `is_counted` is bool [batch].
   """
   divergences = losses.divergence_of_each(helper_logits, logits)
   num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
@@ -243,13 +235,7 @@ def consistency_loss(
 def agreement_loss(
   strong_logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """The mean cross-entropy of images with agreed labels; 0 without any.
-
-  Args:
-    strong_logits: float32 [batch, classes].
-    labels: int32 [batch].
-    is_counted: bool [batch].
-  """
+  """The mean cross-entropy of images with agreed labels; 0 without any."""
   return _mean_of_counted(
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
     is_counted,

@@ -68,7 +68,6 @@ class FedSGDAsInSemiFL(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     return composition.build(
       composition.Parts(
         classifier=ingredients.classifier,

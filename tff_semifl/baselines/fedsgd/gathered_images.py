@@ -17,10 +17,8 @@ from tff_semifl.training import given_labels
 class ClientImages(NamedTuple):
   """The images of some clients, one client after the other.
 
-  Attributes:
-    client_id: int32 [clients].
-    num_images: int32 [clients].
-    image: uint8 [images of all clients, height, width, channels].
+  Numbers of clients and of their images are int32 [clients]; images are uint8
+  [images of all clients, height, width, channels].
   """
 
   client_id: tf.Tensor

@@ -148,12 +148,13 @@ NUM_ROTATIONS = 4
 def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Rotates a quarter of the images each by 0, 90, 180 and 270 degrees.
 
-  Args:
-    images: [batch, size, size, channels] of any dtype, square.
+  Images are square, [batch, size, size, channels]. Returns them in another
+  order, with the number of counterclockwise quarter turns of each, int32
+  [batch].
 
-  Returns:
-    The rotated images, in another order, and the number of counterclockwise
-    quarter turns of each, int32 [batch].
+  References:
+    Gidaris, Singh, Komodakis. Unsupervised representation learning by
+    predicting image rotations. ICLR 2018.
   """
   if images.shape[1] != images.shape[2]:
     raise ValueError(

@@ -56,7 +56,6 @@ class _Elastic(zhang2020.ManyShortRounds):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     optimizer = self.optimizer.build()
     steps = self.create_steps(optimizer)

@@ -60,6 +60,92 @@ class LocalSteps:
     """The learning rate of the last step of a round."""
     return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
 
+  def train(
+    self,
+    classifier: functional.ImageClassifier,
+    weights: functional.ModelWeights,
+    optimizer_state: Any,
+    *,
+    node: round_context.Node,
+    num_images: tf.Tensor,
+    views_fn: Callable[[tf.Tensor], Any],
+    loss_fn: Callable[..., training_loop.BatchOutput],
+    state: Any = (),
+  ) -> training_loop.TrainingResult:
+    """Trains a node for the steps of a round.
+
+    Running statistics are those of the optimizer's state, if it has any.
+    Without images the arguments are returned unchanged. `views_fn` is int32
+    [number], indices of images -> a structure of tensors, the examples that are
+    trained on; `loss_fn` is (model, batch of views, further state) -> loss,
+    with one pass in training mode.
+    """
+    indices, batch_size = self._draw_batches(node, num_images)
+    statistics = running_statistics.get_statistics(
+      self.optimizer, optimizer_state
+    )
+    num_trainable = len(weights.trainable)
+
+    def loss(trained, batch, epoch, batch_num, state):
+      del epoch  # All steps are one epoch.
+      model = StepModel(
+        classifier,
+        functional.ModelWeights(
+          trained[:num_trainable],
+          trained[num_trainable:] if statistics else weights.non_trainable,
+        ),
+        node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
+      )
+      output = loss_fn(model, batch.examples, state)
+      if not statistics:
+        return output
+      return output._replace(loss=output.loss + model.pull_statistics())
+
+    result = training_loop.TrainingLoop(
+      optimizer=self.optimizer,
+      num_epochs=1,
+      batch_size=batch_size,
+      # Augments all images of a round in large batches, which is faster.
+      epoch_data_fn=lambda _, now: (
+        rows_lib.Rows(views_fn(indices)),
+        now.state,
+      ),
+      loss_fn=loss,
+      learning_rate_fn=lambda _, batch_num: self.learning_rate_fn(
+        self.step(node.context.round_num, batch_num)
+      ),
+    ).train((*weights.trainable, *statistics), optimizer_state, state)
+    return result._replace(trainable=result.trainable[:num_trainable])
+
+  def _draw_batches(
+    self, node: round_context.Node, num_images: tf.Tensor
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Draws the indices of the images of a round, and the batch size.
+
+    Passes over the images follow each other, each in a new order and without
+    the incomplete batch at its end. A node with fewer images than a batch has
+    all of them in each step, where the authors' code would have none.
+    """
+    batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
+    batches_per_pass = tf.maximum(num_images // batch_size, 1)
+    num_steps = tf.where(node.context.round_num > 0, self.num_steps, 0)
+
+    def draw_pass(pass_num: tf.Tensor) -> tf.Tensor:
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(num_images),
+        node.seed(random_seeds.Purpose.FIX_ORDER, pass_num),
+      )
+      return order[: batches_per_pass * batch_size]
+
+    # At least one, as `tf.map_fn` cannot stack nothing.
+    num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
+    passes = tf.map_fn(
+      draw_pass,
+      tf.range(num_passes),
+      fn_output_signature=tf.TensorSpec([None], tf.int32),
+    )
+    return tf.reshape(passes, [-1])[: num_steps * batch_size], batch_size
+
 
 class StepModel:
   """The model in one step.
@@ -100,91 +186,6 @@ class StepModel:
     return running_statistics.pull(self._classifier, self.weights, self._images)
 
 
-def train(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  optimizer_state: Any,
-  *,
-  steps: LocalSteps,
-  node: round_context.Node,
-  num_images: tf.Tensor,
-  views_fn: Callable[[tf.Tensor], Any],
-  loss_fn: Callable[..., training_loop.BatchOutput],
-  state: Any = (),
-) -> training_loop.TrainingResult:
-  """Trains a node for the steps of a round.
-
-  Running statistics are those of the optimizer's state, if it has any. Without
-  images the arguments are returned unchanged. `views_fn` is int32 [number],
-  indices of images -> a structure of tensors, the examples that are trained on;
-  `loss_fn` is (model, batch of views, further state) -> loss, with one pass in
-  training mode.
-  """
-  indices, batch_size = _draw_batches(steps, node, num_images)
-  statistics = running_statistics.get_statistics(
-    steps.optimizer, optimizer_state
-  )
-  num_trainable = len(weights.trainable)
-
-  def loss(trained, batch, epoch, batch_num, state):
-    del epoch  # All steps are one epoch.
-    model = StepModel(
-      classifier,
-      functional.ModelWeights(
-        trained[:num_trainable],
-        trained[num_trainable:] if statistics else weights.non_trainable,
-      ),
-      node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
-    )
-    output = loss_fn(model, batch.examples, state)
-    if not statistics:
-      return output
-    return output._replace(loss=output.loss + model.pull_statistics())
-
-  result = training_loop.TrainingLoop(
-    optimizer=steps.optimizer,
-    num_epochs=1,
-    batch_size=batch_size,
-    # Augments all images of a round in large batches, which is faster.
-    epoch_data_fn=lambda _, now: (rows_lib.Rows(views_fn(indices)), now.state),
-    loss_fn=loss,
-    learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
-      steps.step(node.context.round_num, batch_num)
-    ),
-  ).train((*weights.trainable, *statistics), optimizer_state, state)
-  return result._replace(trainable=result.trainable[:num_trainable])
-
-
-def _draw_batches(
-  steps: LocalSteps, node: round_context.Node, num_images: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-  """Draws the indices of the images of a round, and the batch size.
-
-  Passes over the images follow each other, each in a new order and without the
-  incomplete batch at its end. A node with fewer images than a batch has all of
-  them in each step, where the authors' code would have none.
-  """
-  batch_size = tf.clip_by_value(num_images, 1, steps.batch_size)
-  batches_per_pass = tf.maximum(num_images // batch_size, 1)
-  num_steps = tf.where(node.context.round_num > 0, steps.num_steps, 0)
-
-  def draw_pass(pass_num: tf.Tensor) -> tf.Tensor:
-    order = tf.random.experimental.stateless_shuffle(
-      tf.range(num_images),
-      node.seed(random_seeds.Purpose.FIX_ORDER, pass_num),
-    )
-    return order[: batches_per_pass * batch_size]
-
-  # At least one, as `tf.map_fn` cannot stack nothing.
-  num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
-  passes = tf.map_fn(
-    draw_pass,
-    tf.range(num_passes),
-    fn_output_signature=tf.TensorSpec([None], tf.int32),
-  )
-  return tf.reshape(passes, [-1])[: num_steps * batch_size], batch_size
-
-
 def train_on_labels(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
@@ -215,11 +216,10 @@ def train_on_labels(
     images, labels = batch
     return batch_losses.cross_entropy(model.train_logits(images), labels)
 
-  return train(
+  return steps.train(
     classifier,
     weights,
     optimizer_state,
-    steps=steps,
     node=node,
     num_images=tf.shape(data['label'])[0],
     views_fn=views,

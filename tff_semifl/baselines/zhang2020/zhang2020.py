@@ -172,7 +172,6 @@ class _GroupAveraging(ManyShortRounds):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     # With static batch normalization, each node has running averages.
     steps = self.create_steps(
