@@ -67,7 +67,7 @@ def _find_shares(
   """The class shares of a client of `ClientPriors`; see `client_prior`."""
   return tf.reduce_mean(
     class_shares.find(
-      logits - tf.math.log(server_prior),
+      class_shares.read(logits - tf.math.log(server_prior)),
       tf.cast(strength, tf.float32) * server_prior,
     ).posteriors,
     axis=0,

@@ -108,13 +108,20 @@ class ChoiceTest(parameterized.TestCase):
     # The mixture, unless it is behind.
     ([5, 5, 4, 4], [-1, -1.1, -2, -2], False, 1),
     ([5, 2, 4, 4], [-1, -3, -2, -2], True, 0),
-    # A head with as many right that is likelier, and of two the likelier.
+    # A head with as many right that is likelier.
     ([5, 6, 6, 4], [-1, -1, -0.5, -0.1], False, 2),
-    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], False, 3),
+    ([5, 6, 5, 7], [-1, -1, -0.5, -0.1], False, 3),
     ([5, 6, 9, 9], [-1, -1, -1.5, -1.1], False, 1),
     ([5, 2, 6, 4], [-1, -3, -0.5, -2], True, 2),
+    # Of two the one of clearly more evidence, if clients are not alike.
+    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], False, 2, [1, 1.02]),
+    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], False, 3, [1, 1.03]),
+    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], False, 2, [0.01, 0.02]),
+    ([5, 6, 6, 4], [-1, -1, -0.5, -0.1], False, 2, [1, 2]),
   )
-  def test_choose(self, right, likelihood, is_behind, expected):
+  def test_choose(
+    self, right, likelihood, is_behind, expected, evidence=(1, 1)
+  ):
     scores = held_out.Scores(
       tf.constant(10.0, tf.float64),
       tf.constant(right, tf.float64),
@@ -124,15 +131,16 @@ class ChoiceTest(parameterized.TestCase):
       tf.constant([False, True, False, True]),
     )
     yes, no = tf.constant(True), tf.constant(False)
-    self.assertEqual(held_out.choose(scores, yes, no), expected)
-    self.assertEqual(held_out.choose(scores, no, no), 0)
+    evidence = tf.constant(evidence, tf.float64)
+    self.assertEqual(held_out.choose(scores, evidence, yes, no), expected)
+    self.assertEqual(held_out.choose(scores, evidence, no, no), 0)
     # Of those that are ahead, the likeliest.
     self.assertEqual(
-      held_out.choose(scores, yes, yes),
+      held_out.choose(scores, evidence, yes, yes),
       1 if likelihood[1] >= likelihood[3] else 3,
     )
     none = scores._replace(is_ahead=tf.fill([4], False))
-    self.assertEqual(held_out.choose(none, yes, yes), 0)
+    self.assertEqual(held_out.choose(none, evidence, yes, yes), 0)
 
 
 if __name__ == '__main__':

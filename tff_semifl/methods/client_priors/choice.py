@@ -83,6 +83,7 @@ def choose(
   if keep == CHOSEN:
     kept = held_out.choose(
       scores,
+      estimate.averages.evidence[:: held_out.REPLICAS],
       held_out.can_choose(labels.targets)
       & has_examples
       & (estimate.passes > 0),

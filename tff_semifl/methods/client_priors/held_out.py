@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.methods.client_priors import class_shares
+
 FOLDS = 5
 REPLICAS = 1 + FOLDS
 # The classifiers to choose from, in this order.
@@ -33,6 +35,8 @@ FOREIGN_SPREAD = 0.03
 _ERRORS_AHEAD = 2.0
 # Clients' examples for each label, below which nothing is learned from them.
 LEAST_EXAMPLES = 2
+# The second head has to have so many times the evidence of the first.
+_CLEARLY_MORE = 1.025
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
@@ -202,17 +206,24 @@ def images_differ(
 
 
 def choose(
-  scores: Scores, may_choose: tf.Tensor, is_shifted: tf.Tensor
+  scores: Scores,
+  evidence: tf.Tensor,
+  may_choose: tf.Tensor,
+  is_shifted: tf.Tensor,
 ) -> tf.Tensor:
   """The index of the candidate to keep, an int32 scalar.
 
   The mixture, unless the labels alone are better by more than the error; a head
   in place of these, if it has at least as many labels right as both and is
-  likelier than both. Of two such heads the likelier. Where clients' images
-  differ, the likeliest of those that are ahead of the labels alone.
+  likelier than both. Of two such heads clients choose: where they are not
+  alike, a model that is right tells their classes apart, and so has more
+  evidence. Where clients' images differ, the likeliest of those that are ahead
+  of the labels alone.
 
   Args:
     scores: The scores.
+    evidence: float64 [2], of the mixture's head and of the head at clients; see
+      `class_shares.evidence`.
     may_choose: Whether anything but the labels alone may be chosen.
     is_shifted: Whether `images_differ`.
   """
@@ -220,7 +231,10 @@ def choose(
   is_better = (right[2:] >= tf.reduce_max(right[:2])) & (
     likelihood[2:] > tf.reduce_max(likelihood[:2])
   )
-  kept = _likeliest(likelihood, tf.concat([[False, False], is_better], axis=0))
+  prefers_second = (evidence[0] >= class_shares.LEAST_EVIDENCE) & (
+    evidence[1] > _CLEARLY_MORE * evidence[0]
+  )
+  kept = tf.where(is_better[1] & (prefers_second | ~is_better[0]), 3, 2)
   first = 1 - tf.cast(scores.is_behind[1], tf.int32)
   kept = tf.where(tf.reduce_any(is_better), kept, first)
   ahead = tf.where(
