@@ -75,9 +75,7 @@ class HeadTest(absltest.TestCase):
     return (
       self._ask(head)[0]
       + mixture.LABEL_WEIGHT * logarithms.sum()
-      - server_steps.head_penalty(self.components.count).numpy()
-      / 2
-      * np.sum(head[:-1] ** 2)
+      - penalty / 2 * np.sum(head[:-1] ** 2)
     )
 
   def test_each_step_increases_the_objective(self):

@@ -83,11 +83,11 @@ def choose(
   if keep == CHOSEN:
     kept = held_out.choose(
       scores,
-      estimate.averages.evidence[:: held_out.REPLICAS],
       held_out.can_choose(labels.targets)
       & has_examples
       & (estimate.passes > 0),
       held_out.images_differ(estimate.spread[0], server_spread),
+      held_out.shares_agree(estimate.shares[0], labels.shares),
     )
   else:
     kept = tf.constant(held_out.CANDIDATES.index(keep))
