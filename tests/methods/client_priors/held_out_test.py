@@ -72,7 +72,7 @@ class ScoresTest(absltest.TestCase):
     np.testing.assert_allclose(
       scores.likelihood, tempered.mean(axis=-1).max(axis=0)
     )
-    prior = -0.5 * (np.log(temperatures) / 0.3) ** 2
+    prior = -0.5 * ((np.log(temperatures) + 0.3) / 0.3) ** 2
     np.testing.assert_allclose(
       scores.temperature,
       temperatures[(tempered.sum(axis=-1) + prior[:, None]).argmax(axis=0)],

@@ -39,8 +39,10 @@ _LEAST_DIVERGENCE = 0.002
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
-# The standard deviation of the logarithm of a temperature before any label.
-_LOG_TEMPERATURE_DEVIATION = 0.3
+# Mean and standard deviation of the logarithm of a temperature before any label.
+# The mean is below 0 because models without a fold are right less often than the
+# one of all labels that is exported.
+_LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 
 class Scores(NamedTuple):
@@ -159,7 +161,8 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
   )
   totals = tf.reduce_sum(logarithms, axis=-1)
   best = tf.argmax(totals, axis=0)
-  prior = -0.5 * (tf.math.log(temperatures) / _LOG_TEMPERATURE_DEVIATION) ** 2
+  deviation = tf.math.log(temperatures) - _LOG_TEMPERATURE
+  prior = -0.5 * (deviation / _LOG_TEMPERATURE_DEVIATION) ** 2
   likely = tf.argmax(totals + prior[:, tf.newaxis], axis=0)
   logarithm = tf.gather(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
