@@ -39,9 +39,8 @@ _LEAST_DIVERGENCE = 0.002
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
-# Mean and standard deviation of the logarithm of a temperature before any label.
-# The mean is below 0 because models without a fold are right less often than the
-# one of all labels that is exported.
+# Of the logarithm of a temperature before any label, mean and deviation. Models
+# without a fold are right less often than the exported one, of all labels.
 _LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 
