@@ -34,6 +34,11 @@ _DOCUMENTS = {
   'CONTRIBUTING.md': 'CONTRIBUTING.md',
   'SECURITY.md': 'SECURITY.md',
 }
+# Pages of the folders of baselines.
+_BASELINES = {
+  f'tff_semifl/baselines/{name}/README.md': f'baselines/{name}.md'
+  for name in ('fedmatch', 'fedsgd', 'one_place', 'zhang2020')
+}
 
 
 def on_startup(command: str, dirty: bool) -> None:
@@ -58,7 +63,7 @@ def on_startup(command: str, dirty: bool) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
   """Adds the pages and files that do not lie in docs/."""
-  for document, page in _DOCUMENTS.items():
+  for document, page in (_DOCUMENTS | _BASELINES).items():
     path = str(_ROOT / document)
     files.append(File.generated(config, page, abs_src_path=path))
   for pattern in _LINKED_FILES:
@@ -83,6 +88,8 @@ def on_page_markdown(
     markdown = _add_api_entries(markdown)
   if page.file.src_uri in _DOCUMENTS.values():
     markdown = markdown.replace('](docs/', '](')
+  elif page.file.src_uri in _BASELINES.values():
+    markdown = markdown.replace('](../../../docs/', '](../')
   else:
     # Out of docs/, which is the root here.
     depth = page.file.src_uri.count('/')

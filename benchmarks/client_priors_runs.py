@@ -27,7 +27,7 @@ import tensorflow as tf
 from benchmarks import client_priors_inputs
 from benchmarks import client_priors_summaries
 import tff_semifl as sfl
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -86,8 +86,8 @@ def build(
   return classifier, client_priors.ClientPriors().build(
     system.Ingredients(
       classifier=classifier,
-      weak_augmentation=weak.keep,
-      strong_augmentation=weak.keep,
+      weak_augmentation=augmentation.keep,
+      strong_augmentation=augmentation.keep,
     )
   )
 

@@ -32,7 +32,7 @@ from sklearn import datasets
 from benchmarks import client_priors_summaries
 from tasks import features
 import tff_semifl as sfl
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -133,8 +133,8 @@ def build(image_shape: tuple[int], num_classes: int) -> _Process:
   return client_priors.ClientPriors(keep=_KEEP.value).build(
     system.Ingredients(
       classifier=functional.from_keras(model),
-      weak_augmentation=weak.keep,
-      strong_augmentation=weak.keep,
+      weak_augmentation=augmentation.keep,
+      strong_augmentation=augmentation.keep,
     )
   )
 

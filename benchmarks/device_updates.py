@@ -21,6 +21,9 @@ from tff_semifl.core import round_context
 from tff_semifl.models import functional
 from tff_semifl.systems import round_parts
 
+_CONTEXT_TYPE = tff.types.to_type(
+  round_context.RoundContext(np.int32, np.int32, np.float32)
+)
 # Whether XLA compiles the client update.
 FORMS = {'dynamic': False, 'XLA': True}
 # Three batches in one epoch, the last with padding: rounding errors grow with
@@ -155,7 +158,7 @@ def build_update(
   )
 
   @tff.tensorflow.computation(
-    (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE), work.data_type
+    (classifier.weights_type, _CONTEXT_TYPE), work.data_type
   )
   def update(received, dataset):
     result, _ = work.update(received, dataset)

@@ -9,9 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
-from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.batch_norm import layer_moments
 from tff_semifl.core import round_context
-from tff_semifl.core import supervised_training
+from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.training import training_loop
 
@@ -61,8 +61,8 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
     by the arithmetic of the process.
   """
   system = federation.system
-  train_server = supervised_training.build_supervised_training(
-    federation.classifier,
+  train_server = server_work.SupervisedTraining(
+    classifier=federation.classifier,
     weak_augmentation=federation.task.weak_augmentation,
     optimizer=system.optimizer.build(),
     num_epochs=system.server.server_epochs,
@@ -88,15 +88,15 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
       weights, context, {'image': images, 'label': labels}, server_state
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    statistics = batch_norm_statistics.fold_batches(
+    statistics = layer_moments.fold_batches(
       federation.classifier,
       weights,
       tf.data.Dataset.from_tensors(images),
-      batch_norm_statistics.merge_moments,
+      layer_moments.merge_moments,
     )
-    weights = batch_norm_statistics.replace_statistics(
+    weights = layer_moments.replace_statistics(
       weights,
-      tuple(map(batch_norm_statistics.unbiased_statistics, statistics)),
+      tuple(map(layer_moments.unbiased_statistics, statistics)),
     )
     return weights, velocity, result.optimizer_state
 

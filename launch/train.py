@@ -48,7 +48,6 @@ from tff_semifl.experiments import running
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import repetitions
 from tff_semifl.runs import intervals
-from tff_semifl.runs import results
 from tff_semifl.runs import saved_experiment
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -183,13 +182,6 @@ def _train(command: command_lib.Command) -> None:
   ended_early = running.describe_early_end(experiment, final)
   if ended_early is not None:
     print(ended_early)
-  if experiment.final_test is not None:
-    with command_lib.blame_output(experiment.run):
-      found = results.read_final_test(folder.metrics_path)
-    print(
-      f'final test of the authors, of the model of round {found.round_num}:'
-      f' {intervals.describe(found.accuracy, sizes)}'
-    )
   statement = client_privacy.read(folder.path, final.round_num)
   if statement is not None:
     print(f'privacy: {statement.headline}')

@@ -12,8 +12,8 @@ import functools
 
 import numpy as np
 
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import weak
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
@@ -32,7 +32,7 @@ class Digits(image_task.Task):
     """Creates the task."""
     # The mirror image of a digit is not a digit.
     weak_augmentation = functools.partial(
-      weak.flip_and_crop, flip=False, padding=1
+      augmentation.flip_and_crop, flip=False, padding=1
     )
     return image_task.ImageTask(
       image_shape=(8, 8, 1),

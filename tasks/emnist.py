@@ -17,7 +17,7 @@ References:
 import dataclasses
 import string
 
-from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.experiments import tfds_task
 
 
@@ -39,7 +39,7 @@ class EMNIST(tfds_task.TFDSTask):
     flip=True,
     padding=3,
     build_strong_augmentation=(
-      fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
+      fixmatch_policy.build_fixmatch_pytorch_rand_augment
     ),
     # Zhang et al. have no WideResNet for EMNIST. Its three groups have feature
     # maps of 28, 14 and 7 pixels.

@@ -10,11 +10,17 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import round_context
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+
+ROUND_CONTEXT_TYPE = tff.types.to_type(
+  round_context.RoundContext(
+    seed=np.int32, round_num=np.int32, learning_rate=np.float32
+  )
+)
 
 
 class ClientProcess:
@@ -31,7 +37,7 @@ class ClientProcess:
     context: round_context.RoundContext | None = None,
   ):
     """Initializes the process; `context` has the guidance that is sent."""
-    context_type = round_context.ROUND_CONTEXT_TYPE
+    context_type = ROUND_CONTEXT_TYPE
     if context is not None:
       context_type = tff.types.to_type(
         tf.nest.map_structure(
@@ -41,7 +47,7 @@ class ClientProcess:
           ),
         )
       )
-    parts = rounds.Parts(
+    parts = composition.Parts(
       classifier=classifier,
       seed=0,
       learning_rate_fn=lambda _: 0.0,
@@ -108,14 +114,14 @@ def server_process(
       for each in (
         initialize.type_signature.result,
         classifier.weights_type,
-        round_context.ROUND_CONTEXT_TYPE,
+        ROUND_CONTEXT_TYPE,
         pipelines.labeled_type(classifier.image_shape),
       )
     )
   )
   def next_fn(state, weights, context, dataset):
     return tff.templates.MeasuredProcessOutput(
-      *rounds.run(work.train, state, weights, context, dataset)
+      *composition.run(work.train, state, weights, context, dataset)
     )
 
   return tff.templates.MeasuredProcess(initialize_fn, next_fn)

@@ -17,8 +17,8 @@ from unittest import mock
 import tensorflow as tf
 
 from tasks import digits
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import weak
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.experiments import strong_augmentation
@@ -30,7 +30,7 @@ SETTINGS = {
 }
 FLAGS = tuple(f'--{name}={value}' for name, value in SETTINGS.items())
 
-_shift = functools.partial(weak.flip_and_crop, flip=False, padding=2)
+_shift = functools.partial(augmentation.flip_and_crop, flip=False, padding=2)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -16,13 +16,13 @@ import tensorflow_federated as tff
 
 from tests import linear_reference
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 from tff_semifl.training import evaluation
@@ -194,7 +194,10 @@ def sharing_models() -> Iterator[None]:
     mock.patch.object(
       evaluation,
       'build_evaluation',
-      _once(evaluation.build_evaluation, key=id),
+      _once(
+        evaluation.build_evaluation,
+        key=lambda classifier, **options: (id(classifier), *options.items()),
+      ),
     ),
   ):
     yield
@@ -204,11 +207,11 @@ def _once(function: Callable[..., Any], key: Callable[..., Any]) -> Any:
   """Returns a function that calls another once for arguments of equal keys."""
   results = {}
 
-  def call_once(*args):
-    found = key(*args)
+  def call_once(*args, **options):
+    found = key(*args, **options)
     if found not in results:
       # With the arguments, since ids are unique only while objects live.
-      results[found] = args, function(*args)
+      results[found] = args, function(*args, **options)
     return results[found][1]
 
   return call_once

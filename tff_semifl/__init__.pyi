@@ -7,6 +7,7 @@ Type checkers and editors read this file, and so does `__init__.py`, which
 imports a module when one of its names is first used.
 """
 
+from tff_semifl.augment.augmentation import flip_and_crop as flip_and_crop
 from tff_semifl.augment.fixmatch_policy import (
   build_fixmatch_rand_augment as build_fixmatch_rand_augment,
 )
@@ -16,7 +17,6 @@ from tff_semifl.augment.keras_cv_policy import (
 from tff_semifl.augment.semifl_policy import (
   build_semifl_rand_augment as build_semifl_rand_augment,
 )
-from tff_semifl.augment.weak import flip_and_crop as flip_and_crop
 from tff_semifl.baselines.one_place.pooled import Pooled as Pooled
 from tff_semifl.baselines.one_place.pooled_method import (
   PooledMethod as PooledMethod,

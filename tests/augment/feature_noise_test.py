@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 import tensorflow as tf
 
-from tff_semifl.augment import feature_noise
+from tff_semifl.augment import augmentation
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 
@@ -25,7 +25,7 @@ class AddNoiseTest(tf.test.TestCase):
       random_draws.drawing_by(portable_draws.GENERATOR),
     ):
       with drawing:
-        views = feature_noise.add_noise(
+        views = augmentation.add_noise(
           features, seed, standard_deviation=_SCALE
         )
       self.assertEqual(views.dtype, tf.float32)
@@ -40,7 +40,7 @@ class AddNoiseTest(tf.test.TestCase):
   def test_follows_from_the_seed(self):
     features = tf.zeros([3, 3])
     first, again, other = (
-      feature_noise.add_noise(
+      augmentation.add_noise(
         features, tf.constant(seed), standard_deviation=_SCALE
       )
       for seed in ([1, 2], [1, 2], [1, 3])
@@ -48,7 +48,7 @@ class AddNoiseTest(tf.test.TestCase):
     self.assertAllEqual(first, again)
     self.assertNotAllClose(first, other)
     # Padding does not change the other rows.
-    more = feature_noise.add_noise(
+    more = augmentation.add_noise(
       tf.zeros([5, 3]), tf.constant([1, 2]), standard_deviation=_SCALE
     )
     self.assertAllEqual(more[:3], first)

@@ -18,7 +18,7 @@ class BuildFixMatchRandAugmentTest(
 ):
   build = fixmatch_policy.build_fixmatch_rand_augment
   jit_compile = True
-  version = fixmatch_policy.VERSION
+  version = fixmatch_policy.FIXMATCH
   of_pillow = fixmatch_pool_test_case.create_operations_of_pillow(
     enhance=lambda level: level * 1.8 / 10 + 0.1,
     posterize=lambda level: 4 - int(0.4 * level),

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tests.augment import pillow
 from tests.augment import policy_test_case
-from tff_semifl.augment import fixmatch_pool
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.augment import rand_augment
 
 GRAY = 127
@@ -93,20 +93,20 @@ def create_operations_of_pillow(
 class FixMatchPoolTestCase(policy_test_case.PolicyTestCase):
   """Tests of a version."""
 
-  version: fixmatch_pool.Version
+  version: fixmatch_policy.Version
   of_pillow: dict[str, Callable[[Image.Image, int], Image.Image]]
 
   def _create_operation(self, name: str) -> rand_augment.Operation:
     (operation,) = (
       each
-      for each in fixmatch_pool.create_operations(self.version)
+      for each in fixmatch_policy.create_operations(self.version)
       if each.name == name
     )
     return operation
 
   def test_has_the_14_operations(self):
     self.assertCountEqual(
-      [each.name for each in fixmatch_pool.create_operations(self.version)],
+      [each.name for each in fixmatch_policy.create_operations(self.version)],
       [*_WITHOUT_LEVEL, *_ONE_WAY, *_TWO_WAYS],
     )
 

@@ -11,7 +11,7 @@ from PIL import ImageDraw
 import tensorflow as tf
 
 from tests.augment import fixmatch_pool_test_case
-from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.augment import geometric_operations
 
 _GRAY = fixmatch_pool_test_case.GRAY
@@ -20,8 +20,8 @@ _GRAY = fixmatch_pool_test_case.GRAY
 class BuildFixMatchPyTorchRandAugmentTest(
   fixmatch_pool_test_case.FixMatchPoolTestCase
 ):
-  build = fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
-  version = fixmatch_pytorch_policy.VERSION
+  build = fixmatch_policy.build_fixmatch_pytorch_rand_augment
+  version = fixmatch_policy.FIXMATCH_PYTORCH
   of_pillow = fixmatch_pool_test_case.create_operations_of_pillow(
     enhance=lambda level: level * 0.9 / 10 + 0.05,
     posterize=lambda level: int(level * 4 / 10) + 4,

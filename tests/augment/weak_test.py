@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests.augment import everywhere
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 
 _SEED = tf.constant([1, 2])
 # Twice the padding and more, or shifts could look like flips.
@@ -51,7 +51,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(padding=[0, 1, 4], flip=[False, True])
   def test_each_view_is_a_crop_of_the_reflected_image(self, padding, flip):
     images = _random_images(40)
-    views = weak.flip_and_crop(
+    views = augmentation.flip_and_crop(
       tf.constant(images), _SEED, flip=flip, padding=padding
     )
     self.assertEqual(views.dtype, tf.uint8)
@@ -63,7 +63,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
     padding, num_images = 2, 5000
     # All images are equal, so that results show the draws.
     image = _random_images(1)
-    views = weak.flip_and_crop(
+    views = augmentation.flip_and_crop(
       tf.constant(np.repeat(image, num_images, axis=0)),
       _SEED,
       flip=True,
@@ -88,14 +88,18 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
   def test_same_seed_same_views(self):
     images = tf.constant(_random_images(20))
     first, again, other = (
-      weak.flip_and_crop(images, tf.constant(seed), flip=True, padding=4)
+      augmentation.flip_and_crop(
+        images, tf.constant(seed), flip=True, padding=4
+      )
       for seed in ([1, 2], [1, 2], [1, 3])
     )
     self.assertAllEqual(first, again)
     self.assertNotAllEqual(first, other)
 
   def test_same_everywhere(self):
-    augment = functools.partial(weak.flip_and_crop, flip=True, padding=2)
+    augment = functools.partial(
+      augmentation.flip_and_crop, flip=True, padding=2
+    )
     images = _random_images(30)
     views = everywhere.run_everywhere(augment, images, _SEED)
     self.assertAllEqual(views['graph'], views['eager'])
@@ -107,7 +111,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
   def test_keeps_what_is_known_of_the_shape(self):
     dataset = tf.data.Dataset.from_tensor_slices(_random_images(5)).batch(2)
     dataset = dataset.map(
-      lambda x: weak.flip_and_crop(x, _SEED, flip=True, padding=2)
+      lambda x: augmentation.flip_and_crop(x, _SEED, flip=True, padding=2)
     )
     self.assertEqual(
       dataset.element_spec, tf.TensorSpec([None, _HEIGHT, _WIDTH, 3], tf.uint8)
@@ -116,12 +120,12 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(tf.float32, tf.int64)
   def test_any_dtype(self, dtype):
     images = tf.cast(_random_images(10) % 2, dtype)
-    views = weak.flip_and_crop(images, _SEED, flip=True, padding=2)
+    views = augmentation.flip_and_crop(images, _SEED, flip=True, padding=2)
     self.assertEqual(views.dtype, dtype)
     # The permutation of pixels does not depend on their values.
     self.assertAllEqual(
       tf.cast(views, tf.uint8),
-      weak.flip_and_crop(
+      augmentation.flip_and_crop(
         tf.cast(images, tf.uint8), _SEED, flip=True, padding=2
       ),
     )
@@ -129,7 +133,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(1, 4)
   def test_any_number_of_channels(self, num_channels):
     images = _random_images(10, num_channels)
-    views = weak.flip_and_crop(
+    views = augmentation.flip_and_crop(
       tf.constant(images), _SEED, flip=True, padding=2
     ).numpy()
     counted = collections.Counter(_find_draws(images, views, 2))
@@ -137,14 +141,14 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
     self.assertGreater(len(counted), 1)
 
   def test_no_images(self):
-    views = weak.flip_and_crop(
+    views = augmentation.flip_and_crop(
       tf.constant(_random_images(0)), _SEED, flip=True, padding=2
     )
     self.assertEqual(views.shape, [0, _HEIGHT, _WIDTH, 3])
 
   def test_padding_as_large_as_the_image(self):
     with self.assertRaisesRegex(ValueError, f'less than .* found {_HEIGHT}'):
-      weak.flip_and_crop(
+      augmentation.flip_and_crop(
         tf.constant(_random_images(1)), _SEED, flip=False, padding=_HEIGHT
       )
 

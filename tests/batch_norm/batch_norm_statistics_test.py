@@ -11,6 +11,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.training import batch_norm_reference
 from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.batch_norm import layer_moments
 
 
 def _moments(values):
@@ -119,7 +120,7 @@ class MomentsTest(absltest.TestCase):
     first, second, third = (
       _moments(part) for part in np.split(values, [1, 30])
     )
-    merge = batch_norm_statistics.merge_moments
+    merge = layer_moments.merge_moments
     for merged in (
       merge(merge(first, second), third),
       merge(first, merge(second, third)),
@@ -136,23 +137,23 @@ class MomentsTest(absltest.TestCase):
       (nothing, nothing, nothing),
     ):
       np.testing.assert_array_equal(
-        batch_norm_statistics.merge_moments(first, second), expected
+        layer_moments.merge_moments(first, second), expected
       )
 
   def test_mean_far_from_zero(self):
     # In float32 the mean of squares, 10^8, has a spacing of 8, and less of it
     # its square leaves nothing of a variance of 4.
     values = np.random.default_rng(0).normal(1e4, 2, size=(1000, 1))
-    merged = batch_norm_statistics.merge_moments(
+    merged = layer_moments.merge_moments(
       _moments(values[:600]), _moments(values[600:])
     )
-    _, mean, variance = batch_norm_statistics.unbiased_statistics(merged)
+    _, mean, variance = layer_moments.unbiased_statistics(merged)
     np.testing.assert_allclose(mean, [values.mean()], rtol=1e-6)
     np.testing.assert_allclose(variance, [values.var(ddof=1)], rtol=1e-3)
 
   def test_variance_of_a_single_value_is_0(self):
     np.testing.assert_array_equal(
-      batch_norm_statistics.unbiased_statistics(_moments(np.array([[5.0]]))),
+      layer_moments.unbiased_statistics(_moments(np.array([[5.0]]))),
       [[1], [5], [0]],
     )
 

@@ -11,16 +11,13 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.training import batch_norm_reference
 from tff_semifl.batch_norm import batch_norm_statistics
-from tff_semifl.batch_norm import federated_batch_norm_statistics
 
 # Images at the clients: none, few, and more than a batch of 250.
 _CLIENT_SIZES = (600, 3, 0, 251, 250)
 
 
 def _build(classifier):
-  return federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-    classifier
-  )
+  return batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
 
 
 def _create_client_images(sizes=_CLIENT_SIZES):

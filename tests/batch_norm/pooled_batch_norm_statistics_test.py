@@ -10,11 +10,11 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.training import batch_norm_reference
-from tff_semifl.batch_norm import pooled_batch_norm_statistics
+from tff_semifl.batch_norm import batch_norm_statistics
 
 
 def _build(classifier, **options):
-  return pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+  return batch_norm_statistics.build_pooled_batch_norm_statistics(
     classifier, **options
   )
 

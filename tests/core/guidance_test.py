@@ -15,6 +15,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
+from tff_semifl.core import composition
 from tff_semifl.core import rounds
 from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
@@ -58,7 +59,7 @@ class _FixMixByRisingThreshold(fix_mix.FixMix):
     }
 
 
-def _build(*run_round, **options):
+def _build(run_round=rounds.semifl_round, **options):
   """SemiFL with a threshold that rises, and an average of models."""
   system = settings.change(
     averaging.Alternating(client=_FixMixByRisingThreshold()),
@@ -66,7 +67,7 @@ def _build(*run_round, **options):
   )
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
   parts = system.build_parts(ingredients, system.server)
-  return rounds.build(parts, *run_round, **options)
+  return composition.build(parts, run_round, **options)
 
 
 class GuidanceTest(simulation_test_case.SimulationTestCase):

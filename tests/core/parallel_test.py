@@ -18,6 +18,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
+from tff_semifl.core import composition
 from tff_semifl.core import rounds
 
 # Below what the untrained model is sure of, so that clients train at once.
@@ -35,7 +36,7 @@ def _build(system_name, **changes):
 def _build_without_server_share(system):
   """Composes a system in which the server's update has weight 0."""
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
-  return rounds.build(
+  return composition.build(
     system.build_parts(ingredients, system.server),
     rounds.parallel_round,
     server_share_fn=tf.zeros_like,

@@ -15,9 +15,7 @@ from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
-from tff_semifl.core import supervised_training
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import class_balance
 from tff_semifl.training import optimizers
 from tff_semifl.training import rows
 
@@ -32,8 +30,8 @@ def _build(
   optimizer = optimizers.build_nesterov_sgd()
   work = server_work.build_server_work(
     classifier,
-    supervised_training.build_supervised_training(
-      classifier,
+    server_work.SupervisedTraining(
+      classifier=classifier,
       weak_augmentation=weak,
       optimizer=optimizer,
       num_epochs=num_epochs,
@@ -160,7 +158,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_balanced_epochs_are_drawn(self):
-    drawn = class_balance.draw_balanced(
+    drawn = server_work.draw_balanced(
       rows.Rows((tf.range(5),)),
       tf.constant(self.labels, tf.int32),
       random_seeds.stateless_seed(7, random_seeds.Purpose.SERVER_ORDER, 1, 0),

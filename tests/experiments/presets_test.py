@@ -44,7 +44,6 @@ _NOT_OF_CELLS = {
   'keep_best',
   'measure_pseudo_labels',
   'metrics',
-  'reproduce_final_test',
   'rounds_per_evaluation',
   'runtime',
   'seed',

@@ -19,11 +19,11 @@ from tests import small_digits
 from tests import small_systems
 from tests.runs import saved_run
 from tff_semifl import settings
-from tff_semifl.baselines.fedmatch import fedmatch_resnet
 from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import running
 from tff_semifl.experiments import system_registry
+from tff_semifl.models import fedmatch_resnet
 from tff_semifl.runs import saved_experiment
 from tff_semifl.training import evaluation
 

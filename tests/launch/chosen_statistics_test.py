@@ -7,18 +7,11 @@ Numbers are those of NumPy, for the first normalization layer of a WideResNet:
 what it sees is a convolution of the pixels.
 """
 
-import contextlib
-import csv
-import io
-import pathlib
-from unittest import mock
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
 
-from launch import train
 from tasks import digits
 from tests import simulation_test_case
 from tests import small_digits
@@ -26,7 +19,6 @@ from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.command_line import commands
-from tff_semifl.experiments import running
 
 _SMALL = {
   'task': small_digits.SETTINGS['task'],
@@ -149,31 +141,6 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('server_batches', 'semifl', 20),
-    ('pooled', 'semifl', 20),
-    ('pooled', 'supervised_fedavg', 250),
-  )
-  def test_final_test_d11(self, kind, system, batch_size):
-    """All training images, in the order of the data."""
-    experiment = self._create(
-      system,
-      batch_norm_statistics=kind,
-      reproduce_final_test=True,
-      **({'server_batch_size': 20} if batch_size == 20 else {}),
-    )
-    images = digits.Digits().create().load().train.images
-    statistics = experiment.final_test
-    [found] = statistics.data.as_numpy_iterator()
-    np.testing.assert_array_equal(found, images)
-    self._assert_computes(
-      experiment, statistics, _average_batches(experiment, images, batch_size)
-    )
-
-  def test_nothing_is_tested_twice_unless_asked_for(self):
-    experiment = self._create('semifl')
-    self.assertIsNone(experiment.final_test)
-
-  @parameterized.parameters(
     ('labels_alone', 'pooled', 'there are no clients; use'),
     ('fixmatch', 'server_batches', 'it is of labeled images alone'),
     ('supervised_fedavg', 'server_batches', 'the server has no images'),
@@ -183,52 +150,6 @@ class ChosenStatisticsTest(parameterized.TestCase):
       settings.SettingError, f'^batch_norm_statistics={kind}: {message}'
     ):
       self._create(system, batch_norm_statistics=kind)
-
-  def test_final_test_without_statistics(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^reproduce_final_test=True: '
-    ):
-      self._create('semifl', reproduce_final_test=True, normalization='group')
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      '^reproduce_final_test=True: ',
-    ):
-      self._create('semifl', reproduce_final_test=True, num_validation=20)
-
-  def _train(self, system_name, **changes):
-    """Runs the program; returns its output and the rows of metrics."""
-    folder = self.create_tempdir().full_path
-    command = _command(
-      system_name,
-      model=small_digits.SETTINGS['model'],
-      output_dir=folder,
-      **changes,
-    )
-    with (
-      contextlib.redirect_stdout(io.StringIO()) as printed,
-      # No test here needs an exported model, which takes seconds to write.
-      mock.patch.object(running.saved_model, 'export_saved_model'),
-    ):
-      train.main(command)
-    with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
-      return printed.getvalue(), list(csv.DictReader(file))
-
-  def test_table_3_as_its_authors_have_it(self):
-    printed, rows = self._train(
-      'semifl',
-      batch_norm_statistics='server_batches',
-      reproduce_final_test=True,
-    )
-    self.assertLen(rows, 3)
-    best = max(rows, key=lambda row: float(row['test/accuracy']))
-    self.assertIn(
-      f'final test of the authors, of the model of round {best["round"]}:'
-      f' {float(best["final_test/accuracy"]):.1%} of 360',
-      printed,
-    )
-    # Other statistics, other numbers.
-    for row in rows:
-      self.assertNotEqual(row['final_test/loss'], row['test/loss'])
 
 
 if __name__ == '__main__':

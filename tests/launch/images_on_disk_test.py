@@ -27,7 +27,6 @@ _SETTINGS = {
   'confidence_threshold': 0.5,
   # These statistics read the images of all clients.
   'batch_norm_statistics': 'pooled',
-  'reproduce_final_test': True,
   'experiment_name': 'mine',
 }
 

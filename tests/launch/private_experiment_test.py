@@ -18,7 +18,7 @@ from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
-from tff_semifl.privacy import privacy_key_file
+from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import spent_privacy
 
 _SMALL = {
@@ -111,7 +111,7 @@ class PrivateExperimentTest(parameterized.TestCase):
   def test_key_of_an_experiment_that_was_begun_is_used_again(self):
     first = self._create(**_PRIVATE)
     folder = self._open(first, **_PRIVATE)
-    self.assertEqual(privacy_key_file.read(self._file), first.privacy_key)
+    self.assertEqual(privacy_key.read(self._file), first.privacy_key)
     del folder
     again = self._create(**_PRIVATE)
     self.assertEqual(again.privacy_key, first.privacy_key)

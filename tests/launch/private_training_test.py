@@ -20,7 +20,7 @@ import pytest
 from tests import forked_programs
 from tests import small_digits
 from tests.runs import saved_run
-from tff_semifl.privacy import privacy_key_file
+from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import spent_privacy
 
 _ROUNDS = 3
@@ -144,7 +144,7 @@ class PrivateTrainingTest(absltest.TestCase):
     cls._experiment = cls._folder / 'small'
     cls._before = _kill_after_round_1(cls._folder)
     cls._mode = stat.S_IMODE((cls._experiment / 'privacy.key').stat().st_mode)
-    cls._key = privacy_key_file.read(cls._experiment / 'privacy.key')
+    cls._key = privacy_key.read(cls._experiment / 'privacy.key')
     cls._files_before = dict(_contents(cls._experiment))
     cls._resumed = _run(cls._folder)
     cls._files_after = dict(_contents(cls._experiment))

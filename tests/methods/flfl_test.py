@@ -3,6 +3,8 @@
 
 """Tests of (FL)^2: its parts one by one, and whole rounds in NumPy."""
 
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -14,9 +16,9 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl.methods import flfl
-from tff_semifl.methods import sharpness_aware
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
+from tff_semifl.training import rows
 
 _RADIUS = 0.5
 _SURE = 0.4
@@ -93,9 +95,12 @@ class ConsistencyTest(parameterized.TestCase):
       probabilities.argmax(axis=1),
       probabilities.max(axis=1),
     )
-    consistency = sharpness_aware.Consistency(
-      radius=radius, weight=2.0, confidence_threshold=threshold
+    part = flfl.SharpnessAwareConsistency(
+      perturbation_radius=radius,
+      consistency_weight=2.0,
+      consistency_threshold=threshold,
     )
+    strong = tf.constant(images, tf.float32)
 
     @tf.function
     def compute(trainable):
@@ -103,17 +108,21 @@ class ConsistencyTest(parameterized.TestCase):
         tape.watch(trainable)
         model = classifier.initial_weights._replace(trainable=trainable)
 
-        def logits(model):
-          return classifier.train_logits(model, tf.constant(images, tf.float32))
-
-        loss = consistency.loss(
-          model,
-          logits(model),
-          tf.constant(labels, tf.int32),
-          tf.constant(confidences, tf.float32),
-          logits_fn=logits,
-          names=classifier.trainable_names,
+        step = mock.Mock(
+          strong=strong,
+          weights=model,
+          labels=pseudo_labels.PseudoLabels(
+            tf.constant(labels, tf.int32),
+            tf.constant(confidences, tf.float32),
+            tf.constant(probabilities, tf.float32),
+          ),
+          rows=rows.Rows(strong),
+          model=classifier,
         )
+        step.logits = lambda images, weights=model: classifier.train_logits(
+          weights, images
+        )
+        loss = part.loss(step)
       return loss, tape.gradient(loss, trainable)
 
     loss, found = compute(tuple(tf.constant(w, tf.float32) for w in weights))
@@ -129,7 +138,7 @@ class ConsistencyTest(parameterized.TestCase):
 
   def test_step_is_as_long_as_the_radius_in_sizes_of_weights(self):
     kernel, bias = np.array([[3.0, -0.5]]), np.array([7.0])
-    step = sharpness_aware.ascent(
+    step = flfl.ascent(
       [tf.constant(kernel), tf.constant(bias)],
       [tf.constant([[1.0, 2.0]], tf.float64), tf.constant([2.0], tf.float64)],
       names=('dense/kernel:0', 'dense/bias:0'),

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from tff_semifl.models import functional
-from tff_semifl.models import probabilities
+from tff_semifl.models import model_checks
 
 _NUM_CLASSES = 3
 layers = tf.keras.layers
@@ -109,7 +109,7 @@ class RefusedTest(parameterized.TestCase):
   )
   def test_what_only_outputs_tell(self, create):
     model = create()
-    self.assertFalse(probabilities.check_structure(model))
+    self.assertFalse(model_checks.check_structure(model))
     with self.assertRaisesRegex(
       ValueError, "ends in layer 'own' .*remove the softmax"
     ):
@@ -148,7 +148,7 @@ class AcceptedTest(parameterized.TestCase, tf.test.TestCase):
   @pytest.mark.slow
   def test_logits(self, create, is_certain):
     model = create()
-    self.assertEqual(probabilities.check_structure(model), is_certain)
+    self.assertEqual(model_checks.check_structure(model), is_certain)
     classifier = functional.from_keras(model)
     self.assertEqual(classifier.num_classes, model.output_shape[1])
 

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.models import weighted_normalization
+from tff_semifl.models import static_batch_norm
 
 _EPSILON = 1e-3
 
@@ -33,9 +33,7 @@ def _differentiate(inputs, weight, gamma, beta, upstream):
   sources = [inputs, gamma, beta]
   with tf.GradientTape() as tape:
     tape.watch(sources)
-    outputs = weighted_normalization.normalize(
-      inputs, weight, gamma, beta, _EPSILON
-    )
+    outputs = static_batch_norm.normalize(inputs, weight, gamma, beta, _EPSILON)
   return tape.gradient(outputs, sources, upstream)
 
 
@@ -49,8 +47,8 @@ class NormalizeTest(parameterized.TestCase, tf.test.TestCase):
     variance = (weight * (inputs - mean) ** 2).sum(axes)
     expected = (inputs - mean) / np.sqrt(variance + _EPSILON) * gamma + beta
     for normalize in (
-      weighted_normalization.normalize,
-      tf.function(weighted_normalization.normalize),
+      static_batch_norm.normalize,
+      tf.function(static_batch_norm.normalize),
     ):
       found = normalize(*arguments, _EPSILON)
       self.assertAllClose(found, expected, rtol=1e-5, atol=1e-5)
@@ -63,9 +61,7 @@ class NormalizeTest(parameterized.TestCase, tf.test.TestCase):
 
     @tf.function
     def normalize(inputs, weight, gamma, beta):
-      return weighted_normalization.normalize(
-        inputs, weight, gamma, beta, _EPSILON
-      )
+      return static_batch_norm.normalize(inputs, weight, gamma, beta, _EPSILON)
 
     *values, upstream = arguments
     traced = normalize.get_concrete_function(*values)
@@ -83,7 +79,7 @@ class NormalizeTest(parameterized.TestCase, tf.test.TestCase):
     *values, upstream = arguments
     with tf.Graph().as_default() as graph:
       inputs = [tf.compat.v1.placeholder(v.dtype, v.shape) for v in values]
-      outputs = weighted_normalization.normalize(*inputs, _EPSILON)
+      outputs = static_batch_norm.normalize(*inputs, _EPSILON)
     names = [each.op.name for each in inputs]
 
     @tf.function

@@ -15,7 +15,6 @@ import numpy as np
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
-from tff_semifl.privacy import privacy_key_file
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
 
@@ -29,15 +28,15 @@ class PrivacyKeyFileTest(parameterized.TestCase):
 
   def _assert_refused(self, message):
     with self.assertRaisesRegex(durable_files.OutputError, message):
-      privacy_key_file.read(self._path)
+      privacy_key.read(self._path)
 
   def test_is_read_as_it_was_written(self):
-    self.assertIsNone(privacy_key_file.read(self._path))
-    privacy_key_file.write(self._path, _KEY)
-    self.assertEqual(privacy_key_file.read(self._path), _KEY)
-    privacy_key_file.remove(self._path)
-    self.assertIsNone(privacy_key_file.read(self._path))
-    privacy_key_file.remove(self._path)
+    self.assertIsNone(privacy_key.read(self._path))
+    privacy_key.write(self._path, _KEY)
+    self.assertEqual(privacy_key.read(self._path), _KEY)
+    privacy_key.remove(self._path)
+    self.assertIsNone(privacy_key.read(self._path))
+    privacy_key.remove(self._path)
 
   def test_is_the_owners_alone_from_the_first_moment_on(self):
     modes = []
@@ -54,7 +53,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
     umask = os.umask(0)
     try:
       with mock.patch.object(pathlib.Path, 'rename', rename):
-        privacy_key_file.write(self._path, _KEY)
+        privacy_key.write(self._path, _KEY)
     finally:
       os.umask(umask)
     modes.append(stat.S_IMODE(self._path.stat().st_mode))
@@ -63,17 +62,17 @@ class PrivacyKeyFileTest(parameterized.TestCase):
 
   @parameterized.parameters(0o640, 0o604)
   def test_file_that_others_may_read_is_refused(self, mode):
-    privacy_key_file.write(self._path, _KEY)
+    privacy_key.write(self._path, _KEY)
     self._path.chmod(mode)
     self._assert_refused(
       f'/privacy.key has mode {mode:o} and not 600: others may have read the'
       ' secret key.*train anew.*`chmod 600 .*/privacy.key`'
     )
     self._path.chmod(0o600)
-    self.assertEqual(privacy_key_file.read(self._path), _KEY)
+    self.assertEqual(privacy_key.read(self._path), _KEY)
 
   def test_every_byte_of_damage_is_noticed(self):
-    privacy_key_file.write(self._path, _KEY)
+    privacy_key.write(self._path, _KEY)
     content = self._path.read_bytes()
     damaged = [content[:size] for size in range(len(content))]
     damaged += [
@@ -108,7 +107,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
         'would be readable by others, with mode 777.*keeps no permissions',
       ),
     ):
-      privacy_key_file.write(self._path, _KEY)
+      privacy_key.write(self._path, _KEY)
     self.assertEmpty(list(self._path.parent.iterdir()))
 
 
@@ -139,7 +138,7 @@ class ExperimentFolderTest(absltest.TestCase):
     self._keep()
     self._run_to(1)
     self._keep()
-    self.assertEqual(privacy_key_file.read(self._file), _KEY)
+    self.assertEqual(privacy_key.read(self._file), _KEY)
 
   def test_experiment_that_was_begun_needs_its_key(self):
     message = 'mine/privacy.key, the secret key .*, is missing or another'
@@ -150,7 +149,7 @@ class ExperimentFolderTest(absltest.TestCase):
     self._run_to(2)
     with self.assertRaisesRegex(durable_files.OutputError, message):
       self._keep()
-    privacy_key_file.write(self._file, _KEY)
+    privacy_key.write(self._file, _KEY)
     with self.assertRaisesRegex(durable_files.OutputError, message):
       self._keep(privacy_key.PrivacyKey.draw())
     self._keep()

@@ -13,6 +13,7 @@ import pathlib
 import subprocess
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from tests.repository import source_tree
 
@@ -28,7 +29,7 @@ done
 """
 
 
-class AuditTest(absltest.TestCase):
+class AuditTest(parameterized.TestCase):
   def _audit(self, end):
     """Returns exit code and output of an audit in which pip-audit ends so."""
     self._folder = pathlib.Path(self.create_tempdir().full_path)
@@ -45,21 +46,17 @@ class AuditTest(absltest.TestCase):
     )
     return process.returncode, process.stdout
 
-  def test_nothing_found(self):
-    self.assertEqual(
-      self._audit(f'echo {_ANSWER} >&2'), (0, f'audit: {_ANSWER}.\n')
-    )
-
-  def test_something_found(self):
-    self.assertEqual(
-      self._audit(f'echo {_REPORT} >"$report"; exit 1'), (1, f'{_REPORT}\n')
-    )
-
-  def test_service_that_cannot_be_asked(self):
-    self.assertEqual(
-      self._audit(f'echo Traceback >&2; echo {_ERROR} >&2; exit 1'),
-      (3, f'audit: not done: {_ERROR}\n'),
-    )
+  @parameterized.parameters(
+    (f'echo {_ANSWER} >&2', 0, f'audit: {_ANSWER}.\n'),
+    (f'echo {_REPORT} >"$report"; exit 1', 1, f'{_REPORT}\n'),
+    (
+      f'echo Traceback >&2; echo {_ERROR} >&2; exit 1',
+      3,
+      f'audit: not done: {_ERROR}\n',
+    ),
+  )
+  def test_nothing_found_something_found_and_not_done(self, end, code, shown):
+    self.assertEqual(self._audit(end), (code, shown))
 
   def test_all_locks_are_audited_and_unknown_packages_are_not_clean(self):
     self._audit('')

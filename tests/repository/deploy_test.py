@@ -1,13 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the Dockerfile and of the scripts for clusters.
-
-Neither Docker, SLURM nor Kubernetes is there.
-"""
+"""Tests of the Dockerfile and of scripts for clusters, without a cluster."""
 
 import fnmatch
-import json
 import os
 import pathlib
 import re
@@ -19,9 +15,11 @@ import tomllib
 
 from absl.testing import absltest
 import pytest
+import yaml
 
 from tests import small_digits
 from tests.repository import source_tree
+from tff_semifl.command_line import commands
 
 _DOCKERFILE = source_tree.PROJECT_ROOT / 'deploy' / 'Dockerfile'
 _FOLDER = source_tree.PROJECT_ROOT / 'deploy'
@@ -118,17 +116,16 @@ class DockerfileTest(absltest.TestCase):
       self.assertTrue((source_tree.PROJECT_ROOT / name).exists(), name)
       self.assertTrue(any(fnmatch.fnmatch(name, each) for each in kept), name)
 
-  def test_runs_the_command_as_a_user_with_few_rights(self):
-    [command] = self._find('ENTRYPOINT')
-    self.assertContainsSubset(
-      json.loads(command), self._project['project']['scripts']
-    )
-    names = [name for name, _ in self._instructions]
-    last_from = len(names) - names[::-1].index('FROM')
-    [user] = [
-      rest for name, rest in self._instructions[last_from:] if name == 'USER'
-    ]
-    self.assertGreater(int(user), 0)
+
+class RayJobTest(absltest.TestCase):
+  def test_command_and_version_are_ours(self):
+    job = yaml.safe_load((_FOLDER / 'ray_job.yaml').read_text())['spec']
+    program, train, system, preset, *flags = shlex.split(job['entrypoint'])
+    self.assertEqual((program, train), ('tff-semifl', 'train'))
+    self.assertStartsWith(preset, '--preset=')
+    commands.parse(system, ['--task=cifar10', *flags]).check()
+    lock = (source_tree.PROJECT_ROOT / 'requirements.txt').read_text()
+    self.assertIn(f'ray=={job["rayClusterSpec"]["rayVersion"]} ', lock)
 
 
 @pytest.mark.slow

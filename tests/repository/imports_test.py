@@ -6,6 +6,7 @@
 import pathlib
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from tests.repository import source_tree
 
@@ -22,7 +23,6 @@ _ROOMS = (
   'privacy',
   'models',
   'runtime',
-  'aggregation',
   'data',
   'batch_norm',
   'export',
@@ -66,13 +66,13 @@ _WITHOUT_TFF = (
 
 
 def _get_room(path: str) -> str:
-  """Returns the room that a file lies in."""
+  """The room that a file lies in."""
   parts = path.removesuffix('.py').split('/')
   return parts[1] if parts[0] == 'tff_semifl' else parts[0]
 
 
 def _check_own(path: str, imported: str) -> str | None:
-  """Returns the problem of an import of this project, or None."""
+  """The problem of an import of this project, or None."""
   room, imported_room = _get_room(path), _get_room(imported)
   # The file names what users import; it imports nothing itself.
   if imported == 'tff_semifl/__init__.py':
@@ -87,7 +87,7 @@ def _check_own(path: str, imported: str) -> str | None:
 
 
 def _check_other(path: str, module: str) -> str | None:
-  """Returns the problem of an import of another package, or None."""
+  """The problem of an import of another package, or None."""
   if module.startswith(_PRIVATE) and path != _SHIM:
     return f'please name it in {_SHIM}, which alone uses what is not public'
   if f'{module}.'.startswith('tensorflow_federated.') and path.startswith(
@@ -98,7 +98,7 @@ def _check_other(path: str, module: str) -> str | None:
 
 
 def find_wrong_imports(root: pathlib.Path) -> list[str]:
-  """Returns one message per import of a tree that points the wrong way."""
+  """One message per import of a tree that points the wrong way."""
   wrong = []
   for path in source_tree.find_python_files(root):
     if path.startswith('tests/') or path == 'tff_semifl/__init__.py':
@@ -116,59 +116,32 @@ def find_wrong_imports(root: pathlib.Path) -> list[str]:
   return wrong
 
 
-class ImportsTest(absltest.TestCase):
+class ImportsTest(parameterized.TestCase):
   def test_imports_of_the_project_point_one_way(self):
     self.assertEmpty(
       find_wrong_imports(source_tree.PROJECT_ROOT),
       'See _ROOMS for what each room may import.',
     )
 
-  def _write(self, **files: str) -> pathlib.Path:
+  @parameterized.parameters(
+    ('training', 'from tff_semifl.core import a', 'may not import `core`'),
+    ('training', 'def f():\n  import tff_semifl.core.a', 'may not import'),
+    ('augment', 'import tensorflow_federated as tff', 'free of TFF'),
+    ('runtime', 'import tensorflow.python.a', 'private_api.py'),
+    ('new', 'from tff_semifl.core import a', 'room `new` is unknown'),
+    ('core', 'from tff_semifl.nothing import a', 'there is no such module'),
+  )
+  def test_rejects(self, room, statement, message):
     root = pathlib.Path(self.create_tempdir())
-    for path, content in {
-      'tff_semifl/__init__.py': '',
-      'tff_semifl/training/losses.py': '',
-      'tff_semifl/core/client.py': '',
-      **files,
-    }.items():
-      (root / path).parent.mkdir(parents=True, exist_ok=True)
-      (root / path).write_text(content)
-    return root
-
-  def test_rejects_an_arrow_the_wrong_way(self):
-    statements = (
-      'from tff_semifl.core import client',
-      'import tff_semifl.core.client',
-      'def f():\n  from tff_semifl.core.client import build',
-    )
-    for statement in statements:
-      root = self._write(**{'tff_semifl/training/losses.py': statement})
-      (message,) = find_wrong_imports(root)
-      self.assertIn('`training` may not import `core`', message)
-
-  def test_rejects_tff_where_there_is_to_be_none(self):
-    root = self._write(
-      **{'tff_semifl/training/losses.py': 'import tensorflow_federated as tff'}
-    )
-    (message,) = find_wrong_imports(root)
-    self.assertIn('free of TFF', message)
-
-  def test_rejects_what_is_not_public(self):
-    for module in ('tensorflow_federated.python.core', 'tensorflow.python.a'):
-      root = self._write(**{'tff_semifl/runtime/a.py': f'import {module}'})
-      (message,) = find_wrong_imports(root)
-      self.assertIn('tff_semifl/private_api.py', message)
-
-  def test_rejects_an_unknown_room_and_an_unknown_module(self):
-    root = self._write(
-      **{
-        'tff_semifl/new/a.py': 'from tff_semifl.training import losses',
-        'tff_semifl/core/client.py': 'from tff_semifl.nothing import a',
-      }
-    )
-    unknown_module, unknown_room = find_wrong_imports(root)
-    self.assertIn('room `new` is unknown', unknown_room)
-    self.assertIn('there is no such module', unknown_module)
+    for path, content in (
+      ('__init__.py', ''),
+      ('core/a.py', ''),
+      (f'{room}/b.py', statement),
+    ):
+      file = root / 'tff_semifl' / path
+      file.parent.mkdir(parents=True, exist_ok=True)
+      file.write_text(content)
+    self.assertIn(message, ''.join(find_wrong_imports(root)))
 
 
 if __name__ == '__main__':

@@ -1,22 +1,39 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that pages of results have the tables of the recorded runs."""
+"""Tables and quoted numbers of pages are those of the recorded runs."""
 
 import csv
+import re
 import statistics
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
+from benchmarks import client_priors_summaries
 from benchmarks import digits_table
 from benchmarks import results_pages
+from tests.repository import source_tree
+
+_ROOT = source_tree.PROJECT_ROOT
+_CELLS = client_priors_summaries.summarize_cells
+_INPUTS = client_priors_summaries.summarize_inputs
 
 _RESULTS = results_pages.RESULTS
 _PAGES = ('digits.md', 'cifar10.md')
 
 
-class ResultsTest(absltest.TestCase):
+def _mean(page, experiment, row=-1):
+  """The mean accuracy of all seeds in a row of their metrics."""
+  paths = sorted((_RESULTS / page).glob(f'{experiment}_seed*/metrics.csv'))
+  return statistics.fmean(
+    float(list(csv.DictReader(path.open()))[row]['test/accuracy'])
+    for path in paths
+  )
+
+
+class ResultsTest(parameterized.TestCase):
   def test_tables_are_those_of_the_runs(self):
     for page in _PAGES:
       text = (_RESULTS / page).read_text()
@@ -32,6 +49,86 @@ class ResultsTest(absltest.TestCase):
       folder = path.parents[1].name
       with self.subTest(folder):
         self.assertRegex(text, rf'<!-- \w+ {folder} -->')
+
+  @parameterized.parameters(
+    ('digits_client_priors_on_features', 'runs.csv', _CELLS),
+    ('digits_client_priors_on_features', 'runs_10.csv', _CELLS),
+    ('cifar10_client_priors_on_features', 'runs.csv', _CELLS),
+    ('cifar10_client_priors_on_features', 'runs_10000.csv', _CELLS),
+    ('fashion_mnist_client_priors_on_features', 'runs.csv', _CELLS),
+    ('client_priors_inputs', 'runs.csv', _INPUTS),
+    ('client_priors_inputs', 'cases.csv', _INPUTS),
+  )
+  def test_tables_of_client_priors(self, page, runs, summarize):
+    text = (_RESULTS / page / 'README.md').read_text()
+    rows = client_priors_summaries.read_rows(_RESULTS / page / runs)
+    self.assertNotEmpty(rows)
+    for line in summarize(rows):
+      self.assertIn(line, text)
+
+  @parameterized.parameters(
+    (
+      '[digits](docs/results/digits.md#federated',
+      # Clients begin with the model of the labels alone.
+      ('digits_20_client_prior_sgd', 'client_prior_sgd_classes2', 0),
+      ('digits_20_client_prior_sgd', 'client_prior_sgd_classes2'),
+      ('digits_20_client_prior_sgd', 'client_prior_sgd_dirichlet01'),
+      ('digits_20_client_prior_sgd', 'client_prior_sgd_iid'),
+      None,
+    ),
+    (
+      '[CIFAR-10](docs/results/cifar10.md)',
+      ('cifar10_1000_iid', 'labels_alone'),
+      ('cifar10_1000_classes2', 'semifl'),
+      ('cifar10_1000_dirichlet0.1', 'semifl'),
+      ('cifar10_1000_iid', 'semifl'),
+      ('cifar10_1000_iid', 'all_labels'),
+    ),
+  )
+  def test_rows_of_the_first_page(self, beginning, *cells):
+    (row,) = (
+      line
+      for line in (_ROOT / 'README.md').read_text().splitlines()
+      if line.startswith(f'| {beginning}')
+    )
+    self.assertEqual(
+      [cell.strip() for cell in row.split('|')[3:-1]],
+      [f'{100 * _mean(*cell):.1f}' if cell else '' for cell in cells],
+    )
+
+  def test_table_of_the_long_tail(self):
+    with (_RESULTS / 'long_tailed_digits' / 'runs.csv').open() as file:
+      rows = sorted(csv.DictReader(file), key=lambda row: int(row['seed']))
+    lines = (_ROOT / 'docs' / 'imbalance.md').read_text().splitlines()
+    expected = {}
+    for row in rows:
+      cells = expected.setdefault((row['trained_on'], row['server']), [])
+      cells.append([f'{100 * float(row[c]):.1f}' for c in (*row,)[3:]])
+    self.assertEqual(
+      [line for line in lines if re.match(r'\| (labels|SemiFL)', line)],
+      [
+        f'| {" | ".join((*key, *map(", ".join, zip(*cells, strict=True))))} |'
+        for key, cells in expected.items()
+      ],
+    )
+
+  @parameterized.parameters('fedmatch', 'fedsgd', 'one_place', 'zhang2020')
+  def test_tables_of_baselines_are_those_of_presets(self, folder):
+    with (_ROOT / 'tff_semifl/experiments/presets.csv').open() as file:
+      presets = {row['name']: row['accuracy'] for row in csv.DictReader(file)}
+    text = (_ROOT / f'tff_semifl/baselines/{folder}/README.md').read_text()
+    header, _, *rows = (
+      text[text.index('| preset |') :].split('\n\n')[0].split('\n')
+    )
+    columns = [cell.strip(' `') for cell in header.split('|')[2:-1]]
+    self.assertNotEmpty(rows)
+    for row in filter(None, rows):
+      name, *cells = (cell.strip(' `') for cell in row.split('|')[1:-1])
+      joint = '_' if '/' in name else '/'
+      names = [f'{name}{joint}{column}' for column in columns]
+      if columns == ['accuracy']:
+        names = [name]
+      self.assertEqual([presets[each] for each in names], cells, name)
 
   def test_a_row_by_its_definition(self):
     def last(name, column='test/accuracy'):

@@ -27,14 +27,14 @@ PACKAGES_BESIDE = ('tasks', 'launch')
 
 
 class Import(NamedTuple):
-  """One import statement's one name."""
+  """A name that is imported, and its line."""
 
   line: int
   module: str
 
 
 def find_python_files(root: pathlib.Path) -> list[str]:
-  """Returns the project's Python files, relative to `root`, sorted."""
+  """The project's Python files, relative to `root`, sorted."""
   return sorted(
     path.relative_to(root).as_posix()
     for folder in SOURCE_FOLDERS
@@ -44,7 +44,7 @@ def find_python_files(root: pathlib.Path) -> list[str]:
 
 
 def find_imports(path: pathlib.Path) -> list[Import]:
-  """Returns every import in a file, also those inside functions."""
+  """Every import in a file, also those inside functions."""
   imports = []
   for node in ast.walk(ast.parse(path.read_text(), str(path))):
     if isinstance(node, ast.Import):
@@ -62,12 +62,12 @@ def find_imports(path: pathlib.Path) -> list[Import]:
 
 
 def is_own(module: str) -> bool:
-  """Returns whether a module is the project's, not another package's."""
+  """Whether a module is the project's, not another package's."""
   return module.split('.')[0] in SOURCE_FOLDERS
 
 
 def find_module_file(root: pathlib.Path, module: str) -> str | None:
-  """Returns the file that an own import refers to, relative to `root`."""
+  """The file that an own import refers to, relative to `root`."""
   parts = module.split('.')
   for stem in ('/'.join(parts), '/'.join(parts[:-1])):
     for candidate in (f'{stem}.py', f'{stem}/__init__.py'):

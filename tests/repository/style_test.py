@@ -67,19 +67,6 @@ class StyleTest(absltest.TestCase):
           source = (source_tree.PROJECT_ROOT / path).read_text()
           self.assertEmpty(find_arguments_without_hint(source))
 
-  def test_finds_an_argument_without_hint(self):
-    source = (
-      'def f(a: int, *b, c, **d): pass\n'
-      'def _g(a): pass\n'
-      'class C:\n'
-      '  def h(self, a):\n'
-      '    def inner(b): pass\n'
-    )
-    self.assertEqual(
-      find_arguments_without_hint(source),
-      ['1: f(c)', '1: f(b)', '1: f(d)', '4: h(a)'],
-    )
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -14,10 +14,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import simulation_test_case
-from tff_semifl.baselines.fedmatch import fedmatch_client_work
+from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.baselines.zhang2020 import group_averaging
-from tff_semifl.baselines.zhang2020 import slots
 from tff_semifl.files import durable_files
 from tff_semifl.runs import client_states
 
@@ -142,7 +141,7 @@ class AbsentClientsTest(absltest.TestCase):
       return group_averaging.SlotMemory(np.int32(slot), _number(momentum))
 
     held = tuple(memory(slot, 0) for slot in range(4))
-    memories = slots.SlotMemories(lambda: memory(0, 0), 4)
+    memories = group_averaging.SlotMemories(lambda: memory(0, 0), 4)
     found = memories.keep(
       held, 1, [7, 5, 6], [memory(0, 1), None, memory(2, 1)]
     )
@@ -175,7 +174,7 @@ class AbsentClientsTest(absltest.TestCase):
       num_kept=3,
     )
     models = [
-      fedmatch_client_work.ClientModel(
+      fedmatch_process.ClientModel(
         phi=(np.full(2, client, np.float32),),
         output=np.eye(3, dtype=np.float32)[client],
         is_usable=True,

@@ -17,8 +17,8 @@ import types
 
 import numpy as np
 
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.runs import best_models
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
@@ -44,7 +44,7 @@ class _Process(federated_process.FederatedProcess):
     pass  # There are no computations.
 
   def initialize(self):
-    return rounds.RoundState(
+    return composition.RoundState(
       np.zeros(_SHAPE, np.float32), *[()] * 4, np.int32(0), np.int32(0)
     )
 

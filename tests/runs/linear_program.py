@@ -13,8 +13,7 @@ import tensorflow_federated as tff
 
 from tests import linear_reference
 from tests import small_systems
-from tff_semifl.batch_norm import federated_batch_norm_statistics
-from tff_semifl.batch_norm import pooled_batch_norm_statistics
+from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -50,14 +49,10 @@ def create_program(
     dropout_probability=dropout_probability,
   )
   computations = _build_computations(has_federated_statistics, **changes)
-  statistics = final_test = None
+  statistics = None
   if has_federated_statistics:
     statistics = training_program.StatisticsPass(
       computations.federated_statistics, clients.all_datasets()
-    )
-    final_test = training_program.StatisticsPass(
-      computations.pooled_statistics,
-      tf.data.Dataset.from_tensors(data.images),
     )
   program = training_program.TrainingProgram(
     process=computations.process,
@@ -68,7 +63,6 @@ def create_program(
     total_rounds=total_rounds,
     measures_pseudo_labels=True,
     statistics=statistics,
-    final_test=final_test,
   )
   if is_by_reference:
     return training_program.take_indices(program, images)
@@ -81,7 +75,6 @@ class _Computations(NamedTuple):
   process: tff.templates.IterativeProcess
   evaluation: tff.Computation
   federated_statistics: tff.Computation | None = None
-  pooled_statistics: tff.Computation | None = None
 
 
 # To trace them takes longer than to run a program.
@@ -115,14 +108,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
     return computations
   return computations._replace(
     federated_statistics=(
-      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-        classifier
-      )
-    ),
-    pooled_statistics=(
-      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
-        classifier, batch_size=4
-      )
+      batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
     ),
   )
 

@@ -49,26 +49,6 @@ class ResultsTest(absltest.TestCase):
     for found in (results.read_results(folder / 'none'), self._read(_HEADER)):
       self.assertEqual(found, results.Results(-1, 0, 0, 0))
 
-  def test_final_test_is_that_of_the_best_round(self):
-    """D11: of the first of the rounds that tested best, not its own best."""
-    file = self.create_tempfile(
-      'metrics.csv',
-      'round,test/accuracy,final_test/accuracy,final_test/loss\n'
-      '0,0.5,0.875,1\n1,0.75,0.625,2\n2,0.75,0.5,3\n',
-    )
-    self.assertEqual(
-      results.read_final_test(pathlib.Path(file.full_path)),
-      results.FinalTest(1, 0.625),
-    )
-
-  def test_no_final_test(self):
-    for text in (
-      f'{_HEADER}0,0.25,0.25,2.5,30\n',
-      'round,test/accuracy,final_test/accuracy\n',
-    ):
-      file = self.create_tempfile('metrics.csv', text)
-      self.assertIsNone(results.read_final_test(pathlib.Path(file.full_path)))
-
   def test_something_else_is_named(self):
     for text, message in (
       ('', 'is no table of metrics'),

@@ -10,7 +10,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests import linear_reference
 from tests.runs import linear_program
@@ -53,48 +52,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
     )
     self.train(self.create_tempdir().full_path, 4, program=program)
     self.assertLen(passes, expected)
-
-  @pytest.mark.slow
-  def test_final_test_has_statistics_of_its_own_d11(self):
-    program = linear_program.create_program(2, has_federated_statistics=True)
-    folder = self.create_tempdir().full_path
-    final = self.train(folder, 2, program=program)
-    images = linear_reference.create_images(30).astype(np.float64)
-    batches = [images[start : start + 4] for start in range(0, 30, 4)]
-    self.assertLen(batches, 8)
-    mean = np.mean([batch.mean() for batch in batches])
-    variance = np.mean([batch.var(ddof=1) for batch in batches])
-    scale, offset, kernel, bias = final.state.global_model_weights.trainable
-    normalized = (images - mean) / np.sqrt(variance + 1e-5) * scale + offset
-    logits = normalized.reshape(30, -1) @ kernel + bias
-    labels = np.arange(30) % 3
-    losses = np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(30), labels]
-    row = self.read_metrics(folder)[-1]
-    self.assertEqual(
-      list(row),
-      [*training_test_case.COLUMNS, 'final_test/accuracy', 'final_test/loss'],
-    )
-    self.assertAlmostEqual(
-      float(row['final_test/loss']), losses.mean(), places=4
-    )
-    self.assertAlmostEqual(
-      float(row['final_test/accuracy']),
-      np.mean(logits.argmax(axis=1) == labels),
-      places=6,
-    )
-
-    with self.subTest('changes nothing else'):
-      other = self.create_tempdir().full_path
-      without = dataclasses.replace(program, final_test=None)
-      again = self.train(other, 2, program=without)
-      tf.nest.map_structure(
-        np.testing.assert_array_equal, again.state, final.state
-      )
-      self.assertNotEqual(row['final_test/loss'], row['test/loss'])
-      row_without = self.read_metrics(other)[-1]
-      self.assertEqual(list(row_without), training_test_case.COLUMNS)
-      for column in {*training_test_case.COLUMNS} - {'seconds'}:
-        self.assertEqual(row_without[column], row[column])
 
   def test_divergence_is_reported_and_not_saved(self):
     folder = self.create_tempdir().full_path

@@ -10,7 +10,7 @@ import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2
 
 from tff_semifl import runtime
-from tff_semifl.aggregation import aggregators
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts

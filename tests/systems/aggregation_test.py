@@ -18,10 +18,10 @@ from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.experiments import system_registry
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import privacy_key
 
 _CLIPPING_NORM = 0.01

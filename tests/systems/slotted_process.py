@@ -6,13 +6,13 @@
 import collections
 from typing import Any
 
-from tff_semifl.baselines.zhang2020 import slots
+from tff_semifl.baselines.zhang2020 import group_averaging
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 
 # A `GroupState`, and the memories of all slots.
 SlottedState = collections.namedtuple(
-  'SlottedState', (*rounds.RoundState._fields, 'slots')
+  'SlottedState', (*composition.RoundState._fields, 'slots')
 )
 
 
@@ -24,7 +24,9 @@ class SlottedProcess:
   ):
     """Initializes the process."""
     self._process = process
-    self._memories = slots.SlotMemories(process.initialize_memory, num_slots)
+    self._memories = group_averaging.SlotMemories(
+      process.initialize_memory, num_slots
+    )
 
   def initialize(self) -> SlottedState:
     """Returns the state before the first round."""
@@ -40,7 +42,7 @@ class SlottedProcess:
     cohort = range(len(client_data))
     # The state of slots does not contain the round.
     output = self._process.next(
-      rounds.RoundState(*process_state),
+      composition.RoundState(*process_state),
       server_data,
       client_data,
       self._memories.recall(held, 0, cohort),

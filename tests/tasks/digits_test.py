@@ -9,7 +9,7 @@ from sklearn import datasets
 import tensorflow as tf
 
 from tasks import digits
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 from tff_semifl.experiments import models
 
 
@@ -72,7 +72,7 @@ class DigitsTest(tf.test.TestCase):
     seed = tf.constant([1, 2])
     self.assertAllEqual(
       self._task.weak_augmentation(images, seed),
-      weak.flip_and_crop(images, seed, flip=False, padding=1),
+      augmentation.flip_and_crop(images, seed, flip=False, padding=1),
     )
 
   def test_model_has_two_groups_though_images_are_small(self):

@@ -13,8 +13,8 @@ from tasks import emnist
 from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl import settings
-from tff_semifl.augment import fixmatch_pytorch_policy
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.experiments import task_registry
 from tff_semifl.randomness import random_seeds
 
@@ -32,14 +32,16 @@ def _noise(task):
 class ViewsTestCase(tf.test.TestCase):
   def assert_views(self, task, *, flip, padding):
     images = _noise(task)
-    shifted = weak.flip_and_crop(images, _SEED, flip=flip, padding=padding)
+    shifted = augmentation.flip_and_crop(
+      images, _SEED, flip=flip, padding=padding
+    )
     self.assertAllEqual(task.weak_augmentation(images, _SEED), shifted)
     fresh, operations = (random_seeds.fold_in(_SEED, key) for key in (0, 1))
-    augment = fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment()
+    augment = fixmatch_policy.build_fixmatch_pytorch_rand_augment()
     self.assertAllEqual(
       task.strong_augmentation(images, _SEED),
       augment(
-        weak.flip_and_crop(images, fresh, flip=flip, padding=padding),
+        augmentation.flip_and_crop(images, fresh, flip=flip, padding=padding),
         operations,
       ),
     )

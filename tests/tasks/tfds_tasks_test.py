@@ -19,7 +19,7 @@ from tasks import cifar100
 from tasks import stl10
 from tasks import svhn
 from tests.data import tfds_files
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 from tff_semifl.experiments import models
 
 _SEED = tf.constant([1, 2])
@@ -48,13 +48,14 @@ class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
     images = tf.constant(tfds_files.random_images(20, size, 10, 0).images)
     views = task.weak_augmentation(images, _SEED)
     self.assertAllEqual(
-      views, weak.flip_and_crop(images, _SEED, flip=flip, padding=padding)
+      views,
+      augmentation.flip_and_crop(images, _SEED, flip=flip, padding=padding),
     )
     # Other settings would not give these images.
     for others in (dict(flip=not flip), dict(padding=padding - 1)):
       arguments = dict(flip=flip, padding=padding) | others
       self.assertNotAllEqual(
-        views, weak.flip_and_crop(images, _SEED, **arguments)
+        views, augmentation.flip_and_crop(images, _SEED, **arguments)
       )
 
 

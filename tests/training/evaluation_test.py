@@ -55,7 +55,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_logits_are_in_the_order_of_the_images(self):
     images = linear_reference.create_images(7)
     expected = linear_reference.logits(self.weights.trainable, images)
-    evaluate = evaluation.build_evaluation_with_logits(self.classifier)
+    evaluate = evaluation.build_evaluation(self.classifier, keeps_logits=True)
     without = evaluation.build_evaluation(self.classifier)
     for chunk in (3, 7):
       dataset = linear_reference.labeled_dataset(images, np.arange(7) % 3)

@@ -20,9 +20,9 @@ import tensorflow as tf
 
 from tasks import digits
 from tests import small_systems
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
-from tff_semifl.augment import weak
 from tff_semifl.core import round_context
 from tff_semifl.experiments import models
 from tff_semifl.models import functional
@@ -43,7 +43,7 @@ class TurnConstantsTest(parameterized.TestCase):
     # Gradients depend on shapes and on how images are padded.
     model = models.WideResNet(model_depth=7, model_width=1).create(task, seed=0)
     classifier = functional.from_keras(model)
-    shift = functools.partial(weak.flip_and_crop, flip=True, padding=2)
+    shift = functools.partial(augmentation.flip_and_crop, flip=True, padding=2)
     names = ('Rotate', 'ShearX')
     change = functools.partial(
       rand_augment.apply_random_operations,
@@ -58,7 +58,7 @@ class TurnConstantsTest(parameterized.TestCase):
     def keep_program(loop, examples):
       padded, number = compiled_loop.pad(examples)
 
-      @tf.function(jit_compile=True)
+      @tf.function(jit_compile=True, autograph=False)
       def program(padded, number):
         with (
           random_draws.drawing_by(portable_draws.GENERATOR),

@@ -18,7 +18,6 @@ from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
-from tff_semifl.augment import weak
 from tff_semifl.core import client_work
 from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
@@ -143,10 +142,10 @@ def build(
   ingredients = small_systems.create_ingredients(
     classifier=classifier,
     weak_augmentation=functools.partial(
-      weak.flip_and_crop, flip=True, padding=2
+      augmentation.flip_and_crop, flip=True, padding=2
     ),
     strong_augmentation=strong_augmentation
-    or functools.partial(weak.flip_and_crop, flip=False, padding=1),
+    or functools.partial(augmentation.flip_and_crop, flip=False, padding=1),
     jit_compile=form != DYNAMIC,
   )
   system = _create_system(system_name)

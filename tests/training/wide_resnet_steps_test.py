@@ -22,7 +22,6 @@ from tests import wide_resnet_reference
 from tff_semifl import runtime
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
-from tff_semifl.core import supervised_training
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import optimizers
 
@@ -43,8 +42,8 @@ class ServerStepsTest(absltest.TestCase):
     optimizer = optimizers.build_nesterov_sgd()
     work = server_work.build_server_work(
       classifier,
-      supervised_training.build_supervised_training(
-        classifier,
+      server_work.SupervisedTraining(
+        classifier=classifier,
         weak_augmentation=linear_reference.unchanged,
         optimizer=optimizer,
         num_epochs=2,

@@ -13,8 +13,6 @@ gray levels in 0..255. Their strengths are [batch] or a scalar.
 
 import tensorflow as tf
 
-from tff_semifl.augment import rounding
-
 # Pillow's weights of red, green and blue in a gray image, in units of 2^-16
 # (ITU-R 601-2).
 _LUMA_WEIGHTS = (19595, 38470, 7471)
@@ -54,9 +52,7 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
   highest = tf.reduce_max(levels, axis=[1, 2], keepdims=True)
   is_flat = highest <= lowest
   scale = 255.0 / tf.where(is_flat, tf.ones_like(highest), highest - lowest)
-  stretched = _to_gray_levels(
-    rounding.product(levels, scale) + rounding.product(-lowest, scale)
-  )
+  stretched = _to_gray_levels(product(levels, scale) + product(-lowest, scale))
   return tf.cast(tf.where(is_flat, levels, stretched), tf.float32)
 
 
@@ -153,7 +149,7 @@ def _enhance(
 ) -> tf.Tensor:
   """`Image.blend`: factor 0 returns the degenerate image, 1 the image."""
   return _to_gray_levels(
-    degenerate + rounding.product(_spread(factor), images - degenerate)
+    degenerate + product(_spread(factor), images - degenerate)
   )
 
 
@@ -178,3 +174,17 @@ def _spread(strength: tf.Tensor | float) -> tf.Tensor:
 def _to_gray_levels(values: tf.Tensor) -> tf.Tensor:
   """Clips to 0..255 and truncates fractions, like a cast to a byte."""
   return tf.floor(tf.clip_by_value(values, 0.0, 255.0))
+
+
+# More than any product of gray levels.
+_LIMIT = 1e30
+
+
+def product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+  """The product of floats below 1e30, rounded before a sum.
+
+  XLA computes `a * b + c` with a single rounding. Truncating the result would
+  give some pixels another gray level than Pillow's.
+  """
+  # XLA cannot fuse a minimum into a multiply-add.
+  return tf.minimum(first * second, _LIMIT)

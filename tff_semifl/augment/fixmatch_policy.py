@@ -1,19 +1,175 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of FixMatch (Sohn et al., NeurIPS 2020).
+"""RandAugment with the pool of FixMatch, in two versions.
 
-SemiFL's paper says that it uses this RandAugment; its code has that of
-`semifl_policy`.
+For each image two operations are drawn, with replacement, from a pool of 14,
+each with a strength of its own, and applied with probability 1/2. Then a box is
+always covered. Versions differ in some strengths, the fill outside of an image,
+and the place of the box.
+
+SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
+2020); its code has that of `semifl_policy`. Zhang et al. use that of FixMatch's
+best known PyTorch implementation as "RandAugmentMC". There enhancements only
+weaken, posterization keeps four bits more, translations are fractions of the
+image, the fill is black, and the box lies beside its point as in SemiFL's code.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import fixmatch_pool
+from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
+from tff_semifl.augment import rand_augment
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
+
+NUM_OPERATIONS = 2
+APPLICATION_PROBABILITY = 0.5
+# Fills the cutout box, and the pixels beyond a moved image, in FixMatch.
+MID_GRAY = 127
+
+# Strengths are levels out of ten; 0 and 10 are not drawn.
+FULL_LEVEL = 10
+# At the full level.
+_ROTATION_DEGREES = 30
+_SHEAR = 0.3
+_TRANSLATION_SHARE = 0.3
+# The box has 16 pixels, but at most half of the image: 14 of 28.
+_CUTOUT_PIXELS = 16
+_CUTOUT_SHARE = 2
+
+
+class Version(NamedTuple):
+  """Values and functions in which versions of this RandAugment differ.
+
+  Attributes:
+    operation_names: The pool in the order of the version's code, which maps
+      draws to operations.
+    enhancement_at_zero: Factor of color, contrast, brightness and sharpness at
+      level 0; a factor of 1 is the identity.
+    enhancement_range: The difference of factors at the full level and 0.
+    posterization_sign: 1 if posterizing keeps 4 bits and, by level, up to 4
+      more, -1 if it keeps up to 4 fewer.
+    fill: Gray level in 0..255 outside of a rotated, sheared or translated
+      image.
+    compute_translation: (level, float64 [batch] in -9..9, and an image's width
+      or height in pixels, an int32 scalar) -> pixels to move by, [batch].
+    cut_out: (uint8 images [batch, height, width, channels], stateless seed,
+      side of the box in pixels, an int32 scalar) -> images with a box covered.
+  """
+
+  operation_names: tuple[str, ...]
+  enhancement_at_zero: float
+  enhancement_range: float
+  posterization_sign: int
+  fill: int
+  compute_translation: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+  cut_out: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+def build_rand_augment(version: Version) -> augmentation.Augmentation:
+  """A version of this RandAugment, for images with 1 or 3 channels."""
+  operations = create_operations(version)
+
+  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    augmented = rand_augment.apply_random_operations(
+      images,
+      random_seeds.fold_in(seed, 0),
+      operations=operations,
+      num_operations=NUM_OPERATIONS,
+      application_probability=APPLICATION_PROBABILITY,
+    )
+    shortest = tf.reduce_min(tf.shape(images)[1:3])
+    num_pixels = tf.minimum(_CUTOUT_PIXELS, shortest // _CUTOUT_SHARE)
+    return version.cut_out(augmented, random_seeds.fold_in(seed, 1), num_pixels)
+
+  return augment
+
+
+def create_operations(version: Version) -> list[rand_augment.Operation]:
+  """The 14 operations of a version, named as in FixMatch's code.
+
+  Their parameters are levels, int32 [batch] in 1..9, or also -9..-1 where there
+  are two directions.
+  """
+  color = color_operations
+  geometric = geometric_operations
+  fixed = rand_augment.create_fixed_operation
+
+  def enhance(name: str, operation) -> rand_augment.Operation:
+    def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+      shares = tf.cast(levels, tf.float64) / FULL_LEVEL
+      factors = version.enhancement_range * shares + version.enhancement_at_zero
+      return operation(images, factors)
+
+    return rand_augment.Operation(name, draw_levels, apply)
+
+  def posterize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    change = version.posterization_sign * (4 * levels // FULL_LEVEL)
+    return color.posterize(images, 4 + change)
+
+  def solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    return color.solarize(images, 256 - 256 * levels // FULL_LEVEL)
+
+  def move(name: str, to_maps) -> rand_augment.Operation:
+    """Creates a geometric operation from (images, levels) -> affine maps."""
+
+    def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+      maps = to_maps(images, levels)
+      return geometric.fetch_nearest(images, maps, fill=version.fill)
+
+    return rand_augment.Operation(name, draw_signed_levels, apply)
+
+  def rotate(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    return geometric.rotate(levels * (_ROTATION_DEGREES // FULL_LEVEL), images)
+
+  def shear(to_maps):
+    return lambda images, levels: to_maps(
+      tf.cast(levels, tf.float64) * _SHEAR / FULL_LEVEL
+    )
+
+  def translate(to_maps, axis: int):
+    return lambda images, levels: to_maps(
+      version.compute_translation(
+        tf.cast(levels, tf.float64), tf.shape(images)[axis]
+      )
+    )
+
+  operations = [
+    fixed('Identity', tf.identity),
+    fixed('AutoContrast', color.auto_contrast),
+    fixed('Equalize', color.equalize),
+    rand_augment.Operation('Solarize', draw_levels, solarize),
+    rand_augment.Operation('Posterize', draw_levels, posterize),
+    enhance('Color', color.enhance_color),
+    enhance('Contrast', color.enhance_contrast),
+    enhance('Brightness', color.enhance_brightness),
+    enhance('Sharpness', color.enhance_sharpness),
+    move('Rotate', rotate),
+    move('ShearX', shear(geometric.shear_x)),
+    move('ShearY', shear(geometric.shear_y)),
+    move('TranslateX', translate(geometric.translate_x, axis=2)),
+    move('TranslateY', translate(geometric.translate_y, axis=1)),
+  ]
+  by_name = {operation.name: operation for operation in operations}
+  return [by_name[name] for name in version.operation_names]
+
+
+def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a level in 1..9 for each image: int32 [num_images]."""
+  return random_draws.integers([num_images], seed, least=1, bound=FULL_LEVEL)
+
+
+def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a level in 1..9 or -9..-1 for each image: int32 [num_images]."""
+  levels = draw_levels(num_images, random_seeds.fold_in(seed, 0))
+  return levels * rand_augment.draw_signs(
+    num_images, random_seeds.fold_in(seed, 1)
+  )
 
 
 def build_fixmatch_rand_augment() -> augmentation.Augmentation:
@@ -24,10 +180,10 @@ def build_fixmatch_rand_augment() -> augmentation.Augmentation:
     `third_party/auto_augment/augmentations.py` of
     https://github.com/google-research/fixmatch
   """
-  return fixmatch_pool.build_rand_augment(VERSION)
+  return build_rand_augment(FIXMATCH)
 
 
-def _translate(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+def _translate_by_level(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
   """One pixel per level, whatever the size of the image."""
   del size
   return levels
@@ -48,12 +204,10 @@ def _cut_out_around(
   boxes = tf.stack(
     [columns - before, rows - before, columns + after, rows + after], axis=1
   )
-  return geometric_operations.cut_out(
-    images, boxes, fill=fixmatch_pool.MID_GRAY
-  )
+  return geometric_operations.cut_out(images, boxes, fill=MID_GRAY)
 
 
-VERSION = fixmatch_pool.Version(
+FIXMATCH = Version(
   operation_names=(
     'Identity',
     'AutoContrast',
@@ -76,7 +230,63 @@ VERSION = fixmatch_pool.Version(
   # FixMatch's code fills with 0, of pixels in -1..1, after some of the
   # operations. Here the fill is that gray from the start, and a second
   # operation acts on it.
-  fill=fixmatch_pool.MID_GRAY,
-  compute_translation=_translate,
+  fill=MID_GRAY,
+  compute_translation=_translate_by_level,
   cut_out=_cut_out_around,
+)
+
+
+def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
+  """The PyTorch version, for images with 1 or 3 channels.
+
+  References:
+    `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch
+    and of
+    https://github.com/jhcknzzm/SSFL-Benchmarking-Semi-supervised-Federated-Learning
+  """
+  return build_rand_augment(FIXMATCH_PYTORCH)
+
+
+def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+  """A fraction of the image, in whole pixels."""
+  shares = levels * _TRANSLATION_SHARE / FULL_LEVEL
+  # Truncated, as by Python's `int`.
+  return tf.cast(shares * tf.cast(size, tf.float64), tf.int32)
+
+
+def _cut_out_beside(
+  images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
+) -> tf.Tensor:
+  """Covers a box beside a random point."""
+  points = geometric_operations.draw_points(tf.shape(images)[0], seed)
+  # For EMNIST the code of Zhang et al. fills with half of the image's brightest
+  # level, which is the same for images with a white pixel.
+  return geometric_operations.cut_out_beside(
+    images, points, num_pixels=num_pixels, fill=MID_GRAY
+  )
+
+
+FIXMATCH_PYTORCH = Version(
+  operation_names=(
+    'AutoContrast',
+    'Brightness',
+    'Color',
+    'Contrast',
+    'Equalize',
+    'Identity',
+    'Posterize',
+    'Rotate',
+    'Sharpness',
+    'ShearX',
+    'ShearY',
+    'Solarize',
+    'TranslateX',
+    'TranslateY',
+  ),
+  enhancement_at_zero=0.05,
+  enhancement_range=0.9,
+  posterization_sign=1,
+  fill=0,
+  compute_translation=_translate_by_share,
+  cut_out=_cut_out_beside,
 )

@@ -16,7 +16,7 @@ import math
 
 import tensorflow as tf
 
-from tff_semifl.augment import rounding
+from tff_semifl.augment import color_operations
 from tff_semifl.randomness import random_draws
 
 # The precision of Pillow's nearest-neighbor coordinates, 2^-16.
@@ -44,11 +44,9 @@ def translate_y(num_pixels: tf.Tensor) -> tf.Tensor:
 
 
 def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6], that rotate counter-clockwise.
+  """Affine maps, float64 [batch, 6], that rotate about the images' center.
 
-  Args:
-    degrees: Angles [batch].
-    images: The images [batch, height, width, channels], for their center.
+  Degrees, [batch], are counter-clockwise.
   """
   height, width = tf.unstack(tf.cast(tf.shape(images)[1:3], tf.float64) / 2.0)
   angle = tf.cast(degrees, tf.float64) * (-math.pi / 180.0)
@@ -56,10 +54,14 @@ def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
   return _to_maps(
     a=cosine,
     b=sine,
-    c=width - rounding.product(cosine, width) - rounding.product(sine, height),
+    c=width
+    - color_operations.product(cosine, width)
+    - color_operations.product(sine, height),
     d=-sine,
     e=cosine,
-    f=height + rounding.product(sine, width) - rounding.product(cosine, height),
+    f=height
+    + color_operations.product(sine, width)
+    - color_operations.product(cosine, height),
   )
 
 
@@ -68,10 +70,8 @@ def fetch_nearest(
 ) -> tf.Tensor:
   """Applies affine maps with nearest-neighbor interpolation (`Image.NEAREST`).
 
-  Args:
-    images: float32 [batch, height, width, channels].
-    maps: float64 [batch, 6], the affine map of each image.
-    fill: Gray level in 0..255 of points outside of the image.
+  Images are float32 [batch, height, width, channels], maps float64 [batch, 6];
+  `fill` is the gray level, 0..255, of points outside of the image.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = _unstack_maps(maps)
@@ -99,20 +99,15 @@ def fetch_bilinear(
 ) -> tf.Tensor:
   """Applies affine maps with bilinear interpolation (`Image.BILINEAR`).
 
-  Pixels at the border are repeated beyond it. Fractions of gray levels are
-  truncated.
-
-  Args:
-    images: float32 [batch, height, width, channels].
-    maps: float64 [batch, 6], the affine map of each image.
-    fill: Gray level in 0..255 of points outside of the image.
+  Pixels at the border are repeated beyond it, and fractions of gray levels
+  truncated. Arguments are those of `fetch_nearest`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = _unstack_maps(maps)
   x = tf.cast(tf.range(width), tf.float64)[tf.newaxis, tf.newaxis, :] + 0.5
   y = tf.cast(tf.range(height), tf.float64)[tf.newaxis, :, tf.newaxis] + 0.5
-  columns = rounding.product(a, x) + rounding.product(b, y) + c
-  rows = rounding.product(d, x) + rounding.product(e, y) + f
+  columns = color_operations.product(a, x) + color_operations.product(b, y) + c
+  rows = color_operations.product(d, x) + color_operations.product(e, y) + f
   is_inside = (
     (columns >= 0.0)
     & (columns < tf.cast(width, tf.float64))
@@ -131,10 +126,12 @@ def fetch_bilinear(
     # one.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
-    return first + rounding.product(second - first, to_right)
+    return first + color_operations.product(second - first, to_right)
 
   first = fetch_row(top)
-  values = first + rounding.product(fetch_row(top + 1) - first, to_bottom)
+  values = first + color_operations.product(
+    fetch_row(top + 1) - first, to_bottom
+  )
   return tf.where(
     is_inside[..., tf.newaxis],
     tf.cast(tf.floor(values), images.dtype),
@@ -145,11 +142,8 @@ def fetch_bilinear(
 def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
   """Covers a box of each image (`ImageDraw.rectangle`).
 
-  Args:
-    images: [batch, height, width, channels] of any dtype.
-    boxes: int32 [batch, 4]: first column, first row, last column and last row
-      that are covered. They may lie outside the image.
-    fill: Gray level in 0..255 of the box.
+  Boxes, int32 [batch, 4], are the first column, first row, last column and last
+  row that are covered. They may lie outside the image.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   boxes = boxes[:, :, tf.newaxis]
@@ -178,14 +172,9 @@ def cut_out_beside(
   """Covers the box whose first corner is half its size before a point.
 
   At the border, the box keeps its size, instead of staying centered: so does
-  the code of SemiFL, and the code that it was taken from.
-
-  Args:
-    images: [batch, height, width, channels] of any dtype.
-    points: float32 [batch, 2], from `draw_points`.
-    num_pixels: Height and width of the box without Pillow's last row and
-      column, an integer scalar.
-    fill: Gray level in 0..255 of the box.
+  the code of SemiFL, and the code that it was taken from. Points, float32
+  [batch, 2], are from `draw_points`; `num_pixels` is height and width of the
+  box without Pillow's last row and column.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   size = tf.stack([width, height])

@@ -30,14 +30,10 @@ _MIN_IMAGES = 8
 class RemainingContrast(NamedTuple):
   """The contrast of images that is left after an augmentation.
 
-  Attributes:
-    num_blank_images: Original images with less contrast than
-      `BLANK_IMAGE_CONTRAST`, which are not measured.
-    num_augmented: Augmented images.
-    num_blank_augmented: Augmented images that keep less than `BLANK_RATIO`.
-    median_ratio: Median of the augmented image's contrast over the original's;
-      NaN without images.
-    low_ratio: The 5% quantile of these ratios; NaN without images.
+  Blank images have less contrast than `BLANK_IMAGE_CONTRAST` and are not
+  measured; blank augmented images keep less than `BLANK_RATIO`. The ratios are
+  the median, and the 5% quantile, of the augmented image's contrast over the
+  original's; NaN without images.
   """
 
   num_blank_images: int
@@ -85,11 +81,8 @@ def measure(
   """Measures the contrast that is left in up to 512 augmented images.
 
   Contrast that the augmentation adds counts, too, such as a gray box on black.
-
-  Args:
-    images: uint8 [number, height, width, channels], of which up to 64, evenly
-      spaced, are used; fewer if larger than 256x256.
-    seed: The run's seed.
+  Of the images, uint8 [number, height, width, channels], up to 64, evenly
+  spaced, are used; fewer if larger than 256x256.
   """
   height, width = images.shape[1:3]
   max_images = max(

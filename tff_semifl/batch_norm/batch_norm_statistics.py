@@ -14,18 +14,16 @@ weights W. They differ in whose images they use, and in the formula:
     build_pooled_batch_norm_statistics     all in one place, the authors' code
 """
 
-from collections.abc import Callable, Iterable
 import operator
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.data import folding
+from tff_semifl.batch_norm import layer_moments
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-
-# Inputs of deeper layers are normalized by the statistics of such a batch.
-STATISTICS_BATCH_SIZE = 250
+from tff_semifl.privacy import aggregators
 
 
 def build_server_batch_norm_statistics(
@@ -45,14 +43,14 @@ def build_server_batch_norm_statistics(
 
     Without images it returns the weights unchanged.
   """
-  check_has_statistics(classifier)
+  layer_moments.check_has_statistics(classifier)
   data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
     return compute_server_statistics(classifier, weights, dataset)
 
-  return place_at_server(compute)
+  return _place_at_server(compute)
 
 
 def compute_server_statistics(
@@ -66,21 +64,154 @@ def compute_server_statistics(
   `pipelines.labeled_type`.
   """
   images = dataset.map(operator.itemgetter('image'))
-  moments = fold_batches(classifier, weights, images, merge_moments)
-  return replace_statistics(weights, map(unbiased_statistics, moments))
+  moments = layer_moments.fold_batches(
+    classifier, weights, images, layer_moments.merge_moments
+  )
+  return layer_moments.replace_statistics(
+    weights, map(layer_moments.unbiased_statistics, moments)
+  )
 
 
-def check_has_statistics(classifier: functional.ImageClassifier) -> None:
-  """Raises a ValueError for a model without static batch normalization."""
-  if classifier.batch_moments is None:
-    raise ValueError(
-      'The model has no static batch normalization, so that there are no'
-      ' statistics to compute. Please choose a model that has it, or no'
-      ' statistics.'
+def build_federated_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds the statistics of the clients' images.
+
+  Each client computes the moments of the inputs of each layer over its images,
+  in batches of 250. With N values of mean mu and unbiased variance v at client
+  m, they are pooled as in appendix B of SemiFL:
+
+      mean = sum_m N_m mu_m / sum_m N_m
+      variance = sum_m [(N_m - 1) v_m + N_m (mu_m - mean)^2] / (sum_m N_m - 1)
+
+  These are the exact mean and unbiased variance of all values that the layer
+  saw. Inputs of deeper layers are normalized by batches of one client's images;
+  if clients have few classes, the result differs from that of mixed batches.
+  The server sees only the aggregate of the moments, 3 numbers per channel. It
+  is not a sum, so that secure summation cannot compute it.
+
+  Returns:
+    A computation with W for model weights and U for chunks of
+    `pipelines.client_type`:
+
+        (<W@SERVER, {U*}@CLIENTS> -> W@SERVER)
+
+    Without images it returns the weights unchanged. Clients whose moments have
+    no finite norm in float32 are left out.
+  """
+  layer_moments.check_has_statistics(classifier)
+  weights_type = classifier.weights_type
+  data_type = pipelines.client_type(classifier.image_shape)
+
+  @tff.tensorflow.computation(weights_type, data_type)
+  def compute_moments(
+    weights: functional.ModelWeights, dataset: tf.data.Dataset
+  ):
+    moments = layer_moments.fold_batches(
+      classifier,
+      weights,
+      dataset.map(operator.itemgetter('image')),
+      layer_moments.merge_moments,
+    )
+    is_sound = aggregators.has_finite_norm(moments)
+    return tuple(tf.where(is_sound, a, tf.zeros_like(a)) for a in moments)
+
+  moments_type = compute_moments.type_signature.result
+
+  @tff.tensorflow.computation
+  def zero():
+    return layer_moments.zero_moments(classifier)
+
+  @tff.tensorflow.computation(moments_type, moments_type)
+  def merge(first: Any, second: Any):
+    return tuple(map(layer_moments.merge_moments, first, second))
+
+  @tff.tensorflow.computation(moments_type)
+  def report(moments: Any):
+    return tuple(map(layer_moments.unbiased_statistics, moments))
+
+  replace = tff.tensorflow.computation(
+    layer_moments.replace_statistics,
+    (weights_type, report.type_signature.result),
+  )
+
+  @tff.federated_computation(
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def federated_batch_norm_statistics(weights, dataset):
+    moments = tff.federated_map(
+      compute_moments, (tff.federated_broadcast(weights), dataset)
+    )
+    statistics = tff.federated_aggregate(moments, zero(), merge, merge, report)
+    return tff.federated_map(replace, (weights, statistics))
+
+  return federated_batch_norm_statistics
+
+
+def build_pooled_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+  *,
+  batch_size: int = layer_moments.BATCH_SIZE,
+) -> tff.Computation:
+  """Builds the statistics of images in one place, to reproduce SemiFL's tables.
+
+  The order of images is the authors':
+
+  - SemiFL: the server's, class by class, then those of all clients in the order
+    of the data set; with statistics of the server only (Table 3), the former.
+  - Training in one place: the labeled images, class by class, or all images in
+    the order of the data set, in batches of the size of training.
+
+  Batches cross the boundaries of chunks, clients and classes. The statistics
+  are plain means over batches, of batch means and of unbiased batch variances:
+  the last batch counts as much as a full one, and differences between batches
+  are ignored, so that the variance is too small if each batch has one class.
+
+  Returns:
+    A computation with W for model weights and chunks of bare images, H by W
+    with C channels:
+
+        (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER)
+
+    Without images it returns the weights unchanged.
+  """
+  layer_moments.check_has_statistics(classifier)
+  data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))
+
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    return layer_moments.replace_statistics(
+      weights,
+      layer_moments.fold_batches(
+        classifier, weights, dataset, average_batches, batch_size=batch_size
+      ),
     )
 
+  return _place_at_server(compute)
 
-def place_at_server(compute: tff.Computation) -> tff.Computation:
+
+def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
+  """Adds a batch to a plain mean over batches.
+
+  The total, float [3, channels], is the number of batches, the mean of their
+  means and the mean of their unbiased variances.
+  """
+  num_batches, *averages = tf.unstack(total)
+  _, *statistics = tf.unstack(layer_moments.unbiased_statistics(moments))
+  num_batches += 1.0
+  return tf.stack(
+    [
+      num_batches,
+      *(
+        average + (statistic - average) / num_batches
+        for average, statistic in zip(averages, statistics, strict=True)
+      ),
+    ]
+  )
+
+
+def _place_at_server(compute: tff.Computation) -> tff.Computation:
   """Places (<W, D> -> W) at the server: (<W@SERVER, D@SERVER> -> W@SERVER)."""
   weights_type, data_type = compute.type_signature.parameter
 
@@ -92,119 +223,3 @@ def place_at_server(compute: tff.Computation) -> tff.Computation:
     return tff.federated_map(compute, (weights, dataset))
 
   return batch_norm_statistics
-
-
-def zero_moments(
-  classifier: functional.ImageClassifier,
-) -> tuple[tf.Tensor, ...]:
-  """The moments of no values: zeros, float32 [3, channels] for each layer."""
-  # Each layer has two statistics, mean and variance, of the same shape.
-  return tuple(
-    tf.zeros([3, *mean.shape], tf.float32)
-    for mean in classifier.initial_weights.non_trainable[::2]
-  )
-
-
-def fold_batches(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  images: tf.data.Dataset,
-  add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
-  *,
-  batch_size: int = STATISTICS_BATCH_SIZE,
-) -> tuple[tf.Tensor, ...]:
-  """Combines the moments of the inputs of each layer over batches of images.
-
-  Batches cross the boundaries of chunks; the last one may be smaller. At most a
-  chunk and a batch of images are in memory.
-
-  Args:
-    images: Chunks, uint8 [number, height, width, channels].
-    add_fn: (total, moments of a batch) -> total, for one layer, each float64
-      [3, channels]. Moments are count, mean and sum of squared deviations.
-
-  Returns:
-    The total of each layer, float32 [3, channels]; zeros without images.
-  """
-
-  def add_batch(
-    totals: tuple[tf.Tensor, ...], batch: tf.Tensor
-  ) -> tuple[tf.Tensor, ...]:
-    moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
-    return tuple(map(add_fn, totals, _cast(moments, tf.float64)))
-
-  totals = folding.fold(
-    images.rebatch(batch_size),
-    _cast(zero_moments(classifier), tf.float64),
-    add_batch,
-  )
-  return _cast(totals, tf.float32)
-
-
-def _cast(
-  moments: Iterable[tf.Tensor], dtype: tf.DType
-) -> tuple[tf.Tensor, ...]:
-  return tuple(tf.cast(each, dtype) for each in moments)
-
-
-def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """The moments of two sets of values taken together, float [3, channels].
-
-  Sums of values and squares would be simpler, but their difference loses the
-  variance in float32 if the mean is large.
-
-  Args:
-    first: float [3, channels]: count, mean, sum of squared deviations.
-
-  References:
-    Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for
-    computing sample variances. 1979.
-  """
-  first_count, first_mean, first_deviations = tf.unstack(first)
-  second_count, second_mean, second_deviations = tf.unstack(second)
-  count = first_count + second_count
-  difference = second_mean - first_mean
-  share = tf.math.divide_no_nan(second_count, count)
-  return tf.stack(
-    [
-      count,
-      first_mean + difference * share,
-      first_deviations
-      + second_deviations
-      + tf.square(difference) * first_count * share,
-    ]
-  )
-
-
-def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
-  """Count, mean and variance (unbiased, 0 for one value), float [3, channels].
-
-  Args:
-    moments: float [3, channels]: count, mean, sum of squared deviations.
-  """
-  count, mean, deviations = tf.unstack(moments)
-  return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
-
-
-def replace_statistics(
-  weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
-) -> functional.ModelWeights:
-  """The weights with new statistics.
-
-  `statistics` has float32 [3, channels] for each layer: count, mean, variance.
-  A count of 0 keeps the old statistics.
-  """
-  counts, new = [], []
-  for layer in statistics:
-    count, mean, variance = tf.unstack(layer)
-    counts += [count, count]
-    new += [mean, variance]
-  return functional.ModelWeights(
-    weights.trainable,
-    tuple(
-      tf.where(count > 0, statistic, old)
-      for count, statistic, old in zip(
-        counts, new, weights.non_trainable, strict=True
-      )
-    ),
-  )

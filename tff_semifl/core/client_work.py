@@ -71,11 +71,8 @@ def build_client_work(
   no sum.
 
   Args:
-    classifier: The model.
-    train_fn: Trains on a client's images.
-    data_type: The type of a client's data; by default `pipelines.client_type`.
-    optimizer: The optimizer of `train_fn`; its learning rate is set to the
-      round's.
+    data_type: By default `pipelines.client_type`.
+    optimizer: That of `train_fn`; its learning rate is set to the round's.
     keep_optimizer_state: Whether clients keep the optimizer state from round to
       round, as in the code of SemiFL's authors, as their memory.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm

@@ -9,6 +9,7 @@ gradient of a batch, the server adds its own and takes the step.
 
 import collections
 from collections.abc import Mapping
+import functools
 from typing import Any
 
 import tensorflow as tf
@@ -31,18 +32,11 @@ from tff_semifl.training import training_loop
 def select_batch(
   node: round_context.Node, data: Mapping[str, tf.Tensor], batch_size: int
 ) -> tf.Tensor:
-  """Selects the batch of a client in a round.
+  """The batch of a client in a round, positions among its images, int32.
 
   Over the rounds in which it takes part, a client goes through its images, each
-  once an epoch.
-
-  Args:
-    node: The client.
-    data: Of `pipelines.client_with_participation_type`.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-
-  Returns:
-    int32 [images], positions among the client's images.
+  once an epoch; the last batch of an epoch may be smaller. `data` is of
+  `pipelines.client_with_participation_type`.
   """
   return draws.select_batch(
     tf.shape(data['image'])[0],
@@ -70,15 +64,8 @@ def report(
   The loss is the sum of cross-entropies, divided by the number of images that
   `images` were selected from.
 
-  Args:
-    classifier: The model.
-    weights: The weights that the client received.
-    images: uint8 [selected, height, width, channels]. There may be none.
-    labels: int32 [selected], their labels.
-    num_images: int32 scalar, the images of the batch.
-    node: The client.
-    optimizer_state: Returned as it came.
-    given_labels: The pseudo-labels that the client gave.
+  `images`, uint8 [selected, height, width, channels], may be none; `labels` are
+  int32 [selected], and `num_images` are the images of the batch.
   """
   num_selected = tf.cast(tf.shape(images)[0], tf.float32)
   total_images = tf.cast(num_images, tf.float32)
@@ -130,14 +117,9 @@ def build_server_work(
 ) -> server_work.ServerWork:
   """Builds the server update: a step by its gradient plus that of clients.
 
-  Args:
-    classifier: The model.
-    augmentation_fn: Augments the server's images.
-    optimizer: Takes the step, with the round's learning rate.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-    pretraining_fn: What the server does in round 0, before clients take part;
-      by default a step as in other rounds. It starts from, and leaves, the
-      optimizer's state.
+  `pretraining_fn` is what the server does in round 0, before clients take part;
+  by default a step as in other rounds. It starts from, and leaves, the
+  optimizer's state.
 
   The server work takes the mean gradient of the clients as a last argument.
   """
@@ -175,35 +157,30 @@ def build_server_work(
       output.num_correct / tf.cast(tf.shape(indices)[0], tf.float32),
     )
 
-  def train(
-    optimizer_state: Any,
-    weights: functional.ModelWeights,
-    context: round_context.RoundContext,
-    dataset: tf.data.Dataset,
-    clients_gradient: tuple[tf.Tensor, ...],
-  ):
+  def pretrain(optimizer_state, weights, context, data):
+    result = pretraining_fn(weights, context, data, optimizer_state)
+    return (
+      result.optimizer_state,
+      result.trainable,
+      result.sums.loss / result.sums.num_examples,
+      result.sums.num_correct / result.sums.num_examples,
+    )
+
+  def train(optimizer_state, weights, context, dataset, clients_gradient):
     data = pipelines.concatenate_chunks(dataset)
     before = optimizer.set_hparams(
       optimizer_state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
     )
-
-    def step():
-      return take_step(before, clients_gradient, weights, context, data)
-
-    def pretrain():
-      result = pretraining_fn(weights, context, data, before)
-      return (
-        result.optimizer_state,
-        result.trainable,
-        result.sums.loss / result.sums.num_examples,
-        result.sums.num_correct / result.sums.num_examples,
-      )
-
+    step = functools.partial(
+      take_step, before, clients_gradient, weights, context, data
+    )
     if pretraining_fn is None:
       optimizer_state, trainable, loss, accuracy = step()
     else:
       optimizer_state, trainable, loss, accuracy = tf.cond(
-        context.round_num > 0, step, pretrain
+        context.round_num > 0,
+        step,
+        lambda: pretrain(before, weights, context, data),
       )
     return (
       optimizer_state,

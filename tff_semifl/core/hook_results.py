@@ -15,11 +15,7 @@ from tff_semifl.settings import references
 
 
 def scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
-  """The result of a hook that returns a float32 scalar.
-
-  Raises:
-    TypeError: If it is anything else.
-  """
+  """The result of a hook that returns a float32 scalar, checked."""
   wanted = 'a float32 scalar'
   if hook.__name__ == 'loss':
     wanted += ', such as step.mean(values)'
@@ -33,11 +29,7 @@ def scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
 
 
 def check_like(hook: Callable[..., Any], before: Any, after: Any) -> None:
-  """Checks the result of a hook that returns a structure like an earlier one.
-
-  Raises:
-    TypeError: If names, dtypes or shapes differ.
-  """
+  """Checks that a result has names, dtypes and shapes like an earlier one."""
   wanted = _type_of(before)
   try:
     found = _type_of(after)
@@ -62,14 +54,10 @@ def _show(found: tff.Type) -> str:
 
 
 def wrong(hook: Callable[..., Any], wanted: str, found: Any) -> TypeError:
-  """The error of a hook that returns something else.
+  """The error of a hook, a bound method, that returns something else.
 
-  A note has the user's line that defines the hook.
-
-  Args:
-    hook: The bound method of the object that has the hook.
-    wanted: What the hook must return.
-    found: What it returned: a tensor, a description, or any other object.
+  `found` is what it returned: a tensor, a description, or any other object. A
+  note has the user's line that defines the hook.
   """
   owner = type(getattr(hook, '__self__', hook))
   if isinstance(found, tf.Tensor):

@@ -3,13 +3,10 @@
 
 """The round number, seed and learning rate that server and clients share."""
 
-from collections.abc import Callable
 import dataclasses
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.randomness import random_seeds
 
@@ -28,23 +25,6 @@ class RoundContext(NamedTuple):
   round_num: int
   learning_rate: float
   guidance: Any = ()
-
-
-class Beginning(NamedTuple):
-  """The beginning of a round.
-
-  Attributes:
-    context: The `RoundContext`, without guidance.
-    next_round_num: int32 scalar, the number of the next round.
-  """
-
-  context: Any
-  next_round_num: Any
-
-
-ROUND_CONTEXT_TYPE = tff.types.to_type(
-  RoundContext(seed=np.int32, round_num=np.int32, learning_rate=np.float32)
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,19 +50,3 @@ class Node:
     return random_seeds.stateless_seed(
       self.context.seed, purpose, self.context.round_num, *own_key, *keys
     )
-
-
-def build_beginning(
-  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
-) -> tff.Computation:
-  """Builds the computation (<seed=int32, round_num=int32> -> Beginning).
-
-  `learning_rate_fn` is (int32 scalar, the round) -> float32 scalar.
-  """
-
-  @tff.tensorflow.computation(np.int32, np.int32)
-  def begin_round(seed: tf.Tensor, round_num: tf.Tensor):
-    context = RoundContext(seed, round_num, learning_rate_fn(round_num))
-    return Beginning(context, round_num + 1)
-
-  return begin_round

@@ -3,33 +3,21 @@
 
 """Rounds of clients and a server, a function each; `semifl_round` is SemiFL's.
 
-A round is called inside a federated computation. All values are placed: the
-state and what the server computes at SERVER, what clients receive and return at
-CLIENTS. `build` makes a process of a round.
+A round takes the state, the server's data, the clients' data, and the clients'
+memories if they have any; `composition.build` makes a process of it.
 """
 
-import collections
-from collections.abc import Callable, Mapping
-import dataclasses
-import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import client_work as client_work_lib
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import guidance
-from tff_semifl.core import hook_arguments
-from tff_semifl.core import round_context
-from tff_semifl.core import server_work as server_work_lib
-from tff_semifl.data import pipelines
-from tff_semifl.models import functional
-from tff_semifl.training import client_report
 
 
 def semifl_round(
-  p: 'Parts',
+  p: composition.Parts,
   state: tff.Value,
   server_data: tff.Value,
   client_data: tff.Value,
@@ -47,7 +35,7 @@ def semifl_round(
   finalized = p.finalizer.next(
     state.finalizer, state.global_model_weights, mean.update
   )
-  finalizer, weights = choose(
+  finalizer, weights = composition.choose(
     mean.is_used,
     (finalized.state, finalized.result),
     (state.finalizer, state.global_model_weights),
@@ -65,8 +53,44 @@ def semifl_round(
   )
 
 
+def gradient_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value | None = None,
+) -> federated_process.RoundOutput:
+  """Federated SGD: a round is one step of the global model.
+
+  The gradient of the step is that of the server's batch plus the mean of those
+  of the clients' batches, which are their updates. The server work is that of
+  `gradients.build_server_work`; the finalizer is not used.
+  """
+
+  def zero_if_unused(is_used, gradient):
+    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
+
+  context = p.begin(state)
+  received = p.send(state, context, server_data)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
+  stepped = p.server(
+    state, state.global_model_weights, context, server_data, gradient
+  )
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': stepped.measurements, 'aggregator': mean.measurements},
+    global_model_weights=p.with_statistics(stepped.weights, server_data),
+    aggregator=mean.state,
+    server_work=stepped.state,
+  )
+
+
 def parallel_round(
-  p: 'Parts',
+  p: composition.Parts,
   state: tff.Value,
   server_data: tff.Value,
   client_data: tff.Value,
@@ -77,27 +101,17 @@ def parallel_round(
 ) -> federated_process.RoundOutput:
   """Server and clients train the same weights, and all are averaged.
 
-  SemiFL's paper compares its alternate training with it (Table 2). With W for
-  the received weights, W_s for those that the server trained, W_m for those
-  that each of n clients trained, and s for the server's share:
+  With W for the received weights, W_s for those that the server trained, W_m
+  for those that each of n clients trained, and s for the server's share:
 
+      s = server_share_fn(n)
       average = s * W_s + (1 - s) * mean of W_m
-      base = W_s or W
+      base = W if step_from_received_weights else W_s
       new weights = finalizer(base, base - average)
 
-  If no client has an update, and in round 0, the average is W_s.
-
-  Args:
-    p: The parts of the round.
-    state: The state before the round.
-    server_data: The server's labeled images.
-    client_data: The images of the clients of the cohort.
-    memories: The memories of the clients, if they have any.
-    server_share_fn: n -> s, float32 scalars; the clients share the rest
-      equally.
-    step_from_received_weights: Whether base is W, so that the momentum is that
-      of the average. If not, base is W_s, as in the code of SemiFL's authors:
-      the momentum is that of the difference between server and clients.
+  If no client has an update, and in round 0, the average is W_s. With W as the
+  base the momentum is that of the average; with W_s, as in the code of SemiFL's
+  authors, it is that of the difference between server and clients.
   """
 
   def average(is_used, number, received, tuned, update):
@@ -120,7 +134,7 @@ def parallel_round(
   trained = p.clients(received, client_data, memories)
   mean = p.mean(state, trained)
   tuned = p.server(state, state.global_model_weights, context, server_data)
-  base, update = run(
+  base, update = composition.run(
     average,
     mean.is_used,
     mean.num_contributing,
@@ -161,355 +175,3 @@ def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
-
-
-def gradient_round(
-  p: 'Parts',
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-) -> federated_process.RoundOutput:
-  """Federated SGD: a round is one step of the global model.
-
-  The gradient of the step is that of the server's batch plus the mean of those
-  of the clients' batches, which are their updates. The server work is that of
-  `gradients.build_server_work`; the finalizer is not used.
-  """
-
-  def zero_if_unused(is_used, gradient):
-    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
-
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  gradient = run(zero_if_unused, mean.is_used, mean.update)
-  stepped = p.server(
-    state, state.global_model_weights, context, server_data, gradient
-  )
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': stepped.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(stepped.weights, server_data),
-    aggregator=mean.state,
-    server_work=stepped.state,
-  )
-
-
-class RoundState(NamedTuple):
-  """The state of a process at SERVER; () for what a process lacks.
-
-  Attributes:
-    global_model_weights: The server's `tff.learning.models.ModelWeights`.
-    finalizer: State of the finalizer, such as the global momentum.
-    server_work: State of the server work, such as its optimizer's momentum.
-    round_num: int32, the number of the next round.
-    guidance: States of the guides, by name.
-  """
-
-  global_model_weights: Any
-  aggregator: Any
-  finalizer: Any
-  server_work: Any
-  guidance: Any
-  round_num: Any
-  seed: Any
-
-
-class Trained(NamedTuple):
-  """The clients' results (`ClientResult`), and measurements of all clients."""
-
-  result: tff.Value
-  measurements: tff.Value
-
-
-class Mean(NamedTuple):
-  """The aggregate of the clients' updates.
-
-  Attributes:
-    update: The mean update; to be used if `is_used`.
-    state: The aggregator's state, unchanged if the update is not used.
-    is_used: bool, whether any client contributes, but not in round 0: an
-      untrained model has no useful pseudo-labels.
-    num_contributing: float32, the number of clients with an update. With an
-      unweighted aggregator these are all clients of the cohort, with an update
-      of zero if they have none.
-  """
-
-  update: tff.Value
-  state: tff.Value
-  measurements: tff.Value
-  is_used: tff.Value
-  num_contributing: tff.Value
-
-
-class Tuned(NamedTuple):
-  """The result of the server work."""
-
-  state: tff.Value
-  weights: tff.Value
-  measurements: tff.Value
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Parts:
-  """What rounds are made of.
-
-  Attributes:
-    learning_rate_fn: Round -> learning rate of server and clients.
-    aggregator: Aggregates the updates; if weighted, by weights of at least 0.
-    statistics: The computation (<W@SERVER, L*@SERVER> -> W@SERVER), or None for
-      models without static batch normalization.
-    guides: What the server keeps and broadcasts, by name.
-  """
-
-  classifier: functional.ImageClassifier
-  seed: int
-  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
-  client_work: client_work_lib.ClientWork | None = None
-  server_work: server_work_lib.ServerWork
-  aggregator: tff.templates.AggregationProcess | Any = None
-  finalizer: tff.learning.templates.FinalizerProcess | Any = None
-  statistics: tff.Computation | None = None
-  guides: guidance.Guides = dataclasses.field(default_factory=dict)
-
-  def begin(self, state: tff.Value) -> tff.Value:
-    """The `RoundContext` of the round, without guidance."""
-    return run(
-      lambda seed, round_num: round_context.RoundContext(
-        seed, round_num, self.learning_rate_fn(round_num)
-      ),
-      state.seed,
-      state.round_num,
-    )
-
-  def send(
-    self, state: tff.Value, context: tff.Value, server_data: tff.Value
-  ) -> tff.Value:
-    """Sends clients the model, and the context with guidance."""
-
-    def tell(kept, weights, data, context):
-      server = self._server(context, weights, data)
-      return guidance.tell(self.guides, kept, server, context)
-
-    if self.guides:
-      context = run(
-        tell, state.guidance, state.global_model_weights, server_data, context
-      )
-    return broadcast(state.global_model_weights, context)
-
-  def clients(
-    self,
-    received: tff.Value,
-    client_data: tff.Value,
-    memories: tff.Value | None,
-  ) -> Trained:
-    """Runs the client work at each client of the cohort."""
-    optional = () if memories is None else (memories,)
-    result, sums = run(
-      self.client_work.update, received, client_data, *optional
-    )
-    return Trained(
-      result, run(client_report.summarize, tff.federated_sum(sums))
-    )
-
-  def mean(self, state: tff.Value, trained: Trained) -> Mean:
-    """Aggregates the clients' updates."""
-    result = trained.result
-    if self.aggregator.is_weighted:
-      number = trained.measurements.num_participating
-      output = self.aggregator.next(
-        state.aggregator, result.update, result.update_weight
-      )
-    else:
-      number = tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
-      output = self.aggregator.next(state.aggregator, result.update)
-    is_used = run(
-      lambda round_num, number: tf.logical_and(round_num > 0, number > 0),
-      state.round_num,
-      number,
-    )
-    return Mean(
-      update=output.result,
-      state=choose(is_used, output.state, state.aggregator),
-      measurements=output.measurements,
-      is_used=is_used,
-      num_contributing=number,
-    )
-
-  def server(
-    self,
-    state: tff.Value,
-    weights: tff.Value,
-    context: tff.Value,
-    server_data: tff.Value,
-    *others: tff.Value,
-  ) -> Tuned:
-    """Runs the server work; `others` are further arguments of it."""
-    return Tuned(
-      *run(
-        self.server_work.train,
-        state.server_work,
-        weights,
-        context,
-        server_data,
-        *others,
-      )
-    )
-
-  def with_statistics(
-    self, weights: tff.Value, server_data: tff.Value
-  ) -> tff.Value:
-    """Recomputes batch normalization statistics, if the model has any."""
-    if self.statistics is None:
-      return weights
-    return self.statistics(weights, server_data)
-
-  def finish(
-    self,
-    state: tff.Value,
-    context: tff.Value,
-    trained: Trained | None,
-    metrics: Mapping[str, tff.Value],
-    **changes: tff.Value,
-  ) -> federated_process.RoundOutput:
-    """The result of a round, with guidance from the clients' reports.
-
-    `metrics` are those of server and aggregator, and of clients if they are not
-    in `trained`; `changes` are the changed fields of the state.
-    """
-
-    def update(kept, context, weights, reports):
-      server = self._server(context, weights)
-      return guidance.update(self.guides, kept, reports, server)
-
-    changes['round_num'] = run(lambda number: number + 1, state.round_num)
-    if self.guides:
-      changes['guidance'] = run(
-        update,
-        state.guidance,
-        context,
-        changes['global_model_weights'],
-        tff.federated_sum(trained.result.report),
-      )
-    return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        RoundState(
-          *(
-            changes.get(name, getattr(state, name))
-            for name in RoundState._fields
-          )
-        )
-      ),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=metrics['client'] if trained is None else trained.measurements,
-          server=metrics['server'],
-          aggregator=metrics['aggregator'],
-          learning_rate=context.learning_rate,
-        )
-      ),
-      memories=() if trained is None else trained.result.memory,
-      given_labels=() if trained is None else trained.result.given_labels,
-    )
-
-  def initialize(self) -> tff.Value:
-    """The state before round 0."""
-
-    def initial_values():
-      return (
-        tf.nest.map_structure(tf.constant, self.classifier.initial_weights),
-        self.server_work.initialize(),
-        {
-          name: each.init_guidance(self.classifier)
-          for name, each in self.guides.items()
-        }
-        or (),
-        tf.constant(0, tf.int32),
-        tf.constant(self.seed, tf.int32),
-      )
-
-    weights, server, kept, round_num, seed = tff.federated_eval(
-      tff.tensorflow.computation(initial_values), tff.SERVER
-    )
-    nothing = tff.federated_value((), tff.SERVER)
-    return tff.federated_zip(
-      RoundState(
-        global_model_weights=weights,
-        aggregator=self.aggregator.initialize() if self.aggregator else nothing,
-        finalizer=self.finalizer.initialize() if self.finalizer else nothing,
-        server_work=server,
-        guidance=kept,
-        round_num=round_num,
-        seed=seed,
-      )
-    )
-
-  def _server(
-    self,
-    context: round_context.RoundContext,
-    weights: functional.ModelWeights,
-    data: tf.data.Dataset | None = None,
-  ) -> hook_arguments.Server:
-    return hook_arguments.Server(
-      model=self.classifier,
-      seed=context.seed,
-      round_num=context.round_num,
-      weights=weights,
-      data=data,
-    )
-
-
-def build(
-  p: Parts,
-  run_round: Callable[..., federated_process.RoundOutput] = semifl_round,
-  **options: Any,
-) -> federated_process.FederatedProcess:
-  """Builds the process of a round.
-
-  The state is a `RoundState`; the metrics are `client`, `server`, `aggregator`
-  (the measurements of these) and `learning_rate`. `options` are further
-  arguments of the round.
-  """
-  work, shape = p.client_work, p.classifier.image_shape
-  return federated_process.build_federated_process(
-    tff.federated_computation(p.initialize),
-    functools.partial(run_round, p, **options),
-    server_data_type=tff.FederatedType(
-      pipelines.labeled_type(shape), tff.SERVER
-    ),
-    client_data_type=tff.FederatedType(
-      work.data_type if work else pipelines.client_type(shape), tff.CLIENTS
-    ),
-    initialize_memory=tff.tensorflow.computation(work.initialize_memory)
-    if work and work.initialize_memory
-    else None,
-  )
-
-
-def run(function: Callable[..., Any], *values: Any) -> tff.Value:
-  """Maps plain TensorFlow over values that are all at SERVER or at CLIENTS."""
-  return tff.federated_map(
-    tff.tensorflow.computation(function),
-    values if len(values) > 1 else values[0],
-  )
-
-
-def choose(is_new: tff.Value, new: Any, old: Any) -> tff.Value:
-  """The new values if `is_new`, a bool scalar, else the old ones."""
-  return run(
-    lambda is_new, new, old: tf.nest.map_structure(
-      lambda a, b: tf.where(is_new, a, b), new, old
-    ),
-    is_new,
-    new,
-    old,
-  )
-
-
-def broadcast(*values: tff.Value) -> tff.Value:
-  """The values at each client, as a tuple."""
-  return tff.federated_zip(tuple(map(tff.federated_broadcast, values)))

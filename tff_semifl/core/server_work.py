@@ -11,11 +11,19 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.augment import augmentation
 from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import batch_losses
 from tff_semifl.training import optimizers
+from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
+
+# A class without labels counts as one with so many, as its logarithm is finite.
+_LEAST_COUNT = 1.0
 
 # (weights, round context, {'image', 'label'}, optimizer state) -> training.
 SupervisedTrainingFn = Callable[
@@ -88,3 +96,137 @@ def build_server_work(
     ),
     train=train,
   )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SupervisedTraining:
+  """The server's training by cross-entropy, a `SupervisedTrainingFn`.
+
+  Images are weakly augmented. Each epoch has a new order and new augmentation,
+  and keeps its last batch even if smaller.
+
+  Attributes:
+    num_epochs: E in SemiFL's paper; 0 leaves the weights as they are. See
+      `TrainingLoop` for fractions.
+    logit_adjustment: Factor of the logarithms of the class shares that are
+      added to logits in the loss (Menon et al., ICLR 2021); 0 adds nothing.
+    is_balanced: Whether images are drawn with replacement, each class with the
+      same probability, instead of each image once an epoch.
+  """
+
+  classifier: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  optimizer: tff.learning.optimizers.Optimizer
+  num_epochs: float
+  batch_size: int
+  logit_adjustment: float = 0.0
+  is_balanced: bool = False
+
+  def __call__(
+    self,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    node = round_context.Node(context)
+    offset = None
+    if self.logit_adjustment:
+      offset = self.logit_adjustment * log_shares(
+        data['label'], self.classifier.num_classes
+      )
+
+    def loss(trainable, batch, epoch, batch_num, state):
+      del state  # There is none.
+      images, labels = batch.examples
+      logits = batch_losses.train_logits(
+        self.classifier,
+        weights._replace(trainable=trainable),
+        images,
+        node.seed(random_seeds.Purpose.DROPOUT_MASK, epoch, batch_num),
+      )
+      return batch_losses.cross_entropy(logits, labels, offset=offset)
+
+    return training_loop.TrainingLoop(
+      optimizer=self.optimizer,
+      num_epochs=self.num_epochs,
+      batch_size=self.batch_size,
+      epoch_data_fn=lambda epoch, now: (
+        self._epoch_data(node, epoch, data),
+        now.state,
+      ),
+      loss_fn=loss,
+    ).train(weights.trainable, optimizer_state)
+
+  def _epoch_data(
+    self,
+    node: round_context.Node,
+    epoch: tf.Tensor,
+    data: Mapping[str, tf.Tensor],
+  ) -> rows_lib.Rows:
+    """The augmented images and labels of an epoch, in order."""
+    purpose = random_seeds.Purpose
+    in_order = rows_lib.Rows((data['image'], data['label']))
+    seed = node.seed(purpose.SERVER_ORDER, epoch)
+    if self.is_balanced:
+      in_order = draw_balanced(in_order, data['label'], seed)
+    else:
+      in_order = in_order.shuffle(seed)
+    images, labels = in_order.examples
+    augmented = self.weak_augmentation(
+      images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
+    )
+    return in_order.replace((augmented, labels))
+
+
+def begin_with(
+  first_fn: SupervisedTrainingFn, training_fn: SupervisedTrainingFn
+) -> SupervisedTrainingFn:
+  """Trains with `first_fn` in round 0 and with `training_fn` after it."""
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    *data_and_state: Any,
+  ) -> training_loop.TrainingResult:
+    return tf.cond(
+      context.round_num > 0,
+      lambda: training_fn(weights, context, *data_and_state),
+      lambda: first_fn(weights, context, *data_and_state),
+    )
+
+  return train
+
+
+def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
+  """The logarithms of the class shares of labels, float32 [classes], finite.
+
+  A class without labels counts as one with one; there may be no image.
+  """
+  counts = tf.math.unsorted_segment_sum(
+    tf.ones_like(labels, tf.float32), labels, num_classes
+  )
+  counts = tf.maximum(counts, _LEAST_COUNT)
+  return tf.math.log(counts / tf.reduce_sum(counts))
+
+
+def draw_balanced(
+  examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
+) -> rows_lib.Rows:
+  """Draws as many examples with balanced classes, independently of each other.
+
+  First a class of those in `labels`, int32 [examples], then one of its
+  examples.
+  """
+  _, class_of, sizes = tf.unique_with_counts(labels)
+  # In 64 bits, so that the sum over many examples is exact enough.
+  ends = tf.cumsum(1.0 / tf.cast(tf.gather(sizes, class_of), tf.float64))
+  draws = random_draws.uniform([examples.number], seed)
+  drawn = tf.searchsorted(
+    ends,
+    tf.cast(draws, tf.float64) * tf.cast(tf.size(sizes), tf.float64),
+    side='right',
+  )
+  # The last end may be rounded to less than the number of classes.
+  drawn = tf.minimum(drawn, examples.number - 1)
+  return examples.replace(rows_lib.gather(examples.examples, drawn))

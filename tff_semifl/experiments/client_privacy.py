@@ -12,9 +12,9 @@ import pathlib
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.privacy import privacy_key_file
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.privacy import spent_privacy
 from tff_semifl.runs import saved_experiment
@@ -42,7 +42,7 @@ def obtain_key(
     return privacy_key_lib.PrivacyKey(
       bytes.fromhex(private_mean.insecure_fixed_privacy_key)
     )
-  found = privacy_key_file.read(folder / privacy_key_file.NAME)
+  found = privacy_key.read(folder / privacy_key.NAME)
   return found or privacy_key_lib.PrivacyKey.draw()
 
 

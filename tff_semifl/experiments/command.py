@@ -49,11 +49,7 @@ class Command(settings.Settings):
   def groups(self) -> dict[str, list[settings.Settings]]:
     """The parts by heading, for help texts."""
     experiment = self.experiment
-    of_system = [
-      experiment.system,
-      experiment.statistics,
-      experiment.final_test,
-    ]
+    of_system = [experiment.system, experiment.statistics]
     return {
       'data': [experiment.data],
       'model': [experiment.model],

@@ -145,10 +145,6 @@ class ServerAndClients(_AmongClients):
       unlabeled=unlabeled,
       shares=self.clients.split(unlabeled.true_labels, task.num_classes, seed),
       test=data.test,
-      training_order=_invert(
-        np.concatenate([split.labeled, split.unlabeled]),
-        len(unlabeled.images) - len(split.unlabeled),
-      ),
     )
 
   def __str__(self) -> str:
@@ -182,7 +178,6 @@ class GivenShares(_AllLabeled):
       unlabeled=federated_data.pool_of_task(data),
       shares=data.shares,
       test=data.test,
-      training_order=_invert(order, len(data.unlabeled)),
       given_names=data.client_names,
     )
 
@@ -312,11 +307,6 @@ def choose_data_split(
   if labels is system_lib.Labels.AT_SERVER_WITH_POOL:
     return GivenPool()
   return AllAtServer()
-
-
-def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
-  """The inverse of a permutation, with `num_others` fixed points appended."""
-  return np.append(np.argsort(order), len(order) + np.arange(num_others))
 
 
 def _create_pool(

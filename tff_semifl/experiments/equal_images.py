@@ -241,10 +241,6 @@ def _drop(
     raise ValueError(f'all {name} are {evaluated}')
   numbers = np.cumsum(is_unlabeled_kept) - 1
   shares = [numbers[share[is_unlabeled_kept[share]]] for share in data.shares]
-  order = data.training_order
-  if order is not None:
-    are_kept = np.concatenate([is_kept, is_unlabeled_kept])
-    order = (np.cumsum(are_kept) - 1)[order[are_kept[order]]]
   chosen = np.flatnonzero(is_unlabeled_kept)
   return data._replace(
     labeled=labeled,
@@ -252,5 +248,4 @@ def _drop(
       data.unlabeled.images[chosen], data.unlabeled.true_labels[chosen]
     ),
     shares=shares,
-    training_order=order,
   )

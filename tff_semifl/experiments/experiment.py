@@ -191,7 +191,7 @@ def build_computations(
     run.metrics, task.class_names, data.test.labels
   )
   classifier = create_classifier(model, settings.model)
-  statistics, final_test = settings.statistics, settings.final_test
+  statistics = settings.statistics
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
     np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
   )
@@ -211,9 +211,9 @@ def build_computations(
   return {
     'classifier': classifier,
     'process': process,
-    'evaluation': evaluation.build_evaluation_with_logits(classifier)
-    if measurement
-    else evaluation.build_evaluation(classifier),
+    'evaluation': evaluation.build_evaluation(
+      classifier, keeps_logits=bool(measurement)
+    ),
     'server_dataset': pipelines.labeled_dataset(data.at_server(system.labels)),
     'test_dataset': pipelines.batched_dataset(
       data.test, _EVALUATION_BATCH_SIZE
@@ -226,8 +226,6 @@ def build_computations(
     and statistics.create_pass(
       system, classifier, data, clients, settings.server_batch_size
     ),
-    'final_test': final_test
-    and final_test.create_pass(classifier, data, settings.server_batch_size),
     'epsilon_fn': client_privacy.create_epsilon_fn(
       settings.private_mean, clients.num_clients, clients.clients_per_round
     ),

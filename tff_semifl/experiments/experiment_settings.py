@@ -10,7 +10,6 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import frozen_models
@@ -25,6 +24,7 @@ from tff_semifl.experiments import (
 )
 from tff_semifl.experiments import validation
 from tff_semifl.experiments import weak_augmentation as weak_augmentation_lib
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
@@ -166,7 +166,6 @@ class ExperimentSettings(settings.Settings):
     model: Settings of the model.
     statistics: Settings of batch normalization statistics; None without a
       choice.
-    final_test: Settings of the authors' final test; None without a choice.
     system: Settings of the system.
     selection: Settings of which round's model is exported.
   """
@@ -176,7 +175,6 @@ class ExperimentSettings(settings.Settings):
   model: ChosenModel
   system: system_lib.System
   statistics: statistics_lib.Statistics | None
-  final_test: statistics_lib.FinalTest | None
   selection: model_selection.ModelSelection = model_selection.ModelSelection()
 
   @property
@@ -290,9 +288,6 @@ def create(
     model=ChosenModel() if model is None else ChosenModel(model=model),
     system=system,
     statistics=statistics_lib.Statistics() if has_statistics else None,
-    final_test=statistics_lib.FinalTest()
-    if has_statistics and system.has_clients
-    else None,
   )
   # A paper's defaults may name settings that the chosen parts lack.
   usual = {**system.usual, **chosen_task.task.usual}

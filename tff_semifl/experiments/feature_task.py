@@ -8,8 +8,7 @@ import functools
 import types
 from typing import Any
 
-from tff_semifl.augment import feature_noise
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 from tff_semifl.data import own_features
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
@@ -41,11 +40,11 @@ def create_task(
     pixel_mean=mean,
     pixel_standard_deviation=standard_deviation,
     load=lambda: data,
-    weak_augmentation=weak.keep,
+    weak_augmentation=augmentation.keep,
     strong_augmentation=image_task.weak_then_strong(
-      weak.keep,
+      augmentation.keep,
       functools.partial(
-        feature_noise.add_noise, standard_deviation=standard_deviation
+        augmentation.add_noise, standard_deviation=standard_deviation
       ),
     ),
     # Unused: no WideResNet takes features.

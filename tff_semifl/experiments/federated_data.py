@@ -21,8 +21,6 @@ class FederatedData(NamedTuple):
     unlabeled: The images of all clients.
     shares: For each client the int64 indices of its images in `unlabeled`.
     test: Images to evaluate on: test or validation images.
-    training_order: int64 permutation of the labeled and then the unlabeled
-      images into the order of the data set; None if they are in that order.
     equal_images: A line on each kind of equal images.
     partition_notes: Lines on how the partition differs from what was asked for.
     given_names: A name for each client; None for numbers.
@@ -32,7 +30,6 @@ class FederatedData(NamedTuple):
   unlabeled: sources.ImagePool
   shares: Sequence[np.ndarray]
   test: sources.LabeledImages
-  training_order: np.ndarray | None = None
   equal_images: tuple[str, ...] = ()
   partition_notes: tuple[str, ...] = ()
   given_names: Sequence[str] | None = None

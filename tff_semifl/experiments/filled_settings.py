@@ -10,7 +10,7 @@ import math
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.batch_norm import layer_moments
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import threads
@@ -52,18 +52,10 @@ def fill_in(
   if are_there is None:
     create_model = create_model or (lambda: experiment.create_model(task))
     are_there = bool(weight_kinds.find(create_model()).statistics)
-  statistics, final_test = experiment.statistics, experiment.final_test
+  statistics = experiment.statistics
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)
     _check_statistics(experiment, statistics.batch_norm_statistics)
-  if final_test is not None:
-    final_test.check(are_there=are_there)
-    if final_test.reproduce_final_test and experiment.validates:
-      raise settings.SettingError(
-        'reproduce_final_test',
-        True,
-        'with num_validation nothing is tested; leave one of them out',
-      )
   return dataclasses.replace(
     experiment,
     data=data,
@@ -98,7 +90,7 @@ def count_batch_pixels(
   }
   of_server = [v for k, v in sizes.items() if k.startswith('server')]
   of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
-  of_inference = batch_norm_statistics.STATISTICS_BATCH_SIZE
+  of_inference = layer_moments.BATCH_SIZE
   if not system.labels.has_clients or not sizes or None in sizes.values():
     of_server = of_clients = [math.inf]
   return threads.BatchPixels(

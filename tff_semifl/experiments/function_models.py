@@ -14,8 +14,8 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.models import keras_conversion
+from tff_semifl.models import model_checks
 from tff_semifl.models import pixel_ranges
-from tff_semifl.models import pure_layers
 from tff_semifl.settings import references
 
 # A function of a task and a seed that returns a compiled or uncompiled
@@ -48,7 +48,7 @@ class FunctionModel(models.Converted):
     with settings.blame('model', self.reference):
       model = _call(self.function, task, seed)
       model = keras_conversion.convert(model, self.replace_batch_norm)
-      pure_layers.check(model)
+      model_checks.check(model)
       shape = tuple(model.input_shape[1:])
       if shape != task.image_shape or model.output_shape[1:] != (
         task.num_classes,

@@ -16,8 +16,8 @@ import hashlib
 
 import numpy as np
 
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import weak
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import site_images
@@ -65,7 +65,7 @@ def create_task(
   height, width, num_channels = data.train.images.shape[1:]
   image_shape = (height, width, num_channels)
   weak_augmentation = functools.partial(
-    weak.flip_and_crop,
+    augmentation.flip_and_crop,
     flip=flip,
     padding=min(height, width) // _PADDING_SHARE,
   )

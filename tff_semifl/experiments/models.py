@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.baselines.fedmatch import fedmatch_resnet
-from tff_semifl.baselines.zhang2020 import post_activation_resnet
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
+from tff_semifl.models import fedmatch_resnet
 from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import linear
@@ -212,7 +211,7 @@ class PostActivationResNet(_Normalized):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
     return _create(
-      post_activation_resnet.create_post_activation_resnet,
+      resnet.create_post_activation_resnet,
       task,
       seed,
       create_normalization=self.create_normalization,

@@ -14,21 +14,13 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.batch_norm import batch_norm_statistics as server_statistics
-from tff_semifl.batch_norm import federated_batch_norm_statistics
-from tff_semifl.batch_norm import pooled_batch_norm_statistics
+from tff_semifl.batch_norm import batch_norm_statistics as statistics_lib
+from tff_semifl.batch_norm import layer_moments
 from tff_semifl.data import pipelines
 from tff_semifl.experiments import federated_data
 from tff_semifl.models import functional
 from tff_semifl.runs import training_program
 from tff_semifl.systems import system as system_lib
-
-# The batch size in the authors' code for many labels, where the server takes no
-# step.
-_FINAL_TEST_BATCH_SIZE = 250
-_NO_USE = (
-  'without static batch normalization there are no statistics; leave it out'
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,7 +47,12 @@ class Statistics(settings.Settings):
     chosen = self.batch_norm_statistics
     if not are_there:
       if chosen is not None:
-        raise settings.SettingError('batch_norm_statistics', chosen, _NO_USE)
+        raise settings.SettingError(
+          'batch_norm_statistics',
+          chosen,
+          'without static batch normalization there are no statistics; leave'
+          ' it out',
+        )
       return self
     if chosen in ('server', 'server_batches') and not system.server_has_labels:
       raise settings.SettingError(
@@ -104,24 +101,20 @@ class Statistics(settings.Settings):
       return None
     create = {
       'federated': lambda: (
-        federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-          classifier
-        ),
+        statistics_lib.build_federated_batch_norm_statistics(classifier),
         clients.all_datasets(),
       ),
       'pooled': lambda: (
-        pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
-          classifier
-        ),
+        statistics_lib.build_pooled_batch_norm_statistics(classifier),
         # Images of no client are included.
         _class_by_class(data).concatenate(
           tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
         ),
       ),
       'server_batches': lambda: (
-        pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        statistics_lib.build_pooled_batch_norm_statistics(
           classifier,
-          batch_size=server_statistics.STATISTICS_BATCH_SIZE
+          batch_size=layer_moments.BATCH_SIZE
           if system.has_clients
           else server_batch_size,
         ),
@@ -131,7 +124,7 @@ class Statistics(settings.Settings):
         else _class_by_class(data),
       ),
       'server': lambda: (
-        server_statistics.build_server_batch_norm_statistics(classifier),
+        statistics_lib.build_server_batch_norm_statistics(classifier),
         pipelines.labeled_dataset(data.at_server(system.labels)),
       ),
     }
@@ -145,44 +138,6 @@ def _labels_at_once(system: system_lib.System) -> bool:
   """Whether clients label by the received model with its statistics."""
   method = system.client_method
   return method is not None and method.labels_by_received_model
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FinalTest(settings.Settings):
-  """The test at the end of the SemiFL authors' code."""
-
-  reproduce_final_test: bool = settings.setting(
-    False,
-    'Whether each evaluation also tests the model with statistics of all'
-    " training images in the data's order, in batches of --server_batch_size,"
-    " as the authors' final test does: columns final_test/accuracy and"
-    ' final_test/loss. Their result is that of the round with the best'
-    ' test/accuracy, and is printed last.',
-  )
-
-  def check(self, *, are_there: bool) -> None:
-    """Checks that the model has static batch normalization."""
-    if self.reproduce_final_test and not are_there:
-      raise settings.SettingError('reproduce_final_test', True, _NO_USE)
-
-  def create_pass(
-    self,
-    classifier: functional.ImageClassifier,
-    data: federated_data.FederatedData,
-    server_batch_size: int | None,
-  ) -> training_program.StatisticsPass | None:
-    """The statistics pass of the final test; None if it is not chosen."""
-    if not self.reproduce_final_test:
-      return None
-    images = np.concatenate([data.labeled.images, data.unlabeled.images])
-    if data.training_order is not None:
-      images = images[data.training_order]
-    return training_program.StatisticsPass(
-      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
-        classifier, batch_size=server_batch_size or _FINAL_TEST_BATCH_SIZE
-      ),
-      tf.data.Dataset.from_tensors(images),
-    )
 
 
 def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:

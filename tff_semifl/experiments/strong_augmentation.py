@@ -7,11 +7,10 @@ import dataclasses
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.augment import fedmatch_policy
 from tff_semifl.augment import fixmatch_policy
-from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import semifl_policy
-from tff_semifl.baselines.fedmatch import fedmatch_policy
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.settings import references
@@ -20,9 +19,7 @@ from tff_semifl.settings import references
 BUILDERS = {
   'fedmatch': fedmatch_policy.build_fedmatch_rand_augment,
   'fixmatch': fixmatch_policy.build_fixmatch_rand_augment,
-  'fixmatch_pytorch': (
-    fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
-  ),
+  'fixmatch_pytorch': (fixmatch_policy.build_fixmatch_pytorch_rand_augment),
   'keras_cv': keras_cv_policy.build_keras_cv_rand_augment,
   'keras_cv_gentle': keras_cv_policy.build_gentle_rand_augment,
   'semifl': semifl_policy.build_semifl_rand_augment,

@@ -3,89 +3,84 @@
 
 """The systems by name."""
 
+import collections
 import contextlib
+import importlib
 import sys
+from typing import Any
 
 from tff_semifl import settings
-from tff_semifl.baselines.elastic import elastic
-from tff_semifl.baselines.fedmatch import fedmatch
-from tff_semifl.baselines.fedsgd import fedsgd
-from tff_semifl.baselines.one_place import centralized
-from tff_semifl.baselines.one_place import fixmatch
-from tff_semifl.baselines.one_place import mean_teacher
-from tff_semifl.baselines.one_place import mixmatch
-from tff_semifl.baselines.one_place import pi_model
-from tff_semifl.baselines.one_place import pooled
-from tff_semifl.baselines.one_place import pseudo_labeling
-from tff_semifl.baselines.one_place import remixmatch
-from tff_semifl.baselines.one_place import uda
-from tff_semifl.baselines.zhang2020 import zhang2020
-from tff_semifl.methods import client_prior_semifl
-from tff_semifl.methods import client_prior_sgd
-from tff_semifl.methods import composed
-from tff_semifl.methods import data_sharing
-from tff_semifl.methods import fix_mix
-from tff_semifl.methods import flexmatch
-from tff_semifl.methods import flfl
-from tff_semifl.methods import label_each_batch
-from tff_semifl.methods import supervised_fedavg
-from tff_semifl.methods.client_priors import client_priors
 from tff_semifl.settings import references
-from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 
-SYSTEMS = {
-  'semifl': averaging.Alternating(client=fix_mix.FixMix()),
-  # The ablations and other rows of SemiFL's tables.
-  'batch_label_semifl': averaging.Alternating(
-    client=label_each_batch.LabelEachBatch()
-  ),
-  'parallel_semifl': averaging.Parallel(client=fix_mix.Fix()),
-  'fedavg_fixmatch': averaging.Parallel(
-    client=label_each_batch.LabelEachBatch()
-  ),
-  'fedrgd_as_in_semifl': averaging.ParallelInTwoGroups(
-    client=label_each_batch.LabelEachBatch()
-  ),
-  'fedmatch_as_in_semifl': fedmatch.FedMatchAsInSemiFL(),
-  'fedsgd_fixmatch': fedsgd.FedSGD(),
-  'fedsgd_fixmatch_as_in_semifl': fedsgd.FedSGDAsInSemiFL(),
-  'supervised_fedavg': supervised_fedavg.Supervised(),
-  'labels_alone': centralized.LabelsAlone(),
-  'all_labels': centralized.AllLabels(),
-  'fedmatch': fedmatch.FedMatch(),
-  'flfl': flfl.FLFL,
-  # SemiFL with one part of a later method, or with any parts.
-  'flexmatch_semifl': averaging.Alternating(
-    client=fix_mix.FixMix(selection=flexmatch.FlexMatch())
-  ),
-  'composed_semifl': averaging.Alternating(client=composed.ComposedFixMix()),
-  'client_prior_semifl': averaging.Alternating(
-    client=client_prior_semifl.ClientPriorFixMix()
-  ),
-  'client_prior_sgd': client_prior_sgd.ClientPriorSGD(),
-  'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
-  # A linear classifier on features or pixels.
-  'client_priors': client_priors.ClientPriors(),
-  # Centralized training on labels and a pool of unlabeled images.
-  'pi_model': pooled.Pooled(method=pi_model.PiModel()),
-  'pseudo_labeling': pooled.Pooled(method=pseudo_labeling.PseudoLabeling()),
-  'mean_teacher': pooled.Pooled(method=mean_teacher.MeanTeacher()),
-  'mixmatch': pooled.Pooled(method=mixmatch.MixMatch()),
-  'uda': pooled.Pooled(method=uda.UDA(), steps=pooled.Steps(unlabeled_ratio=7)),
-  'remixmatch': pooled.Pooled(method=remixmatch.ReMixMatch()),
-  'fixmatch': pooled.Pooled(
-    method=fixmatch.FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
-  ),
-  # The systems of Zhang et al.
-  'consistency_averaging': zhang2020.ConsistencyAveraging(),
-  'self_training_averaging': zhang2020.SelfTrainingAveraging(),
-  'supervised_averaging': zhang2020.SupervisedAveraging(),
-  # The baselines of Zhang et al.
-  'easgd': elastic.EASGD(),
-  'overlap_sgd': elastic.OverlapSGD(),
-  'data_sharing': data_sharing.DataSharing(),
-}
+
+class Systems(collections.UserDict[str, Any]):
+  """Systems by name, each imported when it is first looked up.
+
+  A value is `module:NAME` of a system in this package, or of a class of systems
+  whose fields all have defaults; or a system.
+  """
+
+  def __getitem__(self, name: str) -> Any:
+    found = self.data[name]
+    if isinstance(found, str):
+      module, _, attribute = found.partition(':')
+      found = getattr(
+        importlib.import_module(f'{_PACKAGE}.{module}'), attribute
+      )
+      self.data[name] = found = found() if isinstance(found, type) else found
+    return found
+
+
+_PACKAGE = __name__.partition('.')[0]
+SYSTEMS = Systems(
+  {
+    'semifl': 'methods.fix_mix:SEMIFL',
+    # The ablations and other rows of SemiFL's tables.
+    'batch_label_semifl': 'methods.label_each_batch:BATCH_LABEL_SEMIFL',
+    'parallel_semifl': 'methods.fix_mix:PARALLEL_SEMIFL',
+    'fedavg_fixmatch': 'methods.label_each_batch:FEDAVG_FIXMATCH',
+    'fedrgd_as_in_semifl': 'methods.label_each_batch:FEDRGD_AS_IN_SEMIFL',
+    'fedmatch_as_in_semifl': 'baselines.fedmatch.fedmatch:FedMatchAsInSemiFL',
+    'fedsgd_fixmatch': 'baselines.fedsgd.fedsgd:FedSGD',
+    'fedsgd_fixmatch_as_in_semifl': (
+      'baselines.fedsgd.as_in_semifl:FedSGDAsInSemiFL'
+    ),
+    'supervised_fedavg': 'methods.supervised_fedavg:Supervised',
+    'labels_alone': 'baselines.one_place.centralized:LabelsAlone',
+    'all_labels': 'baselines.one_place.centralized:AllLabels',
+    'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',
+    'flfl': 'methods.flfl:FLFL',
+    # SemiFL with one part of a later method, or with any parts.
+    'flexmatch_semifl': 'methods.flexmatch:FLEXMATCH_SEMIFL',
+    'composed_semifl': 'methods.composed:COMPOSED_SEMIFL',
+    'client_prior_semifl': 'methods.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
+    'client_prior_sgd': 'methods.client_prior_sgd:ClientPriorSGD',
+    'true_prior_semifl': 'methods.client_prior_semifl:TruePriorSemiFL',
+    # A linear classifier on features or pixels.
+    'client_priors': 'methods.client_priors.client_priors:ClientPriors',
+    # Centralized training on labels and a pool of unlabeled images.
+    'pi_model': 'baselines.one_place.pi_model:PI_MODEL',
+    'pseudo_labeling': 'baselines.one_place.pseudo_labeling:PSEUDO_LABELING',
+    'mean_teacher': 'baselines.one_place.mean_teacher:MEAN_TEACHER',
+    'mixmatch': 'baselines.one_place.mixmatch:MIXMATCH',
+    'uda': 'baselines.one_place.uda:UDA_SYSTEM',
+    'remixmatch': 'baselines.one_place.remixmatch:REMIXMATCH',
+    'fixmatch': 'baselines.one_place.fixmatch:FIXMATCH',
+    # The systems of Zhang et al.
+    'consistency_averaging': (
+      'baselines.zhang2020.zhang2020:ConsistencyAveraging'
+    ),
+    'self_training_averaging': (
+      'baselines.zhang2020.zhang2020:SelfTrainingAveraging'
+    ),
+    'supervised_averaging': 'baselines.zhang2020.zhang2020:SupervisedAveraging',
+    # The baselines of Zhang et al.
+    'easgd': 'baselines.zhang2020.elastic:EASGD',
+    'overlap_sgd': 'baselines.zhang2020.elastic:OverlapSGD',
+    'data_sharing': 'methods.data_sharing:DataSharing',
+  }
+)
 
 
 def load(name: str) -> system.System:

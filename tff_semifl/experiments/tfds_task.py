@@ -10,9 +10,8 @@ from typing import ClassVar
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import fixmatch_policy
 from tff_semifl.augment import semifl_policy
-from tff_semifl.augment import weak
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
@@ -62,7 +61,7 @@ class DataSet:
       data_dir: Folder of TFDS; None for the default of TFDS.
     """
     weak_augmentation = functools.partial(
-      weak.flip_and_crop, flip=self.flip, padding=self.padding
+      augmentation.flip_and_crop, flip=self.flip, padding=self.padding
     )
     return image_task.ImageTask(
       image_shape=self.image_shape,
@@ -114,7 +113,7 @@ class DataSet:
       flip=True,
       padding=min(self.image_shape[:2]) // 8,
       build_strong_augmentation=(
-        fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
+        fixmatch_policy.build_fixmatch_pytorch_rand_augment
       ),
       # The smallest number in their tables.
       num_labeled=1000,

@@ -6,7 +6,7 @@
 import dataclasses
 
 from tff_semifl import settings
-from tff_semifl.augment import weak
+from tff_semifl.augment import augmentation
 from tff_semifl.experiments import image_task
 
 
@@ -28,7 +28,7 @@ class WeakAugmentation(settings.Settings):
       return task
     strong = task.strong_augmentation
     if isinstance(strong, image_task.WeakThenStrong):
-      strong = strong._replace(weak=weak.keep)
+      strong = strong._replace(weak=augmentation.keep)
     return dataclasses.replace(
-      task, weak_augmentation=weak.keep, strong_augmentation=strong
+      task, weak_augmentation=augmentation.keep, strong_augmentation=strong
     )

@@ -23,33 +23,23 @@ _LABELS_FOR_HALF_WEIGHT = 2.0
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:
-  """The prior of labeled images.
+  """The prior of labeled images, float32 [classes], from counts of each class.
 
-  Args:
-    counts: float32 [classes], the number of labels of each class. A class of
-      which there is none counts as half a label, because a prior is above 0.
-
-  Returns:
-    float32 [classes], a prior.
+  A class without labels counts as half a label, because a prior is above 0.
   """
   counts = tf.maximum(counts, _ABSENT)
   return counts / tf.reduce_sum(counts)
 
 
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
-  """Returns how much of a client's prior is in its labels by default.
+  """The default weight of a client's prior in its labels, in [0, 1].
 
   A client's prior is as wrong as the model that it is estimated with, whose
   mistakes get rarer with the server's labels. If the error falls as one over
   their number, the mixture with the least squared error has the weight
   `n^2 / (n^2 + (2 C)^2)` for `n` labels of `C` classes. That it is a half with
-  two labels of each class was found by experiments.
-
-  Args:
-    counts: float32 [classes], the number of labels of each class.
-
-  Returns:
-    float32 scalar, in [0, 1].
+  two labels of each class was found by experiments. `counts` are float32
+  [classes], the labels of each class.
   """
   num_classes = tf.cast(tf.size(counts), tf.float32)
   labels = tf.square(tf.reduce_sum(counts))
@@ -61,18 +51,10 @@ def from_probabilities(
 ) -> tf.Tensor:
   """The most probable prior of images whose classes are guessed.
 
-  It is the mode under a Dirichlet distribution with parameters
-  `1 + pseudo_count * server_prior`, as if there were `pseudo_count` more
-  images, with the server's classes.
-
-  Args:
-    probabilities: float32 [images, classes], of the classes of each image; one
-      and zeros where the class is known. There may be no image.
-    server_prior: The prior of the server's images.
-    pseudo_count: Above 0.
-
-  Returns:
-    float32 [classes], a prior.
+  It is the mode under a Dirichlet distribution with parameters `1 +
+  pseudo_count * server_prior`, as if there were `pseudo_count` more images,
+  with the server's classes. `probabilities` are float32 [images, classes];
+  there may be no image.
   """
   count = tf.cast(tf.shape(probabilities)[0], tf.float32)
   return (
@@ -89,16 +71,9 @@ def estimate(
 ) -> tf.Tensor:
   """Estimates the prior of unlabeled images by expectation maximization.
 
-  Args:
-    logits: float32 [images, classes], of a model that learned from images of
-      `server_prior`. There may be no image.
-    server_prior: The prior of the server's images.
-    pseudo_count: See `from_probabilities`.
-    iterations: At least 1. The first gives the mean of the model's own
-      probabilities, with the pseudo-count.
-
-  Returns:
-    float32 [classes], a prior.
+  `logits` are float32 [images, classes], of a model that learned from images of
+  `server_prior`; there may be no image. The first of the `iterations`, at least
+  1, gives the mean of the model's own probabilities, with the pseudo-count.
   """
 
   def iterate(prior: tf.Tensor) -> tuple[tf.Tensor]:
@@ -116,17 +91,7 @@ def estimate(
 def adapt(
   logits: tf.Tensor, prior: tf.Tensor, server_prior: tf.Tensor
 ) -> tf.Tensor:
-  """Returns logits for images of another prior than the server's.
-
-  Args:
-    logits: float32 [images, classes], of a model that learned from images of
-      `server_prior`.
-    prior: The prior of the images.
-    server_prior: The prior of the server's images.
-
-  Returns:
-    float32 [images, classes].
-  """
+  """Logits for images of another prior than that of the model's images."""
   return logits + (tf.math.log(prior) - tf.math.log(server_prior))
 
 
@@ -135,13 +100,6 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
 
   Shares below 0.001 count as 0.001, so that a client still learns a little of
   classes that it seems to lack.
-
-  Args:
-    prior: The prior of the images.
-    server_prior: The prior of the server's images.
-
-  Returns:
-    float32 [classes].
   """
   prior = tf.maximum(prior, _LEAST_SHARE)
   prior /= tf.reduce_sum(prior)

@@ -29,7 +29,7 @@ from tff_semifl.core import gradients
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import round_context
-from tff_semifl.core import supervised_training
+from tff_semifl.core import server_work
 from tff_semifl.data import folding
 from tff_semifl.methods import client_prior
 from tff_semifl.methods.client_priors import class_shares
@@ -57,19 +57,9 @@ def build_training(
 
   Data are of `pipelines.client_with_participation_type`, and batches those of
   `gradients.select_batch`. Class shares are estimated from the batch and other
-  images of the client.
-
-  Args:
-    classifier: The model.
-    strong_augmentation: Augments the images of the loss.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-    labeled_images: Images that class shares are estimated from, if the batch is
-      not larger.
-    confidence_threshold: In [0, 1]; images of the batch whose most probable
-      class has less are left out of the loss.
-
-  Returns:
-    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+  images of the client, up to `labeled_images`. Images of the batch whose most
+  probable class has less than the confidence threshold are left out of the
+  loss.
   """
 
   def train(
@@ -163,7 +153,6 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     batch_size = self.server.filled_batch_size
     return self.compose(
@@ -180,8 +169,8 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
         augmentation_fn=ingredients.strong_augmentation,
         optimizer=optimizer,
         batch_size=batch_size,
-        pretraining_fn=supervised_training.build_supervised_training(
-          classifier,
+        pretraining_fn=server_work.SupervisedTraining(
+          classifier=classifier,
           weak_augmentation=ingredients.strong_augmentation,
           optimizer=optimizer,
           num_epochs=settings.filled(

@@ -23,11 +23,7 @@ _COUNT = 'num_images'
 
 
 def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
-  """Sums over the images of a client, and the number of images.
-
-  Args:
-    values: At least one name -> float32 [images, ...].
-  """
+  """Sums over the images of a client, axis 0, and the number of images."""
   (any_values, *_) = values.values()
   sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
   return sums | {_COUNT: tf.cast(tf.shape(any_values)[0], tf.float32)}
@@ -72,7 +68,6 @@ class Averaging(client_parts.ClientPart):
   def guidance(
     self, kept: Averages, sums: Sums, server: hook_arguments.Server
   ) -> dict[str, tf.Tensor]:
-    """The averages after a round."""
     del server
     measured = self.measure(sums)
     return {

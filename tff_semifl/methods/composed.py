@@ -19,6 +19,7 @@ from tff_semifl.methods import flfl
 from tff_semifl.methods import freematch
 from tff_semifl.methods import logit_adjustment
 from tff_semifl.methods import softmatch
+from tff_semifl.systems import averaging
 
 SELECTIONS = {
   'fixed_threshold': client_parts.FixedThreshold(),
@@ -98,3 +99,6 @@ class ComposedFixMix(fix_mix.FixMix):
     ' (FL)^2, which gives more weight where the model is less confident.',
     load=settings.outside(client_parts.Weighting),
   )
+
+
+COMPOSED_SEMIFL = averaging.Alternating(client=ComposedFixMix())

@@ -20,7 +20,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
 from tff_semifl.methods import supervised_fedavg
 from tff_semifl.randomness import random_seeds
@@ -59,7 +58,6 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
   def tell(
     self, kept: tuple[()], server: hook_arguments.Server
   ) -> dict[str, tf.Tensor]:
-    """The shared images and labels, the same in all rounds."""
     del kept
     data = pipelines.concatenate_chunks(server.data)
     num_images = tf.shape(data['label'])[0]
@@ -98,22 +96,18 @@ class DataSharing(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
-    return rounds.build(
-      self.build_parts(
-        ingredients,
-        training_settings.ServerTraining(
-          server_batch_size=self.warm_up.server_batch_size,
-          server_epochs=0.0,
-          server_pretraining_epochs=self.warm_up.warm_up_epochs,
-        ),
-      )
+    return self.compose(
+      ingredients,
+      training_settings.ServerTraining(
+        server_batch_size=self.warm_up.server_batch_size,
+        server_epochs=0.0,
+        server_pretraining_epochs=self.warm_up.warm_up_epochs,
+      ),
     )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round after the warm-up."""
     num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
     return system.Steps(
       0,

@@ -24,11 +24,8 @@ def align(
 ) -> tf.Tensor:
   """Logits of the probabilities times `(wanted / predicted) ** strength`.
 
-  Args:
-    logits: float32 [batch, classes].
-    predicted: float32 [classes], the mean of the model's predictions.
-    wanted: float32 [classes], class shares; by default equal.
-    strength: 0 for no alignment.
+  `predicted` is float32 [classes], the mean of the model's predictions,
+  `wanted` are class shares, by default equal.
   """
   excess = tf.math.log(predicted + _EPSILON)
   if wanted is not None:
@@ -42,11 +39,6 @@ def initialize_recent(num_classes: int, num_batches: int) -> tf.Tensor:
 
 
 def remember(recent: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
-  """Replaces the oldest row by the mean of a batch.
-
-  Args:
-    recent: float32 [batches, classes], oldest first, whose mean is `predicted`.
-    probabilities: float32 [batch, classes], the model's predictions.
-  """
+  """Replaces the first row, the oldest, by the mean of a batch."""
   newest = tf.reduce_mean(probabilities, axis=0, keepdims=True)
   return tf.concat([recent[1:], newest], axis=0)

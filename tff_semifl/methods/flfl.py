@@ -6,8 +6,11 @@
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
   learning. NeurIPS 2024.
+  Kwon, Kim, Park, Choi. ASAM: Adaptive sharpness-aware minimization for
+  scale-invariant learning of deep neural networks. ICML 2021.
 """
 
+from collections.abc import Sequence
 import dataclasses
 
 import tensorflow as tf
@@ -17,10 +20,16 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 from tff_semifl.methods import freematch
-from tff_semifl.methods import sharpness_aware
 from tff_semifl.systems import averaging
 from tff_semifl.systems import training_settings
+from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
+
+# Weights that multiply nothing, so that their size is no scale.
+_BIAS_SUFFIXES = ('bias:0', 'beta:0')
+# From ASAM: the least size of a weight, and a denominator above 0.
+_LEAST_SIZE = 0.01
+_EPSILON = 1e-16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -32,7 +41,6 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """The thresholds from the client's own images, float32 [classes]."""
     del client
     return freematch.class_thresholds(
       pseudo_labels.mean_over_images(labels.confidences),
@@ -64,21 +72,62 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
 
   def loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The consistency loss of a batch, strongly augmented."""
-    consistency = sharpness_aware.Consistency(
-      radius=self.perturbation_radius,
-      weight=self.consistency_weight,
-      confidence_threshold=self.consistency_threshold,
+    """The loss of a batch, strongly augmented (equations 12 and 13).
+
+    It is 0 if no label counts. Its gradient is that at the perturbed weights.
+    """
+    weights, labels = step.weights, step.labels
+    logits = step.logits(step.strong)
+    is_sure = tf.cast(
+      labels.confidences >= self.consistency_threshold, tf.float32
     )
-    return consistency.loss(
-      step.weights,
-      step.logits(step.strong),
-      step.labels.labels,
-      step.labels.confidences,
-      *step.rows.weigh(),
-      logits_fn=lambda weights: step.logits(step.strong, weights),
+    for row_weights in step.rows.weigh():
+      is_sure *= row_weights
+    share = tf.math.divide_no_nan(
+      tf.cast(tf.size(is_sure), tf.float32), tf.reduce_sum(is_sure)
+    )
+    # Nested tapes would also compute what second derivatives need.
+    gradients = tf.gradients(
+      losses.cross_entropy(logits, labels.labels, is_sure * share),
+      list(weights.trainable),
+    )
+    steps = ascent(
+      weights.trainable,
+      gradients,
       names=step.model.trainable_names,
+      radius=self.perturbation_radius,
     )
+    moved = tuple(
+      weight + tf.stop_gradient(change)
+      for weight, change in zip(weights.trainable, steps, strict=True)
+    )
+    moved_logits = step.logits(step.strong, weights._replace(trainable=moved))
+    return self.consistency_weight * losses.divergence(
+      logits, moved_logits, is_sure
+    )
+
+
+def ascent(
+  weights: Sequence[tf.Tensor],
+  gradients: Sequence[tf.Tensor],
+  *,
+  names: Sequence[str],
+  radius: float,
+) -> list[tf.Tensor]:
+  """ASAM's step up the loss, of length `radius` relative to the weights.
+
+  Its effect does not depend on the scale of weights. The size of a bias is 1.
+  The step is zero where the gradient is zero. `names` are `<layer>/<weight>:0`.
+  """
+  sizes = [
+    tf.ones_like(weight)
+    if name.endswith(_BIAS_SUFFIXES)
+    else tf.abs(weight) + _LEAST_SIZE
+    for weight, name in zip(weights, names, strict=True)
+  ]
+  scaled = [s * g for s, g in zip(sizes, gradients, strict=True)]
+  length = radius / (tf.linalg.global_norm(scaled) + _EPSILON)
+  return [s * g * length for s, g in zip(sizes, scaled, strict=True)]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

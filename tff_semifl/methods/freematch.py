@@ -25,12 +25,7 @@ from tff_semifl.models import functional
 def class_thresholds(
   mean_confidence: tf.Tensor, class_shares: tf.Tensor
 ) -> tf.Tensor:
-  """`mean_confidence * class_shares / max(class_shares)`, float32 [classes].
-
-  Args:
-    mean_confidence: float32 scalar, the mean confidence of images.
-    class_shares: float32 [classes], the mean of their probabilities.
-  """
+  """`mean_confidence * class_shares / max(class_shares)`, float32 [classes]."""
   return mean_confidence * tf.math.divide_no_nan(
     class_shares, tf.reduce_max(class_shares)
   )
@@ -49,13 +44,11 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
 
   @property
   def decay(self) -> float:
-    """The decay of the averages in a round."""
     return self.threshold_decay
 
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """The averages of a model with uniform predictions."""
     num_classes = model.num_classes
     return {
       'confidence': tf.constant(1.0 / num_classes),
@@ -65,14 +58,12 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
   def tell(
     self, kept: cohort_averages.Averages, server: hook_arguments.Server
   ) -> tf.Tensor:
-    """The thresholds that follow from the averages."""
     del server
     return class_thresholds(kept['confidence'], kept['class_shares'])
 
   def report(
     self, client: hook_arguments.ClientContext
   ) -> cohort_averages.Sums:
-    """Sums of confidences and of probabilities."""
     return cohort_averages.sum_over_images(
       {
         'confidence': client.labels.confidences,

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
+from tff_semifl.systems import averaging
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
 
@@ -34,7 +35,6 @@ class LabelEachBatch(method.Method):
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
-    """Labels a batch, and selects confident images."""
     del state
     labels = pseudo_labels.from_logits(client.logits())
     return labels, pseudo_labels.is_confident(
@@ -42,6 +42,10 @@ class LabelEachBatch(method.Method):
     )
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The mean cross-entropy of strongly augmented images."""
     del state
     return step.cross_entropy(step.logits(step.strong))
+
+
+BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
+FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
+FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())

@@ -31,15 +31,8 @@ def image_weights(
 ) -> tf.Tensor:
   """The weight of each image, a truncated Gaussian of its confidence.
 
-  Args:
-    confidences: float32 [images].
-    mean: float32 scalar, the average confidence.
-    variance: float32 scalar, its variance, at least 0.
-    num_deviations: The more, the faster weights fall.
-
-  Returns:
-    float32 [images] in [0, 1]: 1 for confidences c from the mean on, otherwise
-    exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
+  1 for confidences c from the mean on, otherwise
+  exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
   """
   below = tf.maximum(mean - confidences, 0.0)
   width = variance / num_deviations**2
@@ -66,20 +59,17 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
 
   @property
   def decay(self) -> float:
-    """The decay of the averages in a round."""
     return self.softness_decay
 
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """The least possible confidence, so that all weights are 1 at first."""
     return {
       'confidence': tf.constant(1.0 / model.num_classes),
       'variance': tf.constant(1.0),
     }
 
   def measure(self, sums: cohort_averages.Sums) -> cohort_averages.Averages:
-    """The mean and the variance of the confidence of a cohort's images."""
     return {
       'confidence': cohort_averages.means(sums)['confidence'],
       'variance': cohort_averages.unbiased_variance(
@@ -92,7 +82,6 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """The weight of each image, float32 [images]."""
     return image_weights(
       labels.confidences,
       client.guidance['confidence'],
@@ -103,7 +92,6 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
   def report(
     self, client: hook_arguments.ClientContext
   ) -> cohort_averages.Sums:
-    """Sums of confidences and of their squares."""
     confidences = client.labels.confidences
     return cohort_averages.sum_over_images(
       {'confidence': confidences, 'square': confidences**2}

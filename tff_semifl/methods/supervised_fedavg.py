@@ -13,7 +13,6 @@ from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import rounds
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -37,12 +36,10 @@ class TrainOnLabels(method.Method):
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The true labels, with all images selected."""
     del state
     return client.true_labels, tf.ones_like(client.true_labels, tf.bool)
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The mean cross-entropy of weakly augmented images."""
     del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:
@@ -65,19 +62,13 @@ class Supervised(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
-    return rounds.build(
-      self.build_parts(
-        dataclasses.replace(ingredients, computes_statistics=False),
-        training_settings.ServerTraining(
-          server_epochs=0.0, server_batch_size=1
-        ),
-      )
+    return self.compose(
+      dataclasses.replace(ingredients, computes_statistics=False),
+      training_settings.ServerTraining(server_epochs=0.0, server_batch_size=1),
     )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     del num_labeled
     return system.Steps(0, self.local_training.count_steps(client_sizes))

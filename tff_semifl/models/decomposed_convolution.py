@@ -53,7 +53,6 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     self._seed = seed
 
   def build(self, input_shape: tf.TensorShape) -> None:
-    """Creates the weights."""
     shape = [self._size, self._size, input_shape[-1], self._filters]
     self.sigma = self.add_weight(
       _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
@@ -70,7 +69,6 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     )
 
   def get_config(self) -> dict[str, Any]:
-    """The arguments of the constructor."""
     return super().get_config() | {
       'filters': self._filters,
       'size': self._size,

@@ -34,18 +34,11 @@ def create_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network of the code of Zhang et al.
+  """Creates the network of the code of Zhang et al., from raw pixels to logits.
 
   Dropout drops whole channels of the second convolution, before its activation.
-
-  Args:
-    pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    seed: The run's seed.
-
-  Returns:
-    A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes], with 1,204,655 parameters for 28x28x1 and 47 classes.
+  Means and standard deviations are of each channel, in 0..1. There are
+  1,204,655 parameters for 28x28x1 pixels and 47 classes.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)

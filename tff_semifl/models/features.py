@@ -41,11 +41,8 @@ def plan(
 ) -> Features | None:
   """The features of a model; None if its last layer is not dense.
 
-  Args:
-    symbolic: The model.
-    symbolic_for_training: The model for training, maybe in another precision.
-    create: `pure_functions.build` with the model's frozen weights.
-    jit_compile: Whether XLA compiles the functions for training.
+  `create` is `pure_functions.build` with the model's frozen weights. The model
+  for training may be in another precision.
   """
   last = symbolic.model.layers[-1]
   if not isinstance(last, tf.keras.layers.Dense) or last.input.shape.rank != 2:

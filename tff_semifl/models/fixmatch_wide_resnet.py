@@ -39,15 +39,7 @@ def create_fixmatch_wide_resnet(
   create_normalization: residual.Normalization = create_static_batch_norm,
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates FixMatch's WideResNet, from raw pixels to logits.
-
-  Args:
-    seed: The run's seed.
-
-  Returns:
-    A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes].
-  """
+  """Creates FixMatch's WideResNet, from raw pixels to logits."""
   num_groups, num_blocks = wide_resnet.count_blocks(
     input_shape, depth, num_groups
   )

@@ -20,9 +20,8 @@ import tensorflow_federated as tff
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
-from tff_semifl.models import probabilities
+from tff_semifl.models import model_checks
 from tff_semifl.models import pure_functions
-from tff_semifl.models import pure_layers
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import weight_kinds
 
@@ -108,8 +107,8 @@ def from_keras(
       weight is trainable, or a layer cannot be converted to a pure function.
   """
   model = keras_conversion.convert(model)
-  pure_layers.check(model)
-  returns_logits = probabilities.check_structure(model)
+  model_checks.check(model)
+  returns_logits = model_checks.check_structure(model)
   kinds = weight_kinds.find(model)
   if not kinds.trainable:
     raise ValueError(
@@ -137,7 +136,7 @@ def from_keras(
     symbolic, call_fn=lambda clone, images: clone(images, training=False)
   )
   if not returns_logits:
-    probabilities.check_outputs(model, logits, initial_weights)
+    model_checks.check_outputs(model, logits, initial_weights)
   train_logits = create_for_training(
     call_fn=lambda clone, images: clone(images, training=True)
   )

@@ -90,7 +90,6 @@ class KeyedDropout(tf.keras.layers.Layer):
     return inputs * kept / (1.0 - self.rate)
 
   def get_config(self) -> dict[str, Any]:
-    """The arguments of the constructor."""
     return {
       **super().get_config(),
       'rate': self.rate,

@@ -18,10 +18,6 @@ def create_linear(
   """Creates a standardization and a dense layer with zero initial weights.
 
   The loss is convex, so that initial weights do not matter.
-
-  Returns:
-    A model from float32 [batch, *input_shape] to logits, float32 [batch,
-    num_classes].
   """
   inputs = tf.keras.Input(input_shape)
   x = tf.keras.layers.Rescaling(

@@ -33,13 +33,8 @@ _FLOAT32_LAYERS = (
 class SymbolicModel(NamedTuple):
   """A clone of a model with symbolic tensors in place of weights.
 
-  A `tf.function` that calls it captures these tensors, for which any values can
-  be passed.
-
-  Attributes:
-    model: The clone.
-    symbols: The tensors in the order of `WeightKinds`: trainable weights,
-      statistics and frozen weights.
+  A `tf.function` that calls the clone captures the tensors, for which any
+  values can be passed. They are in the order of `WeightKinds`.
   """
 
   model: tf.keras.Model

@@ -66,10 +66,7 @@ def standardize_pixels(
 ) -> tf.Tensor:
   """Standardizes each channel: (images / 255 - mean) / standard deviation.
 
-  Args:
-    images: float32 [batch, height, width, channels] in 0..255.
-    pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
+  Images are in 0..255, means and standard deviations of each channel in 0..1.
   """
   if len(pixel_mean) != images.shape[-1]:
     raise ValueError(

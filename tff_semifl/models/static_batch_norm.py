@@ -19,8 +19,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl.models import weighted_normalization
-
 # PyTorch's default, as in SemiFL's code; Keras has 1e-3.
 EPSILON = 1e-5
 
@@ -68,7 +66,6 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     self.scale = scale
 
   def build(self, input_shape: tf.TensorShape) -> None:
-    """Creates the weights."""
     shape = [input_shape[-1]]
     if self.scale:
       self.gamma = self.add_weight('gamma', shape, initializer='ones')
@@ -125,7 +122,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     count = tf.cast(
       tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
     )
-    return weighted_normalization.normalize(
+    return normalize(
       inputs,
       # Padding repeats some image, so that 0 times its values is 0, not NaN.
       tf.where(is_real, 1.0 / count, 0.0),
@@ -135,7 +132,6 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     )
 
   def get_config(self) -> dict[str, Any]:
-    """The arguments of the constructor."""
     return {
       **super().get_config(),
       'epsilon': self.epsilon,
@@ -167,8 +163,7 @@ def _sum(values: tf.Tensor) -> tf.Tensor:
 def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
   """Makes layers that are called in this context ignore padding.
 
-  Args:
-    num_real: int32 scalar, the number of rows before the padding; None for all.
+  `num_real` is the number of rows before the padding; None for all.
   """
   token = _NUM_REAL.set(num_real)
   try:
@@ -196,3 +191,54 @@ def collecting_moments() -> (
     yield collected
   finally:
     _COLLECTED.reset(token)
+
+
+_GRADIENT = 'TffSemiflWeightedNormalization'
+
+
+def normalize(
+  inputs: tf.Tensor,
+  weight: tf.Tensor,
+  gamma: tf.Tensor,
+  beta: tf.Tensor,
+  epsilon: float,
+) -> tf.Tensor:
+  """Normalizes by weighted statistics, with a gradient in few operations.
+
+  TensorFlow's own gradient has twice as many operations. Fused by XLA, it still
+  has 12% more kernels and 15% more memory traffic in a step of a
+  WideResNet-16-1. Inputs are float32 [batch, ..., channels]; the weight of each
+  value is float32 [batch, 1, ..., 1], and sums to 1 over the values of a
+  channel.
+  """
+  axes = list(range(inputs.shape.rank - 1))
+  deviations = inputs - tf.reduce_sum(weight * inputs, axes)
+  variance = tf.reduce_sum(weight * deviations**2, axes)
+  inverse = tf.math.rsqrt(variance + epsilon)
+  outputs = deviations * (gamma * inverse) + beta
+  if tf.executing_eagerly():
+    return outputs
+  graph = tf.compat.v1.get_default_graph()
+  with graph.gradient_override_map({'IdentityN': _GRADIENT}):
+    outputs, *_ = tf.identity_n(
+      [outputs, inputs, gamma, beta, deviations, weight, inverse]
+    )
+  return outputs
+
+
+@tf.RegisterGradient(_GRADIENT)
+def _differentiate(
+  operation: tf.Operation, upstream: tf.Tensor, *_: tf.Tensor | None
+) -> list[tf.Tensor | None]:
+  """The gradient of `normalize`, by the formula.
+
+  It uses inputs of the operation only. `tf.custom_gradient` would capture
+  tensors of the graph, which a copy of the graph cannot use.
+  """
+  _, _, gamma, _, deviations, weight, inverse = tuple(operation.inputs)
+  axes = list(range(deviations.shape.rank - 1))
+  of_beta = tf.reduce_sum(upstream, axes)
+  of_gamma = inverse * tf.reduce_sum(upstream * deviations, axes)
+  of_statistics = weight * (deviations * (inverse * of_gamma) + of_beta)
+  of_inputs = (gamma * inverse) * (upstream - of_statistics)
+  return [None, of_inputs, of_gamma, of_beta, None, None, None]

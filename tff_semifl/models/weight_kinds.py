@@ -19,11 +19,9 @@ from tff_semifl.models import tracing
 class WeightKinds(NamedTuple):
   """The weights of a model by kind, each in the model's order.
 
-  Attributes:
-    trainable: Trained weights.
-    statistics: Mean and variance of each layer that normalizes by the
-      statistics of its batch in training.
-    frozen: All others, which never change.
+  Statistics are mean and variance of each layer that normalizes by the
+  statistics of its batch in training. All others that are not trained are
+  frozen.
   """
 
   trainable: tuple[tf.Variable, ...]

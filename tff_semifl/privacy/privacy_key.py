@@ -10,7 +10,13 @@ public seed.
 
 import hashlib
 import hmac
+import os
+import pathlib
+import re
 import secrets
+import stat
+
+from tff_semifl.files import durable_files
 
 NUM_BYTES = 32
 
@@ -52,3 +58,85 @@ class PrivacyKey:
 
   def __repr__(self) -> str:
     return 'PrivacyKey(secret)'
+
+
+# In the folder of an experiment.
+NAME = 'privacy.key'
+# Read and write for the owner alone.
+_MODE = 0o600
+# Part of the file format: another text makes older files invalid.
+_WARNING = (
+  "Secret: with this the noise of the experiment's differential privacy can be"
+  ' subtracted. It goes when the experiment is complete.\n'
+)
+
+
+def read(path: pathlib.Path) -> PrivacyKey | None:
+  """Reads a key; None if there is no file."""
+  try:
+    # Links are not followed, and opening a FIFO does not block.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+  except (FileNotFoundError, NotADirectoryError):
+    return None
+  except OSError as error:
+    raise durable_files.OutputError(
+      f'cannot read {path}, the secret key of the experiment: {error.strerror}'
+    ) from error
+  with open(descriptor, 'rb') as file:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+      raise durable_files.OutputError(f'{path} is no file; {_remedy(path)}')
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & ~_MODE:
+      raise durable_files.OutputError(
+        f'{path} has mode {mode:o} and not {_MODE:o}: others may have read the'
+        ' secret key. If somebody may have, train anew in another folder; if'
+        f' nobody has, `chmod {_MODE:o} {path}`'
+      )
+    # Reads one byte more than a valid file has, to notice longer files.
+    content = file.read(len(_to_bytes(PrivacyKey.draw())) + 1)
+  match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
+  if match:
+    key = PrivacyKey(bytes.fromhex(match[0].decode()))
+    if content == _to_bytes(key):
+      return key
+  raise durable_files.OutputError(f'{path} is damaged; {_remedy(path)}')
+
+
+def write(path: pathlib.Path, key: PrivacyKey) -> None:
+  """Writes a key durably, into a file that only its owner can ever read."""
+  with (
+    durable_files.naming(path),
+    durable_files.replacing(path, mode=_MODE) as file,
+  ):
+    # Some file systems have no permissions, so that anyone may read the file.
+    mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    if mode & ~_MODE:
+      raise durable_files.OutputError(
+        f'{path} would be readable by others, with mode {mode:o}: this file'
+        ' system keeps no permissions; choose another --output_dir'
+      )
+    file.write(_to_bytes(key))
+
+
+def remove(path: pathlib.Path) -> None:
+  """Removes a key file and an unfinished copy of it, if they exist.
+
+  The content on the disk is not overwritten.
+  """
+  with durable_files.naming(path, 'remove it by hand'):
+    durable_files.temporary_path(path).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+    durable_files.sync(path.parent)
+
+
+def _to_bytes(key: PrivacyKey) -> bytes:
+  checksum = hashlib.blake2b(key.secret, digest_size=8).hexdigest()
+  return f'{_WARNING}{key.secret.hex()} {checksum}\n'.encode()
+
+
+def _remedy(path: pathlib.Path) -> str:
+  return (
+    f'put a good copy of {path} in its place, or train anew in another folder.'
+    ' If all rounds were run, it is of no use any more: remove it'
+  )

@@ -53,20 +53,8 @@ _NOT_COVERED = (
 class PrivacyStatement:
   """A guarantee of (epsilon, delta)-differential privacy, or why there is none.
 
-  Attributes:
-    epsilon: Bound of the privacy loss, or None without a guarantee.
-    delta: Probability with which the bound may not hold.
-    num_rounds: Number of rounds with clients.
-    num_clients: Size of the population.
-    clients_per_round: Size of a cohort.
-    noise_multiplier: Standard deviation of the noise, in clipping norms.
-    clipping_norm: L2 norm that updates are clipped to.
-    why_not_private: Reason why there is no guarantee, or None.
-    neighboring_relation: Populations that are hard to tell apart.
-    sampling: Sampling of cohorts that epsilon assumes.
-    noise: Distribution and source of the noise.
-    covered: Outputs that the guarantee covers.
-    not_covered: Outputs and knowledge that it does not cover.
+  The noise multiplier is in clipping norms; rounds are those with clients; a
+  neighboring relation says which populations are hard to tell apart.
   """
 
   epsilon: float | None

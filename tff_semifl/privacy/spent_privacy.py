@@ -20,21 +20,15 @@ def compute_epsilon(
   num_rounds: int,
   delta: float,
 ) -> float:
-  """Computes epsilon of client-level (epsilon, delta)-differential privacy.
+  """Epsilon of client-level (epsilon, delta)-differential privacy.
 
   Neighboring populations differ in the images of one client, so that the sum
   may change by two clipping norms, and the noise multiplier counts half.
   Cohorts have a fixed size, are drawn without replacement, and are secret.
-  Renyi divergences are composed over rounds (Wang, Balle, Kasiviswanathan,
-  2019). Libraries that assume Poisson sampling, and neighbors that differ by
-  adding or removing a client, report a smaller epsilon.
-
-  Args:
-    num_rounds: Number of rounds, without round 0.
-    delta: The probability with which epsilon may not hold, in (0, 1).
-
-  Returns:
-    Epsilon; infinity without noise, 0 before any round or without clients.
+  Renyi divergences are composed over rounds, without round 0 (Wang, Balle,
+  Kasiviswanathan, 2019). Libraries that assume Poisson sampling, and neighbors
+  that differ by adding or removing a client, report a smaller epsilon. It is
+  infinity without noise, 0 before any round or without clients.
   """
   if not num_rounds or not clients_per_round:
     return 0.0

@@ -26,15 +26,9 @@ def draw_with_replacement(
 ) -> Any:
   """Draws examples uniformly with replacement.
 
-  Args:
-    examples: A structure of tensors with one row for each example.
-    number: int32 scalar, the number of draws; 0 if there are no examples.
-    seed: int32 [2], a stateless seed.
-    num_real: int32 scalar, how many of the first rows are examples; by default
-      all.
-
-  Returns:
-    The same structure, with `number` rows in each tensor.
+  `examples` are a structure of tensors with a row for each example, of which
+  the first `num_real` are drawn from, by default all. `number` is 0 without
+  examples.
   """
   if num_real is None:
     num_real = count_rows(examples)
@@ -52,14 +46,8 @@ def select_batch(
 ) -> tf.Tensor:
   """A batch of a sequence of shuffled epochs; the last of an epoch is smaller.
 
-  Args:
-    num_images: int32 scalar, the number of images.
-    batch_size: Images in a batch.
-    num_before: int32 scalar, the number of batches before.
-    order_seed: int32 [2], the stateless seed of all epochs' orders.
-
-  Returns:
-    int32 [batch], indices of images; none if there are no images.
+  `num_before` is the number of batches before, `order_seed` the seed of all
+  epochs' orders. Returns indices of images, int32 [batch].
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size
@@ -77,14 +65,8 @@ def select_from_stream(
 ) -> tf.Tensor:
   """A batch of a stream of shuffled epochs; batches may span two epochs.
 
-  Args:
-    num_images: int32 scalar, the number of images, at least one.
-    batch_size: Images in a batch.
-    step: int32 scalar, the number of batches before.
-    order_seed: int32 [2], the stateless seed of all epochs' orders.
-
-  Returns:
-    int32 [batch_size], indices of images.
+  `step` is the number of batches before, `order_seed` the seed of all epochs'
+  orders. Returns indices of at least one image, int32 [batch_size].
   """
   first = step * batch_size
   last = first + batch_size - 1

@@ -143,9 +143,8 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
   """Draws Gamma numbers, float64 [number], by Marsaglia and Tsang's method.
 
-  Args:
-    fractions: float64 [number, blocks, 2] in [0, 1).
-    concentration: Above 1.
+  `fractions` are float64 [number, blocks, 2] in [0, 1); the concentration is
+  above 1.
   """
   d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)

@@ -71,11 +71,7 @@ def order(
 ) -> tf.Tensor:
   """Draws a permutation of rows, int32 [num_rows].
 
-  Args:
-    num_rows: int32 scalar.
-    seed: int32 [2], a stateless seed.
-    num_real: int32 scalar; later rows keep their places. By default all rows
-      are permuted.
+  Rows from `num_real` on keep their places; by default all are permuted.
   """
   if num_real is None:
     num_real = num_rows
@@ -98,11 +94,6 @@ def beta(
   G / (G + G') has this distribution if G and G' are distributed as Gamma(a), as
   draws of Gamma(a + 1) times U^(1/a) are, with U uniform. For a small
   concentration a, nearly all powers underflow, so logarithms are used.
-
-  Args:
-    number: Number of draws.
-    seed: int32 [2], a stateless seed.
-    concentration: Positive and finite.
   """
   gammas = _generator.get().gamma(2 * number, seed, concentration + 1.0)
   # In (0, 1], for the logarithm.

@@ -46,13 +46,7 @@ class Purpose(enum.IntEnum):
 def numpy_generator(
   seed: int, purpose: Purpose, *keys: int
 ) -> np.random.Generator:
-  """A NumPy generator for a purpose.
-
-  Args:
-    seed: The run's seed, a non-negative integer of any size.
-    purpose: The purpose of the numbers.
-    *keys: Further non-negative keys, such as the round.
-  """
+  """A NumPy generator for a purpose, and further keys of at least 0."""
   return np.random.default_rng([seed, int(purpose), *keys])
 
 
@@ -61,10 +55,7 @@ def stateless_seed(
 ) -> tf.Tensor:
   """The seed, int32 [2], of `tf.random.stateless_*` for a purpose.
 
-  Args:
-    seed: The run's seed, an integer scalar.
-    purpose: The purpose of the numbers.
-    *keys: Integer scalars: round, client, epoch, batch, as far as they apply.
+  `keys` are integer scalars: round, client, epoch, batch, as far as they apply.
   """
   result = tf.stack([tf.cast(seed, tf.int32), tf.constant(int(purpose))])
   for key in keys:

@@ -16,7 +16,6 @@ import tensorflow_federated as tff
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
-from tff_semifl.privacy import privacy_key_file
 from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
@@ -178,14 +177,14 @@ class ExperimentFolder:
     Raises an OutputError if the run is incomplete and was begun with another
     key, or if the key cannot be kept secret.
     """
-    path = self.path / privacy_key_file.NAME
-    found = privacy_key_file.read(path)
+    path = self.path / privacy_key.NAME
+    found = privacy_key.read(path)
     if found == key:
       return
     latest = checkpoints.read_latest(self.path / 'checkpoints')
     is_new = latest is None and not self.metrics_path.exists()
     if found is None and is_new:
-      privacy_key_file.write(path, key)
+      privacy_key.write(path, key)
     elif latest is not None and (
       self._recorded.flags.get('total_rounds') == latest[1] < last_round
     ):
@@ -206,7 +205,7 @@ class ExperimentFolder:
 
   def remove_privacy_key(self) -> None:
     """Removes the key of a complete private run, if there is one."""
-    privacy_key_file.remove(self.path / privacy_key_file.NAME)
+    privacy_key.remove(self.path / privacy_key.NAME)
 
   def metrics_manager(self) -> metrics_file.MetricsFile:
     """The manager of `metrics.csv`."""

@@ -40,19 +40,6 @@ class Validation(NamedTuple):
   minutes: float
 
 
-class FinalTest(NamedTuple):
-  """The result of the final test of SemiFL's authors.
-
-  Attributes:
-    round_num: The first round with the best test accuracy.
-    accuracy: The test accuracy of its model with the batch normalization
-      statistics of the final test.
-  """
-
-  round_num: int
-  accuracy: float
-
-
 _NO_ROUND = Results(-1, 0.0, 0.0, 0.0)
 
 
@@ -85,19 +72,6 @@ def read_validation(path: pathlib.Path) -> Validation:
     float(metrics['validation/loss'][-1]),
     float(metrics['validation/accuracy'][-1]),
     float(metrics['seconds'].sum()) / 60,
-  )
-
-
-def read_final_test(path: pathlib.Path) -> FinalTest | None:
-  """Reads the result of the final test of SemiFL's authors, if there is one."""
-  metrics = metrics_table.read_metrics(path)
-  if not {'test/accuracy', 'final_test/accuracy'} <= metrics.keys():
-    return None
-  if not len(metrics['round']):
-    return None
-  best = int(metrics['test/accuracy'].argmax())
-  return FinalTest(
-    int(metrics['round'][best]), float(metrics['final_test/accuracy'][best])
   )
 
 

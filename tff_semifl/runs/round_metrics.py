@@ -107,8 +107,6 @@ class RoundMetrics(NamedTuple):
     seconds: Time since the previous row, including the evaluation.
     aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
       the privacy loss up to this round.
-    final_test: `accuracy` and `loss` on the test images with the batch
-      normalization statistics of the authors' final test; empty without one.
     validation: Metrics on the validation split; empty without one.
     further: Metrics that the settings ask for, by column, such as
       `test/macro_f1`; they come last.
@@ -120,7 +118,6 @@ class RoundMetrics(NamedTuple):
   learning_rate: float
   seconds: float
   aggregator: Mapping[str, Any]
-  final_test: Mapping[str, float] = collections.OrderedDict()
   validation: EvaluationMetrics | tuple[()] = ()
   further: Mapping[str, float] = collections.OrderedDict()
 

@@ -196,13 +196,6 @@ def _measure(
   evaluation = round_metrics.EvaluationMetrics(
     **measured, best_accuracy=max(best_accuracy, measured['accuracy'])
   )
-  final_test = collections.OrderedDict()
-  if program.final_test is not None:
-    tested = _compute_statistics(program.final_test, state)
-    found = program.evaluation(
-      tested.global_model_weights, program.test_dataset
-    )
-    final_test.update(accuracy=found['accuracy'], loss=found['loss'])
   clients = program.clients
   given_labels, true_labels = (), ()
   if program.measures_pseudo_labels:
@@ -224,7 +217,6 @@ def _measure(
     learning_rate=output.metrics['learning_rate'],
     seconds=0.0,
     aggregator=aggregator,
-    final_test=final_test,
     validation=evaluation if program.validates else (),
     further=further,
   )

@@ -76,8 +76,6 @@ class TrainingProgram:
       return the pseudo-labels (see `RoundOutput`).
     statistics: Computes the model's batch normalization statistics after a
       round; None if the process computes them or the model has none.
-    final_test: Computes other statistics, with which each evaluation tests the
-      model once more, or None.
     mapped_images: The images that the computations look up if the data are
       indices (see `take_indices`), else None. They are kept alive here.
     epsilon_fn: Round -> epsilon after this round; None without differential
@@ -97,7 +95,6 @@ class TrainingProgram:
   rounds_per_evaluation: int = 1
   measures_pseudo_labels: bool = False
   statistics: StatisticsPass | None = None
-  final_test: StatisticsPass | None = None
   mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
   measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
@@ -135,6 +132,5 @@ def take_indices(
     ),
     evaluation=convert(program.evaluation),
     statistics=convert_pass(program.statistics),
-    final_test=convert_pass(program.final_test),
     mapped_images=images,
   )

@@ -3,7 +3,7 @@
 
 """Systems that average the clients' updates round by round."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 from typing import Any
 
@@ -11,14 +11,15 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.aggregation import aggregators
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -47,7 +48,7 @@ class Averaging(system.System):
     self,
     ingredients: system.Ingredients,
     server: training_settings.ServerTraining,
-  ) -> rounds_lib.Parts:
+  ) -> composition.Parts:
     """Builds the parts of rounds."""
     classifier, client = ingredients.classifier, self.client
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
@@ -91,6 +92,19 @@ class Averaging(system.System):
       guides=client.guides,
     )
 
+  def compose(
+    self,
+    ingredients: system.Ingredients,
+    server: training_settings.ServerTraining,
+    run_round: Callable[
+      ..., federated_process.RoundOutput
+    ] = rounds_lib.semifl_round,
+    **options: Any,
+  ) -> federated_process.FederatedProcess:
+    """Composes a process; `options` are further arguments of the round."""
+    parts = self.build_parts(ingredients, server)
+    return composition.build(parts, run_round, **options)
+
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> tuple[
@@ -106,12 +120,10 @@ class Averaging(system.System):
 
   @property
   def summary(self) -> str:
-    """The summaries of the system and of its clients."""
     return f'{super().summary} {self.client.summary}'
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with true labels, where known."""
     return self.client.measures_pseudo_labels
 
 
@@ -133,7 +145,6 @@ class SemiSupervisedAveraging(Averaging):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     return system.Steps(
       self.server.count_steps(num_labeled),
       self.local_training.count_steps(client_sizes),
@@ -150,8 +161,7 @@ class Alternating(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
-    return rounds_lib.build(self.build_parts(ingredients, self.server))
+    return self.compose(ingredients, self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -168,9 +178,9 @@ class Parallel(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
-    return rounds_lib.build(
-      self.build_parts(ingredients, self.server),
+    return self.compose(
+      ingredients,
+      self.server,
       rounds_lib.parallel_round,
       server_share_fn=rounds_lib.one_of_all
       if self.plain_average
@@ -186,9 +196,9 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
-    return rounds_lib.build(
-      self.build_parts(ingredients, self.server),
+    return self.compose(
+      ingredients,
+      self.server,
       rounds_lib.parallel_round,
       server_share_fn=rounds_lib.of_two_groups,
       step_from_received_weights=False,

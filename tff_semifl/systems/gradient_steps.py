@@ -6,14 +6,15 @@
 from collections.abc import Sequence
 import dataclasses
 
-from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.aggregation import aggregators
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import guidance
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -56,11 +57,8 @@ class GradientSteps(system.System):
   ) -> federated_process.FederatedProcess:
     """Composes the process.
 
-    Args:
-      ingredients: The model and what else is given.
-      training_fn: The client update, of `gradients.report`.
-      server_work: That of the server, from `gradients.build_server_work`.
-      guides: What the server tells clients beside weights.
+    `training_fn` is the client update, of `gradients.report`; `guides` are what
+    the server tells clients beside weights.
     """
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
@@ -79,7 +77,7 @@ class GradientSteps(system.System):
       measure_weight_diversity=aggregator.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
     )
-    return rounds_lib.build(
+    return composition.build(
       round_parts.build_round_parts(
         ingredients,
         work,
@@ -94,5 +92,4 @@ class GradientSteps(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))

@@ -7,26 +7,20 @@ import collections
 
 import tensorflow_federated as tff
 
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.models import functional
 
 
 def bind_server_data(
   process: federated_process.FederatedProcess, server_data: tff.Computation
 ) -> tff.learning.templates.LearningProcess:
-  """Converts a process to a `LearningProcess`, with fixed server data.
+  """Converts a process of `composition.build` to a `LearningProcess`.
 
-  The result works with `tff.learning.programs`, which find the clients' metrics
-  under `client_work/train`.
-
-  Args:
-    process: A process from `rounds.build`.
-    server_data: The data as an unplaced computation `( -> L*)`.
-
-  Raises:
-    TypeError: If clients have a memory, which a `LearningProcess` cannot pass
-      on.
+  The server's data, an unplaced computation `( -> L*)`, become part of it. The
+  result works with `tff.learning.programs`, which find the clients' metrics
+  under `client_work/train`. A TypeError is raised if clients have a memory,
+  which a `LearningProcess` cannot pass on.
   """
   if process.initialize_memory is not None:
     raise TypeError(
@@ -55,12 +49,12 @@ def bind_server_data(
     )
 
   @tff.tensorflow.computation(state_type.member)
-  def get_model_weights(state: rounds.RoundState):
+  def get_model_weights(state: composition.RoundState):
     return state.global_model_weights
 
   @tff.tensorflow.computation(state_type.member, weights_type)
   def set_model_weights(
-    state: rounds.RoundState, weights: functional.ModelWeights
+    state: composition.RoundState, weights: functional.ModelWeights
   ):
     return state._replace(global_model_weights=weights)
 

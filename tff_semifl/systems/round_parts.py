@@ -10,18 +10,17 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregators
-from tff_semifl.aggregation import finalizer
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
+from tff_semifl.core import composition
 from tff_semifl.core import guidance
 from tff_semifl.core import method as method_lib
 from tff_semifl.core import round_context
 from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
-from tff_semifl.core import supervised_training
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 from tff_semifl.systems import method_check
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -38,7 +37,7 @@ def build_round_parts(
   aggregator: tff.templates.AggregationProcess | None = None,
   global_momentum: float = 0.0,
   guides: guidance.Guides | None = None,
-) -> rounds.Parts:
+) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
   Rounds end with batch normalization statistics of the server's images, if the
@@ -46,7 +45,7 @@ def build_round_parts(
   clients with an update.
   """
   weights_type = ingredients.classifier.weights_type
-  return rounds.Parts(
+  return composition.Parts(
     classifier=ingredients.classifier,
     seed=ingredients.seed,
     learning_rate_fn=learning_rate_fn,
@@ -54,7 +53,7 @@ def build_round_parts(
     server_work=server_work,
     aggregator=aggregator
     or aggregators.create(aggregators.build_mean(), weights_type.trainable),
-    finalizer=finalizer.build_finalizer(
+    finalizer=aggregators.build_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
       weights_type,
@@ -79,10 +78,11 @@ def build_process_without_clients(
     optimizer=optimizer,
     max_update_norm_ratio=1.0,
   )
-  return rounds.build(
+  return composition.build(
     build_round_parts(
       ingredients, client_work, server_work, learning_rate_fn=learning_rate_fn
-    )
+    ),
+    rounds.semifl_round,
   )
 
 
@@ -156,8 +156,8 @@ def build_server_work(
   """
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
-    return supervised_training.build_supervised_training(
-      ingredients.classifier,
+    return server_work_lib.SupervisedTraining(
+      classifier=ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       optimizer=optimizer,
       num_epochs=num_epochs,
@@ -168,7 +168,7 @@ def build_server_work(
 
   training_fn = build_training(epochs.server_epochs)
   if epochs.server_pretraining_epochs is not None:
-    training_fn = supervised_training.begin_with(
+    training_fn = server_work_lib.begin_with(
       build_training(epochs.server_pretraining_epochs), training_fn
     )
   return server_work_lib.build_server_work(

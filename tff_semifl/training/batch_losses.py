@@ -45,18 +45,12 @@ def label_logits(
 
 
 def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Replaces the logits of classes without images by 0 (HeteroFL).
+  """Replaces the logits of classes without images by 0, without gradient.
 
-  Args:
-    logits: float32 [batch, classes].
-    labels: int32 [images], of all images of the participant.
-
-  Returns:
-    float32 [batch, classes], without gradient to classes not in `labels`.
-
-  References:
-    Diao, Ding, Tarokh. HeteroFL: Computation and communication efficient
-    federated learning for heterogeneous clients. ICLR 2021.
+  `logits` are float32 [batch, classes], `labels` int32 [images], of all images
+  of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
+  communication efficient federated learning for heterogeneous clients. ICLR
+  2021).
   """
   is_present = tf.reduce_any(
     tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
@@ -74,12 +68,8 @@ def cross_entropy(
 ) -> training_loop.BatchOutput:
   """The mean cross-entropy and the number of correct predictions.
 
-  Args:
-    logits: float32 [batch, classes].
-    labels: int32 [batch].
-    weights: See `losses.cross_entropy`.
-    offset: See `losses.cross_entropy`. Predictions are made without it.
-    is_counted: bool [batch], whether a prediction counts; by default all do.
+  Arguments are those of `losses.cross_entropy`; predictions are made without
+  the offset, and count where `is_counted`, bool [batch].
   """
   return training_loop.BatchOutput(
     losses.cross_entropy(logits, labels, weights, offset=offset),

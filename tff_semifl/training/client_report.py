@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.aggregation import finite_norm
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import training_loop
 from tff_semifl.training import weight_diversity
@@ -66,24 +66,16 @@ class ClientResult(NamedTuple):
 
 
 class ClientSums(NamedTuple):
-  """Measurements of a client, to be summed over clients.
-
-  Attributes:
-    measurements: By name a `Ratio` or a float32 scalar.
-    updates: Sums for the diversity of updates.
-  """
+  """Measurements of a client by name, and sums for the diversity of updates."""
 
   measurements: Mapping[str, Ratio | tf.Tensor]
   updates: weight_diversity.UpdateSums
 
 
 def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
-  """The highest confidence, to be averaged over clients with images.
+  """The highest of confidences [images], averaged over clients with images.
 
   The mean reveals less about one client than the maximum would.
-
-  Args:
-    confidences: float32 [images], of all images of the client.
   """
   return collections.OrderedDict(
     highest_confidence=Ratio(
@@ -134,22 +126,13 @@ def report(
   kernel_index: int | None = None,
   return_given_labels: bool = False,
 ) -> tuple[ClientResult, ClientSums]:
-  """The client's result, whose memory is the optimizer state.
+  """The client's result, whose memory is the optimizer state, and its sums.
 
-  Args:
-    weights: The received weights.
-    optimizer_state: The state before training.
-    local: The outcome of local training.
-    max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
-      of the received weights, or of 1 if that is larger; infinity for no limit.
-    kernel_index: From `weight_diversity.find_classifier_kernel`, or None not to
-      measure the diversity of updates.
-    return_given_labels: Whether the result has `GivenLabels`.
-
-  Returns:
-    The result and the measurements. A rejected client has a zero update of
-    weight 0, the memory it started with, no given labels, and zeros in all
-    sums but `num_rejected`.
+  Arguments are those of `client_work.build_client_work`; `kernel_index` is from
+  `weight_diversity.find_classifier_kernel`, or None not to measure the
+  diversity of updates. A rejected client has a zero update of weight 0, the
+  memory it started with, no given labels, and zeros in all sums but
+  `num_rejected`.
   """
   training = local.training
   update = [
@@ -165,7 +148,7 @@ def report(
   # `<=`, as an infinite bound allows all finite lengths.
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= local.weight >= 0.0
-  is_sound &= finite_norm.has_finite_norm(
+  is_sound &= aggregators.has_finite_norm(
     (training.sums.loss, local.weight, local.report, local.measurements)
   )
   counts = is_sound & (local.weight > 0.0)

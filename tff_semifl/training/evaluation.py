@@ -5,6 +5,7 @@
 
 import collections
 from collections.abc import Mapping
+import functools
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -17,7 +18,7 @@ from tff_semifl.training import training_loop
 
 
 def build_evaluation(
-  classifier: functional.ImageClassifier,
+  classifier: functional.ImageClassifier, *, keeps_logits: bool = False
 ) -> tff.Computation:
   """Builds the evaluation of a model in inference mode.
 
@@ -27,43 +28,19 @@ def build_evaluation(
 
         (<W@SERVER, L*@SERVER> -> <accuracy=float32, loss=float32>@SERVER)
 
-    Both are means over all images, and 0 if there are none.
+    Both are means over all images, and 0 if there are none. With `keeps_logits`
+    a third result is `logits`, float32 [images, classes], in the order of the
+    images.
   """
-  return _build(classifier, keeps_logits=False)
-
-
-def build_evaluation_with_logits(
-  classifier: functional.ImageClassifier,
-) -> tff.Computation:
-  """Builds the evaluation with a third result, `logits`.
-
-  These are float32 [images, classes], in the order of the images.
-  """
-  return _build(classifier, keeps_logits=True)
-
-
-def _build(
-  classifier: functional.ImageClassifier, *, keeps_logits: bool
-) -> tff.Computation:
   data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    def add_chunk(sums: tuple[tf.Tensor, ...], chunk: Mapping[str, tf.Tensor]):
-      num_correct, loss, count, *kept = sums
-      logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
-      size = tf.cast(tf.shape(logits)[0], tf.float32)
-      mean_loss = losses.cross_entropy(logits, chunk['label'])
-      return (
-        num_correct + training_loop.count_correct(logits, chunk['label']),
-        loss + tf.math.multiply_no_nan(mean_loss, size),
-        count + size,
-        *(tf.concat([before, logits], axis=0) for before in kept),
-      )
-
     nothing = (_no_logits(classifier.num_classes),) if keeps_logits else ()
     num_correct, loss, count, *kept = folding.fold(
-      dataset, (0.0, 0.0, 0.0, *nothing), add_chunk
+      dataset,
+      (0.0, 0.0, 0.0, *nothing),
+      functools.partial(_add_chunk, classifier, weights),
     )
     return collections.OrderedDict(
       accuracy=tf.math.divide_no_nan(num_correct, count),
@@ -79,6 +56,24 @@ def _build(
     return tff.federated_map(evaluate, (weights, dataset))
 
   return evaluation
+
+
+def _add_chunk(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  sums: tuple[tf.Tensor, ...],
+  chunk: Mapping[str, tf.Tensor],
+) -> tuple[tf.Tensor, ...]:
+  num_correct, loss, count, *kept = sums
+  logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
+  size = tf.cast(tf.shape(logits)[0], tf.float32)
+  mean_loss = losses.cross_entropy(logits, chunk['label'])
+  return (
+    num_correct + training_loop.count_correct(logits, chunk['label']),
+    loss + tf.math.multiply_no_nan(mean_loss, size),
+    count + size,
+    *(tf.concat([before, logits], axis=0) for before in kept),
+  )
 
 
 def _no_logits(num_classes: int) -> tf.Tensor:

@@ -75,11 +75,7 @@ def made_at_once(
 ) -> GivenLabels:
   """Labels that were made at the same time.
 
-  Args:
-    image: int32 [number], indices of images.
-    label: int32 [number], pseudo-labels.
-    is_trained_on: bool [number], whether a label is trained on.
-    is_real: bool [number], false for padding, which comes last; True without.
+  All are [number]; `is_real` is false for padding, which comes last.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:

@@ -18,18 +18,12 @@ def cross_entropy(
 ) -> tf.Tensor:
   """Mean cross-entropy with hard or soft labels, a scalar.
 
-  Args:
-    logits: float [batch, classes], unnormalized.
-    labels: int [batch], in 0..classes-1, or float [batch, classes],
-      probabilities.
-    weights: float [batch], at least 0, factors of the losses of examples before
-      the mean over all; by default 1.
-    offset: float [classes] or [batch, classes], added to the logits, as in
-      logit adjustment; by default 0.
-
-  References:
-    Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
-    adjustment. ICLR 2021.
+  `logits` are float [batch, classes]; `labels` are int [batch] in 0..classes-1,
+  or probabilities, float [batch, classes]. `weights`, float [batch], at least
+  0, are factors of the losses of examples before the mean over all. `offset`,
+  float [classes] or [batch, classes], is added to the logits (logit adjustment:
+  Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
+  adjustment. ICLR 2021).
   """
   if offset is not None:
     logits += tf.cast(offset, logits.dtype)
@@ -49,12 +43,8 @@ def masked_cross_entropy(
 ) -> tf.Tensor:
   """Cross-entropy of the counted examples, divided by the size of the batch.
 
-  As in FixMatch and in equations 3 and 4 of Zhang et al.
-
-  Args:
-    logits: float [batch, classes], unnormalized.
-    labels: int [batch], in 0..classes-1.
-    is_counted: bool [batch].
+  As in FixMatch and in equations 3 and 4 of Zhang et al. `is_counted` is bool
+  [batch].
   """
   return cross_entropy(logits, labels, is_counted)
 
@@ -93,11 +83,8 @@ def mix_loss(
 def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
   """Mean squared difference of probabilities, over examples and classes.
 
-  The consistency loss of the Pi-Model, Mean Teacher and MixMatch.
-
-  Args:
-    targets: float [batch, classes], usually without gradient.
-    probabilities: float [batch, classes].
+  The consistency loss of the Pi-Model, Mean Teacher and MixMatch; both are
+  float [batch, classes], the targets usually without gradient.
   """
   return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
 
@@ -107,9 +94,7 @@ def divergence_of_each(
 ) -> tf.Tensor:
   """KL(target || prediction) of each example, float [..., batch].
 
-  Args:
-    target_logits: float [..., batch, classes], unnormalized; constants.
-    logits: float [batch, classes], unnormalized, of the predictions.
+  Logits are float [..., batch, classes]; those of targets are constants.
   """
   target_logits = tf.stop_gradient(target_logits)
   return tf.reduce_sum(
@@ -126,10 +111,7 @@ def divergence(
 ) -> tf.Tensor:
   """Mean of KL(target || prediction), the consistency loss of UDA and (FL)^2.
 
-  Args:
-    target_logits: float [batch, classes], unnormalized; constants.
-    logits: float [batch, classes], unnormalized, of the predictions.
-    weights: As in `cross_entropy`.
+  `weights` are as in `cross_entropy`.
   """
   each = divergence_of_each(target_logits, logits)
   if weights is not None:

@@ -248,29 +248,21 @@ def restrict(
   is_trained: Sequence[bool],
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
 ) -> tff.learning.optimizers.Optimizer:
-  """An optimizer that trains some of the weights only.
+  """An optimizer that trains some of the weights only, where `is_trained`.
 
   The other weights do not decay either. Clipping is nevertheless by the norm of
   the gradients of all weights, as if PyTorch clipped the gradients of a whole
-  model and gave the optimizer some of its tensors.
-
-  Args:
-    optimizer: Trains the selected weights.
-    is_trained: For each weight whether it is trained.
-    mask_gradient: Applied to each gradient of a trained weight, after the norm
-      of all gradients was computed; by default the identity.
+  model and gave the optimizer some of its tensors. `mask_gradient` is applied
+  to each gradient of a trained weight after that.
   """
   return _Restricted(optimizer, is_trained, mask_gradient)
 
 
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
-  """Zeroes the gradient of the second half of the outputs.
+  """Zeroes the gradient of the second half of the outputs, the last axis.
 
-  This reproduces FedMatch in the code of SemiFL's authors.
-
-  Args:
-    gradient: [..., outputs]. The middle one of an odd number is in the second
-      half.
+  This reproduces FedMatch in the code of SemiFL's authors. The middle one of an
+  odd number is in the second half.
   """
   num_outputs = gradient.shape[-1]
   is_first = tf.range(num_outputs) < num_outputs // 2
@@ -294,20 +286,9 @@ def build_nesterov_sgd(
       a <- momentum * a + g
       w <- w - lr * (g + momentum * a)
 
-  With `momentum=0`, `weight_decay=0` and `clip_norm=None` it is plain gradient
-  descent. The defaults are those of Table 4 of SemiFL; `clip_norm` is in its
-  authors' code only.
-
-  Args:
-    learning_rate: The rate until `set_hparams` sets another.
-    momentum: In [0, 1).
-    weight_decay: At least 0, per step, as a multiple of the weights.
-    clip_norm: Bound on the joint L2 norm of the gradients; None for none.
-    is_decayed: For each weight whether it decays; by default all do. In
-      FixMatch only kernels do.
-
-  Raises:
-    ValueError: If a number is out of its range.
+  The defaults are those of Table 4 of SemiFL; `clip_norm` is in its authors'
+  code only. `is_decayed` tells for each weight whether it decays; in FixMatch
+  only kernels do.
   """
   return _NesterovSGD(
     learning_rate, momentum, weight_decay, clip_norm, is_decayed

@@ -44,16 +44,10 @@ def map_elements(
 ) -> tuple[list[tf.Tensor], ...]:
   """Applies an elementwise function to the tensors of several lists.
 
-  Args:
-    fn: (tensors of one shape, one of each list; kind) -> tensors of that shape,
-      each element computed from the elements in the same place alone.
-    *tensors: Lists of equal length, not empty. Tensors in the same place have
-      the same type and the same, known shape.
-    kinds: The last argument of `fn` for each place, by default None. Tensors of
-      different kinds are not concatenated.
-
-  Returns:
-    A list like the given ones for each result of `fn`.
+  `fn` is (tensors of one shape, one of each list; kind) -> tensors of that
+  shape. Lists have equal length; tensors in the same place have the same type
+  and known shape. Tensors of different `kinds`, by default None, are not
+  concatenated. Returns a list for each result of `fn`.
   """
   rows = [
     list(map(tf.convert_to_tensor, row)) for row in zip(*tensors, strict=True)

@@ -83,12 +83,7 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
 
 
 def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
-  """Probabilities to the power of 1 / temperature, normalized (MixMatch).
-
-  Args:
-    probabilities: float32 [num_images, classes].
-    temperature: Above 0; 1 is the identity, and lower values sharpen.
-  """
+  """Probabilities to the power of 1 / temperature, normalized (MixMatch)."""
   # As the softmax of logarithms, so that powers of small numbers are not 0.
   return tf.nn.softmax(tf.math.log(probabilities) / temperature)
 
@@ -96,14 +91,10 @@ def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
 def split_selection(
   selected: tf.Tensor,
 ) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
-  """Splits a selection into flags and weights.
+  """Splits a selection into flags, bool [images], and weights.
 
-  Args:
-    selected: bool [num_images], whether an image is trained on; or float32
-      [num_images], at least 0, the weights of images in the loss.
-
-  Returns:
-    bool [num_images], and () or (float32 [num_images],), the weights.
+  A selection is bool [images], without weights, which are () then; or float32
+  [images], the weights of images in the loss, at least 0.
   """
   if selected.dtype == tf.bool:
     return selected, ()
@@ -115,9 +106,7 @@ def is_confident(
 ) -> tf.Tensor:
   """Whether the confidence is at least `threshold`, bool [num_images].
 
-  Args:
-    labels: The pseudo-labels.
-    threshold: In (0, 1], 0.95 in SemiFL's paper; a float, or float32
-      [num_images].
+  The threshold, in (0, 1], 0.95 in SemiFL's paper, is a float or float32
+  [num_images].
   """
   return labels.confidences >= threshold

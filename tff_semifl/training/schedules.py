@@ -15,14 +15,6 @@ def cosine_decay(
 
   Round t of T has the value `initial_value * (1 + cos(pi * (t - 1) / T)) / 2`:
   close to 0, but not 0, in round T. Round 0 has the value of round 1.
-
-  Args:
-    round_num: Integer scalar, the round t, from 0 to `total_rounds`.
-    initial_value: The value in round 1.
-    total_rounds: The number of rounds T.
-
-  Raises:
-    ValueError: If `total_rounds` is not positive.
   """
   if total_rounds < 1:
     raise ValueError(f'`total_rounds` must be positive, found {total_rounds}.')
@@ -41,7 +33,8 @@ def warm_up_and_cosine(
 ) -> tf.Tensor:
   """A linear rise, then part of a cosine (equation 10 of Zhang et al.).
 
-  With w for `warm_up_steps` and n for `total_steps`, the value at step t is
+  With w for `warm_up_steps`, less than n for `total_steps`, the value at step
+  t, from 0, is
 
       base_value * t / w                                          if t < w
       base_value * max(cos(pi * half_turns * (t - w) / (n - w)), floor)   else
@@ -49,19 +42,6 @@ def warm_up_and_cosine(
   For CIFAR-10 the authors' code has 7/16 half turns in 200 epochs of 1,024
   steps. The paper's 2.3 half turns in 300 epochs would reach the floor before a
   quarter of the way and return to the top.
-
-  Args:
-    step: Integer scalar t, from 0.
-    base_value: gamma in the paper, the highest value.
-    warm_up_steps: e * M / B; 0 for none.
-    total_steps: E * M / B, the step at which the cosine has turned `half_turns`
-      half turns; more than `warm_up_steps`.
-    half_turns: c.
-    floor: epsilon, the least value after the warm-up as a fraction of
-      `base_value`.
-
-  Raises:
-    ValueError: If the warm-up takes all steps.
   """
   if not 0 <= warm_up_steps < total_steps:
     raise ValueError(
@@ -77,11 +57,9 @@ def warm_up_and_cosine(
 
 
 def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
-  """A float32 scalar that rises linearly from 0 to 1, and stays there.
+  """A float32 scalar that rises linearly from 0 at 0 to 1 at `length`.
 
-  Args:
-    position: Scalar, at least 0, such as a step.
-    length: The position at which the factor reaches 1; 0 for a constant 1.
+  A length of 0 is a constant 1.
   """
   if length <= 0:
     return tf.ones([])

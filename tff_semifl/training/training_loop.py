@@ -220,11 +220,7 @@ class NoGradientError(ValueError):
 def find_gradient(
   tape: tf.GradientTape, loss: tf.Tensor, weights: tuple[tf.Tensor, ...]
 ) -> tuple[tf.Tensor, ...]:
-  """The gradient of a loss, 0 for weights that it does not depend on.
-
-  Raises:
-    NoGradientError: If it depends on none.
-  """
+  """The gradient of a loss, 0 for weights that it does not depend on."""
   found = tape.gradient(loss, weights)
   if weights and all(each is None for each in found):
     raise NoGradientError(
@@ -255,12 +251,9 @@ def count_correct(
   labels: tf.Tensor,
   is_counted: tf.Tensor | bool = True,
 ) -> tf.Tensor:
-  """The number of correct predictions, a float32 scalar.
+  """The number of correct predictions among rows that count, a float32 scalar.
 
-  Args:
-    logits: float [batch, classes].
-    labels: int [batch].
-    is_counted: bool [batch], whether a row counts; by default all do.
+  `logits` are float [batch, classes], `labels` int [batch].
   """
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
   # Not `==`, which compares Python objects in a TFF computation.

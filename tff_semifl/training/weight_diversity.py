@@ -23,10 +23,8 @@ from tff_semifl.models import functional
 class UpdateSums(NamedTuple):
   """A client's contribution, to be summed over clients.
 
-  Attributes:
-    squared_length: float32 scalar, the squared length of the update of the last
-      layer's kernel.
-    update: float32, this update; a scalar 0 if nothing is to be measured.
+  `update` is that of the last layer's kernel, a scalar 0 if nothing is to be
+  measured, and `squared_length` its squared length.
   """
 
   squared_length: tf.Tensor
@@ -51,12 +49,7 @@ def find_classifier_kernel(
 def update_sums(
   update: Sequence[tf.Tensor], kernel_index: int | None
 ) -> UpdateSums:
-  """The contribution of one client.
-
-  Args:
-    update: Received weights minus trained ones; zero if it does not count.
-    kernel_index: From `find_classifier_kernel`, or None to measure nothing.
-  """
+  """The contribution of one client, of its update, zero if it has none."""
   kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
   return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
 

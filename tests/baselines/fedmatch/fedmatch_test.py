@@ -18,16 +18,16 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregators
-from tff_semifl.baselines.fedmatch import fedmatch_client_work
-from tff_semifl.baselines.fedmatch import fedmatch_losses
+from tff_semifl.baselines.fedmatch import fedmatch_process
+from tff_semifl.baselines.fedmatch import fedmatch_training
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 
 _SEED = 11
 _PHI = fedmatch_reference.PHI
 _LEARNING_RATE = 0.03
 _THRESHOLD = 0.45
-_LOSS_WEIGHTS = fedmatch_losses.ClientLossWeights(
+_LOSS_WEIGHTS = fedmatch_training.ClientLossWeights(
   consistency=2.0, agreement=0.7, l1=0.03, l2=0.2
 )
 _KERNEL = 'float32[2,2,1,4]'
@@ -131,7 +131,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     process = _build()
     state = process.initialize()
     weights = state.global_model_weights.trainable
-    probe = fedmatch_client_work.create_probe_image(
+    probe = fedmatch_process.create_probe_image(
       linear_reference.IMAGE_SHAPE, _SEED
     )
     models = {}
@@ -231,7 +231,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
 class ProbeImageTest(absltest.TestCase):
   def test_is_normal_truncated_and_a_function_of_the_seed(self):
     image, again, other = (
-      fedmatch_client_work.create_probe_image((32, 32, 3), seed)
+      fedmatch_process.create_probe_image((32, 32, 3), seed)
       for seed in (0, 0, 1)
     )
     self.assertBetween(image.min(), 0, 5)

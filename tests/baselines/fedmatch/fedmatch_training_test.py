@@ -15,7 +15,6 @@ from tests import decomposed_reference
 from tests import fedmatch_reference
 from tests import given_labels_reference
 from tests import linear_reference
-from tff_semifl.baselines.fedmatch import fedmatch_losses
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.core import round_context
 from tff_semifl.training import optimizers
@@ -24,7 +23,7 @@ from tff_semifl.training import training_loop
 _SEED = 7
 _LEARNING_RATE = 0.05
 # Different weights, so that the terms differ.
-_LOSS_WEIGHTS = fedmatch_losses.ClientLossWeights(
+_LOSS_WEIGHTS = fedmatch_training.ClientLossWeights(
   consistency=2.0, agreement=0.7, l1=0.03, l2=0.2
 )
 _CONTEXT = round_context.RoundContext(
@@ -52,7 +51,7 @@ class LossesTest(parameterized.TestCase, tf.test.TestCase):
     logits = tf.constant(self.logits)
     with tf.GradientTape() as tape:
       tape.watch(logits)
-      loss = fedmatch_losses.consistency_loss(
+      loss = fedmatch_training.consistency_loss(
         logits, self.helpers[helpers], counted
       )
     self.assertAllEqual(loss, 0.0)
@@ -62,7 +61,7 @@ class LossesTest(parameterized.TestCase, tf.test.TestCase):
     def for_classes(classes):
       return np.eye(3, dtype=np.float32)[classes]
 
-    labels = fedmatch_losses.agreed_labels(
+    labels = fedmatch_training.agreed_labels(
       # All agree; outvoted; one helper agrees; all differ: the lowest class.
       tf.constant(for_classes([1, 0, 2, 2])),
       tf.constant(for_classes([[1, 1, 0, 1], [1, 1, 2, 0]])),
@@ -70,7 +69,7 @@ class LossesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(labels, [1, 1, 2, 0])
 
   def test_without_helpers_the_client_votes_alone(self):
-    labels = fedmatch_losses.agreed_labels(
+    labels = fedmatch_training.agreed_labels(
       tf.constant(self.logits), tf.zeros([0, 5, 3])
     )
     self.assertAllEqual(labels, self.logits.argmax(axis=1))

@@ -19,7 +19,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.runs import linear_program
-from tff_semifl.baselines.fedmatch import fedmatch_losses
+from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
 from tff_semifl.files import array_files
 from tff_semifl.runs import checkpoints
@@ -37,7 +37,7 @@ def _build_process(consistency=2.0):
     small_systems.create(
       'fedmatch', {'learning_rate': 0.03, 'confidence_threshold': 0.4}
     ),
-    client_loss_weights=fedmatch_losses.ClientLossWeights(
+    client_loss_weights=fedmatch_training.ClientLossWeights(
       consistency=consistency, agreement=0.5, l1=0.01, l2=0.1
     ),
   )

@@ -105,8 +105,8 @@ class DropoutTest(absltest.TestCase):
 
     def passes(num):
       step = pooled_step.PooledStep(
-        classifier,
-        pooled_step.Batch(None, None, None),
+        classifier=classifier,
+        batch=pooled_step.Batch(None, None, None),
         student=weights,
         teacher=weights,
         head=(),
@@ -114,7 +114,7 @@ class DropoutTest(absltest.TestCase):
         strong_augmentation=linear_reference.unchanged,
         class_shares=tf.zeros([3]),
         unlabeled_ratio=1,
-        seed=tf.constant(1),
+        run_seed=tf.constant(1),
         num=tf.constant(num),
         total_steps=9,
       )

@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.baselines.zhang2020 import group_averaging
-from tff_semifl.baselines.zhang2020 import group_mean
 
 
 class SlotsPerGroupTest(parameterized.TestCase):
@@ -43,12 +42,12 @@ class GroupMeanTest(absltest.TestCase):
     received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
     replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
     sums = [
-      group_mean.hand_in(
+      group_averaging.sum_in_group(
         (tf.constant(update),), tf.constant(weight), 0, num_groups=2
       )
       for update, weight in (([2.0, 0.0], 0.5), ([1.0, 4.0], 2.0))
     ]
-    (found,) = group_mean.average_groups(
+    (found,) = group_averaging.average_groups(
       received, tf.nest.map_structure(tf.add, *sums), replicas
     )
     # 8 - 2 and 8 - 1, 8 - 0 and 8 - 4.

@@ -41,11 +41,10 @@ class TrainTest(parameterized.TestCase):
       return training_loop.BatchOutput(model.weights.trainable[0], 0.0)
 
     # Eagerly, so that batches can be looked at.
-    result = local_steps.train(
+    result = steps.train(
       None,
       weights,
       training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
-      steps=steps,
       node=round_context.Node(
         round_context.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
       ),

@@ -17,7 +17,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.runs import linear_program
-from tff_semifl.baselines.zhang2020 import slots
+from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import training
 from tff_semifl.runs import training_program
@@ -68,7 +68,9 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=tff.program.MemoryReleaseManager(),
-        memories=slots.SlotMemories(program.process.initialize_memory, 2),
+        memories=group_averaging.SlotMemories(
+          program.process.initialize_memory, 2
+        ),
         on_start=lambda _: None,
         on_round=lambda n, metrics: rows.update(
           {n: metrics._replace(seconds=0)}

@@ -12,7 +12,6 @@ import tensorflow_federated as tff
 
 from tests import simulation_test_case
 from tests.methods.client_priors import numpy_reference
-from tff_semifl.aggregation import aggregators
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.methods.client_priors import components as components_lib
@@ -22,6 +21,7 @@ from tff_semifl.methods.client_priors import process as process_lib
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.models import functional
 from tff_semifl.models import linear
+from tff_semifl.privacy import aggregators
 
 _CLASSES, _FEATURES, _CLIENTS, _EXAMPLES = 3, 5, 4, 40
 _GENERATOR = np.random.default_rng(0)

@@ -11,20 +11,18 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
-from tff_semifl.aggregation import aggregators
-from tff_semifl.baselines.fedmatch import fedmatch_client_work
-from tff_semifl.baselines.fedmatch import fedmatch_losses
 from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
-from tff_semifl.core import rounds
 from tff_semifl.core import server_work
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.runs import outputs
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
@@ -85,15 +83,14 @@ class FedMatch(system.System):
     'Number of rounds after which clients are sent helpers again.',
     settings.AT_LEAST_1,
   )
-  client_loss_weights: fedmatch_losses.ClientLossWeights = (
-    fedmatch_losses.ClientLossWeights()
+  client_loss_weights: fedmatch_training.ClientLossWeights = (
+    fedmatch_training.ClientLossWeights()
   )
   averaging: _Averaging = _Averaging()
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     kernels = decomposed_convolution.find_parts(classifier.trainable_names)
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
@@ -107,7 +104,7 @@ class FedMatch(system.System):
         'FedMatch needs a weighted aggregator, found'
         f' {type(aggregator).__name__}.'
       )
-    parts = rounds.Parts(
+    parts = composition.Parts(
       classifier=classifier,
       seed=ingredients.seed,
       learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
@@ -123,7 +120,7 @@ class FedMatch(system.System):
         optimizer=of_server,
         keep_optimizer_state=False,
       ),
-      client_work=fedmatch_client_work.build_fedmatch_client_work(
+      client_work=fedmatch_process.build_fedmatch_client_work(
         classifier,
         fedmatch_training.build_client_training(
           classifier,
@@ -144,7 +141,7 @@ class FedMatch(system.System):
         classifier.weights_type.trainable,
       ),
     )
-    return rounds.build(parts, fedmatch_process.fedmatch_round)
+    return composition.build(parts, fedmatch_process.fedmatch_round)
 
   def create_memories(
     self,
@@ -154,7 +151,6 @@ class FedMatch(system.System):
     num_clients: int,
     num_kept: int,
   ) -> helpers.Helpers:
-    """Creates the store of clients' models, which chooses helpers."""
     return helpers.Helpers(
       process,
       folder.path / 'helpers',
@@ -167,7 +163,6 @@ class FedMatch(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     return system.Steps(
       self.server.count_steps(num_labeled),
       self.local_training.count_steps(client_sizes),

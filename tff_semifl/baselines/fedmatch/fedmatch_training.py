@@ -7,14 +7,13 @@ Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
 train phi, in fixed order.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.baselines.fedmatch import fedmatch_losses
 from tff_semifl.core import round_context
 from tff_semifl.core import server_work
 from tff_semifl.models import decomposed_convolution
@@ -23,9 +22,23 @@ from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import given_labels
+from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
+
+
+class ClientLossWeights(NamedTuple):
+  """Weights of divergence from helpers (lambda_ICCS), cross-entropy, l1 and l2.
+
+  Cross-entropy is that with agreed labels; l1 is of phi, l2 of sigma - phi.
+  """
+
+  consistency: float = 1e-2
+  agreement: float = 1e-2
+  l1: float = 1e-5
+  l2: float = 10.0
+
 
 # (weights, round context, {'client_id', 'image'}, optimizer state, helpers) ->
 # training. Helpers are phi of other clients, stacked along the first dimension.
@@ -86,7 +99,7 @@ def build_client_training(
   num_epochs: float,
   batch_size: int,
   confidence_threshold: float,
-  loss_weights: fedmatch_losses.ClientLossWeights,
+  loss_weights: ClientLossWeights,
 ) -> HelpedTrainingFn:
   """Builds a client's training with helpers.
 
@@ -125,13 +138,13 @@ def build_client_training(
       is_confident = pseudo_labels.is_confident(
         pseudo_labels.from_logits(logits), confidence_threshold
       )
-      labels = fedmatch_losses.agreed_labels(logits, of_helpers)
+      labels = agreed_labels(logits, of_helpers)
       return training_loop.BatchOutput(
         loss_weights.consistency
-        * fedmatch_losses.consistency_loss(logits, of_helpers, is_confident)
+        * consistency_loss(logits, of_helpers, is_confident)
         + loss_weights.agreement
-        * fedmatch_losses.agreement_loss(strong_logits, labels, is_confident)
-        + fedmatch_losses.regularization(
+        * agreement_loss(strong_logits, labels, is_confident)
+        + regularization(
           parts.select_sigma(trainable),
           parts.select_phi(trainable),
           loss_weights,
@@ -191,3 +204,61 @@ def helper_logits(
     shape_invariants=(tf.TensorShape([]), tf.TensorShape(shape)),
   )
   return logits
+
+
+def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
+  """The class that most models predict, the lowest of a tie, int32 [batch].
+
+  Logits are the client's own, float32 [batch, classes], and those of helpers,
+  float32 [helpers, batch, classes], possibly of none.
+  """
+  all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
+  votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
+  return tf.argmax(tf.reduce_sum(votes, axis=0), -1, output_type=tf.int32)
+
+
+def consistency_loss(
+  logits: tf.Tensor, helper_logits: tf.Tensor, is_counted: tf.Tensor
+) -> tf.Tensor:
+  """The mean of KL(helper || client) over helpers and images; 0 without any.
+
+  Logits are those of `agreed_labels`; `is_counted` is bool [batch].
+  """
+  divergences = losses.divergence_of_each(helper_logits, logits)
+  num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
+  return tf.math.divide_no_nan(
+    _mean_of_counted(tf.reduce_sum(divergences, axis=0), is_counted),
+    num_helpers,
+  )
+
+
+def agreement_loss(
+  strong_logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
+) -> tf.Tensor:
+  """The mean cross-entropy of images with agreed labels; 0 without any."""
+  return _mean_of_counted(
+    tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
+    is_counted,
+  )
+
+
+def regularization(
+  sigma: Sequence[tf.Tensor],
+  phi: Sequence[tf.Tensor],
+  loss_weights: ClientLossWeights,
+) -> tf.Tensor:
+  """The terms that keep phi sparse and close to sigma, a scalar."""
+  return tf.add_n(
+    [
+      loss_weights.l1 * tf.reduce_sum(tf.abs(p))
+      + loss_weights.l2 * tf.reduce_sum(tf.square(s - p))
+      for s, p in zip(sigma, phi, strict=True)
+    ]
+  )
+
+
+def _mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
+  counted = tf.cast(is_counted, values.dtype)
+  return tf.math.divide_no_nan(
+    tf.reduce_sum(values * counted), tf.reduce_sum(counted)
+  )

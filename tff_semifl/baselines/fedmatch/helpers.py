@@ -16,7 +16,7 @@ import numpy as np
 from scipy import spatial
 import tensorflow as tf
 
-from tff_semifl.baselines.fedmatch import fedmatch_client_work
+from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.core import federated_process
 from tff_semifl.runs import client_states
 
@@ -41,16 +41,7 @@ class Helpers:
   ):
     """Initializes the helpers; nothing is read or written yet.
 
-    Args:
-      process: The process of FedMatch.
-      folder: The folder of the files.
-      num_clients: Size of the population.
-      num_helpers: H, the number of helpers of a client that has any.
-      rounds_per_help: Interval in rounds at which clients have helpers.
-      num_kept: The number of latest rounds that a run may resume from.
-
-    Raises:
-      ValueError: If a number is not positive.
+    `num_kept` is the number of latest rounds that a run may resume from.
     """
     for name, value in (
       ('num_helpers', num_helpers),
@@ -105,7 +96,7 @@ class Helpers:
     held: tuple[()],
     round_num: int,
     cohort: Sequence[int],
-    returned: Sequence[fedmatch_client_work.ClientModel | None],
+    returned: Sequence[fedmatch_process.ClientModel | None],
   ) -> tuple[()]:
     """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):
@@ -120,14 +111,9 @@ def choose_helpers(
 ) -> list[Sequence[int]]:
   """Chooses the clients with the nearest outputs, the nearest first.
 
-  Args:
-    outputs: float [clients, classes], NaN for clients whose model is not known.
-    clients: Numbers of the clients that need helpers.
-    num_helpers: Number of helpers of each client.
-
-  Returns:
-    For each of `clients` the numbers of its helpers, which are other clients;
-    empty if its model is not known. If too few models are known, all are empty.
+  Outputs are float [clients, classes], NaN for clients whose model is not
+  known. A client whose model is not known has no helpers; with too few known
+  models, no client has.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:

@@ -1,24 +1,38 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch, and what SemiFL's authors ran for it."""
+"""Federated SGD of FixMatch: clients send gradients of one batch.
 
-from collections.abc import Sequence
+    each round, with the server's and each client's next batch:
+      server: gradient of CE(weak(labeled batch))
+      client: labels = confident predictions for weak(batch)
+              gradient of CE(strong(batch), labels) / batch size
+      weights = step(server's gradient + mean of clients' gradients)
+
+For comparison with systems of several local steps: it communicates after each
+step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is of Figure 2 of SemiFL.
+"""
+
+from collections.abc import Mapping
 import dataclasses
-import math
+from typing import Any
 
-from tff_semifl import settings
-from tff_semifl.baselines.fedsgd import fedsgd_fixmatch_as_in_semifl
-from tff_semifl.baselines.fedsgd import gradient_work
-from tff_semifl.baselines.fedsgd import union_training
-from tff_semifl.baselines.fedsgd import union_work
+import tensorflow as tf
+
+from tff_semifl.augment import augmentation
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
-from tff_semifl.core import rounds
+from tff_semifl.core import round_context
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import gradient_steps
-from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.training import batch_losses
+from tff_semifl.training import client_report
+from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,11 +44,10 @@ class FedSGD(gradient_steps.GradientSteps):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
     classifier = ingredients.classifier
     return self.compose(
       ingredients,
-      gradient_work.build_gradient_training(
+      build_gradient_training(
         classifier,
         weak_augmentation=ingredients.weak_augmentation,
         strong_augmentation=ingredients.strong_augmentation,
@@ -50,71 +63,47 @@ class FedSGD(gradient_steps.GradientSteps):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FedSGDAsInSemiFL(system.System):
-  """The program of SemiFL's authors: a batch of several clients."""
+def build_gradient_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  batch_size: int,
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds the client update, which is the gradient of FixMatch on one batch.
 
-  measures_pseudo_labels = True
-  all_clients_take_part = True
-  gathers_images = True
+  Data are of `pipelines.client_with_participation_type`. The loss is the sum of
+  cross-entropies of strongly augmented images whose pseudo-label is confident,
+  divided by the batch size, at most `batch_size`. The confidence threshold is
+  in (0, 1], inclusive.
+  """
 
-  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
-  client: training_settings.ClientBatches = training_settings.ClientBatches()
-  server: training_settings.ServerBatches = training_settings.ServerBatches()
-  confidence: training_settings.Confidence = training_settings.Confidence()
-  optimizer: training_settings.ClippedNesterov = (
-    training_settings.ClippedNesterov()
-  )
-  clients_per_step: int = settings.setting(
-    10,
-    'Clients of whose images a step is made, as long as so many have images'
-    ' left in the epoch.',
-    settings.AT_LEAST_1,
-  )
-
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    """Builds the process."""
-    return rounds.build(
-      rounds.Parts(
-        classifier=ingredients.classifier,
-        seed=ingredients.seed,
-        learning_rate_fn=self.rounds.create_learning_rate_fn(),
-        server_work=union_work.build_union_work(
-          union_training.UnionSteps(
-            classifier=ingredients.classifier,
-            weak_augmentation=ingredients.weak_augmentation,
-            strong_augmentation=ingredients.strong_augmentation,
-            optimizer=self.optimizer.build(),
-            clients_per_step=self.clients_per_step,
-            client_batch_size=self.client.client_batch_size,
-            server_batch_size=self.server.filled_batch_size,
-            confidence_threshold=self.confidence.confidence_threshold,
-          )
-        ),
-        statistics=round_parts.build_batch_norm_statistics(ingredients),
-      ),
-      fedsgd_fixmatch_as_in_semifl.union_round,
-      returns_given_labels=ingredients.returns_given_labels,
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_report.LocalTraining:
+    purpose = random_seeds.Purpose
+    node = round_context.Node(context, data['client_id'])
+    indices = gradients.select_batch(node, data, batch_size)
+    images = tf.gather(data['image'], indices)
+    weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
+    labels = pseudo_labels.from_logits(
+      batch_losses.label_logits(classifier, weights, weak)
+    )
+    is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
+    strong = strong_augmentation(images, node.seed(purpose.STRONG_VIEW))
+    return gradients.report(
+      classifier,
+      weights,
+      tf.boolean_mask(strong, is_kept),
+      tf.boolean_mask(labels.labels, is_kept),
+      num_images=tf.shape(indices)[0],
+      node=node,
+      optimizer_state=optimizer_state,
+      given_labels=given_labels.made_at_once(indices, labels.labels, is_kept),
     )
 
-  def check_num_clients(self, num_clients: int) -> None:
-    """Checks that there are as many clients as a step is to have."""
-    if self.clients_per_step > num_clients:
-      raise settings.SettingError(
-        'clients_per_step',
-        self.clients_per_step,
-        f'there are {num_clients} clients; a step can have at most as many',
-      )
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    """Counts the steps of a round, at least, if every step is full."""
-    del num_labeled  # Each step has a batch of them.
-    batches = [
-      math.ceil(size / self.client.client_batch_size) for size in client_sizes
-    ]
-    steps = max([math.ceil(sum(batches) / self.clients_per_step), *batches])
-    return system.Steps(steps, max(batches))
+  return train

@@ -17,10 +17,8 @@ from tff_semifl.training import given_labels
 class ClientImages(NamedTuple):
   """The images of some clients, one client after the other.
 
-  Attributes:
-    client_id: int32 [clients], their numbers.
-    num_images: int32 [clients], the number of images of each.
-    image: uint8 [images of all clients, height, width, channels].
+  Numbers of clients and of their images are int32 [clients]; images are uint8
+  [images of all clients, height, width, channels].
   """
 
   client_id: tf.Tensor
@@ -29,14 +27,9 @@ class ClientImages(NamedTuple):
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
-  """Builds the gathering of clients' images at the server.
+  """Builds ({U*}@CLIENTS -> ClientImages@SERVER), sorted by client number.
 
-  Returns:
-    A computation with U for chunks of `pipelines.client_type`:
-
-        ({U*}@CLIENTS -> ClientImages@SERVER)
-
-    Clients are sorted by their numbers.
+  U are chunks of `pipelines.client_type`.
   """
 
   @tff.tensorflow.computation(pipelines.client_type(image_shape))
@@ -75,11 +68,13 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
   @tff.tensorflow.computation(images_type)
   def sort(images: ClientImages):
     order = tf.argsort(images.client_id)
-    of_each = tf.RaggedTensor.from_row_lengths(images.image, images.num_images)
+    by_client = tf.RaggedTensor.from_row_lengths(
+      images.image, images.num_images
+    )
     return ClientImages(
       client_id=tf.gather(images.client_id, order),
       num_images=tf.gather(images.num_images, order),
-      image=tf.gather(of_each, order).values,
+      image=tf.gather(by_client, order).values,
     )
 
   @tff.federated_computation(
@@ -96,16 +91,15 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
 def build_selection_of_own_labels(
   image_shape: pipelines.ImageShape,
 ) -> tff.Computation:
-  """Builds the selection of the labels of a client's own images.
+  """Builds the selection of the pseudo-labels of a client's own images.
 
   Returns:
-    A computation with G for `GivenLabels` and U for chunks of
-    `pipelines.client_type`:
+    A computation with G for `GivenLabels` of all images, the first two fields
+    of `ClientImages`, and U for chunks of `pipelines.client_type`:
 
         (<G, client_id=int32[clients], num_images=int32[clients], U*> -> G)
 
-    The arguments are the labels of all images of `ClientImages`, and its other
-    two fields. Indices of the result are from the client's first image on.
+    Indices of the result count from the client's first image.
   """
   numbers_type = tff.TensorType(np.int32, (None,))
 

@@ -42,7 +42,6 @@ class LabelsAlone(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     optimizer = self.optimizer.build()
     return round_parts.build_process_without_clients(
       ingredients,
@@ -71,7 +70,6 @@ class LabelsAlone(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     del client_sizes
     return system.Steps(
       training_settings.count_epoch_steps(

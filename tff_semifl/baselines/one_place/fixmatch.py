@@ -12,6 +12,7 @@ References:
 import dataclasses
 from typing import Any
 
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.systems import training_settings
@@ -49,3 +50,8 @@ class FixMatch(pooled_method.PooledMethod):
       ),
       labeled_logits,
     )
+
+
+FIXMATCH = pooled.Pooled(
+  method=FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
+)

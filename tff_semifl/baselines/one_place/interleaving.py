@@ -19,10 +19,8 @@ import tensorflow as tf
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Exchanges part i of block 0 with part i of block i, for each i from 1.
 
-  Each of n blocks is cut into n parts. Applied twice it is the identity.
-
-  Args:
-    blocks: Tensors of the same shape, whose first dimension may be unknown.
+  Each of n blocks, of the same shape, is cut into n parts. Applied twice it is
+  the identity.
   """
   number = len(blocks)
   # If rows cannot be divided evenly, later parts have one more.

@@ -14,6 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.training import losses
@@ -44,3 +45,6 @@ class MeanTeacher(pooled_method.PooledMethod):
       * losses.consistency(tf.nn.softmax(target_logits), tf.nn.softmax(logits)),
       labeled_logits,
     )
+
+
+MEAN_TEACHER = pooled.Pooled(method=MeanTeacher())

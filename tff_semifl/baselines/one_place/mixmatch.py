@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import mixed_step
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.training import losses
@@ -86,3 +87,6 @@ class MixMatch(pooled_method.PooledMethod):
       ),
       mixed.labeled_logits,
     )
+
+
+MIXMATCH = pooled.Pooled(method=MixMatch())

@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.training import losses
@@ -43,3 +44,6 @@ class PiModel(pooled_method.PooledMethod):
       ),
       labeled_logits,
     )
+
+
+PI_MODEL = pooled.Pooled(method=PiModel())

@@ -139,7 +139,6 @@ class Pooled(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     training = self.build_training(ingredients)
     return round_parts.build_process_without_clients(
       ingredients,
@@ -196,6 +195,5 @@ class Pooled(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     del num_labeled, client_sizes
     return system.Steps(self.steps.steps_per_round, 0)

@@ -3,7 +3,8 @@
 
 """A step on labeled and unlabeled images: the argument of a method's loss."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+import dataclasses
 import itertools
 from typing import Any, NamedTuple
 
@@ -45,75 +46,67 @@ class PooledStepOutput(NamedTuple):
   memory: Any = ()
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class PooledStep:
   """The images, augmentations and models of a step.
 
   Attributes:
-    labels: int32 [labeled].
-    class_shares: float32 [classes], the share of each class among all labels.
-    num: int32 scalar, the number of the step in the whole run, from 0.
-    progress: float32 scalar, the fraction of all steps taken before.
-    unlabeled_ratio: Unlabeled images for each labeled one.
+    student: The weights in training; the teacher has their average.
     head: The weights of the method's head, tensors.
+    class_shares: float32 [classes], the share of each class among all labels.
+    unlabeled_ratio: Unlabeled images for each labeled one.
+    num: int32 scalar, the number of the step in the whole run, from 0.
   """
 
-  def __init__(
-    self,
-    classifier: functional.ImageClassifier,
-    batch: Batch,
-    *,
-    student: functional.ModelWeights,
-    teacher: functional.ModelWeights,
-    head: tuple[tf.Tensor, ...],
-    weak_augmentation: augmentation.Augmentation,
-    strong_augmentation: augmentation.Augmentation,
-    class_shares: tf.Tensor,
-    unlabeled_ratio: int,
-    seed: tf.Tensor,
-    num: tf.Tensor,
-    total_steps: int,
-  ):
-    """Initializes the step with weights in training and averaged weights."""
-    self._classifier = classifier
-    self._batch = batch
-    self._student = student
-    self._teacher = teacher
-    self._weak_augmentation = weak_augmentation
-    self._strong_augmentation = strong_augmentation
-    self._seed = seed
-    self._passes = itertools.count()
-    self.labels = batch.labels
-    self.class_shares = class_shares
-    self.num = num
-    self.progress = tf.cast(num, tf.float32) / total_steps
-    self.unlabeled_ratio = unlabeled_ratio
-    self.head = head
+  classifier: functional.ImageClassifier
+  batch: Batch
+  student: functional.ModelWeights
+  teacher: functional.ModelWeights
+  head: tuple[tf.Tensor, ...]
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  class_shares: tf.Tensor
+  unlabeled_ratio: int
+  run_seed: tf.Tensor
+  num: tf.Tensor
+  total_steps: int
+  passes: Iterator[int] = dataclasses.field(default_factory=itertools.count)
+
+  @property
+  def labels(self) -> tf.Tensor:
+    """The true labels, int32 [labeled]."""
+    return self.batch.labels
+
+  @property
+  def progress(self) -> tf.Tensor:
+    """The fraction of all steps taken before, a float32 scalar."""
+    return tf.cast(self.num, tf.float32) / self.total_steps
 
   @property
   def num_classes(self) -> int:
     """The number of classes."""
-    return self._classifier.num_classes
+    return self.classifier.num_classes
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
     """The stateless seed for a purpose in the step, int32 [2]."""
-    return random_seeds.stateless_seed(self._seed, purpose, self.num, *keys)
+    return random_seeds.stateless_seed(self.run_seed, purpose, self.num, *keys)
 
   def labeled_images(self) -> tf.Tensor:
     """The labeled images, weakly augmented, uint8."""
-    return self._weak_augmentation(
-      self._batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
+    return self.weak_augmentation(
+      self.batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
     """The unlabeled images, weakly augmented anew for each key, uint8."""
-    return self._weak_augmentation(
-      self._batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
+    return self.weak_augmentation(
+      self.batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
     """The unlabeled images, strongly augmented anew for each key, uint8."""
-    return self._strong_augmentation(
-      self._batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
+    return self.strong_augmentation(
+      self.batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
 
   def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
@@ -125,11 +118,11 @@ class PooledStep:
     Returns:
       float32 [batch, classes] for each of `parts`.
     """
-    return self._pass(self._classifier.train_logits, self._student, parts)
+    return self._pass(self.classifier.train_logits, self.student, parts)
 
   def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
     """The averaged model's logits, without gradient; see `logits`."""
-    found = self._pass(self._classifier.train_logits, self._teacher, parts)
+    found = self._pass(self.classifier.train_logits, self.teacher, parts)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
@@ -138,8 +131,8 @@ class PooledStep:
     Raises:
       ValueError: If the last layer is not dense.
     """
-    features = features_lib.require_features(self._classifier.features)
-    return self._pass(features.train, self._student, parts)
+    features = features_lib.require_features(self.classifier.features)
+    return self._pass(features.train, self.student, parts)
 
   def _pass(
     self,
@@ -149,7 +142,7 @@ class PooledStep:
   ) -> list[tf.Tensor]:
     images = tf.concat([tf.cast(part, tf.float32) for part in parts], axis=0)
     outputs = function(
-      weights, images, self.seed(_Purpose.DROPOUT_MASK, next(self._passes))
+      weights, images, self.seed(_Purpose.DROPOUT_MASK, next(self.passes))
     )
     return tf.split(outputs, [tf.shape(part)[0] for part in parts])
 

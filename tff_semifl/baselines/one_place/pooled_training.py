@@ -134,8 +134,8 @@ class PooledTraining:
       with tf.GradientTape() as tape:
         tape.watch(state.trained)
         step = pooled_step.PooledStep(
-          self.classifier,
-          rows.batch(data, step_in_round),
+          classifier=self.classifier,
+          batch=rows.batch(data, step_in_round),
           student=weights._replace(trainable=state.trained[: len(average)]),
           teacher=weights._replace(trainable=average),
           head=state.trained[len(average) :],
@@ -143,7 +143,7 @@ class PooledTraining:
           strong_augmentation=self.strong_augmentation,
           class_shares=class_shares,
           unlabeled_ratio=steps.unlabeled_ratio,
-          seed=context.seed,
+          run_seed=context.seed,
           num=num,
           total_steps=steps.total_steps,
         )

@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.systems import training_settings
@@ -58,3 +59,6 @@ class PseudoLabeling(pooled_method.PooledMethod):
       + self.ramped.factor(step.progress) * loss,
       labeled_logits,
     )
+
+
+PSEUDO_LABELING = pooled.Pooled(method=PseudoLabeling())

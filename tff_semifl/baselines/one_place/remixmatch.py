@@ -17,9 +17,9 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.augment import rotations
 from tff_semifl.baselines.one_place import mixed_step
 from tff_semifl.baselines.one_place import mixmatch
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.data import example_kinds
@@ -89,12 +89,12 @@ class ReMixMatch(pooled_method.PooledMethod):
         f' {width} pixels.'
       )
     draws = random_seeds.numpy_generator(
-      seed, random_seeds.Purpose.INITIAL_WEIGHTS, rotations.NUM_ROTATIONS
+      seed, random_seeds.Purpose.INITIAL_WEIGHTS, NUM_ROTATIONS
     )
     kernel = tf.keras.initializers.GlorotNormal(int(draws.integers(2**30)))
     return (
-      kernel([features.size, rotations.NUM_ROTATIONS]).numpy(),
-      np.zeros([rotations.NUM_ROTATIONS], np.float32),
+      kernel([features.size, NUM_ROTATIONS]).numpy(),
+      np.zeros([NUM_ROTATIONS], np.float32),
     )
 
   def loss(
@@ -136,7 +136,40 @@ class ReMixMatch(pooled_method.PooledMethod):
 
 def _rotation_loss(step: pooled_step.PooledStep, views: tf.Tensor) -> tf.Tensor:
   """The cross-entropy of predicting by how much images were rotated."""
-  rotated, num_turns = rotations.rotate(views)
+  rotated, num_turns = rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head
   return losses.cross_entropy(features @ kernel + bias, num_turns)
+
+
+NUM_ROTATIONS = 4
+
+
+def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Rotates a quarter of the images each by 0, 90, 180 and 270 degrees.
+
+  Images are square, [batch, size, size, channels]. Returns them in another
+  order, with the number of counterclockwise quarter turns of each, int32
+  [batch].
+
+  References:
+    Gidaris, Singh, Komodakis. Unsupervised representation learning by
+    predicting image rotations. ICLR 2018.
+  """
+  if images.shape[1] != images.shape[2]:
+    raise ValueError(
+      'a quarter turn changes the shape of images that are not square:'
+      f' {images.shape[1:3]}'
+    )
+  parts = [images[turns::NUM_ROTATIONS] for turns in range(NUM_ROTATIONS)]
+  turned = [tf.image.rot90(part, turns) for turns, part in enumerate(parts)]
+  num_turns = [
+    tf.fill([tf.shape(part)[0]], turns) for turns, part in enumerate(parts)
+  ]
+  return (
+    tf.ensure_shape(tf.concat(turned, axis=0), images.shape),
+    tf.concat(num_turns, axis=0),
+  )
+
+
+REMIXMATCH = pooled.Pooled(method=ReMixMatch())

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.systems import training_settings
@@ -108,3 +109,6 @@ class UDA(pooled_method.PooledMethod):
       ),
       labeled_logits,
     )
+
+
+UDA_SYSTEM = pooled.Pooled(method=UDA(), steps=pooled.Steps(unlabeled_ratio=7))

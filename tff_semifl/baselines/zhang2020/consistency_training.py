@@ -119,11 +119,10 @@ def _build_training(
         ),
       )
 
-    training = local_steps.train(
+    training = steps.train(
       classifier,
       weights,
       optimizer_state,
-      steps=steps,
       node=node,
       num_images=num_images,
       views_fn=lambda indices: (

@@ -13,26 +13,20 @@ References:
 """
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.baselines.zhang2020 import group_mean
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.models import functional
 
 
 class SlotMemory(NamedTuple):
-  """The memory of a slot, whichever client takes it.
-
-  Attributes:
-    slot: int32, the slot's number, from 0, set by the program that stores the
-      memories.
-    client: The memory of the client work, such as a momentum.
-  """
+  """The memory of a slot (its number, an int32), whichever client takes it."""
 
   slot: Any
   client: Any
@@ -63,7 +57,7 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
 
 
 def group_round(
-  p: rounds.Parts,
+  p: composition.Parts,
   state: tff.Value,
   server_data: tff.Value,
   client_data: tff.Value,
@@ -99,14 +93,11 @@ def group_round(
     )
 
   def hand_in(update, update_weight, memory):
-    return group_mean.hand_in(
-      update, update_weight, memory.slot // group_size, num_groups=num_groups
-    )
+    group = memory.slot // group_size
+    return sum_in_group(update, update_weight, group, num_groups=num_groups)
 
   def average(received, sums, replicas):
-    group_weights = group_mean.average_groups(
-      received, sums, replicas.trainable
-    )
+    group_weights = average_groups(received, sums, replicas.trainable)
     weights = functional.ModelWeights(
       tuple(tf.reduce_mean(stacked, axis=0) for stacked in group_weights),
       replicas.non_trainable,
@@ -115,7 +106,7 @@ def group_round(
 
   context = p.begin(state)
   # Each client trains the model of its slot's group.
-  received = rounds.run(
+  received = composition.run(
     receive,
     tff.federated_broadcast(state.aggregator),
     tff.federated_broadcast(state.global_model_weights),
@@ -128,12 +119,12 @@ def group_round(
   )
   result = trained.result
   sums = tff.federated_sum(
-    rounds.run(hand_in, result.update, result.update_weight, memories)
+    composition.run(hand_in, result.update, result.update_weight, memories)
   )
   # The server trains a replica of the mean of these models for each group, and
   # each replica is averaged with the clients of its group.
   served = p.server(state, state.global_model_weights, context, server_data)
-  group_weights, weights = rounds.run(
+  group_weights, weights = composition.run(
     average, state.aggregator, sums, served.weights
   )
   diversity = collections.OrderedDict(
@@ -182,3 +173,95 @@ class Groups(NamedTuple):
 def create_slot_memory(initialize_memory: Callable[[], Any]) -> SlotMemory:
   """The memory of a slot before the first round, of a client's memory."""
   return SlotMemory(slot=tf.constant(0, tf.int32), client=initialize_memory())
+
+
+class GroupSums(NamedTuple):
+  """Weighted updates of the clients of each group, and weights, summed.
+
+  Groups are along the first dimension.
+  """
+
+  update: tuple[tf.Tensor, ...]
+  weight: tf.Tensor
+
+
+def sum_in_group(
+  update: tuple[tf.Tensor, ...],
+  update_weight: tf.Tensor,
+  group: tf.Tensor,
+  *,
+  num_groups: int,
+) -> GroupSums:
+  """One client's part of the sums, 0 for other groups."""
+  weight = update_weight * tf.one_hot(group, num_groups)
+  return GroupSums(
+    update=tuple(tf.tensordot(weight, array, axes=0) for array in update),
+    weight=weight,
+  )
+
+
+def average_groups(
+  received: tuple[tf.Tensor, ...],
+  sums: GroupSums,
+  replicas: tuple[tf.Tensor, ...],
+) -> tuple[tf.Tensor, ...]:
+  """The weighted mean of each group's clients and replica, stacked."""
+
+  def average(stacked, update, replica):
+    shape = [-1] + [1] * (len(replica.shape) - 1)
+    weight = tf.reshape(sums.weight, shape)
+    return (replica + weight * stacked - update) / (weight + 1.0)
+
+  return tuple(map(average, received, sums.update, replicas))
+
+
+class SlotMemories:
+  """A `client_states.Memories` that keeps memories of slots instead of clients.
+
+  In the code of Zhang et al. a momentum belongs to the slot that a client takes
+  in a round. There are only as many slots as clients in a round, so that their
+  memories are part of a checkpoint. The clients of a cohort take slots in their
+  random order. If some drop out, the next move up; the last slots stay free and
+  keep their memories.
+  """
+
+  def __init__(
+    self, initialize_memory: Callable[[], SlotMemory], num_slots: int
+  ):
+    """Initializes the slots, with `initialize_memory` of the process."""
+    self._initialize_memory = initialize_memory
+    self._num_slots = num_slots
+
+  def initialize(self) -> tuple[SlotMemory, ...]:
+    """The initial memories of the slots, in order."""
+    memory = self._initialize_memory()
+    return tuple(
+      memory._replace(slot=np.int32(number))
+      for number in range(self._num_slots)
+    )
+
+  def recall(
+    self, held: tuple[SlotMemory, ...], round_num: int, cohort: Sequence[int]
+  ) -> list[SlotMemory]:
+    """The memories of the first slots, for the clients of a cohort in turn."""
+    del round_num
+    if len(cohort) > self._num_slots:
+      raise ValueError(
+        f'{len(cohort)} clients cannot take {self._num_slots} slots.'
+      )
+    return list(held[: len(cohort)])
+
+  def keep(
+    self,
+    held: tuple[SlotMemory, ...],
+    round_num: int,
+    cohort: Sequence[int],
+    returned: Sequence[SlotMemory | None],
+  ) -> tuple[SlotMemory, ...]:
+    """The memories of all slots after a round."""
+    del round_num
+    kept = [
+      before if after is None else after
+      for before, after in zip(held, returned, strict=False)
+    ]
+    return (*kept, *held[len(cohort) :])

@@ -5,22 +5,27 @@
 
 Server and clients take the same number of steps, however many images they have.
 Each round begins with a new order; after the last image another order follows.
+Steps on labels are here; those on unlabeled images in `consistency_training`.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import dataclasses
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.augment import augmentation
 from tff_semifl.batch_norm import running_statistics
+from tff_semifl.core import client_work
 from tff_semifl.core import round_context
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
+from tff_semifl.training import batch_losses
+from tff_semifl.training import client_report
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
@@ -54,6 +59,92 @@ class LocalSteps:
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
     """The learning rate of the last step of a round."""
     return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
+
+  def train(
+    self,
+    classifier: functional.ImageClassifier,
+    weights: functional.ModelWeights,
+    optimizer_state: Any,
+    *,
+    node: round_context.Node,
+    num_images: tf.Tensor,
+    views_fn: Callable[[tf.Tensor], Any],
+    loss_fn: Callable[..., training_loop.BatchOutput],
+    state: Any = (),
+  ) -> training_loop.TrainingResult:
+    """Trains a node for the steps of a round.
+
+    Running statistics are those of the optimizer's state, if it has any.
+    Without images the arguments are returned unchanged. `views_fn` is int32
+    [number], indices of images -> a structure of tensors, the examples that are
+    trained on; `loss_fn` is (model, batch of views, further state) -> loss,
+    with one pass in training mode.
+    """
+    indices, batch_size = self._draw_batches(node, num_images)
+    statistics = running_statistics.get_statistics(
+      self.optimizer, optimizer_state
+    )
+    num_trainable = len(weights.trainable)
+
+    def loss(trained, batch, epoch, batch_num, state):
+      del epoch  # All steps are one epoch.
+      model = StepModel(
+        classifier,
+        functional.ModelWeights(
+          trained[:num_trainable],
+          trained[num_trainable:] if statistics else weights.non_trainable,
+        ),
+        node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
+      )
+      output = loss_fn(model, batch.examples, state)
+      if not statistics:
+        return output
+      return output._replace(loss=output.loss + model.pull_statistics())
+
+    result = training_loop.TrainingLoop(
+      optimizer=self.optimizer,
+      num_epochs=1,
+      batch_size=batch_size,
+      # Augments all images of a round in large batches, which is faster.
+      epoch_data_fn=lambda _, now: (
+        rows_lib.Rows(views_fn(indices)),
+        now.state,
+      ),
+      loss_fn=loss,
+      learning_rate_fn=lambda _, batch_num: self.learning_rate_fn(
+        self.step(node.context.round_num, batch_num)
+      ),
+    ).train((*weights.trainable, *statistics), optimizer_state, state)
+    return result._replace(trainable=result.trainable[:num_trainable])
+
+  def _draw_batches(
+    self, node: round_context.Node, num_images: tf.Tensor
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Draws the indices of the images of a round, and the batch size.
+
+    Passes over the images follow each other, each in a new order and without
+    the incomplete batch at its end. A node with fewer images than a batch has
+    all of them in each step, where the authors' code would have none.
+    """
+    batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
+    batches_per_pass = tf.maximum(num_images // batch_size, 1)
+    num_steps = tf.where(node.context.round_num > 0, self.num_steps, 0)
+
+    def draw_pass(pass_num: tf.Tensor) -> tf.Tensor:
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(num_images),
+        node.seed(random_seeds.Purpose.FIX_ORDER, pass_num),
+      )
+      return order[: batches_per_pass * batch_size]
+
+    # At least one, as `tf.map_fn` cannot stack nothing.
+    num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
+    passes = tf.map_fn(
+      draw_pass,
+      tf.range(num_passes),
+      fn_output_signature=tf.TensorSpec([None], tf.int32),
+    )
+    return tf.reshape(passes, [-1])[: num_steps * batch_size], batch_size
 
 
 class StepModel:
@@ -95,86 +186,72 @@ class StepModel:
     return running_statistics.pull(self._classifier, self.weights, self._images)
 
 
-def train(
+def train_on_labels(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
+  data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-  *,
-  steps: LocalSteps,
   node: round_context.Node,
-  num_images: tf.Tensor,
-  views_fn: Callable[[tf.Tensor], Any],
-  loss_fn: Callable[..., training_loop.BatchOutput],
-  state: Any = (),
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  steps: LocalSteps,
 ) -> training_loop.TrainingResult:
-  """Trains a node for the steps of a round.
+  """Takes the steps of a round by cross-entropy (equation 2).
 
-  Running statistics are those of the optimizer's state, if it has any. Without
-  images the arguments are returned unchanged. `views_fn` is int32 [number],
-  indices of images -> a structure of tensors, the examples that are trained on;
-  `loss_fn` is (model, batch of views, further state) -> loss, with one pass in
-  training mode.
+  `data` has `image`, uint8 [images, height, width, channels], and `label`,
+  int32 [images].
   """
-  indices, batch_size = _draw_batches(steps, node, num_images)
-  statistics = running_statistics.get_statistics(
-    steps.optimizer, optimizer_state
-  )
-  num_trainable = len(weights.trainable)
 
-  def loss(trained, batch, epoch, batch_num, state):
-    del epoch  # All steps are one epoch.
-    model = StepModel(
-      classifier,
-      functional.ModelWeights(
-        trained[:num_trainable],
-        trained[num_trainable:] if statistics else weights.non_trainable,
+  def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return (
+      weak_augmentation(
+        tf.gather(data['image'], indices),
+        node.seed(random_seeds.Purpose.WEAK_VIEW),
       ),
-      node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
+      tf.gather(data['label'], indices),
     )
-    output = loss_fn(model, batch.examples, state)
-    if not statistics:
-      return output
-    return output._replace(loss=output.loss + model.pull_statistics())
 
-  result = training_loop.TrainingLoop(
-    optimizer=steps.optimizer,
-    num_epochs=1,
-    batch_size=batch_size,
-    # Augments all images of a round in large batches, which is faster.
-    epoch_data_fn=lambda _, now: (rows_lib.Rows(views_fn(indices)), now.state),
+  def loss(model, batch, state):
+    del state
+    images, labels = batch
+    return batch_losses.cross_entropy(model.train_logits(images), labels)
+
+  return steps.train(
+    classifier,
+    weights,
+    optimizer_state,
+    node=node,
+    num_images=tf.shape(data['label'])[0],
+    views_fn=views,
     loss_fn=loss,
-    learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
-      steps.step(node.context.round_num, batch_num)
-    ),
-  ).train((*weights.trainable, *statistics), optimizer_state, state)
-  return result._replace(trainable=result.trainable[:num_trainable])
-
-
-def _draw_batches(
-  steps: LocalSteps, node: round_context.Node, num_images: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-  """Draws the indices of the images of a round, and the batch size.
-
-  Passes over the images follow each other, each in a new order and without the
-  incomplete batch at its end. A node with fewer images than a batch has all of
-  them in each step, where the authors' code would have none.
-  """
-  batch_size = tf.clip_by_value(num_images, 1, steps.batch_size)
-  batches_per_pass = tf.maximum(num_images // batch_size, 1)
-  num_steps = tf.where(node.context.round_num > 0, steps.num_steps, 0)
-
-  def draw_pass(pass_num: tf.Tensor) -> tf.Tensor:
-    order = tf.random.experimental.stateless_shuffle(
-      tf.range(num_images),
-      node.seed(random_seeds.Purpose.FIX_ORDER, pass_num),
-    )
-    return order[: batches_per_pass * batch_size]
-
-  # At least one, as `tf.map_fn` cannot stack nothing.
-  num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
-  passes = tf.map_fn(
-    draw_pass,
-    tf.range(num_passes),
-    fn_output_signature=tf.TensorSpec([None], tf.int32),
   )
-  return tf.reshape(passes, [-1])[: num_steps * batch_size], batch_size
+
+
+def build_labeled_client_steps(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  steps: LocalSteps,
+) -> client_work.LocalTrainingFn:
+  """Builds the local training of a client with labels (Table 3, Table G.1)."""
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_report.LocalTraining:
+    training = train_on_labels(
+      classifier,
+      weights,
+      data,
+      optimizer_state,
+      round_context.Node(context, data['client_id']),
+      weak_augmentation=weak_augmentation,
+      steps=steps,
+    )
+    return client_report.trained_on_true_labels(
+      training, tf.shape(data['label'])[0]
+    )
+
+  return train

@@ -3,6 +3,15 @@
 
 """The systems of Zhang et al.: groups of clients, and many short rounds.
 
+    each round, for each group of clients:
+      the server trains a replica of the mean model for T steps on its labels
+      each client trains its group's model for T steps by consistency
+      group's model = mean(its clients' models, the replica)
+    mean model = mean of the groups' models
+
+For comparison, and where clients can communicate after a few steps:
+`python -m launch.train consistency_averaging --num_groups=2`
+
 References:
   Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
   federated learning. 2020. Defaults are those of CIFAR-10 (Table A.1). For SVHN
@@ -19,18 +28,16 @@ import types
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.baselines.zhang2020 import consistency_training
 from tff_semifl.baselines.zhang2020 import group_averaging
-from tff_semifl.baselines.zhang2020 import labeled_steps
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import replicated_server_work
-from tff_semifl.baselines.zhang2020 import slots
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import rounds
 from tff_semifl.data import pipelines
+from tff_semifl.privacy import aggregator_settings
 from tff_semifl.runs import outputs
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -125,7 +132,6 @@ class ManyShortRounds(system.System):
   def create_steps(
     self, optimizer: tff.learning.optimizers.Optimizer
   ) -> local_steps.LocalSteps:
-    """Creates the settings of the training of every node in a round."""
     return local_steps.LocalSteps(
       num_steps=self.steps.steps_per_round,
       batch_size=self.steps.batch_size,
@@ -143,7 +149,6 @@ class ManyShortRounds(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round."""
     del client_sizes
     steps = self.steps.steps_per_round
     return system.Steps(steps if num_labeled else 0, steps)
@@ -167,7 +172,6 @@ class _GroupAveraging(ManyShortRounds):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     # With static batch normalization, each node has running averages.
     steps = self.create_steps(
@@ -188,8 +192,8 @@ class _GroupAveraging(ManyShortRounds):
       max_update_norm_ratio=self.rejection.max_update_norm_ratio,
       return_given_labels=ingredients.returns_given_labels,
     )
-    return rounds.build(
-      rounds.Parts(
+    return composition.build(
+      composition.Parts(
         classifier=classifier,
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,
@@ -202,7 +206,7 @@ class _GroupAveraging(ManyShortRounds):
         server_work=replicated_server_work.build_replicated_server_work(
           classifier,
           functools.partial(
-            labeled_steps.train_on_labels,
+            local_steps.train_on_labels,
             classifier,
             weak_augmentation=ingredients.weak_augmentation,
             steps=steps,
@@ -230,11 +234,10 @@ class _GroupAveraging(ManyShortRounds):
     *,
     num_clients: int,
     num_kept: int,
-  ) -> slots.SlotMemories:
-    """Creates the memories of slots."""
+  ) -> group_averaging.SlotMemories:
     del folder, num_clients, num_kept
     assert process.initialize_memory is not None, 'slots have memories'
-    return slots.SlotMemories(
+    return group_averaging.SlotMemories(
       process.initialize_memory, self.cohorts.filled_size
     )
 
@@ -249,7 +252,6 @@ class ConsistencyAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client."""
     return consistency_training.build_consistency_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
@@ -270,7 +272,6 @@ class SelfTrainingAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client."""
     return consistency_training.build_self_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
@@ -289,8 +290,7 @@ class SupervisedAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client."""
-    return labeled_steps.build_labeled_client_steps(
+    return local_steps.build_labeled_client_steps(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       steps=steps,

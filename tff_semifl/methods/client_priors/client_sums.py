@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.aggregation import finite_norm
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.methods.client_priors import logistic_regression
 from tff_semifl.methods.client_priors import mixture
+from tff_semifl.privacy import aggregators
 
 
 class Received(NamedTuple):
@@ -169,7 +169,7 @@ def compute(
     tf.math.count_nonzero(tf.equal(predicted, labels), dtype=tf.float32),
     tf.constant(0.0),
   )
-  is_sound = finite_norm.has_finite_norm((means, measured))
+  is_sound = aggregators.has_finite_norm((means, measured))
   # Zero times infinity is not zero: choose, do not multiply.
   means, measured = tf.nest.map_structure(
     lambda each: tf.where(is_sound, each, tf.zeros_like(each)),

@@ -9,10 +9,10 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.aggregation import finite_norm
 from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
+from tff_semifl.privacy import aggregators
 
 
 def build(
@@ -44,7 +44,7 @@ def build(
   @tff.tensorflow.computation(client_type, find_center.type_signature.result)
   def measure(dataset, center):
     measured = components_lib.measure(head.read(dataset), center)
-    is_sound = finite_norm.has_finite_norm(measured)
+    is_sound = aggregators.has_finite_norm(measured)
     return tf.nest.map_structure(
       lambda each: tf.where(is_sound, each, tf.zeros_like(each)), measured
     )

@@ -14,7 +14,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.aggregation import aggregators
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.methods.client_priors import choice
@@ -28,6 +27,7 @@ from tff_semifl.methods.client_priors import preparation
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.methods.client_priors import state as state_lib
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
 from tff_semifl.training import given_labels as given_labels_lib
 
 

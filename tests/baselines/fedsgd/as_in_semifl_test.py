@@ -1,0 +1,292 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL's federated SGD against a second implementation (D55).
+
+The second one is a loop over steps that puts each cohort's images together and
+passes them through the network of `wide_resnet_reference`, in float64. Only the
+random numbers are TensorFlow's.
+"""
+
+from typing import NamedTuple
+
+from absl.testing import absltest
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests import wide_resnet_reference
+from tff_semifl import settings
+from tff_semifl.baselines.fedsgd import union_training
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.randomness import random_seeds
+
+_SEED = 5
+_TOTAL_ROUNDS = 8
+_LEARNING_RATE = 0.03
+_THRESHOLD = 0.9
+_CLIENTS_PER_STEP = 2
+_CLIENT_BATCH_SIZE = 3
+_SERVER_BATCH_SIZE = 4
+# Two, one and two batches: in the last steps of an epoch clients run out.
+_CLIENT_SIZES = (5, 2, 6)
+_LABELS = np.arange(6) % wide_resnet_reference.NUM_CLASSES
+
+
+def _build(**ingredients):
+  return small_systems.build(
+    'fedsgd_fixmatch_as_in_semifl',
+    {
+      'total_rounds': _TOTAL_ROUNDS,
+      'clients_per_step': _CLIENTS_PER_STEP,
+      'client_batch_size': _CLIENT_BATCH_SIZE,
+      'server_batch_size': _SERVER_BATCH_SIZE,
+      'confidence_threshold': _THRESHOLD,
+      'learning_rate': _LEARNING_RATE,
+    },
+    weak_augmentation=linear_reference.mirrored,
+    strong_augmentation=linear_reference.inverted,
+    seed=_SEED,
+    **ingredients,
+  )
+
+
+class _Problem:
+  """Labeled images and three clients, all of patches."""
+
+  def __init__(self):
+    self.images = wide_resnet_reference.create_images(len(_LABELS), seed=9)
+    self.server_data = linear_reference.labeled_dataset(self.images, _LABELS)
+    self.clients = [
+      wide_resnet_reference.create_images(size, seed=number)
+      for number, size in enumerate(_CLIENT_SIZES)
+    ]
+
+  def client_data(self, order):
+    return [
+      linear_reference.client_dataset(client, self.clients[client])
+      for client in order
+    ]
+
+
+class _OwnLabels(NamedTuple):
+  """The labels that images of a client were given in a step."""
+
+  images: np.ndarray
+  labels: np.ndarray
+  share: np.ndarray
+
+
+class _Epoch(NamedTuple):
+  """Observations of the second implementation in an epoch."""
+
+  confidences: list[np.ndarray]
+  client_loss: float
+  server_loss: float
+  labeled: dict[int, list[_OwnLabels]]
+
+
+def _train_epoch(problem, sgd, round_num):
+  """Takes the steps of a round."""
+  purpose = random_seeds.Purpose
+
+  def seed(which, *keys):
+    return random_seeds.stateless_seed(_SEED, which, round_num, *keys)
+
+  num_batches = [-(-size // _CLIENT_BATCH_SIZE) for size in _CLIENT_SIZES]
+  cohorts = union_training.draw_cohorts(
+    tf.constant(num_batches), _CLIENTS_PER_STEP, seed(purpose.COHORT)
+  )
+  orders = np.concatenate(
+    [
+      tf.random.experimental.stateless_shuffle(
+        tf.range(len(_LABELS)),
+        random_seeds.fold_in(seed(purpose.SERVER_ORDER), number),
+      ).numpy()
+      for number in range(9)
+    ]
+  )
+  confidences, client_losses, server_losses = [], [], []
+  labeled = {client: [] for client in range(len(_CLIENT_SIZES))}
+  for step, clients in enumerate(cohorts.clients.numpy()):
+    parts, owners = [], []
+    for client, update in zip(
+      clients, cohorts.earlier_steps[step].numpy(), strict=True
+    ):
+      if client >= 0:
+        start = update * _CLIENT_BATCH_SIZE
+        batch = np.arange(_CLIENT_SIZES[client])
+        owners.append((client, batch[start : start + _CLIENT_BATCH_SIZE]))
+        parts.append(
+          problem.clients[client][start : start + _CLIENT_BATCH_SIZE]
+        )
+    union = tf.constant(np.concatenate(parts))
+    weak = linear_reference.mirrored(union, seed(purpose.WEAK_VIEW, step))
+    probabilities = linear_reference.softmax(sgd.logits(weak.numpy()))
+    confidences.append(probabilities.max(axis=1))
+    is_sure = confidences[-1] >= _THRESHOLD
+    share = is_sure * len(is_sure) / max(is_sure.sum(), 1)
+    first = 0
+    for client, images in owners:
+      of_client = slice(first, first + len(images))
+      labeled[client].append(
+        _OwnLabels(
+          images, probabilities.argmax(axis=1)[of_client], share[of_client]
+        )
+      )
+      first += len(images)
+    batch = orders[step * _SERVER_BATCH_SIZE : (step + 1) * _SERVER_BATCH_SIZE]
+    views = linear_reference.mirrored(
+      tf.constant(problem.images[batch]),
+      seed(purpose.SERVER_AUGMENTATION, step),
+    )
+    terms = [(1.0, views.numpy(), _LABELS[batch])]
+    if np.any(confidences[-1] >= _THRESHOLD):
+      strong = linear_reference.inverted(union, seed(purpose.STRONG_VIEW, step))
+      terms.append((1.0, strong.numpy(), probabilities.argmax(axis=1)))
+    server_losses.append(_loss(sgd, terms[0]))
+    if len(terms) > 1:
+      client_losses += [_loss(sgd, terms[1])] * len(union)
+    sgd.step(*terms)
+  return _Epoch(
+    confidences,
+    np.mean(client_losses) if client_losses else np.nan,
+    np.mean(server_losses),
+    labeled,
+  )
+
+
+def _loss(sgd, term):
+  _, images, labels = term
+  probabilities = linear_reference.softmax(sgd.logits(images))
+  return -np.mean(np.log(probabilities[np.arange(len(labels)), labels]))
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types(self):
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
+    state = (
+      f'<global_model_weights={weights},'
+      'aggregator=<>,finalizer=<>,server_work=<learning_rate=float32,'
+      'accumulator=<float32[4,3],float32[3]>>,guidance=<>,'
+      'round_num=int32,seed=int32>'
+      '@SERVER'
+    )
+    process = _build()
+    self.assertEqual(
+      process.initialize.type_signature.compact_representation(),
+      f'( -> {state})',
+    )
+    self.assertEqual(
+      process.next.type_signature.compact_representation(),
+      f'(<state={state},server_data=<image=uint8[?,2,2,1],label=int32[?]>*'
+      '@SERVER,client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS>'
+      f' -> <state={state},metrics=<client=<loss=float32,accuracy=float32,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
+      'weight_diversity=float32,relative_weight_diversity=float32>,'
+      'server=<loss=float32,accuracy=float32>,aggregator=<>,'
+      'learning_rate=float32>@SERVER,memories=<>,given_labels=<>>)',
+    )
+
+  @pytest.mark.slow
+  def test_labels_that_were_given_are_placed_at_clients(self):
+    plain, found = (
+      _build(returns_given_labels=returns).next.type_signature
+      for returns in (False, True)
+    )
+    self.assertEqual(found.parameter, plain.parameter)
+    self.assertEqual(
+      found.result.compact_representation(),
+      plain.result.compact_representation().removesuffix('<>>')
+      + '{<image=int32[?],label=int32[?],share=float32[?]>}@CLIENTS>',
+    )
+
+  def test_no_clients_per_step(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, 'clients_per_step=0: must be at least 1'
+    ):
+      small_systems.create(
+        'fedsgd_fixmatch_as_in_semifl', {'clients_per_step': 0}
+      )
+
+
+class ExecutionTest(simulation_test_case.SimulationTestCase):
+  def test_rounds_equal_the_reference(self):
+    """Two epochs, and a round 0 without clients."""
+    classifier = wide_resnet_reference.create_classifier()
+    problem = _Problem()
+    process = _build(classifier=classifier, returns_given_labels=True)
+    state = process.initialize()
+    before = state.global_model_weights.trainable
+    sgd = wide_resnet_reference.WideResNetSGD(classifier, before, 0.0)
+    confidences = []
+    # Clients come in several orders.
+    for round_num, order in enumerate(([], [2, 0, 1], [0, 1, 2])):
+      output = process.next(
+        state, problem.server_data, problem.client_data(order)
+      )
+      state = output.state
+      rate = (
+        _LEARNING_RATE
+        * (1 + np.cos(np.pi * (max(round_num, 1) - 1) / _TOTAL_ROUNDS))
+        / 2
+      )
+      metrics = output.metrics
+      self.assertAlmostEqual(metrics['learning_rate'], rate, places=6)
+      self.assertEqual(metrics['client']['num_participating'], len(order))
+      if not order:
+        for found, expected in zip(
+          state.global_model_weights.trainable, before, strict=True
+        ):
+          np.testing.assert_array_equal(found, expected)
+        continue
+      sgd.learning_rate = rate
+      epoch = _train_epoch(problem, sgd, round_num)
+      confidences += epoch.confidences
+      self.assertLess(
+        wide_resnet_reference.relative_error(
+          state.global_model_weights.trainable, sgd.weights, before
+        ),
+        1e-4,
+      )
+      self.assertAlmostEqual(
+        metrics['server']['loss'], epoch.server_loss, places=4
+      )
+      self.assertAlmostEqual(
+        metrics['client']['loss'], epoch.client_loss, places=4
+      )
+      for client, given in zip(order, output.given_labels, strict=True):
+        for found, *expected in zip(given, *epoch.labeled[client], strict=True):
+          np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-6)
+      seen = np.concatenate(epoch.confidences)
+      self.assertLen(seen, sum(_CLIENT_SIZES))
+      self.assertAlmostEqual(
+        metrics['client']['label_ratio'], np.mean(seen >= _THRESHOLD), places=6
+      )
+    # A round ends with statistics of the server's images.
+    compute = batch_norm_statistics.build_server_batch_norm_statistics(
+      classifier
+    )
+    weights = state.global_model_weights
+    for found, expected in zip(
+      weights.non_trainable,
+      compute(weights, problem.server_data).non_trainable,
+      strict=True,
+    ):
+      np.testing.assert_array_equal(found, expected)
+    # Some steps have nothing to learn from clients, and some all of a union of
+    # which the model is sure in part. Rounding decides nothing.
+    are_confident = [step >= _THRESHOLD for step in confidences]
+    self.assertTrue(any(not step.any() for step in are_confident))
+    self.assertTrue(
+      any(step.any() and not step.all() for step in are_confident)
+    )
+    margins = np.abs(np.concatenate(confidences) - _THRESHOLD)
+    self.assertGreater(margins.min(), 1e-3)
+
+
+if __name__ == '__main__':
+  absltest.main()

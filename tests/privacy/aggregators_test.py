@@ -1,0 +1,330 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the aggregators, each computed a second time in NumPy."""
+
+import functools
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import simulation_test_case
+from tests.core import sip_hash
+from tff_semifl.privacy import aggregators
+from tff_semifl.privacy import privacy_key
+from tff_semifl.runs import checkpoints
+
+# Only tensors of more than 256 elements are quantized.
+_SHAPES = ((30, 40), (256,))
+_KEY = privacy_key.PrivacyKey((3).to_bytes(32))
+_TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])
+
+
+def _create(factory):
+  return aggregators.create(factory, _TYPE)
+
+
+def _create_private_mean(key=_KEY):
+  return _create(
+    aggregators.build_private_mean(
+      noise_multiplier=0.5, clipping_norm=2.0, clients_per_round=4, key=key
+    )
+  )
+
+
+# Most tests share this key.
+_private_mean = functools.cache(_create_private_mean)
+
+
+def _draw_updates(num_clients, seed, lengths=None):
+  """Draws an update for each client, with tensors of given lengths."""
+  generator = np.random.default_rng(seed)
+  updates = []
+  for client in range(num_clients):
+    update = [generator.normal(size=shape) for shape in _SHAPES]
+    if lengths is not None:
+      scale = lengths[client] / _l2_norm(update)
+      update = [array * scale for array in update]
+    updates.append([array.astype(np.float32) for array in update])
+  return updates
+
+
+def _l2_norm(update):
+  return np.sqrt(sum(np.sum(np.float64(array) ** 2) for array in update))
+
+
+def _mean(updates, weights):
+  return [
+    sum(w * np.float64(array) for w, array in zip(weights, arrays, strict=True))
+    / max(sum(weights), 1)
+    for arrays in zip(*updates, strict=True)
+  ]
+
+
+def _assert_close(found, expected, **tolerances):
+  for a, b in zip(found, expected, strict=True):
+    np.testing.assert_allclose(
+      a, b, **({'rtol': 1e-4, 'atol': 1e-6} | tolerances)
+    )
+
+
+class MeanTest(simulation_test_case.SimulationTestCase):
+  def test_is_that_of_those_that_count(self):
+    process = _create(aggregators.build_mean())
+    updates = _draw_updates(3, seed=0)
+    output = process.next(process.initialize(), updates, [1.0, 0.0, 1.0])
+    _assert_close(output.result, _mean(updates, [1, 0, 1]))
+
+  @parameterized.named_parameters(
+    ('mean', aggregators.build_mean),
+    ('robust', aggregators.build_robust_mean),
+    ('quantized', aggregators.build_quantized_mean),
+  )
+  def test_nobody_and_nobody_that_counts_is_zero(self, build):
+    process = _create(build())
+    for num_clients in (0, 2):
+      output = process.next(
+        process.initialize(),
+        [[np.zeros(shape, np.float32) for shape in _SHAPES]] * num_clients,
+        [0.0] * num_clients,
+      )
+      for array in output.result:
+        np.testing.assert_array_equal(array, np.zeros_like(array))
+
+
+class RobustMeanTest(simulation_test_case.SimulationTestCase):
+  def test_rounds_equal_numpy(self):
+    """Zeroes far longer updates and clips those beyond the quantile."""
+    process = _create(aggregators.build_robust_mean(clipping_quantile=0.8))
+    state = process.initialize()
+    # The estimates of the largest element and of the length that they start
+    # with.
+    zeroing, clipping = 10.0, 1.0
+    num_zeroed, num_clipped = [], []
+    for round_num in range(6):
+      updates = _draw_updates(
+        5, seed=round_num, lengths=[0.3, 0.8, 1.3, 2.0, 600.0]
+      )
+      weights = [1.0, 1.0, 0.0, 1.0, 1.0]
+      # A client that does not count has no update, either.
+      updates[2] = [np.zeros_like(array) for array in updates[2]]
+      output = process.next(state, updates, weights)
+      state = output.state
+
+      largest = [max(np.abs(array).max() for array in u) for u in updates]
+      kept = [
+        [array * (each <= 2 * zeroing + 1) for array in update]
+        for each, update in zip(largest, updates, strict=True)
+      ]
+      lengths = [_l2_norm(update) for update in kept]
+      clipped = [
+        [array * min(1, clipping / max(length, 1e-9)) for array in update]
+        for length, update in zip(lengths, kept, strict=True)
+      ]
+      _assert_close(output.result, _mean(clipped, weights))
+      num_zeroed.append(sum(each > 2 * zeroing + 1 for each in largest))
+      num_clipped.append(sum(length > clipping for length in lengths))
+      measured = output.measurements
+      self.assertEqual(measured['zeroed_count'], num_zeroed[-1])
+      self.assertAlmostEqual(
+        measured['zeroing_norm'] / (2 * zeroing + 1), 1, places=5
+      )
+      self.assertEqual(measured['zeroing']['clipped_count'], num_clipped[-1])
+      self.assertAlmostEqual(
+        measured['zeroing']['clipping_norm'] / clipping, 1, places=5
+      )
+
+      # Geometric: by the share of updates at or below the estimate.
+      share = np.mean([each <= zeroing for each in largest])
+      zeroing *= np.exp(-np.log(10.0) * (share - 0.98))
+      share = np.mean([length <= clipping for length in lengths])
+      clipping *= np.exp(-0.2 * (share - 0.8))
+    # The long update is zeroed until the estimate has adapted.
+    self.assertEqual(num_zeroed[0], 1)
+    self.assertEqual(num_zeroed[-1], 0)
+    self.assertGreater(min(num_clipped), 0)
+
+
+class PrivateMeanTest(simulation_test_case.SimulationTestCase):
+  def _noise(self, process, state):
+    """Returns the noise of a round, and the state after it."""
+    output = process.next(state, [])
+    return output.result, output.state
+
+  def test_clips_sums_and_divides_by_what_was_to_come(self):
+    """Those that came, three or five, make no difference to the divisor."""
+    process = _private_mean()
+    for num_clients in (3, 5):
+      state = process.initialize()
+      lengths = [0.5, 8.0, 1.9, 2.1, 0.0][:num_clients]
+      updates = _draw_updates(num_clients, seed=1, lengths=lengths)
+      # The noise of a state does not depend on the cohort.
+      noise, _ = self._noise(process, state)
+      output = process.next(state, updates)
+      clipped = [
+        [array * min(1, 2 / max(length, 1e-9)) for array in update]
+        for length, update in zip(lengths, updates, strict=True)
+      ]
+      expected = [
+        np.sum(arrays, axis=0, dtype=np.float64) / 4
+        for arrays in zip(*clipped, strict=True)
+      ]
+      _assert_close(
+        [a - b for a, b in zip(output.result, noise, strict=True)],
+        expected,
+        atol=1e-5,
+      )
+
+  @parameterized.parameters(np.nan, np.inf, 1e20)
+  def test_update_without_a_finite_norm_is_left_out(self, value):
+    process, state = self._start()
+    *updates, unsound = _draw_updates(3, seed=1)
+    unsound[1][3] = value
+    expected = process.next(state, updates).result
+    found = process.next(state, [*updates, unsound]).result
+    _assert_close(found, expected)
+
+  def test_noise_is_gaussian(self):
+    noise, _ = self._noise(*self._start())
+    # Multiplier times norm, over four clients.
+    values = noise[0].ravel() / (0.5 * 2 / 4)
+    num = values.size
+    # Four standard errors of mean, variance, and share within one deviation.
+    self.assertLess(abs(values.mean()), 4 / np.sqrt(num))
+    self.assertLess(abs(values.var() - 1), 4 * np.sqrt(2 / num))
+    self.assertLess(
+      abs(np.mean(np.abs(values) < 1) - 0.6827), 4 * np.sqrt(0.217 / num)
+    )
+
+  def _start(self):
+    process = _private_mean()
+    return process, process.initialize()
+
+  def test_noise_differs_by_round_tensor_and_key(self):
+    process, state = self._start()
+    first, state = self._noise(process, state)
+    second, _ = self._noise(process, state)
+    # The last bit of 256.
+    process = _create_private_mean(privacy_key.PrivacyKey((2).to_bytes(32)))
+    other_key, _ = self._noise(process, process.initialize())
+    samples = [
+      first[0].ravel()[:256],
+      first[1],
+      second[0].ravel()[:256],
+      second[1],
+      other_key[0].ravel()[:256],
+      other_key[1],
+    ]
+    correlations = np.corrcoef(samples) - np.eye(len(samples))
+    # Five standard errors.
+    self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(256))
+
+  def test_two_runs_with_keys_of_their_own_do_not_tell_what_a_client_did(self):
+    """The difference of two runs has the noise of both, even with one seed."""
+    updates = _draw_updates(4, seed=1, lengths=[1.0] * 4)
+    changed = [*updates[:3], _draw_updates(1, seed=9, lengths=[1.0])[0]]
+    first, second = (
+      process.next(process.initialize(), sent).result
+      for process, sent in (
+        (_create_private_mean(privacy_key.PrivacyKey.draw()), updates),
+        (_create_private_mean(privacy_key.PrivacyKey.draw()), changed),
+      )
+    )
+    # One of four clients has this update: a quarter is in the mean.
+    told = np.concatenate(
+      [
+        (a - b - (u - v) / 4).ravel()
+        for a, b, u, v in zip(
+          first, second, updates[3], changed[3], strict=True
+        )
+      ]
+    )
+    # Twice the variance of a noise: five standard errors.
+    variance = 2 * (0.5 * 2 / 4) ** 2
+    self.assertLess(
+      abs(np.mean(told**2) / variance - 1), 5 * np.sqrt(2 / told.size)
+    )
+
+  def test_noise_follows_from_192_bits_of_keyed_hashes(self):
+    """As written out here, with SipHash in Python."""
+    # The test vector of its paper.
+    self.assertEqual(
+      sip_hash.compute(bytes(range(16)), bytes(range(15))), 0xA129CA6149BE45E5
+    )
+    process, state = self._start()
+    _, state = self._noise(process, state)
+    found, _ = self._noise(process, state)
+    hash_key = _KEY.derive('noise', 16)
+    for tensor_number, shape in enumerate(_SHAPES):
+      words = [
+        sip_hash.compute(hash_key, f'1/{tensor_number}/{word}'.encode()) % 2**32
+        for word in range(6)
+      ]
+      key, *counter = (
+        low + (high << 32)
+        for low, high in zip(words[::2], words[1::2], strict=True)
+      )
+      normal = tf.raw_ops.StatelessRandomNormalV2(
+        shape=[4, *shape],
+        key=tf.constant([key], tf.uint64),
+        counter=tf.constant(counter, tf.uint64),
+        alg=tf.random.Algorithm.PHILOX.value,
+      )
+      np.testing.assert_allclose(
+        found[tensor_number],
+        # Multiplier times norm, over four clients.
+        np.sum(np.float64(normal), axis=0) / 2 * (0.5 * 2 / 4),
+        rtol=1e-4,
+        atol=1e-6,
+      )
+
+  def test_noise_is_that_of_the_run_after_the_state_was_on_the_disk(self):
+    process, state = self._start()
+    _, state = self._noise(process, state)
+    expected, _ = self._noise(process, state)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    manager = checkpoints.Checkpoints(folder, num_kept=1)
+    manager.save(state, 1)
+    # A new object, as in a program that starts anew.
+    restarted = _create_private_mean()
+    loaded = manager.load_latest(restarted.initialize())
+    found, _ = self._noise(restarted, loaded)
+    for a, b in zip(found, expected, strict=True):
+      np.testing.assert_array_equal(a, b)
+
+
+class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
+  @parameterized.parameters(1, 8)
+  def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
+    process = _create(aggregators.build_quantized_mean(bits=bits))
+    updates = _draw_updates(3, seed=2)
+    # With equal elements there is no grid, and no division by its width.
+    updates[1][0] = np.full_like(updates[1][0], 0.25)
+    weights = [1.0, 1.0, 0.0]
+    output = process.next(process.initialize(), updates, weights)
+
+    def quantize(array):
+      low, high = array.min(), array.max()
+      if low == high:
+        return array
+      step = (high - low) / (2**bits - 1)
+      return low + step * np.round((array - low) / step)
+
+    quantized = [[quantize(update[0]), update[1]] for update in updates]
+    expected = _mean(quantized, weights)
+    # What lies halfway goes up or down by what float32 makes of it: with 16
+    # bits a few do, by half of a range of eight for the mean of two.
+    _assert_close(output.result, expected, atol=8 / 2**16)
+    difference = np.abs(output.result[0] - expected[0])
+    self.assertGreater(np.mean(difference < 1e-5), 0.99)
+    if bits == 1:
+      # Each element is the client's smallest, its largest, or 0.25.
+      self.assertLen(np.unique(output.result[0]), 2)
+
+
+if __name__ == '__main__':
+  absltest.main()

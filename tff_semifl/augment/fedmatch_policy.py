@@ -1,0 +1,143 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The RandAugment of FedMatch's authors.
+
+For each image six operations are drawn, with replacement, from a pool of 13,
+and all are applied. Their strengths are indices into tables of ten, below a
+bound of 2 to 5. The authors draw one bound for all operations of an image; here
+each operation draws its own. They shear with bicubic interpolation; here it is
+bilinear.
+"""
+
+from collections.abc import Callable
+import functools
+
+import tensorflow as tf
+
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import color_operations
+from tff_semifl.augment import geometric_operations
+from tff_semifl.augment import rand_augment
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
+
+NUM_OPERATIONS = 6
+
+_SMALLEST_BOUND = 2
+_LARGEST_BOUND = 5
+# The authors' tables of magnitudes have ten entries.
+_LAST_INDEX = 9
+_SHEAR = 0.3
+_TRANSLATION_SHARE = 0.2
+_ROTATION_DEGREES = 360
+# At indices 0 to 4.
+_NUM_BITS = (8, 8, 7, 7, 6)
+# At indices 0 to 4: 256 to 231 in ten steps, rounded up.
+_SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
+# Beside a rotated image. Beside a shifted one it is black, as Pillow takes the
+# gray level in the authors' call for a flag.
+_ROTATION_FILL = 128
+_BLACK = 0
+
+
+def build_fedmatch_rand_augment() -> augmentation.Augmentation:
+  """FedMatch's RandAugment, for images with 1 or 3 channels.
+
+  References:
+    `third_party/rand_augment/randaug.py` and `data/loader.py` of
+    https://github.com/wyjeong/FedMatch
+  """
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(),
+    num_operations=NUM_OPERATIONS,
+    application_probability=1.0,
+  )
+
+
+def create_operations() -> list[rand_augment.Operation]:
+  """Creates the 13 operations, with names and order of the authors' code.
+
+  Their parameters are indices, int32 [batch] in 0..4, or in -4..4 for two
+  directions.
+  """
+  color = color_operations
+  geometric = geometric_operations
+  fixed = rand_augment.create_fixed_operation
+
+  def enhance(
+    name: str, amount: float, operation: Callable[..., tf.Tensor]
+  ) -> rand_augment.Operation:
+    def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+      amounts = tf.cast(indices, tf.float64) * amount / _LAST_INDEX
+      return operation(images, 1.0 + amounts)
+
+    return rand_augment.Operation(name, _draw_signed_indices, apply)
+
+  def shear(
+    name: str, to_maps: Callable[[tf.Tensor], tf.Tensor]
+  ) -> rand_augment.Operation:
+    def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+      amounts = tf.cast(indices, tf.float64) * _SHEAR / _LAST_INDEX
+      return geometric.fetch_bilinear(images, to_maps(amounts), fill=_BLACK)
+
+    return rand_augment.Operation(name, _draw_signed_indices, apply)
+
+  def translate(
+    name: str, axis: int, to_maps: Callable[[tf.Tensor], tf.Tensor]
+  ) -> rand_augment.Operation:
+    def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+      amounts = tf.cast(indices, tf.float64) * _TRANSLATION_SHARE / _LAST_INDEX
+      amounts *= tf.cast(tf.shape(images)[axis], tf.float64)
+      return geometric.fetch_nearest(images, to_maps(amounts), fill=_BLACK)
+
+    return rand_augment.Operation(name, _draw_signed_indices, apply)
+
+  def rotate(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    degrees = indices * (_ROTATION_DEGREES // _LAST_INDEX)
+    maps = geometric.rotate(degrees, images)
+    return geometric.fetch_nearest(images, maps, fill=_ROTATION_FILL)
+
+  def solarize(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return color.solarize(images, tf.gather(_SOLARIZATION_THRESHOLDS, indices))
+
+  def posterize(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    return color.posterize(images, tf.gather(_NUM_BITS, indices))
+
+  return [
+    fixed('autocontrast', color.auto_contrast),
+    # Has no effect in the authors' code, either.
+    fixed('equalize', tf.identity),
+    rand_augment.Operation('rotate', _draw_indices, rotate),
+    rand_augment.Operation('solarize', _draw_indices, solarize),
+    enhance('color', 0.9, color.enhance_color),
+    rand_augment.Operation('posterize', _draw_indices, posterize),
+    enhance('contrast', 0.5, color.enhance_contrast),
+    enhance('brightness', 0.3, color.enhance_brightness),
+    enhance('sharpness', 0.9, color.enhance_sharpness),
+    shear('shearX', geometric.shear_x),
+    shear('shearY', geometric.shear_y),
+    translate('translateX', 2, geometric.translate_x),
+    translate('translateY', 1, geometric.translate_y),
+  ]
+
+
+def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws indices, int32 [num_images], each below a random bound."""
+  bounds = random_draws.integers(
+    [num_images],
+    random_seeds.fold_in(seed, 0),
+    least=_SMALLEST_BOUND,
+    bound=_LARGEST_BOUND + 1,
+  )
+  shares = random_draws.uniform([num_images], random_seeds.fold_in(seed, 1))
+  return tf.cast(shares * tf.cast(bounds, tf.float32), tf.int32)
+
+
+def _draw_signed_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws an index and one of two directions for each image."""
+  indices = _draw_indices(num_images, random_seeds.fold_in(seed, 0))
+  return indices * rand_augment.draw_signs(
+    num_images, random_seeds.fold_in(seed, 1)
+  )

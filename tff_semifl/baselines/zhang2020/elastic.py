@@ -1,0 +1,254 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Elastic averaging: clients with models of their own, tied to an anchor.
+
+Table 4 of Zhang et al. compares their systems with the two here. All clients
+have labels; the server has no images and does not train.
+
+    each round, with z for the center variable and x for a client's own model:
+      x = train(x)
+      EASGD:       z, x = z + a sum(x - z), x + a (z - x)
+      overlap SGD: z, x = z + momentum step to the mean of x, x + a (z - x)
+
+`python -m launch.train easgd --moving_rate=0.05`
+
+References:
+  Zhang, Choromanska, LeCun. Deep learning with elastic averaging SGD. NeurIPS
+  2015.
+  Wang, Liang, Joshi. Overlap local-SGD: An algorithmic approach to hide
+  communication delays in distributed SGD. ICASSP 2020.
+"""
+
+import abc
+import dataclasses
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.baselines.zhang2020 import zhang2020
+from tff_semifl.core import client_work
+from tff_semifl.core import composition
+from tff_semifl.core import federated_process
+from tff_semifl.core import rounds
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+from tff_semifl.systems import round_parts
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.training import client_report
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+from tff_semifl.training import weight_diversity
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Elastic(zhang2020.ManyShortRounds):
+  """Base of EASGD and OverlapSGD: clients and anchor attract each other."""
+
+  labels = system.Labels.AT_CLIENTS
+  uses_strong_views = False
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    classifier = ingredients.classifier
+    optimizer = self.optimizer.build()
+    steps = self.create_steps(optimizer)
+    factory, anchor_optimizer = self.build_anchor()
+    weights_type = classifier.weights_type
+    return composition.build(
+      composition.Parts(
+        classifier=classifier,
+        seed=ingredients.seed,
+        learning_rate_fn=steps.last_learning_rate,
+        client_work=build_elastic_work(
+          classifier,
+          local_steps.build_labeled_client_steps(
+            classifier,
+            weak_augmentation=ingredients.weak_augmentation,
+            steps=steps,
+          ),
+          optimizer=optimizer,
+          pull=self.pull,
+          max_update_norm_ratio=self.rejection.max_update_norm_ratio,
+        ),
+        aggregator=aggregators.create(factory, weights_type.trainable),
+        finalizer=aggregators.build_finalizer(anchor_optimizer, weights_type),
+        # The server has no images and takes no step.
+        server_work=round_parts.build_server_work(
+          ingredients,
+          optimizer,
+          training_settings.ServerTraining(
+            server_epochs=0.0, server_batch_size=1
+          ),
+        ),
+      ),
+      rounds.semifl_round,
+    )
+
+  @property
+  @abc.abstractmethod
+  def pull(self) -> float:
+    """The fraction of the way to the anchor that a client is pulled."""
+
+  @abc.abstractmethod
+  def build_anchor(
+    self,
+  ) -> tuple[
+    tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
+  ]:
+    """Builds the aggregation of updates and the optimizer of the anchor.
+
+    An update is the anchor minus the client's trained model.
+    """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EASGD(_Elastic):
+  """EASGD: clients and the center variable are pulled toward each other."""
+
+  moving_rate: float | None = settings.setting(
+    None,
+    'Fraction of the way to the anchor that clients are pulled, and that each'
+    ' client pulls the anchor (alpha): at most 1 / --clients_per_round, by'
+    ' default 0.9 / --clients_per_round.',
+    settings.FRACTION,
+  )
+
+  @property
+  def pull(self) -> float:
+    num_clients = max(self.cohorts.filled_size, 1)
+    if self.moving_rate is None:
+      return 0.9 / num_clients
+    if self.moving_rate * num_clients > 1:
+      raise settings.SettingError(
+        'moving_rate',
+        self.moving_rate,
+        f'must be at most 1 / {num_clients}, one over the clients of a round:'
+        ' together they would pull the anchor beyond themselves',
+      )
+    return self.moving_rate
+
+  def build_anchor(
+    self,
+  ) -> tuple[
+    tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
+  ]:
+    return (
+      tff.aggregators.SumFactory(),
+      tff.learning.optimizers.build_sgdm(self.pull),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OverlapSGD(_Elastic):
+  """Overlap local SGD: clients are pulled to the anchor of the last round.
+
+  Clients do not wait for the average of a round, and receive it in the next.
+  """
+
+  pull_back: float = settings.setting(
+    0.6,
+    'Fraction of the way to the anchor that clients are pulled (alpha).',
+    settings.BELOW_1,
+  )
+  anchor_momentum: float = settings.setting(
+    0.7, 'Momentum of the anchor from round to round.', settings.BELOW_1
+  )
+
+  @property
+  def pull(self) -> float:
+    return self.pull_back
+
+  def build_anchor(
+    self,
+  ) -> tuple[
+    tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
+  ]:
+    return (
+      aggregators.build_mean(),
+      # The fraction of an update that the pull leaves.
+      tff.learning.optimizers.build_sgdm(
+        1.0 - self.pull_back, momentum=self.anchor_momentum
+      ),
+    )
+
+
+class ElasticMemory(NamedTuple):
+  """The trainable weights of a client's own model, and its optimizer state."""
+
+  trainable: Any
+  optimizer_state: Any
+
+
+def build_elastic_work(
+  classifier: functional.ImageClassifier,
+  train_fn: client_work.LocalTrainingFn,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  pull: float,
+  max_update_norm_ratio: float,
+) -> client_work.ClientWork:
+  """Builds client work in which each client trains a model of its own.
+
+  With z for the anchor and x for the client's model after training:
+
+      update = z - x
+      next model = (1 - pull) * x + pull * z
+
+  A client that is rejected or has no images has an update of zero and keeps its
+  memory.
+
+  `train_fn` trains on a client's labeled images, `pull` is in [0, 1], and
+  `max_update_norm_ratio` is for the change of the client's own model.
+  """
+  kernel_index = weight_diversity.find_classifier_kernel(classifier)
+
+  def initialize_memory() -> ElasticMemory:
+    trainable = classifier.initial_weights.trainable
+    return ElasticMemory(
+      tuple(tf.constant(array) for array in trainable),
+      training_loop.initial_optimizer_state(optimizer, trainable),
+    )
+
+  def update_client(
+    received: Any, dataset: tf.data.Dataset, memory: ElasticMemory
+  ) -> tuple[client_report.ClientResult, client_report.ClientSums]:
+    anchor, context = received
+    own = anchor._replace(trainable=tuple(memory.trainable))
+    local = train_fn(
+      own,
+      context,
+      pipelines.concatenate_chunks(dataset),
+      optimizer.set_hparams(
+        memory.optimizer_state,
+        {optimizers.LEARNING_RATE_KEY: context.learning_rate},
+      ),
+    )
+    result, sums = client_report.report(
+      own,
+      memory.optimizer_state,
+      local,
+      max_update_norm_ratio=max_update_norm_ratio,
+      kernel_index=kernel_index,
+    )
+    counts = result.update_weight > 0
+    update, pulled = [], []
+    for z, x, old in zip(
+      anchor.trainable, local.training.trainable, own.trainable, strict=True
+    ):
+      update.append(tf.where(counts, z - x, tf.zeros_like(x)))
+      pulled.append(tf.where(counts, (1.0 - pull) * x + pull * z, old))
+    memory = ElasticMemory(tuple(pulled), result.memory)
+    return result._replace(update=tuple(update), memory=memory), sums
+
+  return client_work.ClientWork(
+    update=update_client,
+    data_type=pipelines.labeled_client_type(classifier.image_shape),
+    initialize_memory=initialize_memory,
+  )

@@ -1,0 +1,345 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parts that rounds are made of, and the process of a round.
+
+`Parts` has the steps of a round, which `rounds` and some methods put together.
+They are called inside a federated computation. All values are placed: the state
+and what the server computes at SERVER, what clients receive and return at
+CLIENTS.
+"""
+
+import collections
+from collections.abc import Callable, Mapping
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import client_work as client_work_lib
+from tff_semifl.core import federated_process
+from tff_semifl.core import guidance
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work as server_work_lib
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.training import client_report
+
+
+class RoundState(NamedTuple):
+  """The state of a process at SERVER; () for what a process lacks.
+
+  Attributes:
+    global_model_weights: The server's `tff.learning.models.ModelWeights`.
+    finalizer: State of the finalizer, such as the global momentum.
+    server_work: State of the server work, such as its optimizer's momentum.
+    round_num: int32, the number of the next round.
+    guidance: States of the guides, by name.
+  """
+
+  global_model_weights: Any
+  aggregator: Any
+  finalizer: Any
+  server_work: Any
+  guidance: Any
+  round_num: Any
+  seed: Any
+
+
+class Trained(NamedTuple):
+  """The clients' results (`ClientResult`), and measurements of all clients."""
+
+  result: tff.Value
+  measurements: tff.Value
+
+
+class Mean(NamedTuple):
+  """The aggregate of the clients' updates.
+
+  Attributes:
+    update: The mean update; to be used if `is_used`.
+    state: The aggregator's state, unchanged if the update is not used.
+    is_used: bool, whether any client contributes, but not in round 0: an
+      untrained model has no useful pseudo-labels.
+    num_contributing: float32, the number of clients with an update. With an
+      unweighted aggregator these are all clients of the cohort, with an update
+      of zero if they have none.
+  """
+
+  update: tff.Value
+  state: tff.Value
+  measurements: tff.Value
+  is_used: tff.Value
+  num_contributing: tff.Value
+
+
+class Tuned(NamedTuple):
+  """The result of the server work."""
+
+  state: tff.Value
+  weights: tff.Value
+  measurements: tff.Value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parts:
+  """What rounds are made of.
+
+  Attributes:
+    learning_rate_fn: Round -> learning rate of server and clients.
+    aggregator: Aggregates the updates; if weighted, by weights of at least 0.
+    statistics: The computation (<W@SERVER, L*@SERVER> -> W@SERVER), or None for
+      models without static batch normalization.
+    guides: What the server keeps and broadcasts, by name.
+  """
+
+  classifier: functional.ImageClassifier
+  seed: int
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+  client_work: client_work_lib.ClientWork | None = None
+  server_work: server_work_lib.ServerWork
+  aggregator: tff.templates.AggregationProcess | Any = None
+  finalizer: tff.learning.templates.FinalizerProcess | Any = None
+  statistics: tff.Computation | None = None
+  guides: guidance.Guides = dataclasses.field(default_factory=dict)
+
+  def begin(self, state: tff.Value) -> tff.Value:
+    """The `RoundContext` of the round, without guidance."""
+    return run(
+      lambda seed, round_num: round_context.RoundContext(
+        seed, round_num, self.learning_rate_fn(round_num)
+      ),
+      state.seed,
+      state.round_num,
+    )
+
+  def send(
+    self, state: tff.Value, context: tff.Value, server_data: tff.Value
+  ) -> tff.Value:
+    """Sends clients the model, and the context with guidance."""
+
+    def tell(kept, weights, data, context):
+      server = self._server(context, weights, data)
+      return guidance.tell(self.guides, kept, server, context)
+
+    if self.guides:
+      context = run(
+        tell, state.guidance, state.global_model_weights, server_data, context
+      )
+    return broadcast(state.global_model_weights, context)
+
+  def clients(
+    self,
+    received: tff.Value,
+    client_data: tff.Value,
+    memories: tff.Value | None,
+  ) -> Trained:
+    """Runs the client work at each client of the cohort."""
+    optional = () if memories is None else (memories,)
+    result, sums = run(
+      self.client_work.update, received, client_data, *optional
+    )
+    return Trained(
+      result, run(client_report.summarize, tff.federated_sum(sums))
+    )
+
+  def mean(self, state: tff.Value, trained: Trained) -> Mean:
+    """Aggregates the clients' updates."""
+    result = trained.result
+    if self.aggregator.is_weighted:
+      number = trained.measurements.num_participating
+      output = self.aggregator.next(
+        state.aggregator, result.update, result.update_weight
+      )
+    else:
+      number = tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
+      output = self.aggregator.next(state.aggregator, result.update)
+    is_used = run(
+      lambda round_num, number: tf.logical_and(round_num > 0, number > 0),
+      state.round_num,
+      number,
+    )
+    return Mean(
+      update=output.result,
+      state=choose(is_used, output.state, state.aggregator),
+      measurements=output.measurements,
+      is_used=is_used,
+      num_contributing=number,
+    )
+
+  def server(
+    self,
+    state: tff.Value,
+    weights: tff.Value,
+    context: tff.Value,
+    server_data: tff.Value,
+    *others: tff.Value,
+  ) -> Tuned:
+    """Runs the server work; `others` are further arguments of it."""
+    return Tuned(
+      *run(
+        self.server_work.train,
+        state.server_work,
+        weights,
+        context,
+        server_data,
+        *others,
+      )
+    )
+
+  def with_statistics(
+    self, weights: tff.Value, server_data: tff.Value
+  ) -> tff.Value:
+    """Recomputes batch normalization statistics, if the model has any."""
+    if self.statistics is None:
+      return weights
+    return self.statistics(weights, server_data)
+
+  def finish(
+    self,
+    state: tff.Value,
+    context: tff.Value,
+    trained: Trained | None,
+    metrics: Mapping[str, tff.Value],
+    **changes: tff.Value,
+  ) -> federated_process.RoundOutput:
+    """The result of a round, with guidance from the clients' reports.
+
+    `metrics` are those of server and aggregator, and of clients if they are not
+    in `trained`; `changes` are the changed fields of the state.
+    """
+
+    def update(kept, context, weights, reports):
+      server = self._server(context, weights)
+      return guidance.update(self.guides, kept, reports, server)
+
+    changes['round_num'] = run(lambda number: number + 1, state.round_num)
+    if self.guides:
+      changes['guidance'] = run(
+        update,
+        state.guidance,
+        context,
+        changes['global_model_weights'],
+        tff.federated_sum(trained.result.report),
+      )
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        RoundState(
+          *(
+            changes.get(name, getattr(state, name))
+            for name in RoundState._fields
+          )
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=metrics['client'] if trained is None else trained.measurements,
+          server=metrics['server'],
+          aggregator=metrics['aggregator'],
+          learning_rate=context.learning_rate,
+        )
+      ),
+      memories=() if trained is None else trained.result.memory,
+      given_labels=() if trained is None else trained.result.given_labels,
+    )
+
+  def initialize(self) -> tff.Value:
+    """The state before round 0."""
+
+    def initial_values():
+      return (
+        tf.nest.map_structure(tf.constant, self.classifier.initial_weights),
+        self.server_work.initialize(),
+        {
+          name: each.init_guidance(self.classifier)
+          for name, each in self.guides.items()
+        }
+        or (),
+        tf.constant(0, tf.int32),
+        tf.constant(self.seed, tf.int32),
+      )
+
+    weights, server, kept, round_num, seed = tff.federated_eval(
+      tff.tensorflow.computation(initial_values), tff.SERVER
+    )
+    nothing = tff.federated_value((), tff.SERVER)
+    return tff.federated_zip(
+      RoundState(
+        global_model_weights=weights,
+        aggregator=self.aggregator.initialize() if self.aggregator else nothing,
+        finalizer=self.finalizer.initialize() if self.finalizer else nothing,
+        server_work=server,
+        guidance=kept,
+        round_num=round_num,
+        seed=seed,
+      )
+    )
+
+  def _server(
+    self,
+    context: round_context.RoundContext,
+    weights: functional.ModelWeights,
+    data: tf.data.Dataset | None = None,
+  ) -> hook_arguments.Server:
+    return hook_arguments.Server(
+      model=self.classifier,
+      seed=context.seed,
+      round_num=context.round_num,
+      weights=weights,
+      data=data,
+    )
+
+
+def build(
+  p: Parts,
+  run_round: Callable[..., federated_process.RoundOutput],
+  **options: Any,
+) -> federated_process.FederatedProcess:
+  """Builds the process of a round.
+
+  The state is a `RoundState`; the metrics are `client`, `server`, `aggregator`
+  (the measurements of these) and `learning_rate`. `options` are further
+  arguments of the round.
+  """
+  work, shape = p.client_work, p.classifier.image_shape
+  return federated_process.build_federated_process(
+    tff.federated_computation(p.initialize),
+    functools.partial(run_round, p, **options),
+    server_data_type=tff.FederatedType(
+      pipelines.labeled_type(shape), tff.SERVER
+    ),
+    client_data_type=tff.FederatedType(
+      work.data_type if work else pipelines.client_type(shape), tff.CLIENTS
+    ),
+    initialize_memory=tff.tensorflow.computation(work.initialize_memory)
+    if work and work.initialize_memory
+    else None,
+  )
+
+
+def run(function: Callable[..., Any], *values: Any) -> tff.Value:
+  """Maps plain TensorFlow over values that are all at SERVER or at CLIENTS."""
+  return tff.federated_map(
+    tff.tensorflow.computation(function),
+    values if len(values) > 1 else values[0],
+  )
+
+
+def choose(is_new: tff.Value, new: Any, old: Any) -> tff.Value:
+  """The new values if `is_new`, a bool scalar, else the old ones."""
+  return run(
+    lambda is_new, new, old: tf.nest.map_structure(
+      lambda a, b: tf.where(is_new, a, b), new, old
+    ),
+    is_new,
+    new,
+    old,
+  )
+
+
+def broadcast(*values: tff.Value) -> tff.Value:
+  """The values at each client, as a tuple."""
+  return tff.federated_zip(tuple(map(tff.federated_broadcast, values)))

@@ -1,0 +1,177 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Refuses Keras models that are not functions of weights and images."""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import static_batch_norm
+
+_RANDOM = tf.keras.__internal__.layers.BaseRandomLayer
+
+
+def check(model: tf.keras.Model) -> None:
+  """Checks that a converted model takes images, and has pure layers only."""
+  if len(model.inputs) != 1 or None in model.input_shape[1:]:
+    raise ValueError(
+      f'Model {model.name!r} must take one batch of images of a fixed size,'
+      f' found {[each.shape.as_list() for each in model.inputs]}. Give'
+      ' tf.keras.Input height, width and channels.'
+    )
+  for layer in keras_conversion.inner_layers(model):
+    problem = _find_problem(layer)
+    if problem is not None:
+      raise keras_conversion.LayerError(layer, problem)
+
+
+def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
+  """Problem and remedy of a layer, or None."""
+  if isinstance(layer, static_batch_norm.StaticBatchNormalization):
+    return None
+  if _draws(layer):
+    return (
+      'draws random numbers, which could not be repeated. Remove it, or use'
+      ' Dropout, which is given a seed. Images are augmented by the task, not'
+      ' by the model.'
+    )
+  for inner in layer.submodules:
+    if _draws(inner):
+      return (
+        f'has {inner.name!r} ({type(inner).__name__}) inside, which draws'
+        ' random numbers and cannot be replaced there. Set its rate to 0, or'
+        ' make it a layer of the model.'
+      )
+    if isinstance(inner, tf.keras.layers.BatchNormalization):
+      return (
+        f'has {inner.name!r} ({type(inner).__name__}) inside, which changes its'
+        ' statistics in training and cannot be replaced there. Make it a layer'
+        ' of the model, or use GroupNormalization.'
+      )
+  if layer.trainable and layer.non_trainable_weights:
+    name = layer.non_trainable_weights[0].name
+    return (
+      f'has weights that are not trained ({name}) and that it may change'
+      ' itself. If it does not, freeze it: set its trainable to False.'
+    )
+  if layer.losses:
+    return (
+      'has a regularizer, whose loss would not be added. Remove it; the decay'
+      ' of weights is a setting of optimizers.'
+    )
+  return None
+
+
+def _draws(layer: tf.Module) -> bool:
+  """Whether a layer draws random numbers (not with a rate of 0)."""
+  return isinstance(layer, _RANDOM) and getattr(layer, 'rate', None) != 0
+
+
+# Functions that make probabilities, with their names.
+_MAKE_PROBABILITIES = {
+  tf.keras.activations.softmax: 'softmax',
+  tf.keras.activations.sigmoid: 'sigmoid',
+  tf.keras.activations.hard_sigmoid: 'hard sigmoid',
+  tf.nn.softmax: 'softmax',
+  tf.nn.sigmoid: 'sigmoid',
+}
+# Layers that return their input values.
+_MOVE_VALUES = (
+  keyed_dropout.KeyedDropout,
+  tf.keras.layers.Dropout,
+  tf.keras.layers.Flatten,
+  tf.keras.layers.Permute,
+  tf.keras.layers.Reshape,
+)
+# Scales of the random test images: a naive softmax may overflow for some.
+_SCALES = (1.0, 0.1, 0.01, 0.001)
+_WEIGHT_CHANGE = 0.05
+# The largest error of half precision.
+_TOLERANCE = 1e-3
+
+
+def check_structure(model: tf.keras.Model) -> bool:
+  """Checks that a model's last layer does not make probabilities.
+
+  Returns:
+    Whether the model certainly returns logits; if not, call `check_outputs`.
+  """
+  if len(model.output_shape) != 2 or model.output_shape[1] < 2:
+    raise ValueError(
+      f'Model {model.name!r} must return [batch, classes], a logit for each of'
+      f' two or more classes, found {list(model.output_shape)}.'
+    )
+  layer = _last_layer(model.outputs[0])
+  # A layer of an operation has its function.
+  activation = getattr(layer, 'activation', getattr(layer, 'function', None))
+  if isinstance(layer, tf.keras.layers.Softmax):
+    activation = tf.nn.softmax
+  if activation in _MAKE_PROBABILITIES:
+    raise ValueError(_refusal(model, layer, _MAKE_PROBABILITIES[activation]))
+  return (
+    type(layer) is tf.keras.layers.Dense
+    and activation is tf.keras.activations.linear
+  )
+
+
+def check_outputs(
+  model: tf.keras.Model,
+  logits: Callable[[tff.learning.models.ModelWeights, tf.Tensor], tf.Tensor],
+  weights: tff.learning.models.ModelWeights,
+) -> None:
+  """Checks that outputs for random images are no probabilities.
+
+  Probabilities are all in 0..1 and sum to one for each image. Weights are
+  changed a little, as special initial weights may give such logits, too.
+  """
+  generator = np.random.default_rng(0)
+  changed = weights._replace(
+    trainable=tuple(
+      array + generator.normal(0, _WEIGHT_CHANGE, array.shape).astype('float32')
+      for array in weights.trainable
+    )
+  )
+  images = np.stack(
+    [
+      generator.uniform(0, 255 * scale, model.input_shape[1:])
+      for scale in _SCALES
+    ]
+  )
+  outputs = np.asarray(logits(changed, images.astype(np.float32)))
+  outputs = outputs[np.all(np.isfinite(outputs), axis=1)]
+  if (
+    len(outputs)
+    and np.all((outputs >= 0) & (outputs <= 1))
+    and np.max(np.abs(outputs.sum(axis=1) - 1)) < _TOLERANCE
+  ):
+    layer = _last_layer(model.outputs[0])
+    raise ValueError(_refusal(model, layer, 'softmax'))
+
+
+def _last_layer(output: tf.Tensor) -> tf.keras.layers.Layer:
+  """The layer that computes an output, in nested models, too."""
+  layer = output.node.layer
+  if isinstance(layer, tf.keras.Model) and layer.outputs:
+    return _last_layer(layer.outputs[0])
+  is_linear = (
+    isinstance(layer, tf.keras.layers.Activation)
+    and layer.activation is tf.keras.activations.linear
+  )
+  if is_linear or isinstance(layer, _MOVE_VALUES):
+    return _last_layer(output.node.keras_inputs[0])
+  return layer
+
+
+def _refusal(
+  model: tf.keras.Model, layer: tf.keras.layers.Layer, activation: str
+) -> str:
+  return (
+    f'Model {model.name!r} ends in layer {layer.name!r}'
+    f' ({type(layer).__name__}), whose outputs are probabilities; remove the'
+    f' {activation} so that the model returns logits.'
+  )
