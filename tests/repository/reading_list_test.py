@@ -14,8 +14,10 @@ _FIRST = 'tff_semifl/core/rounds.py'
 _CLIENT = 'tff_semifl/core/client_update.py'
 _LAST = 'tff_semifl/training/training_loop.py'
 _ROOMS = ('tff_semifl/core/', 'tff_semifl/training/')
-_MOST_FILES = 16
-_MOST_LINES = 2600
+# Read on the way, with no import of the tape.
+_LABELING = 'tff_semifl/core/labeling.py'
+_MOST_FILES = 12
+_MOST_LINES = 2000
 
 
 def _find_imported(path: str) -> set[str]:
@@ -48,7 +50,8 @@ def _find_between(first: str, last: str) -> set[str]:
 
 class ReadingListTest(absltest.TestCase):
   def test_one_round_is_short(self):
-    files = _find_between(_FIRST, _LAST) | _find_between(_CLIENT, _LAST)
+    files = {_LABELING, *_find_between(_FIRST, _LAST)}
+    files |= _find_between(_CLIENT, _LAST)
     lines = {
       path: len((source_tree.PROJECT_ROOT / path).read_text().splitlines())
       for path in files

@@ -58,7 +58,7 @@ class TurnConstantsTest(parameterized.TestCase):
     def keep_program(loop, examples):
       padded, number = compiled_loop.pad(examples)
 
-      @tf.function(jit_compile=True)
+      @tf.function(jit_compile=True, autograph=False)
       def program(padded, number):
         with (
           random_draws.drawing_by(portable_draws.GENERATOR),

@@ -44,10 +44,8 @@ class Training:
   Attributes:
     weak_augmentation: For labeling and for training.
     strong_augmentation: For training.
-    optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round (E in SemiFL's paper); below 1, the
       fraction of the batches of one epoch.
-    batch_size: Images in a step; the last batch of an epoch may be smaller.
     jit_compile: Whether XLA compiles the steps of a round (`compiled_loop`).
   """
 
@@ -63,11 +61,7 @@ class Training:
 def build_local_training(
   method: method_lib.Method, training: Training
 ) -> client_work.LocalTrainingFn:
-  """Builds the local training that `client_work.build_client_work` takes.
-
-  Raises:
-    ValueError: If XLA cannot compile the strong augmentation, and is to do so.
-  """
+  """Builds the local training that `client_work.build_client_work` takes."""
   if training.jit_compile:
     rand_augment.check_can_be_compiled(
       training.strong_augmentation,

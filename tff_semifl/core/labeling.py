@@ -57,13 +57,7 @@ class AugmentedImages(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Labeler:
-  """Labels the images of a client in a round.
-
-  Attributes:
-    weak_augmentation: For the images that are labeled all at once.
-    received: The weights that the client received.
-    node: The source of random numbers.
-  """
+  """Labels the images of a client that received some weights in a round."""
 
   model: functional.ImageClassifier
   weak_augmentation: augmentation.Augmentation

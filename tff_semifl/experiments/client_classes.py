@@ -23,8 +23,6 @@ from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.files import durable_files
 from tff_semifl.methods import client_prior
-from tff_semifl.methods.client_priors import class_shares
-from tff_semifl.methods.client_priors import client_priors
 from tff_semifl.models import functional
 from tff_semifl.runs import metrics_table
 
@@ -38,9 +36,11 @@ def write(
 ) -> None:
   """Writes a row for each client: estimated images of each class."""
   values = settings.as_dict(experiment.settings.system)
-  if isinstance(experiment.settings.system, client_priors.ClientPriors):
+  if experiment.settings.system.estimates_class_shares:
     metrics = metrics_table.read_metrics(folder / 'metrics.csv')
-    find = functools.partial(_find_shares, metrics['client/own/strength'][-1])
+    find = experiment.settings.system.create_share_estimate(
+      {name: values[-1] for name, values in metrics.items()}
+    )
   else:
     find = functools.partial(
       client_prior.estimate,
@@ -59,19 +59,6 @@ def write(
     writer.writerow([client, *(f'{count:.1f}' for count in counts)])
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
-
-
-def _find_shares(
-  strength: float, logits: tf.Tensor, server_prior: tf.Tensor
-) -> tf.Tensor:
-  """The class shares of a client of `ClientPriors`; see `client_prior`."""
-  return tf.reduce_mean(
-    class_shares.find(
-      logits - tf.math.log(server_prior),
-      tf.cast(strength, tf.float32) * server_prior,
-    ).posteriors,
-    axis=0,
-  )
 
 
 def _estimate(

@@ -13,7 +13,6 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import release_managers
 from tff_semifl.experiments import runtimes
-from tff_semifl.methods.client_priors import client_priors
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,7 +96,7 @@ class RunSettings(settings.Settings):
         "clients' momentum is kept for each round; leave this out, or"
         ' keep_client_momentum',
       )
-    by_default = isinstance(experiment.system, client_priors.ClientPriors)
+    by_default = experiment.system.estimates_class_shares
     reason = None
     if not by_default and (
       'prior_iterations' not in settings.as_dict(experiment.system)

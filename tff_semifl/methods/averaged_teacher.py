@@ -46,13 +46,11 @@ class AveragedTeacher(client_parts.Labeler):
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> functional.ModelWeights:
-    """The initial weights."""
     return tf.nest.map_structure(tf.constant, model.initial_weights)
 
   def tell(
     self, kept: functional.ModelWeights, server: hook_arguments.Server
   ) -> functional.ModelWeights:
-    """The teacher, with statistics of the server's images."""
     model = server.model
     if model.batch_moments is None:
       return kept
@@ -66,7 +64,6 @@ class AveragedTeacher(client_parts.Labeler):
     sums: tuple[()],
     server: hook_arguments.Server,
   ) -> functional.ModelWeights:
-    """The teacher after a round."""
     del sums  # Clients report nothing.
     decay = decay_in_round(server.round_num, self.teacher_decay)
     return functional.ModelWeights(
@@ -79,5 +76,4 @@ class AveragedTeacher(client_parts.Labeler):
   def choose(
     self, client: hook_arguments.ClientContext
   ) -> functional.ModelWeights:
-    """The weights of the teacher."""
     return client.guidance

@@ -87,7 +87,6 @@ class PriorFixMix(composed.ComposedFixMix):
     """
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
-    """The server's prior, and the weight of clients' own priors (H.2, H.3)."""
     del kept  # The server keeps no state.
     num_classes = server.model.num_classes
 
@@ -119,7 +118,6 @@ class PriorFixMix(composed.ComposedFixMix):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
-    """The offset of logits in the losses (H.4)."""
     if not self.train_with_prior:
       return super().logit_offset(client, labels)
     return client_prior.logit_offset(
@@ -143,7 +141,6 @@ class ClientPriorFixMix(PriorFixMix):
   def find_prior(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> tf.Tensor:
-    """The prior that is estimated from logits."""
     return client_prior.estimate(
       logits,
       client.guidance['server_prior'],
@@ -161,7 +158,6 @@ class TruePriorFixMix(PriorFixMix):
   def find_prior(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> tf.Tensor:
-    """The prior of the client's true labels, with the pseudo-count."""
     del logits  # The true labels are known.
     return client_prior.from_probabilities(
       tf.one_hot(client.true_labels, client.num_classes),

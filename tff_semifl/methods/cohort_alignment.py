@@ -55,14 +55,12 @@ class DistributionAlignment(cohort_averages.Averaging, client_parts.Alignment):
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """Equal shares of all classes."""
     num_classes = model.num_classes
     return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
 
   def label(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
-    """Labels by aligned probabilities."""
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
       distribution_alignment.align(
@@ -76,7 +74,6 @@ class DistributionAlignment(cohort_averages.Averaging, client_parts.Alignment):
   def report(
     self, client: hook_arguments.ClientContext
   ) -> cohort_averages.Sums:
-    """Sums of the model's own probabilities."""
     return cohort_averages.sum_over_images(
       {'class_shares': client.labels.unaligned}
     )

@@ -68,7 +68,6 @@ class Averaging(client_parts.ClientPart):
   def guidance(
     self, kept: Averages, sums: Sums, server: hook_arguments.Server
   ) -> dict[str, tf.Tensor]:
-    """The averages after a round."""
     del server
     measured = self.measure(sums)
     return {

@@ -58,7 +58,6 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
   def tell(
     self, kept: tuple[()], server: hook_arguments.Server
   ) -> dict[str, tf.Tensor]:
-    """The shared images and labels, the same in all rounds."""
     del kept
     data = pipelines.concatenate_chunks(server.data)
     num_images = tf.shape(data['label'])[0]
@@ -109,7 +108,6 @@ class DataSharing(averaging.Averaging):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round after the warm-up."""
     num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
     return system.Steps(
       0,

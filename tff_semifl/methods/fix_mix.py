@@ -55,7 +55,6 @@ class Fix(method.Method):
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
-    """Labels images by their logits, and selects those to train on."""
     del state
     by = client
     if self.labeler is not None:
@@ -79,7 +78,6 @@ class Fix(method.Method):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
-    """The logits to add in the losses, float32 [classes], or None."""
     if self.adjustment is None:
       return None
     return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
@@ -89,7 +87,6 @@ class Fix(method.Method):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """Selects or weighs images; see `client_parts.Selection.select`."""
     selected = tf.convert_to_tensor(
       self.selection.select(client.of_part('selection'), labels)
     )
@@ -103,7 +100,6 @@ class Fix(method.Method):
     return selected
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The fix loss plus the loss of the regularizer."""
     del state
     total = self.fix_loss(step)
     if self.regularizer is None:
@@ -122,7 +118,6 @@ class Fix(method.Method):
     return labels.labels
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """The weight of the client's update in the mean."""
     if self.weighting is None:
       return super().weigh(client)
     weight = tf.convert_to_tensor(
@@ -148,7 +143,6 @@ class Fix(method.Method):
 
   @property
   def summary(self) -> str:
-    """The summary of the method and of each part that is not SemiFL's."""
     others = (
       part
       for part in self.parts.values()
@@ -196,7 +190,6 @@ class FixMix(Fix):
   )
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    """0 if all epochs mix with the same images, else the epoch."""
     return 0 if self.mix_once_per_round else epoch
 
   def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:

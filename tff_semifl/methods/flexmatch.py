@@ -27,12 +27,10 @@ from tff_semifl.training import pseudo_labels
 
 
 class LabelCounts(NamedTuple):
-  """Counts of the labels of a round, summed over its clients.
+  """Counts of the labels of a round, summed over its clients, float32.
 
-  Attributes:
-    of_class: float32 [classes], images labeled with each class at or above the
-      confidence threshold.
-    of_none: float32 scalar, images below the threshold.
+  `of_class` counts images labeled with each class at or above the confidence
+  threshold, `of_none` those below.
   """
 
   of_class: tf.Tensor
@@ -73,18 +71,15 @@ class FlexMatch(client_parts.ClassThresholds):
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def init_guidance(self, model: functional.ImageClassifier) -> LabelCounts:
-    """Zero counts."""
     return LabelCounts(tf.zeros([model.num_classes]), tf.zeros([]))
 
   def tell(self, kept: LabelCounts, server: hook_arguments.Server) -> tf.Tensor:
-    """The thresholds, float32 [classes]."""
     del server
     return class_thresholds(kept, self.confidence.confidence_threshold)
 
   def guidance(
     self, kept: LabelCounts, sums: LabelCounts, server: hook_arguments.Server
   ) -> LabelCounts:
-    """The counts of the last round with any label."""
     del server
     any_image = tf.reduce_sum(sums.of_class) + sums.of_none > 0
     return tf.nest.map_structure(
@@ -92,7 +87,6 @@ class FlexMatch(client_parts.ClassThresholds):
     )
 
   def report(self, client: hook_arguments.ClientContext) -> LabelCounts:
-    """The counts of the client's labels."""
     return count(client.labels, self.confidence.confidence_threshold)
 
 

@@ -41,7 +41,6 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """The thresholds from the client's own images, float32 [classes]."""
     del client
     return freematch.class_thresholds(
       pseudo_labels.mean_over_images(labels.confidences),

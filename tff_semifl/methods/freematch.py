@@ -49,7 +49,6 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """The averages of a model with uniform predictions."""
     num_classes = model.num_classes
     return {
       'confidence': tf.constant(1.0 / num_classes),
@@ -59,14 +58,12 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
   def tell(
     self, kept: cohort_averages.Averages, server: hook_arguments.Server
   ) -> tf.Tensor:
-    """The thresholds that follow from the averages."""
     del server
     return class_thresholds(kept['confidence'], kept['class_shares'])
 
   def report(
     self, client: hook_arguments.ClientContext
   ) -> cohort_averages.Sums:
-    """Sums of confidences and of probabilities."""
     return cohort_averages.sum_over_images(
       {
         'confidence': client.labels.confidences,

@@ -35,7 +35,6 @@ class LabelEachBatch(method.Method):
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
-    """Labels a batch, and selects confident images."""
     del state
     labels = pseudo_labels.from_logits(client.logits())
     return labels, pseudo_labels.is_confident(
@@ -43,7 +42,6 @@ class LabelEachBatch(method.Method):
     )
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The mean cross-entropy of strongly augmented images."""
     del state
     return step.cross_entropy(step.logits(step.strong))
 

@@ -43,7 +43,6 @@ class LogitAdjustment(client_parts.Adjustment):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """The logarithms of the class shares, times the strength."""
     del client
     num_classes = tf.shape(labels.probabilities)[1]
     shares = client_prior.from_probabilities(

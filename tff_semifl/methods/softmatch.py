@@ -64,14 +64,12 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """The least possible confidence, so that all weights are 1 at first."""
     return {
       'confidence': tf.constant(1.0 / model.num_classes),
       'variance': tf.constant(1.0),
     }
 
   def measure(self, sums: cohort_averages.Sums) -> cohort_averages.Averages:
-    """The mean and the variance of the confidence of a cohort's images."""
     return {
       'confidence': cohort_averages.means(sums)['confidence'],
       'variance': cohort_averages.unbiased_variance(
@@ -84,7 +82,6 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """The weight of each image, float32 [images]."""
     return image_weights(
       labels.confidences,
       client.guidance['confidence'],
@@ -95,7 +92,6 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
   def report(
     self, client: hook_arguments.ClientContext
   ) -> cohort_averages.Sums:
-    """Sums of confidences and of their squares."""
     confidences = client.labels.confidences
     return cohort_averages.sum_over_images(
       {'confidence': confidences, 'square': confidences**2}

@@ -36,12 +36,10 @@ class TrainOnLabels(method.Method):
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """The true labels, with all images selected."""
     del state
     return client.true_labels, tf.ones_like(client.true_labels, tf.bool)
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
-    """The mean cross-entropy of weakly augmented images."""
     del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:

@@ -120,7 +120,6 @@ class Averaging(system.System):
 
   @property
   def summary(self) -> str:
-    """The summaries of the system and of its clients."""
     return f'{super().summary} {self.client.summary}'
 
   @property

@@ -37,10 +37,8 @@ def check_labels(
 ) -> None:
   """Checks that a method labels by probabilities, and not by logits.
 
-  Both are float32 [images, classes].
-
-  Raises:
-    TypeError: If labels are negative, or add up to more than 1.
+  Both are float32 [images, classes]. Labels below 0, or that add up to more
+  than 1, raise a TypeError.
   """
   if _is_own(method):
     return
@@ -77,11 +75,9 @@ def check_labels(
 def check_padding(
   method: method_lib.Method, training: client_update.Training
 ) -> None:
-  """Compares the loss of a batch with and without padding.
+  """Refuses, by a ValueError, a method whose loss depends on padding.
 
-  Raises:
-    ValueError: If the losses differ, as those of a method do that takes a plain
-      mean over a batch.
+  A plain mean over a batch does.
   """
   if _is_own(method):
     return

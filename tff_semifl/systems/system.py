@@ -11,6 +11,7 @@ import types
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
@@ -83,14 +84,10 @@ class Ingredients:
 class Trained(NamedTuple):
   """A trained model, for the system's lines on the result.
 
-  Attributes:
-    classifier: The model.
-    weights: Its weights, those that are exported.
-    round_num: Their round.
-    labeled: The server's examples.
-    find_right: Weights -> bool [images], which images to evaluate on they are
-      right on.
-    metrics: The metrics of the last round, by column of the table.
+  `weights` are those that are exported, `round_num` is their round, `labeled`
+  are the server's examples, and `metrics` those of the last round, by column of
+  the table. `find_right` is weights -> bool [images], which images to evaluate
+  on they are right on.
   """
 
   classifier: functional.ImageClassifier
@@ -102,12 +99,7 @@ class Trained(NamedTuple):
 
 
 class Steps(NamedTuple):
-  """The optimizer steps of a round.
-
-  Attributes:
-    server: The steps of the server.
-    client: The steps of the client that takes most.
-  """
+  """The optimizer steps of a round, of the client that takes most."""
 
   server: int
   client: int
@@ -131,6 +123,8 @@ class System(settings.Settings, abc.ABC):
       possible only in a simulation.
     chooses_statistics: Whether the user chooses the images of the batch
       normalization statistics.
+    estimates_class_shares: Whether the class shares of clients are part of the
+      result, by `create_share_estimate`.
     models: Names of the models that it can train; empty for any.
     lengths: Names of settings, beside `total_rounds`, of the length of
       training.
@@ -142,6 +136,7 @@ class System(settings.Settings, abc.ABC):
   cohorts_are_passes: ClassVar[bool] = False
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
+  estimates_class_shares: ClassVar[bool] = False
   models: ClassVar[tuple[str, ...]] = ()
   lengths: ClassVar[tuple[str, ...]] = ()
 
@@ -161,21 +156,22 @@ class System(settings.Settings, abc.ABC):
     """Counts the optimizer steps of a round."""
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Checks that there are enough clients; by default any number is.
-
-    Raises:
-      settings.SettingError: If a setting needs more clients.
-    """
+    """Raises a SettingError if there are too few clients for a setting."""
     del num_clients
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
-    """Yields lines on the result; most systems have none.
-
-    Args:
-      trained: What was trained.
-    """
+    """Yields lines on the result; most systems have none."""
     del trained
     return iter(())
+
+  def create_share_estimate(
+    self, metrics: Mapping[str, float]
+  ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+    """The function (a client's logits, the server's prior) -> class shares.
+
+    `metrics` are those of the last round, by column of the table.
+    """
+    raise NotImplementedError
 
   def create_memories(
     self,

@@ -48,11 +48,7 @@ class Cohorts(settings.Settings):
 
   @property
   def filled_size(self) -> int:
-    """The cohort size.
-
-    Raises:
-      settings.SettingError: If it is not filled in.
-    """
+    """The cohort size; a SettingError if it is not filled in."""
     return settings.filled('clients_per_round', self.clients_per_round)
 
 
@@ -108,11 +104,7 @@ class CosineSchedule(Rounds):
     )
 
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
-    """Creates the function round -> learning rate.
-
-    Raises:
-      settings.SettingError: If the number of rounds is not filled in.
-    """
+    """Creates the function round -> learning rate."""
     if self.constant_learning_rate:
       return lambda round_num: tf.constant(self.learning_rate)
     return functools.partial(
@@ -229,11 +221,7 @@ class ServerBatches(settings.Settings):
 
   @property
   def filled_batch_size(self) -> int:
-    """The batch size.
-
-    Raises:
-      settings.SettingError: If it is not filled in.
-    """
+    """The batch size; a SettingError if it is not filled in."""
     return settings.filled('server_batch_size', self.server_batch_size)
 
 

@@ -66,12 +66,7 @@ class ClientResult(NamedTuple):
 
 
 class ClientSums(NamedTuple):
-  """Measurements of a client, to be summed over clients.
-
-  Attributes:
-    measurements: By name a `Ratio` or a float32 scalar.
-    updates: Sums for the diversity of updates.
-  """
+  """Measurements of a client by name, and sums for the diversity of updates."""
 
   measurements: Mapping[str, Ratio | tf.Tensor]
   updates: weight_diversity.UpdateSums

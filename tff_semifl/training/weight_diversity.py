@@ -23,10 +23,8 @@ from tff_semifl.models import functional
 class UpdateSums(NamedTuple):
   """A client's contribution, to be summed over clients.
 
-  Attributes:
-    squared_length: float32 scalar, the squared length of the update of the last
-      layer's kernel.
-    update: float32, this update; a scalar 0 if nothing is to be measured.
+  `update` is that of the last layer's kernel, a scalar 0 if nothing is to be
+  measured, and `squared_length` its squared length.
   """
 
   squared_length: tf.Tensor

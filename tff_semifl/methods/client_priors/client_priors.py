@@ -3,7 +3,7 @@
 
 """Client priors on features: a linear classifier by empirical Bayes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import math
 import types
@@ -13,6 +13,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.methods.client_priors import choice
+from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
@@ -36,6 +37,7 @@ class ClientPriors(system.System):
   uses_strong_views = False
   chooses_statistics = False
   measures_pseudo_labels = True
+  estimates_class_shares = True
   cohorts_are_passes = True
   models = ('linear',)
   usual = types.MappingProxyType({'model': 'linear'})
@@ -110,6 +112,20 @@ class ClientPriors(system.System):
     """Counts the steps of a round: the server takes one."""
     del num_labeled, client_sizes
     return system.Steps(1, 0)
+
+  def create_share_estimate(
+    self, metrics: Mapping[str, float]
+  ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+    strength = tf.constant(metrics['client/own/strength'], tf.float32)
+
+    def estimate(logits: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
+      shares = class_shares.find(
+        class_shares.read(logits - tf.math.log(server_prior)),
+        strength * server_prior,
+      )
+      return tf.reduce_mean(shares.posteriors, axis=0)
+
+    return estimate
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
     """Yields the table of labels alone and with clients, and how they differ.
