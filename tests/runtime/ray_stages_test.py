@@ -17,8 +17,8 @@ from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
-from tff_semifl.runtime import ray_stages
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import stages as ray_stages
 
 # The operation that has the key of the noise.
 _KEYED = b'StringToHashBucketStrong'

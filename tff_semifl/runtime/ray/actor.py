@@ -17,9 +17,9 @@ from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
-from tff_semifl.runtime import ray_programs
-from tff_semifl.runtime import ray_site
-from tff_semifl.runtime import ray_values
+from tff_semifl.runtime.ray import programs as ray_programs
+from tff_semifl.runtime.ray import site as ray_site
+from tff_semifl.runtime.ray import values as ray_values
 
 # A training loop has a handful of programs.
 _MAX_PROGRAMS = 32

@@ -20,25 +20,25 @@ import ray
 
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_crew
-from tff_semifl.runtime import ray_member
-from tff_semifl.runtime import ray_programs
-from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import actor_pool
+from tff_semifl.runtime.ray import programs as ray_programs
+from tff_semifl.runtime.ray import remote_actor
+from tff_semifl.runtime.ray import values as ray_values
 
 
 class Runner:
   """Runs programs for clients.
 
   Attributes:
-    crew: The actors.
+    pool: The actors.
     sent: Bytes put into the object store or sent to actors, by kind.
   """
 
-  def __init__(self, crew: ray_crew.Crew, max_bytes: int):
+  def __init__(self, pool: actor_pool.ActorPool, max_bytes: int):
     """Initializes the runner; keeps up to `max_bytes` in the object store."""
-    self.crew = crew
+    self.pool = pool
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
     self.sent = collections.Counter()
@@ -57,7 +57,7 @@ class Runner:
           yield from self._run(program, inputs, cohort, clients)
         except ray.exceptions.RayError as error:
           # For example, the object store is full.
-          reason = ray_member.first_reason(error)
+          reason = remote_actor.first_reason(error)
           raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
   def _run(self, program, inputs, cohort, clients):
@@ -70,10 +70,10 @@ class Runner:
       return actor.run.remote(program.key, content, common, own, *data)
 
     tasks = [
-      ray_crew.Task(functools.partial(submit, client), _site(inputs, client))
+      actor_pool.Task(functools.partial(submit, client), _site(inputs, client))
       for client in clients
     ]
-    for client, result in zip(clients, self.crew.run(tasks), strict=True):
+    for client, result in zip(clients, self.pool.run(tasks), strict=True):
       if result is None:
         yield None
         continue

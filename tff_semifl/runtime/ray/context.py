@@ -3,8 +3,8 @@
 
 """A TFF context whose clients run on the machines of a Ray cluster.
 
-computation --ray_stages--> steps of this process, and programs
-  --ray_runner--> tasks --ray_crew--> actors, on all machines
+computation --stages--> steps of this process, and programs
+  --runner--> tasks --actor_pool--> actors, on all machines
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ import contextlib
 import functools
 
 from tff_semifl.runtime import in_process
-from tff_semifl.runtime import ray_cluster
-from tff_semifl.runtime import ray_crew
-from tff_semifl.runtime import ray_placement
-from tff_semifl.runtime import ray_runner
-from tff_semifl.runtime import ray_stages
 from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import actor_pool
+from tff_semifl.runtime.ray import cluster as ray_cluster
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import runner as ray_runner
+from tff_semifl.runtime.ray import stages as ray_stages
 
 
 class RayContext(in_process.InProcessContext):
@@ -57,9 +57,11 @@ def connect(
   See `RayOptions` for the arguments.
   """
   with ray_cluster.connection(address):
-    crew = ray_crew.Crew(placement, silence_seconds, client_seconds, federation)
-    with contextlib.closing(crew):
+    pool = actor_pool.ActorPool(
+      placement, silence_seconds, client_seconds, federation
+    )
+    with contextlib.closing(pool):
       if federation is not None:
-        crew.await_sites()
-      runner = ray_runner.Runner(crew, ray_cluster.max_kept_bytes())
+        pool.await_sites()
+      runner = ray_runner.Runner(pool, ray_cluster.max_kept_bytes())
       yield RayContext(runner, default_num_clients=default_num_clients)

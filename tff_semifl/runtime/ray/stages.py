@@ -17,8 +17,8 @@ from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
-from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import stages
+from tff_semifl.runtime.ray import programs as ray_programs
 
 # Runs a program for each present client of a cohort, or once for the server.
 # Inputs are values at clients (see `values`). Yields the outputs of each client
