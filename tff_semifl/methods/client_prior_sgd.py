@@ -89,7 +89,8 @@ def build_training(
     )
     message = context.guidance[guidance_lib.OWN]
     logits += message.shift
-    shares = class_shares.find(logits, message.alpha)
+    likelihoods = class_shares.read(logits)
+    shares = class_shares.find(likelihoods, message.alpha)
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
@@ -112,7 +113,7 @@ def build_training(
     return update._replace(
       measurements=collections.OrderedDict(
         evidence=client_report.Ratio(
-          class_shares.evidence(logits, message.alpha, shares), num_labeled
+          class_shares.evidence(likelihoods, message.alpha, shares), num_labeled
         ),
         strength=client_report.Ratio(
           has_any * tf.reduce_sum(message.alpha), has_any

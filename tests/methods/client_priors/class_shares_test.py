@@ -16,8 +16,9 @@ from tff_semifl.methods.client_priors import class_shares
 
 def _evidence(logits, alpha):
   logits, alpha = tf.constant(logits), tf.constant(alpha)
+  likelihoods = class_shares.read(tf.constant(logits))
   return class_shares.evidence(
-    logits, alpha, class_shares.find(logits, alpha)
+    likelihoods, alpha, class_shares.find(likelihoods, alpha)
   ).numpy()
 
 

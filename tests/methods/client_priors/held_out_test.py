@@ -72,12 +72,12 @@ class ScoresTest(absltest.TestCase):
     np.testing.assert_allclose(
       scores.likelihood, tempered.mean(axis=-1).max(axis=0)
     )
-    prior = -0.5 * (np.log(temperatures) / 0.3) ** 2
+    prior = -0.5 * ((np.log(temperatures) + 0.3) / 0.3) ** 2
     np.testing.assert_allclose(
       scores.temperature,
       temperatures[(tempered.sum(axis=-1) + prior[:, None]).argmax(axis=0)],
     )
-    np.testing.assert_array_equal(scores.is_behind[:2], [False, False])
+    np.testing.assert_array_equal(scores.is_behind[0, :2], [False, False])
 
   def test_a_candidate_is_behind_by_more_than_the_error(self):
     labels = np.arange(20) % 2
@@ -92,47 +92,83 @@ class ScoresTest(absltest.TestCase):
     # One of 20: the sum -1 is not below its error, sqrt(0.95).
     differences = np.array([-1.0] + 19 * [0.0])
     error = np.sqrt(np.sum((differences - differences.mean()) ** 2))
-    self.assertEqual(scores.is_behind[1], differences.sum() < -error)
-    self.assertTrue(scores.is_behind[2])
-    self.assertFalse(scores.is_behind[3])
+    self.assertEqual(scores.is_behind[0, 1], differences.sum() < -error)
+    self.assertTrue(scores.is_behind[0, 2])
+    self.assertFalse(scores.is_behind[0, 3])
     # The other way round, eight of 20 are ahead by more than two errors.
     turned = held_out.score(
       tf.constant(np.stack([many_wrong, one_wrong, many_wrong, good])),
       _one_hot(labels),
     )
-    np.testing.assert_array_equal(turned.is_ahead, [False, True, False, True])
+    np.testing.assert_array_equal(
+      turned.is_ahead[0], [False, True, False, True]
+    )
 
 
 class ChoiceTest(parameterized.TestCase):
-  @parameterized.parameters(
-    # The mixture, unless it is behind.
-    ([5, 5, 4, 4], [-1, -1.1, -2, -2], False, 1),
-    ([5, 2, 4, 4], [-1, -3, -2, -2], True, 0),
-    # A head with as many right that is likelier, and of two the likelier.
-    ([5, 6, 6, 4], [-1, -1, -0.5, -0.1], False, 2),
-    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], False, 3),
-    ([5, 6, 9, 9], [-1, -1, -1.5, -1.1], False, 1),
-    ([5, 2, 6, 4], [-1, -3, -0.5, -2], True, 2),
-  )
-  def test_choose(self, right, likelihood, is_behind, expected):
+  def _choose(
+    self, right, likelihood, pairs, may=True, shifted=False, agree=False
+  ):
+    """Chooses; `pairs` are those of candidates of which a test says yes."""
+
+    def table(name):
+      found = np.zeros((4, 4), bool)
+      for kind, first, second in pairs:
+        found[first, second] |= kind == name
+      return tf.constant(found)
+
     scores = held_out.Scores(
       tf.constant(10.0, tf.float64),
       tf.constant(right, tf.float64),
       tf.constant(likelihood, tf.float64),
       tf.ones([4], tf.float64),
-      tf.constant([False, is_behind, False, False]),
-      tf.constant([False, True, False, True]),
+      *map(table, ('behind', 'ahead', 'likelier')),
     )
-    yes, no = tf.constant(True), tf.constant(False)
-    self.assertEqual(held_out.choose(scores, yes, no), expected)
-    self.assertEqual(held_out.choose(scores, no, no), 0)
-    # Of those that are ahead, the likeliest.
+    return held_out.choose(scores, *map(tf.constant, (may, shifted, agree)))
+
+  @parameterized.parameters(
+    # The mixture, unless it is behind.
+    ([5, 5, 4, 4], [-1, -1.1, -2, -2], (), 1),
+    ([5, 2, 4, 4], [-1, -3, -2, -2], (('behind', 0, 1),), 0),
+    # Its head with as many right that is likelier, or the other head.
+    ([5, 6, 6, 4], [-1, -1, -0.5, -0.1], (), 2),
+    ([5, 6, 5, 7], [-1, -1, -0.5, -0.1], (), 3),
+    ([5, 6, 9, 9], [-1, -1, -1.5, -1.1], (), 1),
+    ([5, 2, 6, 4], [-1, -3, -0.5, -2], (('behind', 0, 1),), 2),
+    # Of two heads the mixture's, unless the other is clearly likelier.
+    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], (), 2),
+    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], (('likelier', 2, 3),), 3),
+    ([5, 6, 8, 7], [-1, -1, -0.5, -0.1], (('likelier', 2, 3),), 2),
+  )
+  def test_by_labels(self, right, likelihood, pairs, expected):
+    self.assertEqual(self._choose(right, likelihood, pairs), expected)
+    self.assertEqual(self._choose(right, likelihood, pairs, may=False), 0)
+
+  @parameterized.parameters(
+    ((), 2), ((('behind', 0, 2),), 1), ((('behind', 1, 2),), 1)
+  )
+  def test_head_where_class_shares_agree(self, pairs, expected):
+    values = [5, 6, 5, 4], [-1, -1, -1.1, -2]
+    self.assertEqual(self._choose(*values, pairs, agree=True), expected)
+    self.assertEqual(self._choose(*values, pairs), 1)
+
+  def test_where_images_differ(self):
+    values = [5, 6, 9, 9], [-1, -0.7, -0.8, -0.9]
+    ahead = (('ahead', 0, 2), ('ahead', 0, 3))
+    self.assertEqual(self._choose(*values, ahead, shifted=True), 2)
+    self.assertEqual(self._choose(*values, (), shifted=True), 0)
+
+  def test_shares_agree(self):
+    labels = np.full(10, 0.1)
+    found = np.array([0.12, 0.08, *[0.1] * 8])
+    divergence = 0.12 * np.log(1.2) + 0.08 * np.log(0.8)
     self.assertEqual(
-      held_out.choose(scores, yes, yes),
-      1 if likelihood[1] >= likelihood[3] else 3,
+      held_out.shares_agree(tf.constant(found), tf.constant(labels)),
+      divergence < 0.002,
     )
-    none = scores._replace(is_ahead=tf.fill([4], False))
-    self.assertEqual(held_out.choose(none, yes, yes), 0)
+    self.assertTrue(
+      held_out.shares_agree(tf.constant(labels), tf.constant(labels))
+    )
 
 
 if __name__ == '__main__':

@@ -155,6 +155,7 @@ def run_replica(x, one_hot, weights, clients, variances):
   count, num_clients = sum(map(len, clients)), len(clients)
   shares = one_hot.sum(axis=0) / len(one_hot)
   start = regress(x, one_hot, weights, PENALTY)
+  head_penalty = np.clip(count / 100, PENALTY, 100)
   mixture, means = add_bias(start, -np.log(shares)), np.zeros_like(start[:-1])
   population, strength, spread = shares, float(len(shares)), 0.0
   padded = ones(x)
@@ -198,7 +199,7 @@ def run_replica(x, one_hot, weights, clients, variances):
       total += moved.T @ (posteriors - special.softmax(moved @ point, axis=1))
     errors = one_hot - special.softmax(padded @ point, axis=1)
     total += LABEL_WEIGHT * padded.T @ (weights[:, None] * errors)
-    return point + ascend(second, PENALTY, total, point)
+    return point + ascend(second, head_penalty, total, point)
 
   head = point = np.zeros_like(start)
   momentum = 1.0

@@ -58,8 +58,11 @@ class HeadTest(absltest.TestCase):
       padded = numpy_reference.ones(client @ self.rotation)
       own = padded @ head
       logits = tf.constant(own + self.bias - np.log(self.shares))
-      found = class_shares.find(logits, tf.constant(self.alpha))
-      objective += class_shares.bound(logits, tf.constant(self.alpha), found)
+      likelihoods = class_shares.read(logits)
+      found = class_shares.find(likelihoods, tf.constant(self.alpha))
+      objective += class_shares.bound(
+        likelihoods, tf.constant(self.alpha), found
+      )
       objective -= special.logsumexp(own, axis=1).sum()
       gradient += padded.T @ (found.posteriors - special.softmax(own, axis=1))
     return float(objective), gradient / len(_POOLED)
@@ -68,10 +71,11 @@ class HeadTest(absltest.TestCase):
     rotated = _labels()._replace(x=tf.constant(_X @ self.rotation))
     logits = numpy_reference.ones(rotated.x.numpy()) @ head
     logarithms = special.log_softmax(logits, axis=1)[np.arange(12), _LABELS]
+    penalty = server_steps.head_penalty(self.components.count).numpy()
     return (
       self._ask(head)[0]
       + mixture.LABEL_WEIGHT * logarithms.sum()
-      - server_steps.PENALTY / 2 * np.sum(head[:-1] ** 2)
+      - penalty / 2 * np.sum(head[:-1] ** 2)
     )
 
   def test_each_step_increases_the_objective(self):

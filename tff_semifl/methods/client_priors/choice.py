@@ -87,6 +87,7 @@ def choose(
       & has_examples
       & (estimate.passes > 0),
       held_out.images_differ(estimate.spread[0], server_spread),
+      held_out.shares_agree(estimate.shares[0], labels.shares),
     )
   else:
     kept = tf.constant(held_out.CANDIDATES.index(keep))

@@ -22,6 +22,9 @@ _ITERATIONS = 6
 # Bounds of the strength: at the upper one clients are alike.
 LEAST_STRENGTH, GREATEST_STRENGTH = 0.1, 1000.0
 _BISECTIONS = 40
+# Logarithms of shares this far below the largest are as good as 0, and keep
+# products with likelihoods from underflow in float32.
+_LEAST_LOG_SHARE = -80.0
 # Of `evidence`, in nats an example, below which clients are alike. Digits and
 # CIFAR-10 with clients that are alike have 0 or less, and with Dirichlet(0.5)
 # 0.2 or more.
@@ -46,6 +49,20 @@ class Offset(NamedTuple):
   shrinkage: tf.Tensor
 
 
+class Likelihoods(NamedTuple):
+  """p(example | class), but for a factor of each example.
+
+  Their exponentials are computed once for all iterations and bounds.
+
+  Attributes:
+    relative: float [examples, ..., classes], 1 for the likeliest class.
+    largest: float [examples, ...], the logarithm of the largest.
+  """
+
+  relative: tf.Tensor
+  largest: tf.Tensor
+
+
 class ClassShares(NamedTuple):
   """What a client finds of its classes.
 
@@ -63,51 +80,60 @@ class ClassShares(NamedTuple):
   shift: tf.Tensor
 
 
+def read(logits: tf.Tensor) -> Likelihoods:
+  """The likelihoods of logits, float [examples, ..., classes]."""
+  largest = tf.reduce_max(logits, axis=-1)
+  return Likelihoods(tf.exp(logits - largest[..., tf.newaxis]), largest)
+
+
 def find(
-  logits: tf.Tensor, alpha: tf.Tensor, offset: Offset | None = None
+  likelihoods: Likelihoods, alpha: tf.Tensor, offset: Offset | None = None
 ) -> ClassShares:
   """Finds the class shares of a client.
 
   Args:
-    logits: float [examples, ..., classes], log p(example | class), but for a
-      number of each example. There may be no example.
+    likelihoods: Of the client's examples. There may be no example.
     alpha: float [..., classes], parameters of the shares before any example.
     offset: The offset of the examples; None without.
   """
-  count = tf.cast(tf.shape(logits)[0], logits.dtype)
+  relative = likelihoods.relative
+  count = tf.cast(tf.shape(relative)[0], relative.dtype)
 
-  def iterate(parameters: tf.Tensor, _, shift: tf.Tensor):
-    posteriors = tf.nn.softmax(logits - shift + _expected_logarithm(parameters))
-    total = tf.reduce_sum(posteriors, axis=0)
+  def weigh(parameters: tf.Tensor, shift: tf.Tensor):
+    weights, _ = _exponentiate(_expected_logarithm(parameters) - shift)
+    return weights, 1 / tf.reduce_sum(relative * weights, axis=-1)
+
+  def iterate(parameters: tf.Tensor, shift: tf.Tensor):
+    weights, inverse = weigh(parameters, shift)
+    total = weights * tf.reduce_sum(relative * inverse[..., tf.newaxis], axis=0)
     if offset is not None:
       mean = tf.math.divide_no_nan(total, count)
       explained = tf.linalg.matvec(offset.gram, mean, transpose_a=True)
       shift = offset.shrinkage[..., tf.newaxis] * (offset.mean - explained)
-    return alpha + total, posteriors, shift
+    return alpha + total, shift
 
   strength = tf.reduce_sum(alpha, axis=-1, keepdims=True)
-  parameters, posteriors, shift = tf.while_loop(
+  parameters, shift = tf.while_loop(
     lambda *_: True,
     iterate,
-    (
-      alpha * (1 + count / strength),
-      tf.zeros_like(logits),
-      tf.zeros_like(alpha),
-    ),
-    maximum_iterations=_ITERATIONS,
+    (alpha * (1 + count / strength), tf.zeros_like(alpha)),
+    maximum_iterations=_ITERATIONS - 1,
   )
+  weights, inverse = weigh(parameters, shift)
+  posteriors = relative * weights * inverse[..., tf.newaxis]
+  parameters, shift = iterate(parameters, shift)
   return ClassShares(
     posteriors, _expected_logarithm(parameters), parameters, shift
   )
 
 
 def bound(
-  logits: tf.Tensor, alpha: tf.Tensor, shares: ClassShares
+  likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
   """A lower bound of the log-likelihood of a client's examples.
 
   Args:
-    logits: As in `find`.
+    likelihoods: As in `find`.
     alpha: As in `find`.
     shares: The result of `find`.
 
@@ -122,12 +148,11 @@ def bound(
     + tf.reduce_sum(tf.math.lgamma(alpha), axis=-1)
     + tf.reduce_sum((parameters - alpha) * log_shares, axis=-1)
   )
-  own = tf.reduce_logsumexp(logits - shares.shift + log_shares, axis=-1)
-  return tf.reduce_sum(own, axis=0) - divergence
+  return _add_up(likelihoods, log_shares - shares.shift) - divergence
 
 
 def evidence(
-  logits: tf.Tensor, alpha: tf.Tensor, shares: ClassShares
+  likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
   """How much likelier own class shares make a client's examples.
 
@@ -136,25 +161,24 @@ def evidence(
   below, clients are alike, and who has an example does not tell its class.
 
   Args:
-    logits: As in `find`.
+    likelihoods: As in `find`.
     alpha: As in `find`.
     shares: The result of `find`.
 
   Returns:
     float [...], a sum over the examples.
   """
-  return bound(logits, alpha, shares) - likelihood_if_alike(
-    logits, alpha, shares
+  return bound(likelihoods, alpha, shares) - likelihood_if_alike(
+    likelihoods, alpha, shares
   )
 
 
 def likelihood_if_alike(
-  logits: tf.Tensor, alpha: tf.Tensor, shares: ClassShares
+  likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
   """The log-likelihood with the mean shares for all clients; as `bound`."""
   mean = tf.math.log(alpha / tf.reduce_sum(alpha, axis=-1, keepdims=True))
-  alike = tf.reduce_logsumexp(logits - shares.shift + mean, axis=-1)
-  return tf.reduce_sum(alike, axis=0)
+  return _add_up(likelihoods, mean - shares.shift)
 
 
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
@@ -201,3 +225,17 @@ def _expected_logarithm(parameters: tf.Tensor) -> tf.Tensor:
   return tf.math.digamma(parameters) - tf.math.digamma(
     tf.reduce_sum(parameters, axis=-1, keepdims=True)
   )
+
+
+def _exponentiate(log_weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """The weights of classes over the largest, and its logarithm."""
+  largest = tf.reduce_max(log_weights, axis=-1, keepdims=True)
+  relative = tf.maximum(log_weights - largest, _LEAST_LOG_SHARE)
+  return tf.exp(relative), largest[..., 0]
+
+
+def _add_up(likelihoods: Likelihoods, log_weights: tf.Tensor) -> tf.Tensor:
+  """The sum over examples of log sum over classes of weighted likelihoods."""
+  weights, largest = _exponentiate(log_weights)
+  own = tf.reduce_sum(likelihoods.relative * weights, axis=-1)
+  return tf.reduce_sum(likelihoods.largest + tf.math.log(own) + largest, axis=0)

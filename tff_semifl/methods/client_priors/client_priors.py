@@ -120,7 +120,8 @@ class ClientPriors(system.System):
 
     def estimate(logits: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
       shares = class_shares.find(
-        logits - tf.math.log(server_prior), strength * server_prior
+        class_shares.read(logits - tf.math.log(server_prior)),
+        strength * server_prior,
       )
       return tf.reduce_mean(shares.posteriors, axis=0)
 

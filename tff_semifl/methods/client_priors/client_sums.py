@@ -116,8 +116,9 @@ def compute(
   )
   mean = of_one * tf.reduce_sum(x, axis=0)
   shrinkage = count * received.spread / (1 + count * received.spread)
+  likelihoods = class_shares.read(logits)
   shares = class_shares.find(
-    logits,
+    likelihoods,
     received.alpha,
     class_shares.Offset(
       tf.einsum('d,tdc->tc', mean, received.teacher[:, :-1]),
@@ -129,10 +130,13 @@ def compute(
   residual = mean - tf.linalg.matvec(received.means, posteriors)
   offset = shrinkage[:, tf.newaxis] * residual
   head_logits -= tf.einsum('td,tdc->tc', offset, received.head[:, :-1])
-  targets = shares.posteriors - received.is_trained[
-    :, tf.newaxis
-  ] * tf.nn.softmax(head_logits)
-  likelihood = class_shares.bound(logits, received.alpha, shares)
+  of_head = class_shares.read(head_logits)
+  total = tf.reduce_sum(of_head.relative, axis=-1)
+  targets = (
+    shares.posteriors
+    - of_head.relative * (received.is_trained / total)[..., tf.newaxis]
+  )
+  likelihood = class_shares.bound(likelihoods, received.alpha, shares)
   matrix = of_one * _multiply(targets, padded)
   means = Means(
     posteriors,
@@ -147,12 +151,11 @@ def compute(
     of_one
     * (
       likelihood
-      - class_shares.likelihood_if_alike(logits, received.alpha, shares)
+      - class_shares.likelihood_if_alike(likelihoods, received.alpha, shares)
     ),
     of_one
     * (
-      likelihood
-      - tf.reduce_sum(tf.reduce_logsumexp(head_logits, axis=-1), axis=0)
+      likelihood - tf.reduce_sum(of_head.largest + tf.math.log(total), axis=0)
     ),
     mixture.measure_spread(residual, received.variances) - of_one,
   )

@@ -9,12 +9,12 @@ import tensorflow as tf
 
 # At most so many, and at most one for ten examples, because a covariance of
 # more cannot be estimated. With few examples, fewer components lose more.
-MOST_COMPONENTS = 100
+MOST_COMPONENTS = 200
 _EXAMPLES_PER_COMPONENT = 10
 _ENOUGH_COMPONENTS, _LEAST_COMPONENTS = 30.0, 10.0
 # Of so many features, all eigenvectors are not computed any more.
 _MANY_FEATURES = 512
-_SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 160
+_SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 280
 # A column whose variance is a smaller part of its squared distance from the
 # server's mean is constant but for the rounding of float32.
 _LEAST_PART_OF_VARIANCE = 1e-6

@@ -33,11 +33,15 @@ FOREIGN_SPREAD = 0.03
 _ERRORS_AHEAD = 2.0
 # Clients' examples for each label, below which nothing is learned from them.
 LEAST_EXAMPLES = 2
+# Of class shares from the labels', from which on heads may go astray: balanced
+# digits have less, classes 3:1 more.
+_LEAST_DIVERGENCE = 0.002
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
 _TEMPERATURES = np.geomspace(0.05, 20, 61)
-# The standard deviation of the logarithm of a temperature before any label.
-_LOG_TEMPERATURE_DEVIATION = 0.3
+# Of the logarithm of a temperature before any label, mean and deviation. Models
+# without a fold are right less often than the exported one, of all labels.
+_LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 
 class Scores(NamedTuple):
@@ -48,10 +52,12 @@ class Scores(NamedTuple):
     num_right: float64, how many of them are right.
     likelihood: float64, the mean log-likelihood at the best temperature.
     temperature: float64, by which logits are to be divided.
-    is_behind: bool, whether candidate 0 is better than the candidate by more
-      than the standard error of the difference, in right labels or likelihood.
-    is_ahead: bool, whether the candidate has more labels right than candidate
-      0, by more than two standard errors.
+    is_behind: bool [candidates, candidates], whether the first is better than
+      the second by more than the standard error of the difference, in right
+      labels or in likelihood.
+    is_ahead: Likewise, whether the second has more labels right than the first,
+      by more than two standard errors.
+    is_likelier: Likewise, whether the second is likelier.
   """
 
   num_held_out: tf.Tensor
@@ -60,6 +66,7 @@ class Scores(NamedTuple):
   temperature: tf.Tensor
   is_behind: tf.Tensor
   is_ahead: tf.Tensor
+  is_likelier: tf.Tensor
 
 
 class Labels(NamedTuple):
@@ -153,7 +160,8 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
   )
   totals = tf.reduce_sum(logarithms, axis=-1)
   best = tf.argmax(totals, axis=0)
-  prior = -0.5 * (tf.math.log(temperatures) / _LOG_TEMPERATURE_DEVIATION) ** 2
+  deviation = tf.math.log(temperatures) - _LOG_TEMPERATURE
+  prior = -0.5 * (deviation / _LOG_TEMPERATURE_DEVIATION) ** 2
   likely = tf.argmax(totals + prior[:, tf.newaxis], axis=0)
   logarithm = tf.gather(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
@@ -163,9 +171,10 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
     tf.reduce_sum(right, axis=-1),
     tf.math.divide_no_nan(tf.reduce_sum(logarithm, axis=-1), count),
     tf.gather(temperatures, likely),
-    _is_less(right - right[:1], is_held_out)
-    | _is_less(logarithm - logarithm[:1], is_held_out),
-    _is_less(right[:1] - right, is_held_out, _ERRORS_AHEAD),
+    _is_less(right - right[:, tf.newaxis], is_held_out)
+    | _is_less(logarithm - logarithm[:, tf.newaxis], is_held_out),
+    _is_less(right[:, tf.newaxis] - right, is_held_out, _ERRORS_AHEAD),
+    _is_less(logarithm[:, tf.newaxis] - logarithm, is_held_out, _ERRORS_AHEAD),
   )
 
 
@@ -202,31 +211,52 @@ def images_differ(
 
 
 def choose(
-  scores: Scores, may_choose: tf.Tensor, is_shifted: tf.Tensor
+  scores: Scores,
+  may_choose: tf.Tensor,
+  is_shifted: tf.Tensor,
+  shares_agree: tf.Tensor,
 ) -> tf.Tensor:
   """The index of the candidate to keep, an int32 scalar.
 
-  The mixture, unless the labels alone are better by more than the error; a head
-  in place of these, if it has at least as many labels right as both and is
-  likelier than both. Of two such heads the likelier. Where clients' images
-  differ, the likeliest of those that are ahead of the labels alone.
+  The mixture, unless the labels alone are better by more than the error. Its
+  head, if this has at least as many labels right as both and is likelier; where
+  class shares agree, if it is not behind either by more than the error. The
+  head that learns alone, if it is as good by these labels, and likelier than
+  the mixture's head by two errors if this is kept, with as many right. Where
+  clients' images differ, the likeliest of those that are ahead of the labels
+  alone.
 
   Args:
     scores: The scores.
     may_choose: Whether anything but the labels alone may be chosen.
     is_shifted: Whether `images_differ`.
+    shares_agree: Whether `shares_agree`.
   """
   right, likelihood = scores.num_right, scores.likelihood
   is_better = (right[2:] >= tf.reduce_max(right[:2])) & (
     likelihood[2:] > tf.reduce_max(likelihood[:2])
   )
-  kept = _likeliest(likelihood, tf.concat([[False, False], is_better], axis=0))
-  first = 1 - tf.cast(scores.is_behind[1], tf.int32)
-  kept = tf.where(tf.reduce_any(is_better), kept, first)
-  ahead = tf.where(
-    tf.reduce_any(scores.is_ahead), _likeliest(likelihood, scores.is_ahead), 0
-  )
+  first = 1 - tf.cast(scores.is_behind[0, 1], tf.int32)
+  is_good = ~tf.reduce_any(scores.is_behind[:2, 2])
+  takes_head = is_better[0] | (shares_agree & is_good)
+  kept = tf.where(takes_head, 2, first)
+  is_clear = scores.is_likelier[2, 3] & (right[3] >= right[2])
+  takes_other = is_better[1] & (~takes_head | is_clear)
+  kept = tf.where(takes_other, 3, kept)
+  is_ahead = scores.is_ahead[0]
+  ahead = tf.where(tf.reduce_any(is_ahead), _likeliest(likelihood, is_ahead), 0)
   return tf.where(may_choose, tf.where(is_shifted, ahead, kept), 0)
+
+
+def shares_agree(found: tf.Tensor, of_labels: tf.Tensor) -> tf.Tensor:
+  """Whether classes are as frequent at clients as among the labels, a bool.
+
+  Args:
+    found: float64 [classes], the mixture's; see `server_steps`.
+    of_labels: Likewise, the labels'.
+  """
+  divergence = tf.reduce_sum(found * tf.math.log(found / of_labels))
+  return divergence < _LEAST_DIVERGENCE
 
 
 def _likeliest(likelihood: tf.Tensor, is_among: tf.Tensor) -> tf.Tensor:

@@ -13,7 +13,7 @@ A head that is its own teacher takes steps that increase, for given class biases
 b and strength s of clients' shares pi_k ~ Dirichlet(s m),
 
   sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
-    + LABEL_WEIGHT sum log softmax(z)_y - PENALTY / 2 |weights|^2
+    + LABEL_WEIGHT sum log softmax(z)_y - head_penalty / 2 |weights|^2
 
 with a lower bound of the first term (`class_shares.bound`). The biases keep the
 mean of the posteriors at m; their steps decrease the same, less
@@ -33,8 +33,10 @@ from tff_semifl.methods.client_priors import state
 # Passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
-# Of the heads, and of the regression that both learners begin with.
+# Of the regression that both learners begin with.
 PENALTY = 10.0
+# Of the heads: of so many examples for each unit, and at most.
+_EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
 # The shares of the labels weigh so many times those that EM finds at clients:
 # the first may have been chosen by hand, but the latter collapse more often.
 _LABELS_SAY = 5.0
@@ -283,7 +285,7 @@ def step_head(
   count = components.count
   padded = logistic_regression.with_ones(labels.x)
   weights = mixture_lib.LABEL_WEIGHT * labels.weights
-  penalties = tf.fill([held_out.REPLICAS], tf.constant(PENALTY, tf.float64))
+  penalties = tf.fill([held_out.REPLICAS], head_penalty(count))
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
   ) + logistic_regression.second_moments(padded, weights)
@@ -297,6 +299,11 @@ def step_head(
     - logistic_regression.penalty_gradient(point, _both(penalties))
   )
   return point + _both(inverse) @ ascent
+
+
+def head_penalty(count: tf.Tensor) -> tf.Tensor:
+  """The penalty of heads that so many examples of clients teach."""
+  return tf.clip_by_value(count / _EXAMPLES_PER_PENALTY, PENALTY, _MOST_PENALTY)
 
 
 def step_bias(
