@@ -12,7 +12,7 @@ from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
-from tff_semifl.runtime.limited_leaves import OWN_THREADS
+from tff_semifl.runtime.limited_functions import OWN_THREADS
 from tff_semifl.runtime.ray.stages import find_client_programs
 
 __all__ = (
