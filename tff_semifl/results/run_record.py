@@ -34,6 +34,7 @@ from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
@@ -43,60 +44,54 @@ from tff_semifl.runs import training_warnings
 
 _BATCH_SIZE = 250
 _NUM_EXAMPLES = 12
+TITLES = {
+  'accuracy': 'accuracy',
+  'balanced_accuracy': 'balanced accuracy',
+  'macro_f1': 'macro-F1',
+  'auc': 'AUC, one class against the rest',
+  'nll': 'negative log likelihood',
+  'brier': 'Brier score',
+  'ece': 'expected calibration error',
+}
 _WARNING = re.compile(r'\S+ WARNING (.*)')
 
 
 class Example(NamedTuple):
-  """An image and its prediction.
-
-  Attributes:
-    image: uint8 [height, width, channels].
-    label: Its class.
-    predicted: The class that the model gives it.
-    confidence: The probability of that class, in 0..1.
-  """
+  """An image, uint8 [height, width, channels], and its prediction."""
 
   image: np.ndarray
   label: int
   predicted: int
+  # The probability of the predicted class, in 0..1.
   confidence: float
 
 
 class Evaluated(NamedTuple):
-  """The exported model's predictions of the test or validation images.
-
-  Attributes:
-    scores: With labels and probabilities.
-    digest: Equal for the same images in the same order.
-    wrong: Wrong predictions with the highest confidence, none of feature
-      vectors.
-    unsure: Images whose two likeliest classes are the closest, likewise.
-  """
+  """The exported model's predictions of the test or validation images."""
 
   scores: scores_lib.Scores
+  # Equal for the same images in the same order.
   digest: str
+  # Wrong predictions with the highest confidence, and images whose two
+  # likeliest classes are the closest; none of feature vectors.
   wrong: Sequence[Example]
   unsure: Sequence[Example]
 
+  @property
+  def logits(self) -> np.ndarray:
+    """Logits whose softmax is the predicted probabilities."""
+    least = np.finfo(np.float32).tiny
+    return np.log(np.maximum(self.scores.probabilities, least))
+
 
 class RunRecord(NamedTuple):
-  """A run.
+  """A run, with the name of its folder.
 
-  Attributes:
-    name: The name of its folder.
-    hparams: What it was run with.
-    metrics: The columns of metrics.csv.
-    trained: The model that it keeps.
-    class_names: A name for each class; empty if nobody knows them here.
-    settings: Its settings; None if they cannot be restored here.
-    evaluated: Its predictions; None if there are none.
-    why_not_evaluated: The reason.
-    clients: The accuracy of each client; none where nobody measured it.
-    client_classes: Estimated images of each class at each client, by the name
-      of the class; none where nobody estimated them.
-    privacy: What is promised to clients; None if nothing was asked for.
-    warnings: Warnings of the run, each once.
-    result: The system's own lines on the result; most have none.
+  Without `evaluated`, the predictions, `why_not_evaluated` is the reason.
+  `class_names` is empty and `settings` None if they are not known here,
+  `clients` and `client_classes` are empty if nobody measured or estimated them,
+  and `privacy` is None if no privacy was asked for. `result` are the system's
+  own lines on the result, which most systems lack.
   """
 
   name: str
@@ -108,6 +103,7 @@ class RunRecord(NamedTuple):
   evaluated: Evaluated | None
   why_not_evaluated: str | None
   clients: Sequence[client_accuracy.ClientAccuracy]
+  # Estimated images of each class at each client, by the name of the class.
   client_classes: Mapping[str, np.ndarray]
   privacy: privacy_statement.PrivacyStatement | None
   warnings: Sequence[str]
@@ -130,7 +126,7 @@ class RunRecord(NamedTuple):
     )
 
   @property
-  def values(self) -> dict[str, float]:
+  def recorded_values(self) -> dict[str, float]:
     """The metrics of the model that is kept, as its round recorded them."""
     rows = np.flatnonzero(self.metrics['round'] == self.trained.round_num)
     prefix = f'{self.kind}/'
@@ -140,6 +136,16 @@ class RunRecord(NamedTuple):
       if len(rows)
       and name.startswith(prefix)
       and name != f'{prefix}best_accuracy'
+    }
+
+  def measure(self) -> dict[str, float]:
+    """The metrics in `TITLES` of the model that is kept, by name."""
+    if self.evaluated is None:
+      values = {'accuracy': self.trained.accuracy, **self.recorded_values}
+      return {name: values[name] for name in TITLES if name in values}
+    labels, logits = self.evaluated.scores.labels, self.evaluated.logits
+    return {
+      name: metric_lib.METRICS[name].compute(labels, logits) for name in TITLES
     }
 
 
@@ -184,7 +190,7 @@ def _evaluate(
   hparams: hparams_file.Hparams,
   experiment: experiment_settings.ExperimentSettings,
 ) -> tuple[tuple[str, ...], Evaluated]:
-  """Returns the names of classes, and the predictions of the exported model."""
+  """The names of classes, and the predictions of the exported model."""
   export = folder / 'export'
   models = outputs.find_models(export)
   if not models:
@@ -220,7 +226,7 @@ def _evaluate(
 def _choose_examples(
   test: sources.LabeledImages, probabilities: np.ndarray
 ) -> tuple[list[Example], list[Example]]:
-  """Returns wrong predictions, and images that the model is unsure of."""
+  """Wrong predictions, and images that the model is unsure of."""
   predicted = probabilities.argmax(axis=1)
   two = np.sort(probabilities, axis=1)[:, -2:]
   confidence, margin = two[:, 1], two[:, 1] - two[:, 0]
@@ -243,7 +249,7 @@ def _choose_examples(
 
 
 def _read_warnings(path: pathlib.Path) -> list[str]:
-  """Returns the warnings in a log, each once."""
+  """The warnings in a log, each once."""
   if not path.is_file():
     return []
   lines = path.read_text(errors='replace').splitlines()

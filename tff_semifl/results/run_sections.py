@@ -11,22 +11,29 @@ import textwrap
 import numpy as np
 
 from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import task_registry
+from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import curve_panels
 from tff_semifl.plots import learning_curves
 from tff_semifl.plots import partition_figure
-from tff_semifl.reports import class_sections
-from tff_semifl.reports import measured
-from tff_semifl.reports import page
-from tff_semifl.reports import run_record
+from tff_semifl.results import class_sections
+from tff_semifl.results import model_card
+from tff_semifl.results import page
+from tff_semifl.results import run_record
+from tff_semifl.results import scores_in_words
+from tff_semifl.results import summary
 from tff_semifl.runs import intervals
 from tff_semifl.runs import metrics_table
 
+# With more logits, 500 samples take minutes.
+MAX_BOOTSTRAPPED = 500_000
+# With so many images, one is half a point.
+_FEW_IMAGES = 200
 _LOSSES = (
   curve_panels.Panel('test/loss', 'Test loss', '', 1.0),
   curve_panels.Panel('validation/loss', 'Validation loss', '', 1.0),
@@ -36,17 +43,16 @@ _LOSSES = (
 def create(run: run_record.RunRecord) -> Iterator[str]:
   """Yields all sections, HTML."""
   yield _summary(run)
-  yield page.box(
-    'note',
-    page.heading('What may mislead', 3) + page.items(find_problems(run)),
-  )
+  yield page.warnings(find_problems(run))
   yield page.heading('Metrics')
   yield _metrics(run)
   yield page.heading('Learning curves')
   yield curves({run.hparams.system or run.name: [run.metrics]})
   if run.evaluated is not None:
-    yield from class_sections.create_classes(run)
-    yield from class_sections.create_examples(run)
+    yield from class_sections.create_classes(
+      run.class_names, run.evaluated.scores
+    )
+    yield from class_sections.create_examples(run.class_names, run.evaluated)
   yield page.heading('Clients')
   yield from _clients(run)
   yield page.heading('Privacy')
@@ -58,15 +64,11 @@ def create(run: run_record.RunRecord) -> Iterator[str]:
 def find_problems(run: run_record.RunRecord) -> list[str]:
   """Limits of a run's numbers, the gravest first."""
   scores = None if run.evaluated is None else run.evaluated.scores
-  lines = [
-    # The lines are items of a list in Markdown.
-    line.removeprefix('- ').replace(r'\|', '|')
-    for line in model_card.describe_limits(
-      run.class_names, run.hparams, run.trained, scores
-    )
-  ]
+  lines = model_card.describe_limits(
+    run.class_names, run.hparams, run.trained, scores
+  )
   few = []
-  if scores is not None and scores.num_images < measured.FEW_IMAGES:
+  if scores is not None and scores.num_images < _FEW_IMAGES:
     few = [
       f'{scores.num_images} {run.kind} images are few: one is'
       f' {100 / scores.num_images:.2g} points, and differences within the'
@@ -128,17 +130,40 @@ def _summary(run: run_record.RunRecord) -> str:
 
 
 def _metrics(run: run_record.RunRecord) -> str:
-  rows = [
-    (metric.title, metric.shown, metric.interval, metric.better)
-    for metric in measured.measure(run)
-  ]
   return page.table(
-    ['metric', 'value', '95% interval', 'better'], rows
+    ['metric', 'value', '95% interval', 'better'], metric_rows(run)
   ) + page.paragraph(
     'Intervals are about other images, not other seeds: Wilson of accuracies,'
     ' bootstrap of others.',
     'quiet',
   )
+
+
+def metric_rows(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
+  """Yields title, value, interval and better direction of each metric."""
+  for name, value in run.measure().items():
+    yield (
+      run_record.TITLES[name],
+      summary.show(name, value) or 'not defined here',
+      '' if run.evaluated is None else _interval(name, run.evaluated),
+      'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
+    )
+  # Metrics of the setting `metrics`; those by class have a table.
+  for name, value in run.recorded_values.items():
+    of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
+    if name not in ('loss', *run_record.TITLES) and not of_class:
+      yield name, summary.show(name, value), '', ''
+
+
+def _interval(name: str, evaluated: run_record.Evaluated) -> str:
+  labels, logits = evaluated.scores.labels, evaluated.logits
+  if name == 'accuracy':
+    num_right = int(np.sum(logits.argmax(axis=1) == labels))
+    return str(intervals.of_accuracy(num_right, len(labels)))
+  if logits.size > MAX_BOOTSTRAPPED:
+    return 'too many images for a bootstrap'
+  ends = bootstrap.interval(metric_lib.METRICS[name].compute, labels, logits)
+  return summary.show_interval(name, intervals.Interval(*ends))
 
 
 def _clients(run: run_record.RunRecord) -> Iterator[str]:
@@ -167,7 +192,7 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
   described = accuracy_of_clients.describe(
     client_accuracy.summarize(run.clients)
   )
-  yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
+  yield page.paragraph(scores_in_words.sentence(described))
   with page.figure_style():
     fig = client_accuracy_figure.create_figure(
       run.clients, 'Accuracy of clients'

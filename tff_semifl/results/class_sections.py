@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tff_semifl.experiments import scores_in_words
+from tff_semifl.export import scores as scores_lib
 from tff_semifl.plots import confusion_figure
 from tff_semifl.plots import reliability_figure
-from tff_semifl.reports import page
-from tff_semifl.reports import run_record
+from tff_semifl.results import page
+from tff_semifl.results import run_record
+from tff_semifl.results import scores_in_words
 from tff_semifl.runs import intervals
 
 # Rows of classes that are shown at once; the others are there on demand.
@@ -20,44 +21,37 @@ _SHOWN_CLASSES = 25
 _MAX_CONFUSION = 100
 
 
-def create_classes(run: run_record.RunRecord) -> Iterator[str]:
+def create_classes(
+  class_names: Sequence[str], scores: scores_lib.Scores
+) -> Iterator[str]:
   """Yields recall, precision, confusions and calibration, HTML."""
-  scores = run.evaluated.scores
   yield page.heading('Classes')
-  rows = list(_class_rows(run.class_names, scores.confusion))
+  rows = list(_class_rows(class_names, scores.confusion))
   headings = [
-    'class',
-    'images',
-    'recall (95% interval)',
-    'precision (95% interval)',
-    'F1',
-    'most often taken for',
+    *('class', 'images', 'recall (95% interval)', 'precision (95% interval)'),
+    *('F1', 'most often taken for'),
   ]
   if len(rows) > _SHOWN_CLASSES:
-    # The classes with the lowest recall come first.
-    order = sorted(
-      range(len(rows)),
-      key=lambda i: (
-        not scores.class_sizes[i],
-        scores.confusion[i, i] / max(scores.class_sizes[i], 1),
-      ),
-    )
+    recall = np.diag(scores.confusion) / np.maximum(scores.class_sizes, 1)
+    # Classes without images come last.
+    order = np.lexsort([recall, scores.class_sizes == 0])[:_SHOWN_CLASSES]
     yield page.paragraph(f'The {_SHOWN_CLASSES} with the lowest recall:')
-    yield page.table(headings, [rows[i] for i in order[:_SHOWN_CLASSES]])
+    yield page.table(headings, [rows[i] for i in order])
     yield page.details(f'all {len(rows)} classes', page.table(headings, rows))
   else:
     yield page.table(headings, rows)
-  if len(run.class_names) <= _MAX_CONFUSION:
+  if len(class_names) <= _MAX_CONFUSION:
     with page.figure_style():
       confusion = confusion_figure.create_figure(
-        scores.confusion, run.class_names, 'Confusion matrix'
+        scores.confusion, class_names, 'Confusion matrix'
       )
     yield page.box(
       'scroll large', page.draw(confusion, 'Confusion matrix of the classes')
     )
   yield page.heading('Calibration')
-  described = scores_in_words.describe_calibration(scores)
-  yield page.paragraph(f'{described[0].upper()}{described[1:]}.')
+  yield page.paragraph(
+    scores_in_words.sentence(scores_in_words.describe_calibration(scores))
+  )
   with page.figure_style():
     reliability = reliability_figure.create_figure(
       scores.bins, 'Reliability diagram'
@@ -70,31 +64,28 @@ def _class_rows(
 ) -> Iterator[tuple[str, ...]]:
   sizes, taken = confusion.sum(axis=1), confusion.sum(axis=0)
   for label, name in enumerate(class_names):
-    right = int(confusion[label, label])
-    mistakes = confusion[label].copy()
-    mistakes[label] = 0
-    worst = int(mistakes.argmax())
-    total = sizes[label] + taken[label]
+    right, size = int(confusion[label, label]), int(sizes[label])
     yield (
       name,
-      str(sizes[label]),
-      intervals.show(right, int(sizes[label])),
+      str(size),
+      intervals.show(right, size),
       intervals.show(right, int(taken[label])),
-      f'{2 * right / total:.2f}' if sizes[label] else '',
-      f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else '',
+      f'{2 * right / (size + taken[label]):.2f}' if size else '',
+      scores_in_words.worst_mistake(class_names, confusion[label], label),
     )
 
 
-def create_examples(run: run_record.RunRecord) -> Iterator[str]:
+def create_examples(
+  class_names: Sequence[str], evaluated: run_record.Evaluated
+) -> Iterator[str]:
   """Yields images that are wrong and that are unsure, HTML."""
-  evaluated = run.evaluated
   if not evaluated.unsure:
     return
   for title, what, examples in (
-    ('Wrong images', 'Wrong, and most confident', evaluated.wrong),
+    ('Wrong images', 'Wrong, and most confident:', evaluated.wrong),
     (
       'Unsure images',
-      'The two likeliest classes are closest',
+      'The two likeliest classes are closest:',
       evaluated.unsure,
     ),
   ):
@@ -102,14 +93,12 @@ def create_examples(run: run_record.RunRecord) -> Iterator[str]:
     if not examples:
       yield page.paragraph('There are none.')
       continue
-    yield page.paragraph(f'{what}:', 'quiet')
-    yield page.box(
-      'gallery',
-      ''.join(
-        page.show_image(each.image, _caption(run.class_names, each))
-        for each in examples
-      ),
+    yield page.paragraph(what, 'quiet')
+    shown = (
+      page.show_image(each.image, _caption(class_names, each))
+      for each in examples
     )
+    yield page.box('gallery', ''.join(shown))
 
 
 def _caption(class_names: Sequence[str], example: run_record.Example) -> str:

@@ -18,8 +18,8 @@ from tff_semifl import runtime
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import running
-from tff_semifl.reports import report
-from tff_semifl.reports import run_record
+from tff_semifl.results import report
+from tff_semifl.results import run_record
 
 
 class RunRecordTest(parameterized.TestCase, tf.test.TestCase):

@@ -27,16 +27,8 @@ _OFF = 0.15
 _UNBALANCED = 1.5
 
 
-def describe_accuracy(
-  class_names: Sequence[str], scores: scores_lib.Scores, format_name: str
-) -> Iterator[str]:
-  """Lines in Markdown on the accuracy, overall and of each class."""
-  yield (
-    f'{intervals.describe(scores.accuracy, scores.class_sizes)}; loss'
-    f' {scores.loss:.3f} ({format_name}). Of each class, with 95% intervals'
-    ' (Wilson):'
-  )
-  yield ''
+def class_table(class_names: Sequence[str], scores: scores_lib.Scores) -> str:
+  """The accuracy of each class as a table in Markdown."""
   rows = zip(
     class_names,
     scores.class_sizes,
@@ -44,27 +36,36 @@ def describe_accuracy(
     scores.confusion,
     strict=True,
   )
-  yield markdown.table(
+  return markdown.table(
     ['class', 'test images', 'accuracy', 'most often mistaken for'],
     (
       [
         markdown.escape(name),
         str(size),
         intervals.show(num_right, size),
-        markdown.escape(_worst_mistake(class_names, row, label)),
+        markdown.escape(worst_mistake(class_names, row, label)),
       ]
       for label, (name, size, num_right, row) in enumerate(rows)
     ),
   )
 
 
-def _worst_mistake(
+def worst_mistake(
   class_names: Sequence[str], row: np.ndarray, label: int
 ) -> str:
+  """The class that a class is most often taken for, and how often.
+
+  `row`, int [num_classes], is the row of `label` in the confusion matrix.
+  """
   mistakes = row.copy()
   mistakes[label] = 0
   worst = int(mistakes.argmax())
   return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
+
+
+def sentence(line: str) -> str:
+  """A line with a capital and a full stop."""
+  return f'{line[0].upper()}{line[1:]}.'
 
 
 def list_floors(scores: scores_lib.Scores) -> Iterator[str]:
@@ -82,14 +83,9 @@ def list_floors(scores: scores_lib.Scores) -> Iterator[str]:
     )
 
 
-def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
-  """Lines in Markdown on accuracy and coverage at confidence thresholds."""
-  yield (
-    f'Shares of these images, and of {scores_lib.NUM_NOISE} images of noise,'
-    ' whose most probable class reaches a least confidence:'
-  )
-  yield ''
-  yield markdown.table(
+def floors_table(scores: scores_lib.Scores) -> str:
+  """Accuracy and coverage at confidence thresholds as a table in Markdown."""
+  return markdown.table(
     ['least confidence', 'test images', 'of these correct', 'noise'],
     (
       [
@@ -139,16 +135,16 @@ def describe_metrics(
 def describe_limits(
   class_names: Sequence[str], scores: scores_lib.Scores
 ) -> Iterator[str]:
-  """The limits of an accuracy, as items of a list in Markdown."""
+  """Sentences on the limits of an accuracy."""
   sizes = scores.class_sizes
   few = [
-    f'{markdown.escape(name)} ({size})'
+    f'{name} ({size})'
     for name, size in zip(class_names, sizes, strict=True)
     if size < _FEW_IMAGES
   ]
   if few:
     yield (
-      f'- Accuracies of classes with fewer than {_FEW_IMAGES} test images are'
+      f'Accuracies of classes with fewer than {_FEW_IMAGES} test images are'
       f' imprecise: {", ".join(few)}.'
     )
   known = [
@@ -159,16 +155,16 @@ def describe_limits(
   if sizes.max() > _UNBALANCED * sizes.min():
     mean = sum(accuracy for accuracy, _ in known) / len(known)
     yield (
-      f'- Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
+      f'Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
       ' class. Large classes dominate the accuracy; the mean over classes is'
       f' {mean:.1%}{_of_classes(known, sizes)}.'
     )
   (least, worst), (most, best) = min(known), max(known)
   yield (
-    f'- Accuracy differs by class: {least:.1%} for {markdown.escape(worst)},'
-    f' {most:.1%} for {markdown.escape(best)}.'
+    f'Accuracy differs by class: {least:.1%} for {worst}, {most:.1%} for'
+    f' {best}.'
   )
-  yield f'- Its {describe_calibration(scores)}.'
+  yield f'Its {describe_calibration(scores)}.'
 
 
 def _of_classes(known: Sequence[object], sizes: Sequence[int]) -> str:

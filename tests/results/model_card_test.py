@@ -12,9 +12,10 @@ import numpy as np
 import PIL.Image
 
 from tests.export import small_model
-from tff_semifl.experiments import model_card
+from tff_semifl.experiments import export_formats
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.privacy import privacy_statement
+from tff_semifl.results import model_card
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import saved_experiment
 
@@ -57,7 +58,8 @@ class ModelCardTest(absltest.TestCase):
     hparams=_HPARAMS,
     confidence=None,
     choice=None,
-    **stated,
+    stated=None,
+    **changes,
   ):
     scores = None
     if confusion is not None:
@@ -83,13 +85,14 @@ class ModelCardTest(absltest.TestCase):
         None, round_num, 0.5, 0.625, choice=choice
       ),
       files=[
-        model_card.ExportedFile(
+        export_formats.ExportedFile(
           format='saved_model', file='.', num_bytes=1_234_567, scores=scores
         )
       ],
       why_not_tested=why_not_tested,
       privacy=privacy,
-      **stated,
+      stated=stated or {},
+      **changes,
     )
     return (self._folder / 'README.md').read_text()
 
@@ -178,7 +181,10 @@ class ModelCardTest(absltest.TestCase):
     self.assertNotIn('calibration', untested)
 
   def test_says_what_was_stated_and_what_was_not(self):
-    card = self._write(why_not_tested='no images', intended_use='cats | dogs')
+    card = self._write(
+      why_not_tested='no images',
+      stated={'license': None, 'intended use': 'cats | dogs'},
+    )
     self.assertIn('\n| license | not stated |\n', card)
     self.assertIn('\n| intended use | cats \\| dogs |\n', card)
 

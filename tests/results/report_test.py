@@ -14,11 +14,10 @@ import numpy as np
 from tff_semifl.data import example_kinds
 from tff_semifl.export import scores
 from tff_semifl.metrics import client_accuracy
-from tff_semifl.reports import group_sections
-from tff_semifl.reports import groups as groups_lib
-from tff_semifl.reports import measured
-from tff_semifl.reports import report
-from tff_semifl.reports import run_record
+from tff_semifl.results import group_sections
+from tff_semifl.results import report
+from tff_semifl.results import run_record
+from tff_semifl.results import run_sections
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
@@ -173,7 +172,7 @@ class ReportTest(absltest.TestCase):
       ([0, 1, 2], [0, 0, 0]),
     ):
       run = _create(labels=labels, predicted=predicted)
-      found = {each.title: each.shown for each in measured.measure(run)}
+      found = {row[0]: row[1] for row in run_sections.metric_rows(run)}
       self.assertEqual(
         found['AUC, one class against the rest'] == 'not defined here',
         len(set(labels)) == 1,
@@ -193,7 +192,7 @@ class ReportTest(absltest.TestCase):
     self.assertIn(['accuracy', '50.0%', '', 'higher'], rows)
     # Together with one that was examined.
     other = _create('other', labels=[0, 1], predicted=[0, 1])
-    groups = groups_lib.find([run, other])
+    groups = group_sections.find_groups([run, other])
     self.assertIn(
       'mine_seed0: not examined, the images are gone.',
       group_sections.find_problems(groups),
@@ -212,7 +211,7 @@ class ReportTest(absltest.TestCase):
       for name, rate, numbers in (('slow', 0.1, (4, 5)), ('fast', 0.3, (6, 8)))
       for seed, number in enumerate(numbers)
     ]
-    first, second = groups_lib.find(runs)
+    first, second = group_sections.find_groups(runs)
     self.assertEqual((first.name, second.name), ('slow', 'fast'))
     self.assertEqual(list(first.runs), [(0, None), (1, None)])
     parser = _Parser()
@@ -229,7 +228,9 @@ class ReportTest(absltest.TestCase):
     [row] = [
       row for row in rows if row[:2] == ['fast', '2'] and '±' not in row[2]
     ]
-    self.assertEqual(row[2], f'+31.2\n{mean - half:+.1f} to {mean + half:+.1f}')
+    self.assertEqual(
+      row[2], f'+31.2 ({mean - half:+.1f} to {mean + half:+.1f})'
+    )
     # Over images: two of eight are gained.
     low, high = intervals.of_difference(np.arange(8) < 4, np.arange(8) < 6)
     [row] = [row for row in rows if row[:2] == ['fast', '0']]

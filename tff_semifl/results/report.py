@@ -11,11 +11,10 @@ import tqdm
 
 import tff_semifl
 from tff_semifl.files import durable_files
-from tff_semifl.reports import group_sections
-from tff_semifl.reports import groups as groups_lib
-from tff_semifl.reports import page
-from tff_semifl.reports import run_record
-from tff_semifl.reports import run_sections
+from tff_semifl.results import group_sections
+from tff_semifl.results import page
+from tff_semifl.results import run_record
+from tff_semifl.results import run_sections
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import saved_experiment
 
@@ -30,14 +29,12 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
     if (folder / hparams_file.NAME).exists():
       found.append(folder)
       continue
-    inside = sorted(
-      path.parent for path in folder.glob(f'*/{hparams_file.NAME}')
-    )
+    inside = [each.parent for each in folder.glob(f'*/{hparams_file.NAME}')]
     if not inside:
       with _naming(folder):
         # Raises an error that says why the folder is no experiment.
         saved_experiment.read_hparams(folder)
-    found.extend(inside)
+    found.extend(sorted(inside))
   taken = set()
   for folder in found:
     if folder.resolve() in taken:
@@ -62,36 +59,33 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
 
 
 def create(runs: Sequence[run_record.RunRecord]) -> str:
-  """Returns a report, HTML."""
-  footer = page.paragraph(
-    f'Made by tff_semifl {tff_semifl.__version__} from'
-    f' {", ".join(run.name for run in runs[:_MAX_IN_FULL])}'
-    f'{"" if len(runs) <= _MAX_IN_FULL else " and others"}.',
-    'quiet',
-  )
+  """A report as HTML."""
+  shown = runs[:_MAX_IN_FULL]
   if len(runs) == 1:
-    title = runs[0].name
-    body = [page.heading(title, 1), *run_sections.create(runs[0])]
-    return page.page(title, [*body, footer])
-  groups = groups_lib.find(runs)
-  title = f'{len(runs)} runs'
-  body = [
-    page.heading(title, 1),
-    *group_sections.create(groups),
-    page.heading('Each run'),
-  ]
-  for run in runs[:_MAX_IN_FULL]:
-    body.append(
-      page.details(run.name, ''.join(run_sections.create(run)), 'run')
-    )
-  if len(runs) > _MAX_IN_FULL:
-    body.append(
-      page.paragraph(
-        f'The first {_MAX_IN_FULL} of {len(runs)} are shown in full; a report'
-        ' on a run alone has all of it.'
+    title, body = runs[0].name, [*run_sections.create(runs[0])]
+  else:
+    title = f'{len(runs)} runs'
+    body = [*group_sections.create(group_sections.find_groups(runs))]
+    body.append(page.heading('Each run'))
+    for run in shown:
+      content = ''.join(run_sections.create(run))
+      body.append(page.details(run.name, content, 'run'))
+    if len(runs) > len(shown):
+      body.append(
+        page.paragraph(
+          f'The first {len(shown)} of {len(runs)} are shown in full; a report'
+          ' on a run alone has all of it.'
+        )
       )
+  names = ', '.join(run.name for run in shown)
+  others = ' and others' if len(runs) > len(shown) else ''
+  body.append(
+    page.paragraph(
+      f'Made by tff_semifl {tff_semifl.__version__} from {names}{others}.',
+      'quiet',
     )
-  return page.page(title, [*body, footer])
+  )
+  return page.page(title, body)
 
 
 @contextlib.contextmanager
