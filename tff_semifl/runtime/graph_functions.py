@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Leaves: the TensorFlow graphs of a computation, callable in this process.
+"""The TensorFlow graphs of a computation, callable in this process.
 
-After compilation, all arithmetic is in graphs with tensors to feed and fetch. A
-leaf is imported once as a function, and called with eager tensors, which stay
-on their device. (TFF's worker runs each graph in a session instead.)
+After compilation, all arithmetic is in graphs with tensors to feed and fetch.
+Each graph is imported once as a function, and called with eager tensors, which
+stay on their device. (TFF's worker runs each graph in a session instead.)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_calls
-from tff_semifl.runtime import leaf_graphs
+from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import released
 
 _MAX_TYPE_LENGTH = 80
@@ -34,12 +34,12 @@ _NO_NEWS = re.compile(
 Value = Any
 
 
-class Leaf:
+class GraphFunction:
   """A TensorFlow graph as a function from eager tensors to eager tensors.
 
-  A leaf is pure except for random numbers: each call initializes new variables
-  and tables. Several threads may call it at once. A leaf with a queue is slow,
-  as each call imports it again.
+  It is pure except for random numbers: each call initializes new variables and
+  tables. Several threads may call it at once. A graph with a queue is slow, as
+  each call imports it again.
   """
 
   def __init__(self, block: tff.framework.CompiledComputation):
@@ -58,7 +58,7 @@ class Leaf:
     self._has_queue = False  # Set by the import.
 
   def __call__(self, argument: Value) -> Value:
-    """Runs the leaf on an argument nested like its type, or on None."""
+    """Runs the graph on an argument nested like its type, or on None."""
     function = self._get_function()
     tensors = list(flatten(argument))
     try:
@@ -81,8 +81,8 @@ class Leaf:
 
   def _import_graph(self):
     """The graph as a function of the feeds that it needs."""
-    graph_def = leaf_graphs.read(self._proto)
-    self._has_queue = leaf_graphs.has_queue(graph_def)
+    graph_def = function_graphs.read(self._proto)
+    self._has_queue = function_graphs.has_queue(graph_def)
     fetches = list(flatten(self._result))
     function, self._used_feeds = import_part(graph_def, self._feeds, fetches)
     return function
@@ -92,7 +92,7 @@ def import_part(
   graph_def: tf.compat.v1.GraphDef, feeds: Sequence[str], fetches: Sequence[str]
 ) -> tuple[Any, list[int]]:
   """Imports the part of a graph that some fetches depend on."""
-  nodes = leaf_graphs.ancestors(graph_def, fetches)
+  nodes = function_graphs.ancestors(graph_def, fetches)
   part = tf.compat.v1.GraphDef(
     node=nodes.values(),
     library=graph_def.library,
@@ -101,7 +101,7 @@ def import_part(
   used = [
     index
     for index, name in enumerate(feeds)
-    if leaf_graphs.node_name(name) in nodes
+    if function_graphs.node_name(name) in nodes
   ]
   names = [feeds[index] for index in used]
 
@@ -114,23 +114,23 @@ def import_part(
     )
 
   specs = [
-    placeholder_spec(nodes[leaf_graphs.node_name(name)]) for name in names
+    placeholder_spec(nodes[function_graphs.node_name(name)]) for name in names
   ]
   return tf.compat.v1.wrap_function(run, specs), used
 
 
 def with_loops(
-  create: Callable[[tff.framework.CompiledComputation], Leaf],
-) -> Callable[[tff.framework.CompiledComputation], Leaf]:
-  """A leaf factory that uses `create` for code with a loop.
+  create: Callable[[tff.framework.CompiledComputation], GraphFunction],
+) -> Callable[[tff.framework.CompiledComputation], GraphFunction]:
+  """A graph function factory that uses `create` for code with a loop.
 
   All training code has a loop.
   """
 
-  def create_either(block: tff.framework.CompiledComputation) -> Leaf:
-    if leaf_graphs.has_loop(block.proto.tensorflow):
+  def create_either(block: tff.framework.CompiledComputation) -> GraphFunction:
+    if function_graphs.has_loop(block.proto.tensorflow):
       return create(block)
-    return Leaf(block)
+    return GraphFunction(block)
 
   return create_either
 
@@ -148,23 +148,25 @@ def failure(
   )
 
 
-class LeafCache:
-  """Shares the leaf of equal graphs, for as long as it is in use."""
+class GraphFunctionCache:
+  """Shares the graph function of equal graphs, for as long as it is in use."""
 
   def __init__(
     self,
-    create: Callable[[tff.framework.CompiledComputation], Leaf] = Leaf,
+    create: Callable[
+      [tff.framework.CompiledComputation], GraphFunction
+    ] = GraphFunction,
   ):
-    """Initializes the cache, with a constructor of leaves."""
+    """Initializes the cache, with a constructor of graph functions."""
     self._create = create
-    self._leaves = weakref.WeakValueDictionary()
+    self._functions = weakref.WeakValueDictionary()
     self._lock = threading.Lock()
 
   def __len__(self) -> int:
-    return len(self._leaves)
+    return len(self._functions)
 
-  def get(self, block: tff.framework.CompiledComputation) -> Leaf:
-    """The leaf of a graph, created if there is none yet."""
+  def get(self, block: tff.framework.CompiledComputation) -> GraphFunction:
+    """The graph function of a graph, created if there is none yet."""
     kind = block.proto.WhichOneof('computation')
     if kind != 'tensorflow':
       raise NotImplementedError(
@@ -177,10 +179,10 @@ class LeafCache:
     proto.tensorflow.ClearField('cache_key')
     key = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
     with self._lock:
-      leaf = self._leaves.get(key)
-      if leaf is None:
-        leaf = self._leaves[key] = self._create(block)
-      return leaf
+      graph_function = self._functions.get(key)
+      if graph_function is None:
+        graph_function = self._functions[key] = self._create(block)
+      return graph_function
 
 
 def _tensor_names(binding) -> Value:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Leaves that use few CPU threads per operation at clients.
+"""Graph functions that use few CPU threads per operation at clients.
 
 Several concurrent clients with a thread each train faster than one with all
 cores, but the server works alone and needs all cores. TensorFlow gives all
@@ -19,8 +19,8 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import function_calls
-from tff_semifl.runtime import leaf_graphs
-from tff_semifl.runtime import leaves
+from tff_semifl.runtime import function_graphs
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import released
 
 # Gives each device its own threads, instead of one pool for all.
@@ -38,21 +38,23 @@ def check_environment() -> None:
     )
 
 
-class LimitedLeaf(leaves.Leaf):
-  """A leaf with few threads per operation at clients."""
+class LimitedFunction(graph_functions.GraphFunction):
+  """A graph function with few threads per operation at clients."""
 
   def __init__(
     self, block: tff.framework.CompiledComputation, threads_per_operation: int
   ):
-    """Initializes the leaf."""
+    """Initializes the graph function."""
     super().__init__(block)
     self._code = block.proto.tensorflow
     self._threads_per_operation = threads_per_operation
     self._run_lock = threading.Lock()
     self._run = None
 
-  def run_at_client(self, argument: leaves.Value) -> leaves.Value:
-    """Runs the leaf like `__call__`, with the threads of a client.
+  def run_at_client(
+    self, argument: graph_functions.Value
+  ) -> graph_functions.Value:
+    """Runs the graph function like `__call__`, with the threads of a client.
 
     Code that reads a dataset piece by piece uses the threads of the process.
     """
@@ -60,10 +62,10 @@ class LimitedLeaf(leaves.Leaf):
     if run is None:
       return self(argument)
     try:
-      fetched = run(list(leaves.flatten(argument)))
+      fetched = run(list(graph_functions.flatten(argument)))
     except tf.errors.OpError as error:
-      raise leaves.failure(self._type, error) from error
-    return leaves.unflatten(
+      raise graph_functions.failure(self._type, error) from error
+    return graph_functions.unflatten(
       self._result, map(released.release_attributes, fetched)
     )
 
@@ -71,9 +73,9 @@ class LimitedLeaf(leaves.Leaf):
     with self._run_lock:
       if self._code is not None:
         self._run = _build(
-          leaf_graphs.read(self._code),
+          function_graphs.read(self._code),
           self._feeds,
-          list(leaves.flatten(self._result)),
+          list(graph_functions.flatten(self._result)),
           self._threads_per_operation,
         )
         self._code = None  # Frees constants, which may include weights.
@@ -97,9 +99,11 @@ def _build(
   if all(node.op in ('Const', 'Identity', 'NoOp') for node in part):
     return None
   read_inputs = [name for name in inputs if name not in given]
-  read, read_feeds = leaves.import_part(graph_def, feeds, read_inputs)
+  read, read_feeds = graph_functions.import_part(graph_def, feeds, read_inputs)
   specs = {
-    name: leaves.placeholder_spec(nodes[leaf_graphs.node_name(name)])
+    name: graph_functions.placeholder_spec(
+      nodes[function_graphs.node_name(name)]
+    )
     for name in given
   }
   specs.update(zip(read_inputs, read.outputs, strict=True))
@@ -163,7 +167,7 @@ def _find_part(
   inputs, part, pending = {}, {}, list(fetches)
   while pending:
     name = pending.pop()
-    node = nodes[leaf_graphs.node_name(name)]
+    node = nodes[function_graphs.node_name(name)]
     is_end = _complete(name) in given or _reads_dataset(node)
     if is_end and not name.startswith('^'):
       inputs[_complete(name)] = None

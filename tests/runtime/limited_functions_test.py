@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import runtime
 from tff_semifl.data import pipelines
-from tff_semifl.runtime import limited_leaves
+from tff_semifl.runtime import limited_functions
 
 _IMAGES = tff.SequenceType(tff.TensorType(np.float32, [None, 6, 6, 2]))
 _KERNEL = tff.TensorType(np.float32, [3, 3, 2, 4])
@@ -111,7 +111,7 @@ def _images(size):
   )
 
 
-class LimitedLeafTest(tf.test.TestCase, parameterized.TestCase):
+class LimitedFunctionTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(
@@ -179,7 +179,7 @@ class LimitedLeafTest(tf.test.TestCase, parameterized.TestCase):
   def test_environment_is_asked_for(self):
     with mock.patch.dict(os.environ):
       os.environ.pop(runtime.OWN_THREADS)
-      with self.assertRaisesRegex(RuntimeError, limited_leaves.OWN_THREADS):
+      with self.assertRaisesRegex(RuntimeError, limited_functions.OWN_THREADS):
         runtime.InProcessContext(client_threads_per_operation=1)
 
   def test_other_runtimes_do_not_have_it(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An actor of a crew, and how its loss is detected."""
+"""The handle of an actor, and how its loss is detected."""
 
 import collections
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from absl import logging
 import ray
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_placement
+from tff_semifl.runtime.ray import placement as ray_placement
 
 # An actor imports TensorFlow, on a machine that may be busy.
 _START_SECONDS = 300
@@ -25,16 +25,16 @@ class LostError(Exception):
   """Raised if an actor is lost."""
 
 
-class Member:
+class RemoteActor:
   """An actor and its state."""
 
-  def __init__(self, actor: ray.actor.ActorHandle, node: Mapping[str, Any]):
+  def __init__(self, handle: ray.actor.ActorHandle, node: Mapping[str, Any]):
     """Asks an actor, which may not have started yet, to describe itself."""
-    self.actor = actor
+    self.handle = handle
     self.node_id = node['NodeID']
     self.site = ray_placement.site_of(node)
     self.name = f'{self.site or "actor"} at {node["NodeManagerAddress"]}'
-    # Whether it joined after the crew was formed.
+    # Whether it joined after the pool was started.
     self.is_late = True
     self.is_ready = False
     # Whether a slow start was logged.
@@ -42,7 +42,7 @@ class Member:
     # Index and result reference of its tasks, in order.
     self.tasks = collections.deque()
     # The last request about its state, and when it was sent.
-    self.question = actor.describe.remote()
+    self.question = handle.describe.remote()
     self.asked = time.monotonic()
     # The times of its last answer and of the start of its current task.
     self.heard = self.asked
@@ -94,7 +94,7 @@ class Member:
       return f'a client took more than {client_seconds:g} seconds'
     elif self.question is None:
       if now - self.heard > silence_seconds / 2:
-        self.question = self.actor.ping.remote()
+        self.question = self.handle.ping.remote()
         self.asked = now
     elif now - self.asked > silence_seconds / 2:
       return f'no answer for {silence_seconds:g} seconds'

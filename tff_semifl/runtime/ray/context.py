@@ -1,7 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sends programs and their inputs to actors.
+"""A TFF context whose clients run on the machines of a Ray cluster.
+
+computation --stages--> steps of this process, and programs
+  --Runner--> tasks --actor_pool--> actors, on all machines
 
 Ray's object store transfers each object once to each machine. Programs and
 contents of datasets stay there while they are in use, values that all clients
@@ -9,7 +12,8 @@ share for one round.
 """
 
 import collections
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+import contextlib
 import functools
 import hashlib
 import threading
@@ -20,25 +24,29 @@ import ray
 
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_crew
-from tff_semifl.runtime import ray_member
-from tff_semifl.runtime import ray_programs
-from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import in_process
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import actor_pool
+from tff_semifl.runtime.ray import cluster as ray_cluster
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import programs as ray_programs
+from tff_semifl.runtime.ray import remote_actor
+from tff_semifl.runtime.ray import stages as ray_stages
+from tff_semifl.runtime.ray import values as ray_values
 
 
 class Runner:
   """Runs programs for clients.
 
   Attributes:
-    crew: The actors.
+    pool: The actors.
     sent: Bytes put into the object store or sent to actors, by kind.
   """
 
-  def __init__(self, crew: ray_crew.Crew, max_bytes: int):
+  def __init__(self, pool: actor_pool.ActorPool, max_bytes: int):
     """Initializes the runner; keeps up to `max_bytes` in the object store."""
-    self.crew = crew
+    self.pool = pool
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
     self.sent = collections.Counter()
@@ -57,7 +65,7 @@ class Runner:
           yield from self._run(program, inputs, cohort, clients)
         except ray.exceptions.RayError as error:
           # For example, the object store is full.
-          reason = ray_member.first_reason(error)
+          reason = remote_actor.first_reason(error)
           raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
   def _run(self, program, inputs, cohort, clients):
@@ -70,10 +78,10 @@ class Runner:
       return actor.run.remote(program.key, content, common, own, *data)
 
     tasks = [
-      ray_crew.Task(functools.partial(submit, client), _site(inputs, client))
+      actor_pool.Task(functools.partial(submit, client), _site(inputs, client))
       for client in clients
     ]
-    for client, result in zip(clients, self.crew.run(tasks), strict=True):
+    for client, result in zip(clients, self.pool.run(tasks), strict=True):
       if result is None:
         yield None
         continue
@@ -162,3 +170,48 @@ class _Contents:
     reference = ray.put(np.frombuffer(content, np.uint8))
     self._references[key] = reference, len(content)
     return reference, True
+
+
+class RayContext(in_process.InProcessContext):
+  """Runs the work of clients on actors, and the rest in this process.
+
+  Aggregation is that of `InProcessContext`: results are bitwise equal to its
+  results if processors and threads per operation are.
+  """
+
+  def __init__(self, runner: Runner, *, default_num_clients: int = 0):
+    """Initializes the context with a runner, which sends programs to actors."""
+    super().__init__(
+      default_num_clients=default_num_clients,
+      max_concurrent_clients=1,
+      devices=['/device:CPU:0'],
+      build_evaluate=functools.partial(
+        ray_stages.build_evaluate, run=runner.run
+      ),
+    )
+    self.runner = runner
+
+
+@contextlib.contextmanager
+def connect(
+  address: str | None,
+  placement: ray_placement.Placement,
+  *,
+  silence_seconds: float,
+  client_seconds: float | None,
+  federation: sites.Federation | None,
+  default_num_clients: int,
+) -> Iterator[RayContext]:
+  """A context with its own actors, which end with the `with` block.
+
+  See `RayOptions` for the arguments.
+  """
+  with ray_cluster.connection(address):
+    pool = actor_pool.ActorPool(
+      placement, silence_seconds, client_seconds, federation
+    )
+    with contextlib.closing(pool):
+      if federation is not None:
+        pool.await_sites()
+      runner = Runner(pool, ray_cluster.max_kept_bytes())
+      yield RayContext(runner, default_num_clients=default_num_clients)

@@ -20,8 +20,8 @@ import tensorflow_federated as tff
 from tff_semifl import private_api
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
-from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import values as ray_values
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
 _IMAGE_RANK = 3

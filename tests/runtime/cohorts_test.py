@@ -13,14 +13,14 @@ from absl.testing import parameterized
 import pytest
 import tensorflow as tf
 
-from tff_semifl.runtime import client_pool
+from tff_semifl.runtime import cohorts
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
 
 class ClientPoolTest(parameterized.TestCase):
   def test_default_is_one_client_on_each_gpu_or_on_the_cpu(self):
-    pool = client_pool.ClientPool()
+    pool = cohorts.ClientPool()
     kind = 'GPU' if tf.config.list_logical_devices('GPU') else 'CPU'
     for name in pool.devices:
       self.assertStartsWith(name, f'/device:{kind}:')
@@ -32,7 +32,7 @@ class ClientPoolTest(parameterized.TestCase):
   )
   def test_bad_arguments_are_refused(self, kwargs, message):
     with self.assertRaisesRegex(ValueError, message):
-      client_pool.ClientPool(**kwargs)
+      cohorts.ClientPool(**kwargs)
 
 
 @pytest.mark.slow

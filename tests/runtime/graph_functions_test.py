@@ -12,23 +12,25 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import leaves
+from tff_semifl.runtime import graph_functions
 
 
-def _leaf(computation):
-  return leaves.LeafCache().get(computation.to_building_block())
+def _create_function(computation):
+  return graph_functions.GraphFunctionCache().get(
+    computation.to_building_block()
+  )
 
 
-class LeafTest(parameterized.TestCase, tf.test.TestCase):
+class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
   def test_nests_arguments_and_results_like_their_types(self):
     @tff.tensorflow.computation((np.int32, (np.int32, np.int32)))
     def swap(x):
       return (x[1][1], x[0]), x[1][0] + 1
 
-    leaf = _leaf(swap)
+    graph_function = _create_function(swap)
 
     one, two, three = (tf.constant(n) for n in (1, 2, 3))
-    self.assertEqual(leaf([one, [two, three]]), [[3, 1], 3])
+    self.assertEqual(graph_function([one, [two, three]]), [[3, 1], 3])
 
   def test_ignores_what_the_result_does_not_need(self):
     @tff.tensorflow.computation(np.int32, np.int32)
@@ -36,16 +38,18 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       tf.debugging.assert_equal(x, 0)
       return y
 
-    leaf = _leaf(second)
+    graph_function = _create_function(second)
 
-    self.assertEqual(leaf([tf.constant(1), tf.constant(2)]), 2)
+    self.assertEqual(graph_function([tf.constant(1), tf.constant(2)]), 2)
 
   def test_threads_share_one_import(self):
-    leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
+    graph_function = _create_function(
+      tff.tensorflow.computation(lambda x: x + 1, np.int32)
+    )
     results = {}
 
     def run(n):
-      results[n] = int(leaf(tf.constant(n)))
+      results[n] = int(graph_function(tf.constant(n)))
 
     threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
     with mock.patch.object(
@@ -59,7 +63,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(results, {n: n + 1 for n in range(8)})
     importer.assert_called_once()
 
-  def test_functions_of_two_leaves_do_not_clash(self):
+  def test_functions_of_two_graphs_do_not_clash(self):
     def build(increment):
       @tf.function
       def same_name(x):
@@ -67,7 +71,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
 
       return tff.tensorflow.computation(same_name, np.int32)
 
-    found = [_leaf(build(n))(tf.constant(0)) for n in (1, 2)]
+    found = [_create_function(build(n))(tf.constant(0)) for n in (1, 2)]
 
     self.assertEqual(found, [1, 2])
 
@@ -83,7 +87,9 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
         y = cube(x)
       return tape.gradient(y, x)
 
-    self.assertAllClose(_leaf(slope)(tf.constant(2.0)), 12.0)  # 3 * 2^2
+    self.assertAllClose(
+      _create_function(slope)(tf.constant(2.0)), 12.0
+    )  # 3 * 2^2
 
   def test_variables_may_depend_on_each_other(self):
     @tff.tensorflow.computation
@@ -93,7 +99,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
         second = tf.Variable(first.read_value() * 2)
       return first.read_value(), second.read_value()
 
-    self.assertEqual(_leaf(chain)(None), [3, 6])
+    self.assertEqual(_create_function(chain)(None), [3, 6])
 
   @parameterized.parameters(None, 'shared')
   def test_queues_are_fresh_at_each_call(self, shared_name):
@@ -105,21 +111,21 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       with tf.control_dependencies([queue.enqueue(x), queue.enqueue(x)]):
         return queue.size(), queue.dequeue()
 
-    leaf = _leaf(enqueue_twice)
+    graph_function = _create_function(enqueue_twice)
 
-    found = [leaf(tf.constant(n)) for n in range(3)]
+    found = [graph_function(tf.constant(n)) for n in range(3)]
     self.assertEqual([int(first) for _, first in found], [0, 1, 2])
     # A queue that outlived the call would grow.
     self.assertAllInRange([int(size) for size, _ in found], 1, 2)
 
   def test_unseeded_random_numbers_are_fresh_at_each_call(self):
-    leaf = _leaf(
+    graph_function = _create_function(
       tff.tensorflow.computation(
         lambda: tf.random.uniform([], dtype=tf.float64)
       )
     )
 
-    self.assertLen({float(leaf(None)) for _ in range(5)}, 5)
+    self.assertLen({float(graph_function(None)) for _ in range(5)}, 5)
 
   def test_python_code_runs_in_this_process(self):
     calls = []
@@ -128,13 +134,13 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       calls.append(int(x))
       return x
 
-    leaf = _leaf(
+    graph_function = _create_function(
       tff.tensorflow.computation(
         lambda x: tf.numpy_function(record, [x], tf.int32), np.int32
       )
     )
 
-    leaf(tf.constant(7))
+    graph_function(tf.constant(7))
 
     self.assertEqual(calls, [7])
 
@@ -150,7 +156,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       errors.ComputationError,
       r'(?s)\(int32 -> int32\) failed: .*x must be positive',
     ) as context:
-      _leaf(check)(tf.constant(-1))
+      _create_function(check)(tf.constant(-1))
     self.assertIsInstance(
       context.exception.__cause__, tf.errors.InvalidArgumentError
     )
@@ -164,7 +170,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       )(x)
 
     with self.assertRaisesRegex(errors.ComputationError, 'XLA'):
-      _leaf(count_digits)(tf.constant(12))
+      _create_function(count_digits)(tf.constant(12))
 
   def test_iterator_that_would_keep_its_position_is_refused(self):
     @tff.tensorflow.computation
@@ -173,7 +179,7 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       return tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
 
     with self.assertRaisesRegex(NotImplementedError, r'iter\(dataset\)'):
-      _leaf(first)(None)
+      _create_function(first)(None)
 
   def test_variable_that_would_keep_its_value_is_refused(self):
     @tff.tensorflow.computation(np.int32)
@@ -186,17 +192,17 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(
       NotImplementedError, r'VariableV2.*tf\.Variable'
     ):
-      _leaf(add)(tf.constant(1))
+      _create_function(add)(tf.constant(1))
 
 
-class LeafCacheTest(tf.test.TestCase):
-  def test_equal_graphs_share_a_leaf_while_it_is_in_use(self):
+class GraphFunctionCacheTest(tf.test.TestCase):
+  def test_equal_graphs_share_a_function_while_it_is_in_use(self):
     def build(increment):
       return tff.tensorflow.computation(
         lambda x: x + increment, np.int32
       ).to_building_block()
 
-    cache = leaves.LeafCache()
+    cache = graph_functions.GraphFunctionCache()
     one = cache.get(build(1))
 
     self.assertIs(cache.get(build(1)), one)
@@ -209,7 +215,7 @@ class LeafCacheTest(tf.test.TestCase):
     proto.xla.SetInParent()
 
     with self.assertRaisesRegex(NotImplementedError, "'xla'"):
-      leaves.LeafCache().get(
+      graph_functions.GraphFunctionCache().get(
         tff.framework.CompiledComputation(
           proto, type_signature=block.type_signature
         )

@@ -9,9 +9,9 @@ from absl.testing import absltest
 
 from tests.runtime import ray_machines
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_crew
-from tff_semifl.runtime import ray_member
-from tff_semifl.runtime import ray_placement
+from tff_semifl.runtime.ray import actor_pool
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import remote_actor
 
 ray = ray_machines.ray
 # Ids in Ray's form.
@@ -31,14 +31,14 @@ def _task_error(cause):
   return ray.exceptions.RayTaskError('run', 'a traceback', cause)
 
 
-class MemberTest(absltest.TestCase):
+class RemoteActorTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.member = ray_member.Member(mock.MagicMock(), _machine(_A))
+    self.actor = remote_actor.RemoteActor(mock.MagicMock(), _machine(_A))
 
   def _get(self, error):
     with mock.patch.object(ray, 'get', side_effect=error):
-      return self.member.get('reference')
+      return self.actor.get('reference')
 
   def test_lost_for_whatever_reason_of_ray(self):
     for error, reason in (
@@ -47,26 +47,26 @@ class MemberTest(absltest.TestCase):
       (ray.exceptions.RuntimeEnvSetupError('no packages'), 'environment'),
     ):
       with self.subTest(reason):
-        with self.assertRaises(ray_member.LostError):
+        with self.assertRaises(remote_actor.LostError):
           self._get(error)
-        self.assertIn(reason, self.member.find_loss(60, None))
+        self.assertIn(reason, self.actor.find_loss(60, None))
 
   def test_error_of_the_work_is_its_result(self):
     cause = errors.SiteError('refuses')
     self.assertIs(self._get(_task_error(cause)), cause)
-    self.assertIsNone(self.member.error)
+    self.assertIsNone(self.actor.error)
 
   def test_site_without_images_is_lost(self):
-    with self.assertRaises(ray_member.LostError):
+    with self.assertRaises(remote_actor.LostError):
       self._get(_task_error(errors.SiteAwayError('cannot read its images')))
-    self.assertEqual(self.member.find_loss(60, None), 'cannot read its images')
+    self.assertEqual(self.actor.find_loss(60, None), 'cannot read its images')
 
   def test_start_that_takes_long(self):
     def find_loss(seconds):
       with mock.patch.object(
-        ray_member.time, 'monotonic', return_value=self.member.asked + seconds
+        remote_actor.time, 'monotonic', return_value=self.actor.asked + seconds
       ):
-        return self.member.find_loss(60, None)
+        return self.actor.find_loss(60, None)
 
     with self.assertLogs(level='WARNING') as logs:
       self.assertIsNone(find_loss(61))
@@ -85,18 +85,20 @@ class CrewTest(absltest.TestCase):
       return mock.MagicMock()
 
     with (
-      mock.patch.object(ray_crew, 'ray') as fake_ray,
-      mock.patch.object(ray_member.Member, 'find_loss', return_value='bad'),
+      mock.patch.object(actor_pool, 'ray') as fake_ray,
+      mock.patch.object(
+        remote_actor.RemoteActor, 'find_loss', return_value='bad'
+      ),
     ):
       fake_ray.nodes.return_value = [_machine(_A), _machine(_B)]
       fake_ray.get_runtime_context().get_node_id.return_value = _A
       fake_ray.wait.return_value = [], []
       fake_ray.remote.return_value.return_value.options = start
-      crew = ray_crew.Crew(ray_placement.Placement(max_actors=1))
+      pool = actor_pool.ActorPool(ray_placement.Placement(max_actors=1))
       with self.assertRaisesRegex(
         errors.WorkerError, 'no actor is left: actor at address of bb: bad'
       ):
-        next(crew.run([ray_crew.Task(mock.MagicMock())]))
+        next(pool.run([actor_pool.Task(mock.MagicMock())]))
     self.assertEqual(started, [_A] * 3 + [_B] * 3)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow_federated as tff
 from tensorflow_federated.python.core.impl.types import type_serialization
 
-from tff_semifl.runtime import type_reading
+from tff_semifl.runtime import compiler
 
 _TYPE = tff.to_type([('a', np.float32), ('b', (np.int32, [3]))])
 
@@ -30,7 +30,7 @@ class TypeReadingTest(absltest.TestCase):
     with mock.patch.object(
       type_serialization, 'deserialize_type', side_effect=self._read
     ) as read:
-      with type_reading.equal_types_once():
+      with compiler.equal_types_once():
         block = _swap.to_building_block()
     contents = [
       call.args[0].SerializeToString(deterministic=True)
@@ -53,7 +53,7 @@ class TypeReadingTest(absltest.TestCase):
 
   def test_afterwards_all_is_as_it_was(self):
     with self.assertRaisesRegex(ValueError, 'as planned'):
-      with type_reading.equal_types_once(), type_reading.equal_types_once():
+      with compiler.equal_types_once(), compiler.equal_types_once():
         raise ValueError('as planned')
     self.assertIs(type_serialization.deserialize_type, self._read)
 

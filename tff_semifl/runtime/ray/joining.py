@@ -11,10 +11,10 @@ import tempfile
 import threading
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_environment
-from tff_semifl.runtime import ray_placement
-from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import tied_process
+from tff_semifl.runtime.ray import environment as ray_environment
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import site as ray_site
 
 _STOP_SECONDS = 10
 
@@ -30,7 +30,7 @@ def check_cluster(address: str) -> None:
       ' (docs/cluster.md)'
     )
   # Importing Ray takes a second.
-  from tff_semifl.runtime import ray_cluster
+  from tff_semifl.runtime.ray import cluster as ray_cluster
 
   ray_cluster.check_address(address)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A crew: actors on all machines of a Ray cluster, some of which may be lost.
+"""Actors on all machines of a Ray cluster, some of which may be lost.
 
 Machines may join and leave at any time. Another actor repeats the tasks of a
 lost one, except those of a site, whose images nobody else has. Results come in
@@ -19,11 +19,11 @@ import ray
 from ray.util import scheduling_strategies
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_actor
-from tff_semifl.runtime import ray_member
-from tff_semifl.runtime import ray_placement
-from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import actor as ray_actor
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import remote_actor
+from tff_semifl.runtime.ray import site as ray_site
 
 # The longest wait for a result before timeouts are checked.
 _TICK_SECONDS = 0.5
@@ -48,7 +48,7 @@ class Task(NamedTuple):
   site: str | None = None
 
 
-class Crew:
+class ActorPool:
   """Distributes tasks over actors, and repeats those of lost actors."""
 
   def __init__(
@@ -62,7 +62,7 @@ class Crew:
     self._placement = placement
     self._silence_seconds = silence_seconds
     self._client_seconds = client_seconds
-    self._members: list[ray_member.Member] = []
+    self._actors: list[remote_actor.RemoteActor] = []
     self._failed_starts = collections.Counter()
     self._own_machine = ray.get_runtime_context().get_node_id()
     self._federation = federation
@@ -80,24 +80,24 @@ class Crew:
     if federation is not None:
       _check_sites(federation)
     self._renew()
-    for member in self._members:
-      member.is_late = False
+    for actor in self._actors:
+      actor.is_late = False
 
   def await_sites(self) -> None:
     """Waits until the actors at all sites are ready."""
-    while any(member.site and not member.is_ready for member in self._members):
+    while any(actor.site and not actor.is_ready for actor in self._actors):
       self._renew()
       self._collect()
-      for member, why in self._find_lost():
-        self._lose(member, why)
-        if member.site is not None:
-          raise errors.SiteError(f'{member.name} cannot take part: {why}')
+      for actor, why in self._find_lost():
+        self._lose(actor, why)
+        if actor.site is not None:
+          raise errors.SiteError(f'{actor.name} cannot take part: {why}')
 
   def close(self) -> None:
     """Ends the actors and their tasks."""
     self._is_closed = True
-    for member in self._members:
-      _kill(member.actor)
+    for actor in self._actors:
+      _kill(actor.handle)
 
   def run(self, tasks: Sequence[Task]) -> Iterator[Any]:
     """Yields the results of tasks in order.
@@ -115,10 +115,10 @@ class Crew:
         self._renew()
         self._submit(tasks, waiting, next_result)
         results |= self._collect()
-        for member, why in self._find_lost():
-          again = self._lose(member, why)
-          waiting[member.site].extendleft(reversed(again))
-          if member.site is not None:
+        for actor, why in self._find_lost():
+          again = self._lose(actor, why)
+          waiting[actor.site].extendleft(reversed(again))
+          if actor.site is not None:
             continue
           losses.update(again)
           if any(losses[number] >= _MAX_LOSSES for number in again):
@@ -130,31 +130,31 @@ class Crew:
           yield results.pop(next_result)
           next_result += 1
     finally:
-      for member in self._members:
-        for _, reference in member.tasks:
+      for actor in self._actors:
+        for _, reference in actor.tasks:
           ray.cancel(reference)
-        member.tasks.clear()
+        actor.tasks.clear()
 
   def _submit(self, tasks, waiting, next_result):
     """Gives ready actors up to two tasks each."""
-    ready = [member for member in self._members if member.is_ready]
+    ready = [actor for actor in self._actors if actor.is_ready]
     end = next_result + _WINDOW * len(ready)
     for site, numbers in waiting.items():
-      able = [member for member in ready if member.site == site]
+      able = [actor for actor in ready if actor.site == site]
       # While many tasks wait, the second is sent during the first.
       for depth in (0, 1) if len(numbers) > len(able) else (0,):
-        for member in able:
-          if len(member.tasks) == depth and numbers and numbers[0] < end:
+        for actor in able:
+          if len(actor.tasks) == depth and numbers and numbers[0] < end:
             number = numbers.popleft()
-            if not member.tasks:
+            if not actor.tasks:
               now = time.monotonic()
-              member.asked = member.heard = member.turned = now
-            reference = tasks[number].start(member.actor)
-            member.tasks.append((number, reference))
+              actor.asked = actor.heard = actor.turned = now
+            reference = tasks[number].start(actor.handle)
+            actor.tasks.append((number, reference))
 
   def _drop_out(self, waiting):
     """Results (None) for the tasks of sites that are away."""
-    there = {member.site for member in self._members if member.is_ready}
+    there = {actor.site for actor in self._actors if actor.is_ready}
     results = {}
     for site, numbers in waiting.items():
       if site is not None and site not in there and numbers:
@@ -168,81 +168,81 @@ class Crew:
   def _collect(self):
     """Waits a moment; returns new results by task index."""
     references = [
-      reference for member in self._members for reference in member.references()
+      reference for actor in self._actors for reference in actor.references()
     ]
     ray.wait(references, timeout=_TICK_SECONDS)
     done, _ = ray.wait(references, num_returns=len(references), timeout=0)
     done = set(done)
     results = {}
     now = time.monotonic()
-    for member in self._members:
-      with contextlib.suppress(ray_member.LostError):
-        while member.tasks and member.tasks[0][1] in done:
-          number, reference = member.tasks[0]
-          results[number] = member.get(reference)
-          member.tasks.popleft()
-          member.heard = member.turned = now
-        if member.question in done:
-          self._hear(member, member.get(member.question))
-          member.question = None
-          member.heard = now
+    for actor in self._actors:
+      with contextlib.suppress(remote_actor.LostError):
+        while actor.tasks and actor.tasks[0][1] in done:
+          number, reference = actor.tasks[0]
+          results[number] = actor.get(reference)
+          actor.tasks.popleft()
+          actor.heard = actor.turned = now
+        if actor.question in done:
+          self._hear(actor, actor.get(actor.question))
+          actor.question = None
+          actor.heard = now
     return results
 
-  def _hear(self, member, answer):
+  def _hear(self, actor, answer):
     """Handles an actor's answer: its description if it is the first."""
-    if member.is_ready:
+    if actor.is_ready:
       return
     if isinstance(answer, Exception):
-      member.error = answer
+      actor.error = answer
       return
     pid, software, site = answer
     here = ray_actor.Software.here()
     if software != here:
-      member.error = f'it has {software}, this program {here}'
-    elif member.site is not None:
+      actor.error = f'it has {software}, this program {here}'
+    elif actor.site is not None:
       assert self._federation is not None, 'actors at sites are of one'
-      member.error = ray_site.find_problem(
-        member.site, self._federation.image_shape, site
+      actor.error = ray_site.find_problem(
+        actor.site, self._federation.image_shape, site
       )
-    if member.error is not None:
-      self._failed_starts[member.node_id] = _MAX_FAILED_STARTS
+    if actor.error is not None:
+      self._failed_starts[actor.node_id] = _MAX_FAILED_STARTS
       return
-    member.is_ready = True
+    actor.is_ready = True
     if site is None:
-      member.name = f'actor {pid} at {member.name.split()[-1]}'
+      actor.name = f'actor {pid} at {actor.name.split()[-1]}'
     else:
-      logging.info('%s has %d images', member.name, site.num_images)
-    self._failed_starts.pop(member.node_id, None)
-    if member.is_late:
-      logging.warning('%s has joined', member.name)
+      logging.info('%s has %d images', actor.name, site.num_images)
+    self._failed_starts.pop(actor.node_id, None)
+    if actor.is_late:
+      logging.warning('%s has joined', actor.name)
 
   def _find_lost(self):
     """Lost actors, each with the reason; pings silent ones."""
     found = []
-    for member in self._members:
-      why = member.find_loss(self._silence_seconds, self._client_seconds)
+    for actor in self._actors:
+      why = actor.find_loss(self._silence_seconds, self._client_seconds)
       if why is not None:
-        found.append((member, why))
+        found.append((actor, why))
     return found
 
-  def _lose(self, member, why):
+  def _lose(self, actor, why):
     """Removes an actor, and returns the indices of its tasks."""
-    _kill(member.actor)
-    self._members.remove(member)
+    _kill(actor.handle)
+    self._actors.remove(actor)
     self._looked = -_LOOK_SECONDS
-    if member.site is None:
-      self._why_lost = f'{member.name}: {why}'
+    if actor.site is None:
+      self._why_lost = f'{actor.name}: {why}'
       result = 'its tasks are repeated'
     else:
-      self._why_away = f'{member.name}: {why}'
+      self._why_away = f'{actor.name}: {why}'
       result = 'its client drops out until it is back'
     if self._is_closed:
       raise errors.WorkerError('the context was closed')
-    if not member.is_ready:
-      self._failed_starts[member.node_id] += 1
-    logging.warning('%s is lost: %s; %s', member.name, why, result)
-    again = [number for number, _ in member.tasks]
-    member.tasks.clear()
+    if not actor.is_ready:
+      self._failed_starts[actor.node_id] += 1
+    logging.warning('%s is lost: %s; %s', actor.name, why, result)
+    again = [number for number, _ in actor.tasks]
+    actor.tasks.clear()
     return again
 
   def _renew(self):
@@ -255,10 +255,10 @@ class Crew:
     if self._own_machine not in machines:
       # Ray will end this process without a message.
       raise errors.WorkerError('the machine of this program left the cluster')
-    for member in self._members:
-      if member.node_id not in machines and not member.tasks:
-        member.error = 'its machine left the cluster'
-    counts = collections.Counter(each.node_id for each in self._members)
+    for actor in self._actors:
+      if actor.node_id not in machines and not actor.tasks:
+        actor.error = 'its machine left the cluster'
+    counts = collections.Counter(each.node_id for each in self._actors)
     placed = self._placement.place(
       # Machines with actors come first, so that `max_actors` keeps these.
       sorted(
@@ -273,8 +273,8 @@ class Crew:
     )
     for node, (count, share) in placed.items():
       for _ in range(count - counts[node]):
-        self._members.append(self._start(machines[node], share))
-    if all(member.site is not None for member in self._members):
+        self._actors.append(self._start(machines[node], share))
+    if all(actor.site is not None for actor in self._actors):
       raise errors.WorkerError(f'no actor is left: {self._why_lost}')
 
   def _start(self, machine, share):
@@ -284,7 +284,7 @@ class Crew:
         machine['NodeID'], soft=False
       ),
     ).remote(self._placement.threads_per_operation)
-    return ray_member.Member(actor, machine)
+    return remote_actor.RemoteActor(actor, machine)
 
 
 def _check_sites(federation: sites.Federation) -> None:

@@ -15,9 +15,9 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
 
 _MAPS = ('federated_map', 'federated_apply')
@@ -80,7 +80,7 @@ def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
 def build_program(
   steps: Sequence[tuple[str, tff.framework.ComputationBuildingBlock]],
   outputs: Sequence[str],
-  cache: leaves.LeafCache,
+  cache: graph_functions.GraphFunctionCache,
 ) -> Program:
   """Builds a program of named steps, all at clients or all at the server."""
   rewriter = _Rewriter({name: block.type_signature for name, block in steps})

@@ -15,10 +15,10 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
-from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import stages
+from tff_semifl.runtime.ray import programs as ray_programs
 
 # Runs a program for each present client of a cohort, or once for the server.
 # Inputs are values at clients (see `values`). Yields the outputs of each client
@@ -31,7 +31,7 @@ Run = Callable[
 
 def build_evaluate(
   block: tff.framework.ComputationBuildingBlock,
-  cache: leaves.LeafCache,
+  cache: graph_functions.GraphFunctionCache,
   run: Run,
 ) -> interpreter.Evaluate:
   """Builds a function from a scope to a computation's value, see `values`."""
@@ -84,7 +84,7 @@ def find_client_programs(
   computation: tff.framework.ConcreteComputation,
 ) -> list[str]:
   """The hashes of the programs that clients run on their data."""
-  cache = leaves.LeafCache()
+  cache = graph_functions.GraphFunctionCache()
   programs = []
 
   def build_clients(steps, outputs):

@@ -13,13 +13,12 @@ import ray
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
-from tff_semifl.runtime import ray_programs
-from tff_semifl.runtime import ray_site
-from tff_semifl.runtime import ray_values
+from tff_semifl.runtime.ray import programs as ray_programs
+from tff_semifl.runtime.ray import site as ray_site
+from tff_semifl.runtime.ray import values as ray_values
 
 # A training loop has a handful of programs.
 _MAX_PROGRAMS = 32
@@ -58,9 +57,9 @@ class Actor:
       # Other actors may share the GPU.
       tf.config.experimental.set_memory_growth(gpu, True)
     # The actor sees the GPU that Ray assigned to it as the first.
-    self._pool = client_pool.ClientPool(max_concurrent_clients=1)
+    self._pool = cohorts.ClientPool(max_concurrent_clients=1)
     self._scope = interpreter.Scope(cohorts.Cohort(0, self._pool), {})
-    self._leaves = leaves.LeafCache()
+    self._functions = graph_functions.GraphFunctionCache()
     self._programs = collections.OrderedDict()
     self._site = ray_site.Site.here()
 
@@ -119,7 +118,7 @@ class Actor:
       if self._site is not None:
         self._site.check_program(block)
       self._programs[key] = (
-        interpreter.build_evaluate(block, self._leaves),
+        interpreter.build_evaluate(block, self._functions),
         block.type_signature.result,
       )
     self._programs.move_to_end(key)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the graph of a leaf so that its calls do not share state.
+"""Reads the graph of a graph function so that its calls do not share state.
 
 TFF's worker runs each graph in a session. In this process, several threads call
 many graphs: function names must be unique, and each call must create its own
@@ -56,7 +56,7 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
   """The graph of a `TensorFlow` message, with function names of its own."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
   # Functions of a process share one namespace.
-  suffix = f'_leaf_{next(_numbers)}'
+  suffix = f'_graph_{next(_numbers)}'
   names = [function.signature.name for function in graph_def.library.function]
   graphs.rename_functions(graph_def, {name: name + suffix for name in names})
   _own_resources(graph_def)
