@@ -67,13 +67,16 @@ def _run(*command, **kwargs) -> str:
   return completed.stdout
 
 
+_SUFFIXES = ('.py', '.pyi', '.csv', '.css', '.md', '.typed')
+
+
 def _package_files() -> dict[str, pathlib.Path]:
-  """Returns the files to install: path in the wheel, and file here."""
+  """The files to install, without READMEs: path in the wheel, and file here."""
   files = {}
   for folder in _PACKAGES:
     prefix = '' if folder == 'tff_semifl' else 'tff_semifl/'
     for path in (_ROOT / folder).rglob('*'):
-      if path.suffix in ('.py', '.pyi', '.csv', '.typed'):
+      if path.suffix in _SUFFIXES and path.name != 'README.md':
         files[f'{prefix}{path.relative_to(_ROOT).as_posix()}'] = path
   return files
 
