@@ -10,7 +10,7 @@ from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from benchmarks import plain_round
 from tff_semifl import runtime
-from tff_semifl.runtime import leaves
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import values
 
 
@@ -69,7 +69,7 @@ def profile(
       parts = [
         _cumulative(statistics, function)
         for function in (
-          leaves.Leaf.__call__,
+          graph_functions.GraphFunction.__call__,
           values.embed,
           values.extract,
         )

@@ -26,8 +26,8 @@ from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.reports import report
 from tff_semifl.results import comparison
+from tff_semifl.results import report
 from tff_semifl.runs import results
 
 

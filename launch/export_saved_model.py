@@ -26,7 +26,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import measured_in_words
-from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
@@ -34,6 +33,7 @@ from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
 from tff_semifl.models import weight_kinds
+from tff_semifl.results import model_card
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
 
@@ -191,9 +191,13 @@ def main() -> None:
       why_not_tested=why_not_tested,
       privacy=privacy,
       least_confidence=least_confidence,
-      license_name=_LICENSE.value,
-      intended_use=_INTENDED_USE.value,
-      labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,
+      stated={
+        'license': _LICENSE.value,
+        'intended use': _INTENDED_USE.value,
+        'accuracy of the labels alone': None
+        if _LABELS_ALONE_ACCURACY.value is None
+        else f'{_LABELS_ALONE_ACCURACY.value:.1%}',
+      },
       temperature=temperature,
       result=measured_in_words.read_by_system(folder),
     )

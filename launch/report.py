@@ -27,7 +27,7 @@ from absl import flags
 
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
-from tff_semifl.reports import report
+from tff_semifl.results import report
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import saved_experiment
 

@@ -27,9 +27,9 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
-from tff_semifl.runtime import ray_joining
-from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import joining as ray_joining
+from tff_semifl.runtime.ray import site as ray_site
 
 _HASH = re.compile('[0-9a-f]{64}')
 

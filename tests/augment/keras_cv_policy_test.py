@@ -20,7 +20,6 @@ import tensorflow as tf
 
 from tests.augment import everywhere
 from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import rand_augment
 
 _SEED = tf.constant([7, 8])
 _MAGNITUDE = 0.5
@@ -164,23 +163,6 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
 
 
 class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
-  def test_arguments_reach_the_drawing(self):
-    images = tf.constant(_random_images(20))
-    augment = keras_cv_policy.build_keras_cv_rand_augment(
-      magnitude=0.3,
-      magnitude_standard_deviation=0.05,
-      num_operations=2,
-      application_probability=0.7,
-    )
-    expected = rand_augment.apply_random_operations(
-      images,
-      _SEED,
-      operations=keras_cv_policy.create_operations(0.3, 0.05),
-      num_operations=2,
-      application_probability=0.7,
-    )
-    self.assertAllEqual(augment(images, _SEED), expected)
-
   @pytest.mark.slow
   def test_same_everywhere(self):
     images = _random_images(24)

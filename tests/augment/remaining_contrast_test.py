@@ -12,7 +12,6 @@ import tensorflow as tf
 from tests.augment import photos
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import remaining_contrast
-from tff_semifl.augment import semifl_policy
 
 
 def _unchanged(images, seed):
@@ -125,22 +124,6 @@ class PhotosTest(parameterized.TestCase):
     return remaining_contrast.measure(
       photos.load_photos(64, size), build(), seed=0
     )
-
-  def test_as_many_views_of_semifls_pool_are_blank_as_follows(self):
-    # A shift by 100 pixels leaves nothing of 96; a gray box of 40 pixels covers
-    # no image of that size. A view is shifted once or twice, but has two levels
-    # again if it is shifted first and then a box is put on it.
-    size = 96
-    expected = 1 - (1 - 1 / 15) ** 2 - 1 / 15 * 1 / 30
-    found = self._measure(semifl_policy.build_semifl_rand_augment, size)
-    self.assertEqual(found.num_augmented, 512)
-    deviation = np.sqrt(expected * (1 - expected) / found.num_augmented)
-    self.assertAlmostEqual(
-      found.num_blank_augmented / found.num_augmented,
-      expected,
-      delta=4 * deviation,
-    )
-    self.assertLess(found.low_ratio, 0.01)
 
   @parameterized.parameters(32, 96)
   def test_none_of_the_gentle_policy_is_blank(self, size):

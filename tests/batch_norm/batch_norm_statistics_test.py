@@ -23,18 +23,6 @@ def _moments(values):
 
 
 class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = batch_norm_reference.WEIGHTS_TYPE
-    statistics = batch_norm_statistics.build_server_batch_norm_statistics(
-      batch_norm_reference.create_classifier()
-    )
-    self.assertEqual(
-      statistics.type_signature.compact_representation(),
-      f'(<weights={weights}@SERVER,'
-      'dataset=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER> ->'
-      f' {weights}@SERVER)',
-    )
-
   def test_model_without_layers_is_refused(self):
     with self.assertRaisesRegex(
       ValueError, 'has no static batch normalization'

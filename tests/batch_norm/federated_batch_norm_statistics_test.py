@@ -46,24 +46,6 @@ def _pool(clients):
   return mean, deviations.sum(axis=0) / (counts.sum() - 1)
 
 
-class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = batch_norm_reference.WEIGHTS_TYPE
-    statistics = _build(batch_norm_reference.create_classifier())
-    self.assertEqual(
-      statistics.type_signature.compact_representation(),
-      f'(<weights={weights}@SERVER,'
-      'dataset={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
-      f' {weights}@SERVER)',
-    )
-
-  def test_model_without_layers_is_refused(self):
-    with self.assertRaisesRegex(
-      ValueError, 'has no static batch normalization'
-    ):
-      _build(linear_reference.create_classifier())
-
-
 class ExecutionTest(simulation_test_case.SimulationTestCase):
   @classmethod
   def setUpClass(cls):

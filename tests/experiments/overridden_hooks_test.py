@@ -15,7 +15,7 @@ from tff_semifl.command_line import commands
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import running
 from tff_semifl.methods import fix_mix
-from tff_semifl.reports import run_record
+from tff_semifl.results import run_record
 from tff_semifl.runs import metrics_table
 from tff_semifl.systems import averaging
 

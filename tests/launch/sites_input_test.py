@@ -136,7 +136,7 @@ class SiteTest(parameterized.TestCase):
 
   def test_images_that_cannot_be_used(self):
     (self.images / 'b.png').write_text('no image')
-    cluster = 'tff_semifl.runtime.ray_cluster.check_address'
+    cluster = 'tff_semifl.runtime.ray.cluster.check_address'
     with (
       mock.patch(cluster),
       self.assertRaisesRegex(

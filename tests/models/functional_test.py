@@ -89,20 +89,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
         self.assertIsInstance(array, np.ndarray)
         self.assertAllEqual(array, variable)
 
-  def test_weights_type(self):
-    def of(weights):
-      return tuple(tff.TensorType(np.float32, w.shape) for w in weights)
-
-    self.assertEqual(
-      self._classifier.weights_type,
-      tff.types.to_type(
-        tff.learning.models.ModelWeights(
-          of(self._model.trainable_weights),
-          of(self._model.non_trainable_weights),
-        )
-      ),
-    )
-
   def test_logits_of_other_weights(self):
     images = _random_images(4)
     weights = _random_weights(self._classifier)
@@ -152,14 +138,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     expected = tape.gradient(expected, self._model.trainable_weights)
     for each, gradient in zip(found, expected, strict=True):
       self.assertAllClose(each, gradient, rtol=1e-3, atol=1e-4)
-
-  def test_model_keeps_its_weights(self):
-    before = [w.numpy() for w in self._model.weights]
-    weights = _random_weights(self._classifier)
-    self._classifier.train_logits(weights, _random_images(2))
-    self._classifier.logits(weights, _random_images(2))
-    for variable, value in zip(self._model.weights, before, strict=True):
-      self.assertAllEqual(variable, value)
 
   @pytest.mark.slow
   def test_assigned_weights_are_those_of_the_model(self):

@@ -16,6 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
+from tff_semifl.runtime import native
 
 
 def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
@@ -48,11 +49,9 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    worker = runtime.Worker()
-    cls.addClassCleanup(worker.close)
     cls.in_process = runtime.InProcessContext()
     cls.addClassCleanup(cls.in_process.close)
-    cls.native = runtime.NativeContext(worker)
+    cls.native = cls.enterClassContext(native.connect())
 
   @contextlib.contextmanager
   def use(self, context: tff.framework.SyncContext):

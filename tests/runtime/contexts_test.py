@@ -19,6 +19,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import runtime
 
+_Popen = subprocess.Popen
 _KINDS = ('in_process', 'native')
 
 
@@ -54,17 +55,25 @@ class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(_sum([1, 2]), 3)
     self.assertIs(tff.framework.get_context_stack().current, before)
 
-  def test_closes_the_worker_whatever_happens(self):
-    before = tff.framework.get_context_stack().current
-    with mock.patch.object(
-      runtime.Worker, 'close', autospec=True, side_effect=runtime.Worker.close
-    ) as close:
+  def test_worker_ends_with_the_block_and_its_loss_is_an_error(self):
+    workers = []
+
+    def start(*args, **options):
+      workers.append(_Popen(*args, **options))
+      return workers[-1]
+
+    with mock.patch.object(subprocess, 'Popen', start):
       with self.assertRaisesRegex(ZeroDivisionError, 'as planned'):
         with runtime.simulation_context('native'):
+          self.assertEqual(_sum([1, 2]), 3)
           raise ZeroDivisionError('as planned')
-      self.assertIs(tff.framework.get_context_stack().current, before)
-      close.assert_called_once()
-      self.assertFalse(close.call_args.args[0].is_running)
+      self.assertEqual(workers[0].poll(), -signal.SIGKILL)
+      with runtime.simulation_context('native'):
+        self.assertEqual(_sum([1, 2]), 3)
+        workers[1].kill()
+        workers[1].wait()
+        with self.assertRaisesRegex(runtime.WorkerError, 'status -9'):
+          _sum([1, 2])
 
   def test_unknown_kind_is_refused(self):
     with self.assertRaisesRegex(

@@ -234,7 +234,7 @@ class CachingTest(tf.test.TestCase):
     gc.collect()
 
     self.assertEmpty(context._compiled)
-    self.assertEmpty(context._leaves)
+    self.assertEmpty(context._functions)
 
   def test_may_be_used_by_several_threads(self):
     context = in_process.InProcessContext(max_concurrent_clients=2)

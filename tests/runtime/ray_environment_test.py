@@ -12,7 +12,7 @@ from unittest import mock
 from absl.testing import absltest
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import ray_environment
+from tff_semifl.runtime.ray import environment as ray_environment
 
 
 class PrepareTest(absltest.TestCase):

@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 from tests.core import linear_problem
 from tests.runtime import ray_machines
 from tff_semifl import runtime
-from tff_semifl.runtime import ray_crew
+from tff_semifl.runtime.ray import actor_pool
 
 _AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _SILENCE_SECONDS = 6
@@ -177,11 +177,11 @@ class LossTest(tf.test.TestCase):
           runtime.WorkerError, 'one task has lost 3 actors: actor .* at'
         ),
       ):
-        list(context.runner.crew.run([ray_crew.Task(kill)]))
+        list(context.runner.pool.run([actor_pool.Task(kill)]))
       with self.assertRaisesRegex(
         runtime.SiteError, 'no site is there: they are not in the cluster'
       ):
-        list(context.runner.crew.run([ray_crew.Task(kill, 'east')]))
+        list(context.runner.pool.run([actor_pool.Task(kill, 'east')]))
       self.gate.shut()
       running = self._run(work, [1])
       self.gate.wait_for(1)

@@ -14,7 +14,7 @@ import grpc
 import psutil
 import requests
 
-from tff_semifl.runtime import ray_environment
+from tff_semifl.runtime.ray import environment as ray_environment
 
 ray_environment.prepare(is_local=True)
 assert os.environ.get('RAY_AUTH_MODE') == 'token', 'Ray was imported before.'

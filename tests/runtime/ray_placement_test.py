@@ -5,7 +5,7 @@
 
 from absl.testing import absltest
 
-from tff_semifl.runtime import ray_placement
+from tff_semifl.runtime.ray import placement as ray_placement
 
 _Share = ray_placement.Share
 

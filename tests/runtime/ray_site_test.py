@@ -14,10 +14,10 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
-from tff_semifl.runtime import ray_site
-from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import site as ray_site
+from tff_semifl.runtime.ray import values as ray_values
 
 _SHAPE = (4, 3, 1)
 

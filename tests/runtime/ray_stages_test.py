@@ -12,13 +12,12 @@ from tensorflow_federated.proto.v0 import computation_pb2
 from tff_semifl import runtime
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
-from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
-from tff_semifl.runtime import ray_stages
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import stages as ray_stages
 
 # The operation that has the key of the noise.
 _KEYED = b'StringToHashBucketStrong'
@@ -34,8 +33,10 @@ def _find_programs(computation, argument):
     yield from ()
 
   block = compiler.compile_to_block(computation)
-  evaluate = ray_stages.build_evaluate(block, leaves.LeafCache(), run)
-  scope = interpreter.Scope(cohorts.Cohort(0, client_pool.ClientPool()), {})
+  evaluate = ray_stages.build_evaluate(
+    block, graph_functions.GraphFunctionCache(), run
+  )
+  scope = interpreter.Scope(cohorts.Cohort(0, cohorts.ClientPool()), {})
   parameter_type = computation.type_signature.parameter
   evaluate(scope)(values.embed(argument, parameter_type))
   return block, programs
@@ -43,14 +44,14 @@ def _find_programs(computation, argument):
 
 def _run_without(absent, computation, argument):
   """Returns the result of a computation if clients drop out at first."""
-  cohort = cohorts.Cohort(len(argument), client_pool.ClientPool())
+  cohort = cohorts.Cohort(len(argument), cohorts.ClientPool())
 
   def run(program, inputs, cohort):
     proto = computation_pb2.Computation.FromString(program.content)
     block = tff.framework.ComputationBuildingBlock.from_proto(proto)
-    function = interpreter.build_evaluate(block, leaves.LeafCache())(
-      interpreter.Scope(cohort, {})
-    )
+    function = interpreter.build_evaluate(
+      block, graph_functions.GraphFunctionCache()
+    )(interpreter.Scope(cohort, {}))
     for client in cohort.present():
       if client in absent:
         yield None
@@ -58,7 +59,9 @@ def _run_without(absent, computation, argument):
         yield function([cohort.members(each)[client] for each in inputs])
 
   evaluate = ray_stages.build_evaluate(
-    compiler.compile_to_block(computation), leaves.LeafCache(), run
+    compiler.compile_to_block(computation),
+    graph_functions.GraphFunctionCache(),
+    run,
   )
   function_type = computation.type_signature
   result = evaluate(interpreter.Scope(cohort, {}))(

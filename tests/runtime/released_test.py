@@ -14,8 +14,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
-from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import released
+from tff_semifl.runtime.ray import values as ray_values
 
 _ARRAY = np.ones(3, np.float32)
 

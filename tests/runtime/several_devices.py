@@ -4,7 +4,7 @@
 """Prints as JSON which device runs what, with three logical CPUs.
 
 TensorFlow learns how many devices there are before it does anything else, so
-this is a program of its own, which `client_pool_test` runs.
+this is a program of its own, which `cohorts_test` runs.
 """
 
 import json
@@ -14,11 +14,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
-from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
 
 _SEQUENCE = tff.SequenceType(tff.TensorType(np.float32, [2, 2]))
@@ -69,9 +68,10 @@ def main() -> None:
   ]
 
   # A result of a context has no device any more: look inside.
-  pool = client_pool.ClientPool(devices=names[1:])
+  pool = cohorts.ClientPool(devices=names[1:])
   evaluate = interpreter.build_evaluate(
-    compiler.compile_to_block(work_at_clients), leaves.LeafCache()
+    compiler.compile_to_block(work_at_clients),
+    graph_functions.GraphFunctionCache(),
   )
   scope = interpreter.Scope(cohorts.Cohort(len(datasets), pool), {})
   found = evaluate(scope)(
@@ -91,7 +91,7 @@ def main() -> None:
   print(
     json.dumps(
       {
-        'default': client_pool.ClientPool().devices,
+        'default': cohorts.ClientPool().devices,
         'computed': [[t.backing_device[-5:] for t in each] for each in found],
         'means': means,
       }

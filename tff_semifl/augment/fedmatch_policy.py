@@ -65,62 +65,73 @@ def create_operations() -> list[rand_augment.Operation]:
   color = color_operations
   geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
-
-  def enhance(
-    name: str, amount: float, operation: Callable[..., tf.Tensor]
-  ) -> rand_augment.Operation:
-    def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-      amounts = tf.cast(indices, tf.float64) * amount / _LAST_INDEX
-      return operation(images, 1.0 + amounts)
-
-    return rand_augment.Operation(name, _draw_signed_indices, apply)
-
-  def shear(
-    name: str, to_maps: Callable[[tf.Tensor], tf.Tensor]
-  ) -> rand_augment.Operation:
-    def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-      amounts = tf.cast(indices, tf.float64) * _SHEAR / _LAST_INDEX
-      return geometric.fetch_bilinear(images, to_maps(amounts), fill=_BLACK)
-
-    return rand_augment.Operation(name, _draw_signed_indices, apply)
-
-  def translate(
-    name: str, axis: int, to_maps: Callable[[tf.Tensor], tf.Tensor]
-  ) -> rand_augment.Operation:
-    def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-      amounts = tf.cast(indices, tf.float64) * _TRANSLATION_SHARE / _LAST_INDEX
-      amounts *= tf.cast(tf.shape(images)[axis], tf.float64)
-      return geometric.fetch_nearest(images, to_maps(amounts), fill=_BLACK)
-
-    return rand_augment.Operation(name, _draw_signed_indices, apply)
-
-  def rotate(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    degrees = indices * (_ROTATION_DEGREES // _LAST_INDEX)
-    maps = geometric.rotate(degrees, images)
-    return geometric.fetch_nearest(images, maps, fill=_ROTATION_FILL)
-
-  def solarize(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    return color.solarize(images, tf.gather(_SOLARIZATION_THRESHOLDS, indices))
-
-  def posterize(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    return color.posterize(images, tf.gather(_NUM_BITS, indices))
-
   return [
     fixed('autocontrast', color.auto_contrast),
     # Has no effect in the authors' code, either.
     fixed('equalize', tf.identity),
-    rand_augment.Operation('rotate', _draw_indices, rotate),
-    rand_augment.Operation('solarize', _draw_indices, solarize),
-    enhance('color', 0.9, color.enhance_color),
-    rand_augment.Operation('posterize', _draw_indices, posterize),
-    enhance('contrast', 0.5, color.enhance_contrast),
-    enhance('brightness', 0.3, color.enhance_brightness),
-    enhance('sharpness', 0.9, color.enhance_sharpness),
-    shear('shearX', geometric.shear_x),
-    shear('shearY', geometric.shear_y),
-    translate('translateX', 2, geometric.translate_x),
-    translate('translateY', 1, geometric.translate_y),
+    rand_augment.Operation('rotate', _draw_indices, _rotate),
+    rand_augment.Operation('solarize', _draw_indices, _solarize),
+    _enhance('color', 0.9, color.enhance_color),
+    rand_augment.Operation('posterize', _draw_indices, _posterize),
+    _enhance('contrast', 0.5, color.enhance_contrast),
+    _enhance('brightness', 0.3, color.enhance_brightness),
+    _enhance('sharpness', 0.9, color.enhance_sharpness),
+    _shear('shearX', geometric.shear_x),
+    _shear('shearY', geometric.shear_y),
+    _translate('translateX', 2, geometric.translate_x),
+    _translate('translateY', 1, geometric.translate_y),
   ]
+
+
+def _enhance(
+  name: str, amount: float, operation: Callable[..., tf.Tensor]
+) -> rand_augment.Operation:
+  def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    amounts = tf.cast(indices, tf.float64) * amount / _LAST_INDEX
+    return operation(images, 1.0 + amounts)
+
+  return rand_augment.Operation(name, _draw_signed_indices, apply)
+
+
+def _shear(
+  name: str, to_maps: Callable[[tf.Tensor], tf.Tensor]
+) -> rand_augment.Operation:
+  def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    amounts = tf.cast(indices, tf.float64) * _SHEAR / _LAST_INDEX
+    return geometric_operations.fetch_bilinear(
+      images, to_maps(amounts), fill=_BLACK
+    )
+
+  return rand_augment.Operation(name, _draw_signed_indices, apply)
+
+
+def _translate(
+  name: str, axis: int, to_maps: Callable[[tf.Tensor], tf.Tensor]
+) -> rand_augment.Operation:
+  def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+    amounts = tf.cast(indices, tf.float64) * _TRANSLATION_SHARE / _LAST_INDEX
+    amounts *= tf.cast(tf.shape(images)[axis], tf.float64)
+    return geometric_operations.fetch_nearest(
+      images, to_maps(amounts), fill=_BLACK
+    )
+
+  return rand_augment.Operation(name, _draw_signed_indices, apply)
+
+
+def _rotate(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+  degrees = indices * (_ROTATION_DEGREES // _LAST_INDEX)
+  maps = geometric_operations.rotate(degrees, images)
+  return geometric_operations.fetch_nearest(images, maps, fill=_ROTATION_FILL)
+
+
+def _solarize(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+  return color_operations.solarize(
+    images, tf.gather(_SOLARIZATION_THRESHOLDS, indices)
+  )
+
+
+def _posterize(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+  return color_operations.posterize(images, tf.gather(_NUM_BITS, indices))
 
 
 def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -16,6 +16,7 @@ image, the fill is black, and the box lies beside its point as in SemiFL's code.
 """
 
 from collections.abc import Callable
+import functools
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -100,63 +101,86 @@ def create_operations(version: Version) -> list[rand_augment.Operation]:
   geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
 
-  def enhance(name: str, operation) -> rand_augment.Operation:
-    def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
-      shares = tf.cast(levels, tf.float64) / FULL_LEVEL
-      factors = version.enhancement_range * shares + version.enhancement_at_zero
-      return operation(images, factors)
-
-    return rand_augment.Operation(name, draw_levels, apply)
-
-  def posterize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
-    change = version.posterization_sign * (4 * levels // FULL_LEVEL)
-    return color.posterize(images, 4 + change)
-
-  def solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
-    return color.solarize(images, 256 - 256 * levels // FULL_LEVEL)
-
-  def move(name: str, to_maps) -> rand_augment.Operation:
-    """Creates a geometric operation from (images, levels) -> affine maps."""
-
-    def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
-      maps = to_maps(images, levels)
-      return geometric.fetch_nearest(images, maps, fill=version.fill)
-
-    return rand_augment.Operation(name, draw_signed_levels, apply)
-
-  def rotate(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
-    return geometric.rotate(levels * (_ROTATION_DEGREES // FULL_LEVEL), images)
-
-  def shear(to_maps):
-    return lambda images, levels: to_maps(
-      tf.cast(levels, tf.float64) * _SHEAR / FULL_LEVEL
-    )
-
-  def translate(to_maps, axis: int):
-    return lambda images, levels: to_maps(
-      version.compute_translation(
-        tf.cast(levels, tf.float64), tf.shape(images)[axis]
-      )
-    )
-
   operations = [
     fixed('Identity', tf.identity),
     fixed('AutoContrast', color.auto_contrast),
     fixed('Equalize', color.equalize),
-    rand_augment.Operation('Solarize', draw_levels, solarize),
-    rand_augment.Operation('Posterize', draw_levels, posterize),
-    enhance('Color', color.enhance_color),
-    enhance('Contrast', color.enhance_contrast),
-    enhance('Brightness', color.enhance_brightness),
-    enhance('Sharpness', color.enhance_sharpness),
-    move('Rotate', rotate),
-    move('ShearX', shear(geometric.shear_x)),
-    move('ShearY', shear(geometric.shear_y)),
-    move('TranslateX', translate(geometric.translate_x, axis=2)),
-    move('TranslateY', translate(geometric.translate_y, axis=1)),
+    rand_augment.Operation('Solarize', draw_levels, _solarize),
+    rand_augment.Operation(
+      'Posterize',
+      draw_levels,
+      functools.partial(_posterize, sign=version.posterization_sign),
+    ),
+    _enhance(version, 'Color', color.enhance_color),
+    _enhance(version, 'Contrast', color.enhance_contrast),
+    _enhance(version, 'Brightness', color.enhance_brightness),
+    _enhance(version, 'Sharpness', color.enhance_sharpness),
+    _move(version, 'Rotate', _rotate),
+    _move(version, 'ShearX', _shear(geometric.shear_x)),
+    _move(version, 'ShearY', _shear(geometric.shear_y)),
+    _move(
+      version, 'TranslateX', _translate(version, geometric.translate_x, axis=2)
+    ),
+    _move(
+      version, 'TranslateY', _translate(version, geometric.translate_y, axis=1)
+    ),
   ]
   by_name = {operation.name: operation for operation in operations}
   return [by_name[name] for name in version.operation_names]
+
+
+def _enhance(
+  version: Version, name: str, operation: Callable[..., tf.Tensor]
+) -> rand_augment.Operation:
+  def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    shares = tf.cast(levels, tf.float64) / FULL_LEVEL
+    factors = version.enhancement_range * shares + version.enhancement_at_zero
+    return operation(images, factors)
+
+  return rand_augment.Operation(name, draw_levels, apply)
+
+
+def _posterize(images: tf.Tensor, levels: tf.Tensor, *, sign: int) -> tf.Tensor:
+  change = sign * (4 * levels // FULL_LEVEL)
+  return color_operations.posterize(images, 4 + change)
+
+
+def _solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+  return color_operations.solarize(images, 256 - 256 * levels // FULL_LEVEL)
+
+
+def _move(
+  version: Version, name: str, to_maps: Callable[..., tf.Tensor]
+) -> rand_augment.Operation:
+  """Creates a geometric operation from (images, levels) -> affine maps."""
+
+  def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    maps = to_maps(images, levels)
+    return geometric_operations.fetch_nearest(images, maps, fill=version.fill)
+
+  return rand_augment.Operation(name, draw_signed_levels, apply)
+
+
+def _rotate(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+  return geometric_operations.rotate(
+    levels * (_ROTATION_DEGREES // FULL_LEVEL), images
+  )
+
+
+def _shear(to_maps: Callable[[tf.Tensor], tf.Tensor]):
+  return lambda images, levels: to_maps(
+    tf.cast(levels, tf.float64) * _SHEAR / FULL_LEVEL
+  )
+
+
+def _translate(
+  version: Version, to_maps: Callable[[tf.Tensor], tf.Tensor], *, axis: int
+):
+  return lambda images, levels: to_maps(
+    version.compute_translation(
+      tf.cast(levels, tf.float64), tf.shape(images)[axis]
+    )
+  )
 
 
 def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -57,49 +57,53 @@ def create_operations() -> list[rand_augment.Operation]:
   color = color_operations
   geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
-
-  def enhance(name: str, operation) -> rand_augment.Operation:
-    return fixed(name, lambda images: operation(images, _ENHANCEMENT_FACTOR))
-
-  def move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
-    """Creates an affine map of `amount`, in one direction or the other."""
-
-    def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
-      amounts = tf.cast(signs, tf.float64) * amount
-      return fetch(images, to_maps(amounts), fill=_BLACK)
-
-    return rand_augment.Operation(name, rand_augment.draw_signs, apply)
-
-  def rotate(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
-    maps = geometric.rotate(signs * _ROTATION_DEGREES, images)
-    return geometric.fetch_nearest(images, maps, fill=_BLACK)
-
   bilinear = geometric.fetch_bilinear
   return [
     fixed('AutoContrast', color.auto_contrast),
-    enhance('Brightness', color.enhance_brightness),
-    enhance('Color', color.enhance_color),
-    enhance('Contrast', color.enhance_contrast),
+    _enhance('Brightness', color.enhance_brightness),
+    _enhance('Color', color.enhance_color),
+    _enhance('Contrast', color.enhance_contrast),
     rand_augment.Operation('CutoutConst', geometric.draw_points, _cut_out),
     fixed('Equalize', color.equalize),
     fixed('Invert', color.invert),
     fixed('Posterize', lambda images: color.posterize(images, _NUM_BITS)),
-    rand_augment.Operation('Rotate', rand_augment.draw_signs, rotate),
-    enhance('Sharpness', color.enhance_sharpness),
-    move('ShearX', bilinear, _SHEAR, geometric.shear_x),
-    move('ShearY', bilinear, _SHEAR, geometric.shear_y),
+    rand_augment.Operation('Rotate', rand_augment.draw_signs, _rotate),
+    _enhance('Sharpness', color.enhance_sharpness),
+    _move('ShearX', bilinear, _SHEAR, geometric.shear_x),
+    _move('ShearY', bilinear, _SHEAR, geometric.shear_y),
     # At full strength the same as Invert, which is thus twice as likely.
     fixed(
       'Solarize',
       lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),
     ),
-    move(
+    _move(
       'TranslateXConst', bilinear, _TRANSLATION_PIXELS, geometric.translate_x
     ),
-    move(
+    _move(
       'TranslateYConst', bilinear, _TRANSLATION_PIXELS, geometric.translate_y
     ),
   ]
+
+
+def _enhance(name: str, operation) -> rand_augment.Operation:
+  return rand_augment.create_fixed_operation(
+    name, lambda images: operation(images, _ENHANCEMENT_FACTOR)
+  )
+
+
+def _move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
+  """Creates an affine map of `amount`, in one direction or the other."""
+
+  def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
+    amounts = tf.cast(signs, tf.float64) * amount
+    return fetch(images, to_maps(amounts), fill=_BLACK)
+
+  return rand_augment.Operation(name, rand_augment.draw_signs, apply)
+
+
+def _rotate(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
+  maps = geometric_operations.rotate(signs * _ROTATION_DEGREES, images)
+  return geometric_operations.fetch_nearest(images, maps, fill=_BLACK)
 
 
 def _cut_out(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:

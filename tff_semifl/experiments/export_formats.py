@@ -4,6 +4,7 @@
 """The formats of an exported model."""
 
 from collections.abc import Iterator, Sequence
+import dataclasses
 import fnmatch
 import math
 import pathlib
@@ -18,7 +19,6 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import model_card
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
@@ -34,6 +34,8 @@ NAMES = (SAVED_MODEL, *_TFLITE)
 # Stands for all of TFLite's.
 ALL_TFLITE = 'tflite'
 
+CARD = 'README.md'
+CONFUSION_FIGURE = 'confusion_matrix.png'
 # All files that the folder of an export may have.
 _FILES = (
   'saved_model.pb',
@@ -43,13 +45,27 @@ _FILES = (
   'model_*.tflite',
   exported_model.LABELS_FILE,
   privacy_statement.NAME,
-  model_card.CARD,
-  model_card.FIGURE,
+  CARD,
+  CONFUSION_FIGURE,
 )
 
 _BATCH_SIZE = 250
 # More images take longer and hardly change the ranges of values.
 _MAX_CALIBRATION_IMAGES = 500
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportedFile:
+  """A model in one of its formats.
+
+  `file` is the path in the folder of the export, and `scores` the results on
+  the test images, None if not tested.
+  """
+
+  format: str
+  file: str
+  num_bytes: int
+  scores: scores_lib.Scores | None
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
@@ -139,7 +155,7 @@ def export(
   privacy: privacy_statement.PrivacyStatement | None,
   least_confidence: float,
   background: image_files.Color,
-) -> model_card.ExportedFile:
+) -> ExportedFile:
   """Exports a model in one format, and tests what was written.
 
   Args:
@@ -185,7 +201,7 @@ def export(
     scores = scores_lib.score(
       exported_model.load(file), _report(test, f'testing {name}')
     )
-  return model_card.ExportedFile(
+  return ExportedFile(
     format=name,
     file=file.relative_to(path).as_posix(),
     num_bytes=num_bytes,

@@ -15,7 +15,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import model_checks
-from tff_semifl.models import pixel_ranges
+from tff_semifl.models import pixels
 from tff_semifl.settings import references
 
 # A function of a task and a seed that returns a compiled or uncompiled
@@ -40,7 +40,7 @@ class FunctionModel(models.Converted):
   input_range: str = settings.setting(
     '0_to_255',
     'What the model expects pixels in; 0_to_255 if it rescales them itself.',
-    settings.one_of(*pixel_ranges.NAMES),
+    settings.one_of(*pixels.NAMES),
   )
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
@@ -61,7 +61,7 @@ class FunctionModel(models.Converted):
       if self.input_range == '0_to_255':
         return model
       inputs = tf.keras.Input(shape)
-      outputs = model(pixel_ranges.rescale(inputs, self.input_range))
+      outputs = model(pixels.rescale(inputs, self.input_range))
       return tf.keras.Model(inputs, outputs, name=model.name)
 
 

@@ -16,7 +16,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import pixel_ranges
+from tff_semifl.models import pixels
 from tff_semifl.models import residual
 
 _IMAGENET = 'imagenet'
@@ -91,7 +91,7 @@ class Application(models.Converted):
     inputs = x = tf.keras.Input(task.image_shape)
     if num_channels == 1:
       x = tf.keras.layers.Concatenate()([x, x, x])
-    x = pixel_ranges.rescale(x, self.input_range)
+    x = pixels.rescale(x, self.input_range)
     # In inference mode nothing is dropped.
     x = backbone(x, training=False) if self.freeze_backbone else backbone(x)
     logits = tf.keras.layers.Dense(task.num_classes)(x)

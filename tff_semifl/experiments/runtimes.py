@@ -13,8 +13,8 @@ from typing import ClassVar, Self
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import threads as threads_lib
-from tff_semifl.runtime import ray_environment
 from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import environment as ray_environment
 
 _RESUMES = 'the same command goes on from the last complete round'
 
@@ -45,8 +45,7 @@ class Runtime(settings.Settings, abc.ABC):
   ) -> contextlib.AbstractContextManager[None]:
     """Makes this the runtime of the `with` block.
 
-    Args:
-      federation: The sites that have the images of clients, if they do.
+    `federation` has the sites that hold the images of clients, if they do.
     """
 
   def check(self) -> None:
@@ -57,9 +56,7 @@ class Runtime(settings.Settings, abc.ABC):
   ) -> Self:
     """Sets the threads of operations, before TensorFlow initializes.
 
-    Args:
-      count_pixels: Returns the pixels of batches; called only if no number of
-        threads was chosen.
+    `count_pixels` is called only if no number of threads was chosen.
     """
     return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
 
@@ -70,18 +67,9 @@ class InProcess(Runtime):
 
   threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
 
-  def limit_threads(
-    self, count_pixels: Callable[[], threads_lib.BatchPixels]
-  ) -> Self:
-    """Sets threads, before TensorFlow initializes."""
-    return dataclasses.replace(
-      self, threads=self.threads.limit_by_place(count_pixels)
-    )
-
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Makes this the runtime of the `with` block."""
     del federation  # It has none.
     return runtime.simulation_context(
       'in_process',
@@ -100,7 +88,6 @@ class Native(Runtime):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Makes this the runtime of the `with` block."""
     del federation  # It has none.
     self.threads.tell_workers()
     return runtime.simulation_context(
@@ -148,9 +135,6 @@ class Ray(Runtime):
 
     By default one process uses all cores: a process for each core would need
     much memory.
-
-    Args:
-      count_pixels: Not called.
     """
     del count_pixels
     unknown = threads_lib.BatchPixels(math.inf, math.inf, math.inf)
@@ -170,11 +154,6 @@ class Ray(Runtime):
   def context(
     self, federation: sites.Federation | None = None
   ) -> Iterator[None]:
-    """Makes this the runtime of the `with` block.
-
-    Args:
-      federation: The sites that have the images of clients, if they do.
-    """
     try:
       with runtime.simulation_context(
         'ray',

@@ -20,13 +20,7 @@ _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 
 
 class BatchPixels(NamedTuple):
-  """Pixels of the largest batches.
-
-  Attributes:
-    of_clients: In client updates; infinity if unknown.
-    of_server: In server updates; infinity if unknown.
-    of_inference: In evaluations and statistics.
-  """
+  """Pixels of the largest batches; infinity if unknown."""
 
   of_clients: float
   of_server: float
@@ -58,13 +52,7 @@ class Threads(settings.Settings):
   def limit(self, count_pixels: Callable[[], BatchPixels]) -> 'Threads':
     """Sets the threads of operations, before TensorFlow initializes.
 
-    Args:
-      count_pixels: Returns the pixels of batches; called only if no number of
-        threads was chosen.
-
-    Returns:
-      The settings with the number of threads: by default 1 for small batches,
-      unless TensorFlow is initialized already.
+    `count_pixels` is called only if no number of threads was chosen.
     """
     number = self.threads_per_operation
     if number is None and _is_free():
@@ -112,15 +100,8 @@ class PlacedThreads(Threads):
     settings.AT_LEAST_1,
   )
 
-  def limit_by_place(
-    self, count_pixels: Callable[[], BatchPixels]
-  ) -> 'PlacedThreads':
-    """Sets the threads of clients and of the server, as `limit` does.
-
-    Args:
-      count_pixels: Returns the pixels of batches; called only if no number of
-        threads was chosen.
-    """
+  def limit(self, count_pixels: Callable[[], BatchPixels]) -> 'PlacedThreads':
+    """Sets the threads of clients and of the server."""
     at_server = self.threads_per_operation
     at_clients = self.client_threads_per_operation
     if at_clients is not None and tf.config.list_physical_devices('GPU'):
@@ -156,7 +137,6 @@ class PlacedThreads(Threads):
 
   @property
   def threads_of_clients(self) -> int | None:
-    """CPU threads of an operation in client updates; None for all cores."""
     return self.client_threads_per_operation or self.threads_per_operation
 
 

@@ -28,7 +28,7 @@ def load(
     image_size: Height and width that images are resized to; None for 224x224,
       or for the size of a `.keras` file. Time grows with the number of pixels.
     input_range: For KerasCV and `.keras` files: the pixel range of the network,
-      one of `pixel_ranges.NAMES`; '0_to_255' by default.
+      one of `pixels.NAMES`; '0_to_255' by default.
   """
   is_application = keras_networks.is_application(name)
   if weights is not None and not is_application:

@@ -37,7 +37,7 @@ def load(
       width, 3] to vectors or feature maps, without the classification layer.
     image_size: Height and width of its input; None for that of the model, or
       224x224 if the model takes any.
-    input_range: The pixel range of the model, one of `pixel_ranges.NAMES`;
+    input_range: The pixel range of the model, one of `pixels.NAMES`;
       '0_to_255' if it scales pixels itself.
   """
   network = _load(path)

@@ -89,7 +89,7 @@ def load_keras_cv(
   """Loads a KerasCV backbone with the weights of a preset.
 
   Args:
-    input_range: The pixel range of the network, one of `pixel_ranges.NAMES`;
+    input_range: The pixel range of the network, one of `pixels.NAMES`;
       '0_to_255' for presets with `include_rescaling`.
   """
   prepare = preparation.in_range(image_size, input_range)

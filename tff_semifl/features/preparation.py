@@ -9,7 +9,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl.data import resizing
-from tff_semifl.models import pixel_ranges
+from tff_semifl.models import pixels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,13 +80,12 @@ def in_range(image_size: tuple[int, int], name: str) -> Preparation:
   """A preparation for a network that takes pixels in a range.
 
   Args:
-    name: The range, one of `pixel_ranges.NAMES`, such as '-1_to_1'.
+    name: The range, one of `pixels.NAMES`, such as '-1_to_1'.
   """
-  if name not in pixel_ranges.NAMES:
+  if name not in pixels.NAMES:
     raise ValueError(
-      f'input_range: found {name!r}; give one of'
-      f' {", ".join(pixel_ranges.NAMES)}'
+      f'input_range: found {name!r}; give one of' f' {", ".join(pixels.NAMES)}'
     )
   return Preparation(
-    image_size, name, lambda images: pixel_ranges.rescale(images, name)
+    image_size, name, lambda images: pixels.rescale(images, name)
   )

@@ -17,6 +17,7 @@ import itertools
 import tensorflow as tf
 
 from tff_semifl.models import keyed_dropout
+from tff_semifl.models import pixels
 from tff_semifl.models import pytorch_layers
 from tff_semifl.models import residual
 
@@ -42,7 +43,7 @@ def create_emnist_cnn(
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
   x = pytorch_layers.convolve(x, _FILTERS[0], size=3, seed=next(seeds))
   x = tf.keras.layers.ReLU()(x)
   x = pytorch_layers.convolve(x, _FILTERS[1], size=3, seed=next(seeds))
@@ -72,7 +73,7 @@ def create_reddi_emnist_cnn(
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
   for filters in _FILTERS:
     x = pytorch_layers.convolve(x, filters, size=3, seed=next(seeds))
     x = tf.keras.layers.ReLU()(x)

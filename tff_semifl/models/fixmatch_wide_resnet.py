@@ -13,7 +13,7 @@ import itertools
 
 import tensorflow as tf
 
-from tff_semifl.models import pixel_ranges
+from tff_semifl.models import pixels
 from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import wide_resnet
@@ -45,7 +45,7 @@ def create_fixmatch_wide_resnet(
   )
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = pixel_ranges.rescale(inputs, '-1_to_1')
+  x = pixels.rescale(inputs, '-1_to_1')
   x = _convolve(x, 16, size=3, stride=1, seeds=seeds)
   for group in range(num_groups):
     for block in range(num_blocks):

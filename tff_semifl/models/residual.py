@@ -59,26 +59,6 @@ def layer_seeds(seed: int) -> itertools.count:
   return itertools.count(int(first))
 
 
-def standardize_pixels(
-  images: tf.Tensor,
-  pixel_mean: tuple[float, ...],
-  pixel_standard_deviation: tuple[float, ...],
-) -> tf.Tensor:
-  """Standardizes each channel: (images / 255 - mean) / standard deviation.
-
-  Images are in 0..255, means and standard deviations of each channel in 0..1.
-  """
-  if len(pixel_mean) != images.shape[-1]:
-    raise ValueError(
-      f'`pixel_mean` has {len(pixel_mean)} values for {images.shape[-1]}'
-      ' channels.'
-    )
-  return tf.keras.layers.Rescaling(
-    [1 / (255 * s) for s in pixel_standard_deviation],
-    [-m / s for m, s in zip(pixel_mean, pixel_standard_deviation, strict=True)],
-  )(images)
-
-
 def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
   """The initializer of kernels: Kaiming normal by outputs, not truncated."""
   return tf.keras.initializers.VarianceScaling(

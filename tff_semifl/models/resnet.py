@@ -17,6 +17,7 @@ import itertools
 
 import tensorflow as tf
 
+from tff_semifl.models import pixels
 from tff_semifl.models import pytorch_layers
 from tff_semifl.models import residual
 
@@ -47,7 +48,7 @@ def create_resnet(
     raise ValueError(f'No ResNet has depth {depth}; possible are {possible}.')
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
   x = residual.convolve(
     x, _STAGE_FILTERS[0], size=3, stride=1, seed=next(seeds)
   )
@@ -81,7 +82,7 @@ def create_post_activation_resnet(
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
   x = _convolve(x, _STAGE_FILTERS[0], size=3, stride=1, seeds=seeds)
   x = residual.normalize_and_activate(x, create_normalization)
   for stage, filters in enumerate(_STAGE_FILTERS):

@@ -11,6 +11,7 @@ import math
 
 import tensorflow as tf
 
+from tff_semifl.models import pixels
 from tff_semifl.models import residual
 
 
@@ -92,7 +93,7 @@ def create_wide_resnet(
   num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
   x = residual.convolve(
     x,
     16,

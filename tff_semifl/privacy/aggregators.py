@@ -10,6 +10,7 @@ includes them with an update of zero.
 """
 
 import collections
+import functools
 import math
 from typing import Any
 
@@ -146,7 +147,7 @@ def build_finalizer(
     )
     new_state, new_trainable = optimizer.next(state, weights.trainable, update)
     state, trainable = tf.nest.map_structure(
-      lambda new, old: tf.where(is_finite, new, old),
+      functools.partial(tf.where, is_finite),
       (new_state, tuple(new_trainable)),
       (state, tuple(weights.trainable)),
     )

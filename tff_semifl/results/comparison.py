@@ -4,12 +4,12 @@
 """The table that compares training on labels alone with SemiFL."""
 
 from collections.abc import Sequence
-import statistics
 from typing import NamedTuple
 
 import numpy as np
 
 from tff_semifl.results import markdown
+from tff_semifl.results import summary
 from tff_semifl.runs import intervals
 
 
@@ -49,14 +49,14 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
       [result.accuracy for result in column]
       for column in list(zip(*rows, strict=True))[1:]
     )
-    differences = [b - a for a, b in zip(alone, semifl, strict=True)]
+    of_alone, found = summary.summarize(alone), summary.summarize(semifl, alone)
     table_rows.append(
       (
         'mean',
-        _mean_and_deviation(alone),
-        _mean_and_deviation(semifl),
-        f'{100 * statistics.mean(differences):+.1f} points (standard error'
-        f' {100 * intervals.standard_error(differences):.1f})',
+        summary.show_share(of_alone.mean, of_alone.deviation),
+        summary.show_share(found.mean, found.deviation),
+        f'{100 * found.difference:+.1f} points (standard error'
+        f' {100 * found.error:.1f})',
         '',
       )
     )
@@ -96,8 +96,3 @@ def _show_difference(before: Result, after: Result) -> str:
     f'{100 * difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}),'
     f' {round(difference * num_images):+d} of {num_images} images'
   )
-
-
-def _mean_and_deviation(values: Sequence[float]) -> str:
-  deviation = statistics.stdev(values)
-  return f'{statistics.mean(values):.1%} ({100 * deviation:.1f})'

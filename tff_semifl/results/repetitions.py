@@ -46,14 +46,21 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
   rows = [[run.name, str(run.round_num), *_show_all(run)] for run in runs]
   names = list(runs[0].values)
   if len(runs) > 1:
-    by_metric = {name: [run.values[name] for run in runs] for name in names}
-    for title, describe in (
-      ('mean', summary.show_mean),
-      ('standard deviation', summary.show_deviation),
-      ('95% interval', summary.show_interval),
+    found = {
+      name: summary.summarize([run.values[name] for run in runs])
+      for name in names
+    }
+    for title, show, field in (
+      ('mean', summary.show, 'mean'),
+      ('standard deviation', summary.show_deviation, 'deviation'),
+      ('95% interval', summary.show_interval, 'interval'),
     ):
       rows.append(
-        [title, '', *(describe(name, by_metric[name]) for name in names)]
+        [
+          title,
+          '',
+          *(show(name, getattr(found[name], field)) for name in names),
+        ]
       )
   return markdown.table(['seed', 'round', *names], rows)
 

@@ -15,19 +15,19 @@ _SHARES = ('accuracy', 'balanced_accuracy')
 
 
 class Summary(NamedTuple):
-  """A metric over runs; None where there are too few.
+  """A metric over runs; None where there are too few, NaN where undefined.
 
-  Attributes:
-    mean: The mean of the complete runs.
-    deviation: Their sample standard deviation, of two runs or more.
-    difference: The mean of the paired differences to a baseline.
-    error: The standard error of this mean, of two pairs or more.
+  `mean` and `deviation`, the sample's, are those of the complete runs, and
+  `difference` is the mean of the paired differences to a baseline, with its
+  standard `error`. Intervals are Student's 95% intervals of the means.
   """
 
   mean: float | None
   deviation: float | None
-  difference: float | None = None
-  error: float | None = None
+  interval: intervals.Interval | None
+  difference: float | None
+  error: float | None
+  difference_interval: intervals.Interval | None
 
 
 def summarize(
@@ -39,17 +39,13 @@ def summarize(
     values: The metric of each run; None for a run that is not complete.
     baseline: The metric of the baseline with the same seeds; empty for none.
   """
-  mean, deviation = _mean([value for value in values if value is not None])
-  pairs = zip(values, baseline, strict=True) if baseline else ()
-  difference, spread = _mean(
-    [a - b for a, b in pairs if a is not None and b is not None]
-  )
-  if spread is None:
-    return Summary(mean, deviation, difference)
-  num_pairs = sum(
-    None not in pair for pair in zip(values, baseline, strict=True)
-  )
-  return Summary(mean, deviation, difference, spread / math.sqrt(num_pairs))
+  mean, deviation, _, interval = _describe(values)
+  differences = [
+    None if a is None or b is None else a - b
+    for a, b in (zip(values, baseline, strict=True) if baseline else ())
+  ]
+  difference, _, error, of_difference = _describe(differences)
+  return Summary(mean, deviation, interval, difference, error, of_difference)
 
 
 def show(name: str, value: float | None) -> str:
@@ -59,27 +55,35 @@ def show(name: str, value: float | None) -> str:
   return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
 
 
-def show_mean(name: str, values: Sequence[float]) -> str:
-  """The mean of a metric as text."""
-  return show(name, statistics.fmean(values))
-
-
-def show_deviation(name: str, values: Sequence[float]) -> str:
-  """The sample standard deviation of a metric as text."""
-  if any(map(math.isnan, values)):
+def show_deviation(name: str, deviation: float | None) -> str:
+  """A deviation as text: that of shares in points."""
+  if deviation is None or math.isnan(deviation):
     return ''
-  deviation = statistics.stdev(values)
   if name in _SHARES:
     return f'{100 * deviation:.1f} points'
   return show(name, deviation)
 
 
-def show_interval(name: str, values: Sequence[float]) -> str:
-  """Student's interval of the mean of a metric as text."""
-  if any(map(math.isnan, values)):
+def show_interval(name: str, interval: intervals.Interval | None) -> str:
+  """An interval of a metric as text."""
+  if interval is None or math.isnan(interval.low):
     return ''
-  low, high = (show(name, end) for end in intervals.of_mean(values))
-  return f'{low} to {high}'
+  return f'{show(name, interval.low)} to {show(name, interval.high)}'
+
+
+def show_difference(
+  name: str,
+  difference: float | None,
+  interval: tuple[float, float] | None = None,
+) -> str:
+  """A signed difference, of shares in points, with its interval if any."""
+  if difference is None or math.isnan(difference):
+    return ''
+  ends = [difference, *(interval or ())]
+  shown = [
+    f'{100 * end:+.1f}' if name in _SHARES else f'{end:+.3f}' for end in ends
+  ]
+  return shown[0] + (f' ({" to ".join(shown[1:])})' if interval else '')
 
 
 def show_share(mean: float | None, deviation: float | None) -> str:
@@ -100,11 +104,22 @@ def show_points(difference: float | None, error: float | None) -> str:
   )
 
 
-def _mean(values: Sequence[float]) -> tuple[float | None, float | None]:
-  if not values:
-    return None, None
-  mean = statistics.fmean(values)
-  if len(values) == 1:
-    return mean, None
+def _describe(
+  values: Sequence[float | None],
+) -> tuple[float | None, float | None, float | None, intervals.Interval | None]:
+  """The mean, deviation, standard error and interval of complete runs."""
+  known = [value for value in values if value is not None]
+  if not known:
+    return None, None, None, None
+  mean = statistics.fmean(known)
+  if len(known) == 1:
+    return mean, None, None, None
+  if not math.isfinite(mean):
+    return mean, math.nan, math.nan, intervals.Interval(math.nan, math.nan)
   # The sample deviation: the seeds are a sample of all seeds.
-  return mean, statistics.stdev(values) if math.isfinite(mean) else math.nan
+  return (
+    mean,
+    statistics.stdev(known),
+    intervals.standard_error(known),
+    intervals.of_mean(known),
+  )

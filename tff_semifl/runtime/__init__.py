@@ -12,21 +12,17 @@ from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
-from tff_semifl.runtime.limited_leaves import OWN_THREADS
-from tff_semifl.runtime.native import NativeContext
-from tff_semifl.runtime.ray_stages import find_client_programs
-from tff_semifl.runtime.worker import Worker
+from tff_semifl.runtime.limited_functions import OWN_THREADS
+from tff_semifl.runtime.ray.stages import find_client_programs
 
 __all__ = (
   'OWN_THREADS',
   'AsyncContext',
   'ComputationError',
   'InProcessContext',
-  'NativeContext',
   'NotPortableError',
   'RayOptions',
   'SiteError',
-  'Worker',
   'WorkerError',
   'find_client_programs',
   'ray_connection',

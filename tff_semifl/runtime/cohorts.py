@@ -1,15 +1,81 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The clients of one call of a computation."""
+"""The clients of one call of a computation, their threads and devices."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent import futures
+import contextlib
 from typing import Any
 
-from tff_semifl.runtime import client_pool
+import tensorflow as tf
+
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import limited_leaves
+from tff_semifl.runtime import limited_functions
 from tff_semifl.runtime import values
+
+
+class ClientPool:
+  """Threads for concurrent clients, assigned to `devices` round-robin.
+
+  Client i works on device i modulo their number, the server on the first.
+  """
+
+  def __init__(
+    self,
+    max_concurrent_clients: int | None = None,
+    devices: Sequence[str] | None = None,
+  ):
+    """Initializes the pool.
+
+    Args:
+      devices: Names as in `tf.config.list_logical_devices()`. By default all
+        GPUs, or the CPU if there is none.
+    """
+    known = [device.name for device in tf.config.list_logical_devices()]
+    if devices is None:
+      devices = [name for name in known if ':GPU:' in name] or known[:1]
+    if not devices or not set(devices) <= set(known):
+      raise ValueError(
+        f'Expected `devices` to be some of {known}, found {list(devices)}.'
+      )
+    if max_concurrent_clients is None:
+      max_concurrent_clients = len(devices)
+    if max_concurrent_clients < 1:
+      raise ValueError(
+        'Expected `max_concurrent_clients` >= 1, found '
+        f'{max_concurrent_clients}.'
+      )
+    self.devices = tuple(devices)
+    self._threads = (
+      futures.ThreadPoolExecutor(max_concurrent_clients, 'client')
+      if max_concurrent_clients > 1
+      else None
+    )
+
+  def map(
+    self, fn: Callable[..., Any], *values: Iterable[Any]
+  ) -> Iterator[Any]:
+    """Like the built-in `map`, in the threads of the pool; keeps the order."""
+    return (map if self._threads is None else self._threads.map)(fn, *values)
+
+  def at_client(self, client: int) -> contextlib.AbstractContextManager[None]:
+    """Places operations in the `with` block on the device of a client."""
+    return tf.device(self.devices[client % len(self.devices)])
+
+  def at_server(self) -> contextlib.AbstractContextManager[None]:
+    """Places operations in the `with` block on the device of the server."""
+    return self.at_client(0)
+
+  def close(self, *, wait: bool = True) -> None:
+    """Ends the threads.
+
+    Args:
+      wait: Whether to finish the submitted work first; otherwise, work that
+        has not begun is cancelled.
+    """
+    if self._threads is not None:
+      self._threads.shutdown(wait=wait, cancel_futures=not wait)
 
 
 class Cohort:
@@ -20,7 +86,7 @@ class Cohort:
     absent: Indices of the clients that dropped out, whose values are None.
   """
 
-  def __init__(self, size: int, pool: client_pool.ClientPool):
+  def __init__(self, size: int, pool: ClientPool):
     """Initializes a cohort of `size` clients that work in `pool`."""
     self.size = size
     self.absent: set[int] = set()
@@ -84,4 +150,8 @@ class _Alone(Cohort):
 
 def _at_client(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
   """A function with the threads of a client."""
-  return fn.run_at_client if isinstance(fn, limited_leaves.LimitedLeaf) else fn
+  return (
+    fn.run_at_client
+    if isinstance(fn, limited_functions.LimitedFunction)
+    else fn
+  )

@@ -7,16 +7,49 @@ Compilation follows TFF's native context, without its Grappler pass, which takes
 seconds for a network of ordinary size and brings no measurable speedup.
 """
 
+from collections.abc import Iterator
+import contextlib
+import threading
+
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import intrinsics
-from tff_semifl.runtime import type_reading
+
+_lock = threading.RLock()
 
 
-@type_reading.equal_types_once()
+@contextlib.contextmanager
+def equal_types_once() -> Iterator[None]:
+  """Makes TFF deserialize equal types of a computation once.
+
+  A serialized computation has a type at each part, mostly that of the whole
+  state. To deserialize them all takes a second for a network of ordinary size,
+  nearly all of the time to compile a round. One thread at a time can be in such
+  a block.
+  """
+  with _lock:
+    serialization = private_api.type_serialization
+    read = serialization.deserialize_type
+    types = {}
+
+    # TFF also calls this function for the parts of a type.
+    def read_once(proto):
+      key = proto.SerializeToString(deterministic=True)
+      if key not in types:
+        types[key] = read(proto)
+      return types[key]
+
+    serialization.deserialize_type = read_once
+    try:
+      yield
+    finally:
+      serialization.deserialize_type = read
+
+
+@equal_types_once()
 def compile_to_block(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ComputationBuildingBlock:
@@ -27,7 +60,7 @@ def compile_to_block(
   return private_api.disable_grappler(block)[0]
 
 
-@type_reading.equal_types_once()
+@equal_types_once()
 def compile_computation(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ConcreteComputation:

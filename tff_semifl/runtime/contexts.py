@@ -21,10 +21,9 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
-from tff_semifl.runtime import ray_environment
-from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import sites
-from tff_semifl.runtime import worker as worker_lib
+from tff_semifl.runtime.ray import environment as ray_environment
+from tff_semifl.runtime.ray import placement as ray_placement
 
 Kind = Literal['in_process', 'native', 'ray']
 
@@ -99,7 +98,7 @@ def simulation_context(
       )
     )
   elif kind == 'native':
-    creator = _native(default_num_clients, max_concurrent_clients)
+    creator = native.connect(default_num_clients, max_concurrent_clients)
   else:
     creator = _ray(
       ray or RayOptions(), default_num_clients, max_concurrent_clients
@@ -113,19 +112,10 @@ def simulation_context(
       tff.framework.set_default_context(former)
 
 
-@contextlib.contextmanager
-def _native(default_num_clients, max_concurrent_clients):
-  worker = worker_lib.Worker(
-    max_concurrent_computation_calls=max_concurrent_clients or -1
-  )
-  with contextlib.closing(worker):
-    yield native.NativeContext(worker, default_num_clients=default_num_clients)
-
-
 def _ray(options, default_num_clients, max_concurrent_clients):
   ray_environment.prepare(is_local=options.address is None)
   # Ray is optional, and its import takes a second.
-  from tff_semifl.runtime import ray_context
+  from tff_semifl.runtime.ray import context as ray_context
 
   return ray_context.connect(
     options.address,
@@ -146,7 +136,7 @@ def ray_connection(
 ) -> contextlib.AbstractContextManager[None]:
   """A context manager that connects this process to a Ray cluster."""
   ray_environment.prepare(is_local=address is None)
-  from tff_semifl.runtime import ray_cluster
+  from tff_semifl.runtime.ray import cluster as ray_cluster
 
   return ray_cluster.connection(address)
 

@@ -8,7 +8,7 @@ worker in TFF's wheel has no GPU support. This context uses the TensorFlow of
 this process, and copies nothing:
 
   computation --compiler--> building blocks --interpreter--> Python functions
-    --leaves--> TensorFlow functions, called with eager tensors
+    --graph_functions--> TensorFlow functions, called with eager tensors
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,12 @@ import weakref
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
-from tff_semifl.runtime import limited_leaves
+from tff_semifl.runtime import limited_functions
 from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
 
@@ -47,7 +46,10 @@ class InProcessContext(tff.framework.SyncContext):
     devices: Sequence[str] | None = None,
     client_threads_per_operation: int | None = None,
     build_evaluate: Callable[
-      [tff.framework.ComputationBuildingBlock, leaves.LeafCache],
+      [
+        tff.framework.ComputationBuildingBlock,
+        graph_functions.GraphFunctionCache,
+      ],
       interpreter.Evaluate,
     ] = stages.build_evaluate,
   ):
@@ -69,21 +71,21 @@ class InProcessContext(tff.framework.SyncContext):
         f'Expected `default_num_clients` >= 0, found {default_num_clients}.'
       )
     self._default_num_clients = default_num_clients
-    self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
-    create = leaves.Leaf
+    self._pool = cohorts.ClientPool(max_concurrent_clients, devices)
+    create = graph_functions.GraphFunction
     if client_threads_per_operation is not None:
       if any(':CPU:' not in device for device in self._pool.devices):
         raise ValueError(
           '`client_threads_per_operation` is for clients on CPUs.'
         )
-      limited_leaves.check_environment()
-      create = leaves.with_loops(
+      limited_functions.check_environment()
+      create = graph_functions.with_loops(
         functools.partial(
-          limited_leaves.LimitedLeaf,
+          limited_functions.LimitedFunction,
           threads_per_operation=client_threads_per_operation,
         )
       )
-    self._leaves = leaves.LeafCache(create)
+    self._functions = graph_functions.GraphFunctionCache(create)
     self._build_evaluate = build_evaluate
     # Keyed by id: hashing a computation serializes it, with all its weights.
     self._compiled: dict[int, interpreter.Evaluate] = {}
@@ -138,7 +140,7 @@ class InProcessContext(tff.framework.SyncContext):
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
         evaluate = self._build_evaluate(
-          compiler.compile_to_block(comp), self._leaves
+          compiler.compile_to_block(comp), self._functions
         )
         self._compiled[id(comp)] = evaluate
         # Python reuses ids.

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import intrinsics
-from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
 
 
@@ -37,7 +37,8 @@ Evaluate = Callable[[Scope], Any]
 
 
 def build_evaluate(
-  block: tff.framework.ComputationBuildingBlock, cache: leaves.LeafCache
+  block: tff.framework.ComputationBuildingBlock,
+  cache: graph_functions.GraphFunctionCache,
 ) -> Evaluate:
   """Builds a function from a scope to the value of a block, see `values`."""
   for block_type, build in _BUILDERS.items():
@@ -73,8 +74,8 @@ def _build_call(block, cache):
 
 
 def _build_compiled(block, cache):
-  leaf = cache.get(block)
-  return lambda scope: leaf
+  graph_function = cache.get(block)
+  return lambda scope: graph_function
 
 
 def _build_intrinsic(block, cache):

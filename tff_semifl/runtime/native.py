@@ -1,124 +1,77 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A TFF context on TFF's C++ runtime, in a worker process.
+"""TFF's C++ runtime, in a worker process: the reference for other runtimes."""
 
-It computes what TFF computes, on the CPU: the reference for other runtimes.
-"""
+from collections.abc import Iterator
+import contextlib
+import os
+import socket
+import subprocess
 
-import collections
-import threading
-from typing import Any
-
+import grpc
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import no_clients
-from tff_semifl.runtime import worker as worker_lib
+from tff_semifl.runtime import tied_process
 
-# An executor keeps sessions for one number of clients, 200 MB for a network of
-# ordinary size. A training loop needs up to three numbers: for a round, for an
-# evaluation, and for the server alone.
-_MAX_EXECUTORS = 3
+_START_SECONDS = 60
+# Just below 2 GiB, the limit of protocol buffers.
+_MAX_MESSAGE_BYTES = 2 * 1000**3
+_CHANNEL_OPTIONS = (
+  ('grpc.max_receive_message_length', _MAX_MESSAGE_BYTES),
+  ('grpc.max_send_message_length', _MAX_MESSAGE_BYTES),
+  ('grpc.enable_http_proxy', 0),
+)
 
 
-class NativeContext(tff.framework.SyncContext):
-  """Runs computations in a worker process, one call at a time."""
+@contextlib.contextmanager
+def connect(
+  default_num_clients: int = 0, max_concurrent_clients: int | None = None
+) -> Iterator[tff.framework.SyncContext]:
+  """A context on a worker process, which ends with the `with` block.
 
-  def __init__(
-    self, worker: worker_lib.Worker, *, default_num_clients: int = 0
-  ):
-    """Initializes the context."""
-    self._context = tff.framework.SyncExecutionContext(
-      executor_fn=_ExecutorFactory(worker, default_num_clients),
+  The worker listens on all network interfaces and runs whatever it is sent:
+  use it only where other users and the network are trusted.
+  """
+  binary = os.path.join(os.path.dirname(tff.__file__), 'data', 'worker_binary')
+  limit = max_concurrent_clients or -1
+  with socket.socket() as probe:
+    probe.bind(('127.0.0.1', 0))
+    port = probe.getsockname()[1]
+  options = [f'--port={port}', f'--max_concurrent_computation_calls={limit}']
+  process = subprocess.Popen(
+    tied_process.tied_command([binary, *options]),
+    stdin=subprocess.DEVNULL,
+    stdout=subprocess.DEVNULL,
+    start_new_session=True,
+  )
+  try:
+    channel = grpc.insecure_channel(f'127.0.0.1:{port}', _CHANNEL_OPTIONS)
+    grpc.channel_ready_future(channel).result(_START_SECONDS)
+    stub = tff.framework.RemoteExecutorGrpcStub(channel)
+
+    # TFF calls this again, without end, after a call that a dead worker failed.
+    def create_executor(cardinalities):
+      if process.poll() is not None:
+        raise errors.WorkerError(
+          f"TFF's worker has ended with status {process.returncode}"
+        )
+      executor = tff.framework.RemoteExecutor(stub)
+      executor.set_cardinalities(
+        {tff.CLIENTS: cardinalities.get(tff.CLIENTS, default_num_clients)}
+      )
+      return executor
+
+    yield tff.framework.SyncExecutionContext(
+      executor_fn=tff.framework.ResourceManagingExecutorFactory(
+        create_executor
+      ),
       compiler_fn=compiler.compile_computation,
       transform_args=tff.tensorflow.transform_args,
       transform_result=tff.tensorflow.transform_result,
     )
-    # A running call must not lose its executor to one with another number of
-    # clients.
-    self._lock = threading.Lock()
-
-  def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
-    """Runs a computation; see `tff.framework.SyncExecutionContext`."""
-    with self._lock:
-      return self._context.invoke(comp, arg)
-
-
-class _ExecutorFactory(tff.framework.ExecutorFactory):
-  """Keeps the executors used last, and closes the others.
-
-  TFF's own factory does not close executors, so that the worker grows with
-  every new number of clients.
-  """
-
-  def __init__(self, worker, default_num_clients):
-    self._stub = _Stub(worker)
-    self._default_num_clients = default_num_clients
-    self._executors = collections.OrderedDict()
-
-  def create_executor(self, cardinalities):
-    num_clients = cardinalities.get(tff.CLIENTS, self._default_num_clients)
-    executor = self._executors.pop(num_clients, None)
-    if executor is None:
-      while len(self._executors) >= _MAX_EXECUTORS:
-        self._executors.popitem(last=False)[1].close()
-      executor_class = (
-        tff.framework.RemoteExecutor
-        if num_clients
-        else no_clients.NoClientsExecutor
-      )
-      # Without this, values wait in a batch before the worker may free them.
-      executor = executor_class(self._stub, dispose_batch_size=1)
-      executor.set_cardinalities({tff.CLIENTS: num_clients})
-    self._executors[num_clients] = executor
-    return executor
-
-  def clean_up_executor(self, cardinalities):
-    num_clients = cardinalities.get(tff.CLIENTS, self._default_num_clients)
-    executor = self._executors.pop(num_clients, None)
-    if executor is not None:
-      executor.close()
-
-
-class _Stub(tff.framework.RemoteExecutorStub):
-  """Reports a lost worker, which TFF would wait for without end."""
-
-  def __init__(self, worker):
-    self._worker = worker
-    self._stub = tff.framework.RemoteExecutorGrpcStub(worker.channel)
-
-  def _call(self, method, request):
-    try:
-      return method(request)
-    except tff.framework.RetryableError as error:
-      raise errors.WorkerError(self._worker.describe()) from error
-
-  def _dispose(self, method, request):
-    # A lost worker keeps nothing.
-    return method(request) if self._worker.is_running else None
-
-  def get_executor(self, request):
-    return self._call(self._stub.get_executor, request)
-
-  def create_value(self, request):
-    return self._call(self._stub.create_value, request)
-
-  def create_struct(self, request):
-    return self._call(self._stub.create_struct, request)
-
-  def create_call(self, request):
-    return self._call(self._stub.create_call, request)
-
-  def create_selection(self, request):
-    return self._call(self._stub.create_selection, request)
-
-  def compute(self, request):
-    return self._call(self._stub.compute, request)
-
-  def dispose(self, request):
-    return self._dispose(self._stub.dispose, request)
-
-  def dispose_executor(self, request):
-    return self._dispose(self._stub.dispose_executor, request)
+  finally:
+    process.kill()
+    process.wait()

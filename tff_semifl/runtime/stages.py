@@ -23,8 +23,8 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
-from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
 
 Step = tuple[str, tff.framework.ComputationBuildingBlock]
@@ -51,7 +51,7 @@ _CLIENT_STEPS = (
 
 def build_evaluate(
   block: tff.framework.ComputationBuildingBlock,
-  cache: leaves.LeafCache,
+  cache: graph_functions.GraphFunctionCache,
   build_clients: BuildClients | None = None,
   build_step: BuildStep | None = None,
 ) -> interpreter.Evaluate:

@@ -8,9 +8,9 @@ optimizers multiply the learning rate into the momentum buffer, which is a
 different method if the rate changes while the buffer is kept.
 """
 
-import abc
 import collections
 from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 from typing import Any
 
 import tensorflow as tf
@@ -24,30 +24,7 @@ _ACCUMULATOR_KEY = 'accumulator'
 Weights = Sequence[tf.Tensor]
 
 
-class _Clipping(tff.learning.optimizers.Optimizer):
-  """An optimizer that can clip by a given scale."""
-
-  def next(
-    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
-  ) -> tuple[Mapping[str, Any], Weights]:
-    return self.step(state, weights, gradients, self.find_scale(gradients))
-
-  @abc.abstractmethod
-  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    """The factor of clipped gradients; None without clipping."""
-
-  @abc.abstractmethod
-  def step(
-    self,
-    state: Mapping[str, Any],
-    weights: Weights,
-    gradients: Weights,
-    scale: tf.Tensor | None,
-  ) -> tuple[Mapping[str, Any], Weights]:
-    """Takes a step along `gradients`, times `scale` unless it is None."""
-
-
-class _NesterovSGD(_Clipping):
+class _NesterovSGD(tff.learning.optimizers.Optimizer):
   """See `build_nesterov_sgd`."""
 
   def __init__(
@@ -55,7 +32,6 @@ class _NesterovSGD(_Clipping):
     learning_rate: float,
     momentum: float,
     weight_decay: float,
-    clip_norm: float | None,
     is_decayed: Sequence[bool] | None,
   ):
     for name, value in (
@@ -66,12 +42,9 @@ class _NesterovSGD(_Clipping):
         raise ValueError(f'`{name}` must not be negative, found {value}.')
     if not 0 <= momentum < 1:
       raise ValueError(f'`momentum` must be in [0, 1), found {momentum}.')
-    if clip_norm is not None and clip_norm <= 0:
-      raise ValueError(f'`clip_norm` must be positive, found {clip_norm}.')
     self._learning_rate = learning_rate
     self._momentum = momentum
     self._weight_decay = weight_decay
-    self._clip_norm = clip_norm
     self._is_decayed = is_decayed
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
@@ -83,8 +56,10 @@ class _NesterovSGD(_Clipping):
       ]
     )
 
-  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    return _find_scale(gradients, self._clip_norm)
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    return self.step(state, weights, gradients, None)
 
   def step(
     self,
@@ -93,6 +68,7 @@ class _NesterovSGD(_Clipping):
     gradients: Weights,
     scale: tf.Tensor | None,
   ) -> tuple[Mapping[str, Any], Weights]:
+    """Takes a step along `gradients`, times `scale` unless it is None."""
     learning_rate = state[LEARNING_RATE_KEY]
 
     def move(g, w, a, is_decayed):
@@ -134,113 +110,76 @@ class _NesterovSGD(_Clipping):
     )
 
 
-def _find_scale(gradients: Weights, clip_norm: float | None) -> Any:
-  """See `_Clipping.find_scale`."""
-  if clip_norm is None:
-    return None
-  # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
-  norm = tf.linalg.global_norm(packing.pack(gradients))
-  return tf.minimum(1.0, clip_norm / (norm + 1e-6))
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Wrapped(tff.learning.optimizers.Optimizer):
+  """An optimizer with clipping, decay in the gradient, and frozen weights.
 
+  Attributes:
+    inner: Takes the steps; its state is that of this optimizer.
+    clip_norm: Bound on the joint norm of the gradients of all weights; None for
+      none.
+    is_trained: For each weight whether it is trained; None for all.
+    mask_gradient: Applied to each gradient of a trained weight.
+  """
 
-class _Wrapping(_Clipping):
-  """An optimizer whose state is that of another."""
+  inner: tff.learning.optimizers.Optimizer
+  clip_norm: float | None = None
+  gradient_decay: float = 0.0
+  is_trained: Sequence[bool] | None = None
+  mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity
 
-  _inner: tff.learning.optimizers.Optimizer
+  def __post_init__(self) -> None:
+    if self.clip_norm is not None and self.clip_norm <= 0:
+      raise ValueError(f'`clip_norm` must be positive, found {self.clip_norm}.')
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return self.inner.initialize(self._select(specs))
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    scale = None
+    if self.clip_norm is not None:
+      # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
+      norm = tf.linalg.global_norm(packing.pack(gradients))
+      scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
+    own, of_own = self._select(weights), self._select(gradients)
+    if self.is_trained is not None:
+      of_own = tuple(map(self.mask_gradient, of_own))
+    if isinstance(self.inner, _NesterovSGD):
+      state, trained = self.inner.step(state, own, of_own, scale)
+    else:
+      if scale is not None:
+        of_own = tuple(scale * g for g in of_own)
+      if self.gradient_decay:
+        of_own = tuple(
+          g + self.gradient_decay * w for g, w in zip(of_own, own, strict=True)
+        )
+      state, trained = self.inner.next(state, own, of_own)
+    if self.is_trained is None:
+      return state, trained
+    trained = iter(trained)
+    return state, [
+      next(trained) if is_trained else weight
+      for weight, is_trained in zip(weights, self.is_trained, strict=True)
+    ]
 
   def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-    return self._inner.get_hparams(state)
+    return self.inner.get_hparams(state)
 
   def set_hparams(
     self, state: Mapping[str, Any], hparams: Mapping[str, Any]
   ) -> Mapping[str, Any]:
-    return self._inner.set_hparams(state, hparams)
+    return self.inner.set_hparams(state, hparams)
 
-
-class _Adam(_Wrapping):
-  """See `build_adam` and `build_adamw`."""
-
-  def __init__(
-    self,
-    inner: tff.learning.optimizers.Optimizer,
-    gradient_decay: float,
-    clip_norm: float | None,
-  ):
-    self._inner = inner
-    self._gradient_decay = gradient_decay
-    self._clip_norm = clip_norm
-
-  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    return self._inner.initialize(tuple(specs))
-
-  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    return _find_scale(gradients, self._clip_norm)
-
-  def step(
-    self,
-    state: Mapping[str, Any],
-    weights: Weights,
-    gradients: Weights,
-    scale: tf.Tensor | None,
-  ) -> tuple[Mapping[str, Any], Weights]:
-    if scale is not None:
-      gradients = [scale * g for g in gradients]
-    if self._gradient_decay:
-      gradients = [
-        g + self._gradient_decay * w
-        for g, w in zip(gradients, weights, strict=True)
-      ]
-    return self._inner.next(state, tuple(weights), tuple(gradients))
-
-
-class _Restricted(_Wrapping):
-  """See `restrict`."""
-
-  def __init__(
-    self,
-    inner: tff.learning.optimizers.Optimizer,
-    is_trained: Sequence[bool],
-    mask_gradient: Callable[[tf.Tensor], tf.Tensor],
-  ):
-    self._inner = inner
-    self._is_trained = is_trained
-    self._mask_gradient = mask_gradient
-
-  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    return self._inner.initialize(self._select(specs))
-
-  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    inner = self._inner
-    return inner.find_scale(gradients) if isinstance(inner, _Clipping) else None
-
-  def step(
-    self,
-    state: Mapping[str, Any],
-    weights: Weights,
-    gradients: Weights,
-    scale: tf.Tensor | None,
-  ) -> tuple[Mapping[str, Any], Weights]:
-    arguments = (
-      state,
-      self._select(weights),
-      [self._mask_gradient(g) for g in self._select(gradients)],
-    )
-    if isinstance(self._inner, _Clipping):
-      state, trained = self._inner.step(*arguments, scale)
-    else:
-      state, trained = self._inner.next(*arguments)
-    trained = iter(trained)
-    return state, [
-      next(trained) if is_trained else weight
-      for weight, is_trained in zip(weights, self._is_trained, strict=True)
-    ]
-
-  def _select(self, tensors: Sequence[Any]) -> list[Any]:
-    return [
+  def _select(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    if self.is_trained is None:
+      return tuple(tensors)
+    return tuple(
       tensor
-      for tensor, is_trained in zip(tensors, self._is_trained, strict=True)
+      for tensor, is_trained in zip(tensors, self.is_trained, strict=True)
       if is_trained
-    ]
+    )
 
 
 def restrict(
@@ -255,7 +194,14 @@ def restrict(
   model and gave the optimizer some of its tensors. `mask_gradient` is applied
   to each gradient of a trained weight after that.
   """
-  return _Restricted(optimizer, is_trained, mask_gradient)
+  if not isinstance(optimizer, _Wrapped):
+    optimizer = _Wrapped(inner=optimizer)
+  elif optimizer.is_trained is not None:
+    inner = iter(optimizer.is_trained)
+    is_trained = [each and next(inner) for each in is_trained]
+  return dataclasses.replace(
+    optimizer, is_trained=is_trained, mask_gradient=mask_gradient
+  )
 
 
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
@@ -290,8 +236,9 @@ def build_nesterov_sgd(
   code only. `is_decayed` tells for each weight whether it decays; in FixMatch
   only kernels do.
   """
-  return _NesterovSGD(
-    learning_rate, momentum, weight_decay, clip_norm, is_decayed
+  return _Wrapped(
+    inner=_NesterovSGD(learning_rate, momentum, weight_decay, is_decayed),
+    clip_norm=clip_norm,
   )
 
 
@@ -306,10 +253,10 @@ def build_adam(
 
   As in PyTorch's Adam, decay is part of the gradient, and thus of the moments.
   """
-  return _Adam(
-    tff.learning.optimizers.build_adam(learning_rate, beta_1=beta_1),
-    weight_decay,
-    clip_norm,
+  return _Wrapped(
+    inner=tff.learning.optimizers.build_adam(learning_rate, beta_1=beta_1),
+    gradient_decay=weight_decay,
+    clip_norm=clip_norm,
   )
 
 
@@ -324,10 +271,9 @@ def build_adamw(
 
   A step subtracts the learning rate times `weight_decay` times the weights.
   """
-  return _Adam(
-    tff.learning.optimizers.build_adamw(
+  return _Wrapped(
+    inner=tff.learning.optimizers.build_adamw(
       learning_rate, beta_1=beta_1, weight_decay=weight_decay
     ),
-    0.0,
-    clip_norm,
+    clip_norm=clip_norm,
   )

@@ -90,8 +90,8 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
   def _train_client(self, images, helpers, threshold):
     """Returns the update, and the same in NumPy."""
     optimizer = self._restrict(fedmatch_reference.PHI)
-    train = fedmatch_training.build_client_training(
-      self.classifier,
+    train = fedmatch_training.ClientTraining(
+      classifier=self.classifier,
       strong_augmentation=linear_reference.inverted,
       optimizer=optimizer,
       num_epochs=1,

@@ -192,18 +192,6 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
       a, b = map(array_files.read, (path, other))
       np.testing.assert_equal(a, b)
 
-  def test_numbers_that_are_not_positive(self):
-    _, process = _build_process()
-    for name in ('num_helpers', 'rounds_per_help'):
-      with self.assertRaisesRegex(ValueError, f'`{name}` must be positive'):
-        helpers_lib.Helpers(
-          process,
-          pathlib.Path(),
-          num_clients=_NUM_CLIENTS,
-          num_kept=3,
-          **{name: 0},
-        )
-
 
 if __name__ == '__main__':
   absltest.main()

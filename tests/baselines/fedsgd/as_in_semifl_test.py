@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from absl.testing import absltest
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -166,44 +165,6 @@ def _loss(sgd, term):
 
 
 class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
-    state = (
-      f'<global_model_weights={weights},'
-      'aggregator=<>,finalizer=<>,server_work=<learning_rate=float32,'
-      'accumulator=<float32[4,3],float32[3]>>,guidance=<>,'
-      'round_num=int32,seed=int32>'
-      '@SERVER'
-    )
-    process = _build()
-    self.assertEqual(
-      process.initialize.type_signature.compact_representation(),
-      f'( -> {state})',
-    )
-    self.assertEqual(
-      process.next.type_signature.compact_representation(),
-      f'(<state={state},server_data=<image=uint8[?,2,2,1],label=int32[?]>*'
-      '@SERVER,client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS>'
-      f' -> <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
-      'weight_diversity=float32,relative_weight_diversity=float32>,'
-      'server=<loss=float32,accuracy=float32>,aggregator=<>,'
-      'learning_rate=float32>@SERVER,memories=<>,given_labels=<>>)',
-    )
-
-  @pytest.mark.slow
-  def test_labels_that_were_given_are_placed_at_clients(self):
-    plain, found = (
-      _build(returns_given_labels=returns).next.type_signature
-      for returns in (False, True)
-    )
-    self.assertEqual(found.parameter, plain.parameter)
-    self.assertEqual(
-      found.result.compact_representation(),
-      plain.result.compact_representation().removesuffix('<>>')
-      + '{<image=int32[?],label=int32[?],share=float32[?]>}@CLIENTS>',
-    )
-
   def test_no_clients_per_step(self):
     with self.assertRaisesRegex(
       settings.SettingError, 'clients_per_step=0: must be at least 1'

@@ -12,15 +12,6 @@ from tff_semifl.baselines.fedsgd import gathered_images
 
 
 class GatheringTest(absltest.TestCase):
-  def test_type(self):
-    self.assertEqual(
-      gathered_images.build_gathering(
-        (2, 2, 1)
-      ).type_signature.compact_representation(),
-      '({<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS ->'
-      ' <client_id=int32[?],num_images=int32[?],image=uint8[?,2,2,1]>@SERVER)',
-    )
-
   def test_clients_are_in_the_order_of_their_numbers(self):
     images = {
       number: linear_reference.create_images(size, seed=number)

@@ -45,19 +45,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       state = outputs[-1].state
     return outputs
 
-  def test_type_of_the_server(self):
-    state_type = self.process.initialize.type_signature.result.member
-    weights = 'float32[4],float32[4],float32[4,3],float32[3]'
-    self.assertEqual(
-      state_type.server_work.compact_representation(),
-      f'<trained=<{weights}>,optimizer=<learning_rate=float32,'
-      f'accumulator=<{weights}>>,memory=<>>',
-    )
-    self.assertEqual(
-      state_type.global_model_weights.trainable.compact_representation(),
-      f'<{weights}>',
-    )
-
   def test_rounds_are_those_of_the_training(self):
     outputs = self._run(self.process)
     found = pooled_reference.train_system('fixmatch', _CHANGES)

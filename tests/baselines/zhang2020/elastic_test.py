@@ -40,25 +40,6 @@ def _move_overlap(anchor, trained, velocity):
 
 
 class ElasticTest(simulation_test_case.SimulationTestCase):
-  def test_types(self):
-    process = zhang2020_reference.build('easgd')
-    weights = '<float32[4,3],float32[3]>'
-    self.assertEqual(
-      process.initialize_memory.type_signature.compact_representation(),
-      f'( -> <trainable={weights},'
-      f'optimizer_state=<learning_rate=float32,accumulator={weights}>>)',
-    )
-    state_type, _, client_type, _ = process.next.type_signature.parameter
-    # The anchor has no momentum.
-    self.assertEqual(
-      state_type.member.finalizer.compact_representation(),
-      '<learning_rate=float32>',
-    )
-    self.assertEqual(
-      client_type.compact_representation(),
-      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
-    )
-
   @parameterized.parameters(
     ('easgd', 0.3, _move_easgd), ('overlap_sgd', 0.6, _move_overlap)
   )

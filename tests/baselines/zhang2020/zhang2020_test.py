@@ -18,59 +18,11 @@ from tests.systems import slotted_process
 from tests.systems import zhang2020_reference
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.core import federated_process
 
 
 @functools.cache
 def _build(**changes):
   return zhang2020_reference.build('consistency_averaging', changes)
-
-
-class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    process = _build()
-    self.assertIsInstance(process, federated_process.FederatedProcess)
-    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
-    state = (
-      f'<global_model_weights={weights},'
-      'aggregator=<float32[2,4,3],float32[2,3]>,finalizer=<>,'
-      'server_work=<learning_rate=float32[2],'
-      'accumulator=<float32[2,4,3],float32[2,3]>>,'
-      'guidance=<>,round_num=int32,seed=int32>@SERVER'
-    )
-    slot = (
-      '<slot=int32,client=<learning_rate=float32,'
-      'accumulator=<float32[4,3],float32[3]>>>'
-    )
-    self.assertEqual(
-      process.initialize.type_signature.compact_representation(),
-      f'( -> {state})',
-    )
-    self.assertEqual(
-      process.initialize_memory.type_signature.compact_representation(),
-      f'( -> {slot})',
-    )
-    self.assertEqual(
-      process.next.type_signature.compact_representation(),
-      f'(<state={state},'
-      'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
-      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
-      f'memories={{{slot}}}@CLIENTS> ->'
-      f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
-      'weight_diversity=float32,relative_weight_diversity=float32>,'
-      'server=<loss=float32,accuracy=float32>,'
-      'aggregator=<weight_diversity=float32,'
-      'relative_weight_diversity=float32>,learning_rate=float32>@SERVER,'
-      f'memories={{{slot}}}@CLIENTS,given_labels=<>>)',
-    )
-
-  def test_users_with_labels_have_them_by_type(self):
-    process = zhang2020_reference.build('supervised_averaging')
-    self.assertEqual(
-      process.next.type_signature.parameter[2].compact_representation(),
-      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
-    )
 
 
 class SettingsTest(absltest.TestCase):

@@ -110,8 +110,8 @@ class FedMatch(system.System):
       learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
       server_work=server_work.build_server_work(
         classifier,
-        fedmatch_training.build_server_training(
-          classifier,
+        fedmatch_training.ServerTraining(
+          classifier=classifier,
           optimizer=of_server,
           num_epochs=self.server.server_epochs,
           batch_size=self.server.filled_batch_size,
@@ -122,8 +122,8 @@ class FedMatch(system.System):
       ),
       client_work=fedmatch_process.build_fedmatch_client_work(
         classifier,
-        fedmatch_training.build_client_training(
-          classifier,
+        fedmatch_training.ClientTraining(
+          classifier=classifier,
           strong_augmentation=ingredients.strong_augmentation,
           optimizer=of_clients,
           num_epochs=self.local_training.client_epochs,

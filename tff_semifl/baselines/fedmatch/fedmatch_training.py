@@ -8,6 +8,7 @@ train phi, in fixed order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -15,7 +16,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import round_context
-from tff_semifl.core import server_work
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -45,20 +45,21 @@ class ClientLossWeights(NamedTuple):
 HelpedTrainingFn = Callable[..., client_report.LocalTraining]
 
 
-def build_server_training(
-  classifier: functional.ImageClassifier,
-  *,
-  optimizer: tff.learning.optimizers.Optimizer,
-  num_epochs: float,
-  batch_size: int,
-  loss_weight: float,
-) -> server_work.SupervisedTrainingFn:
-  """Builds the server's training, in fixed order and without augmentation.
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ServerTraining:
+  """The server's training, in fixed order and without augmentation.
 
   The loss is the mean cross-entropy times `loss_weight`, lambda_s in the paper.
   """
 
-  def train(
+  classifier: functional.ImageClassifier
+  optimizer: tff.learning.optimizers.Optimizer
+  num_epochs: float
+  batch_size: int
+  loss_weight: float
+
+  def __call__(
+    self,
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
@@ -71,16 +72,16 @@ def build_server_training(
       images, labels = batch.examples
       output = batch_losses.cross_entropy(
         batch_losses.train_logits(
-          classifier, weights._replace(trainable=trainable), images
+          self.classifier, weights._replace(trainable=trainable), images
         ),
         labels,
       )
-      return output._replace(loss=loss_weight * output.loss)
+      return output._replace(loss=self.loss_weight * output.loss)
 
     return training_loop.TrainingLoop(
-      optimizer=optimizer,
-      num_epochs=num_epochs,
-      batch_size=batch_size,
+      optimizer=self.optimizer,
+      num_epochs=self.num_epochs,
+      batch_size=self.batch_size,
       epoch_data_fn=lambda _, now: (
         rows_lib.Rows((data['image'], data['label'])),
         now.state,
@@ -88,20 +89,10 @@ def build_server_training(
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state)
 
-  return train
 
-
-def build_client_training(
-  classifier: functional.ImageClassifier,
-  *,
-  strong_augmentation: augmentation.Augmentation,
-  optimizer: tff.learning.optimizers.Optimizer,
-  num_epochs: float,
-  batch_size: int,
-  confidence_threshold: float,
-  loss_weights: ClientLossWeights,
-) -> HelpedTrainingFn:
-  """Builds a client's training with helpers.
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ClientTraining:
+  """A client's training with helpers.
 
   An image of a batch counts if the model in training is confident of it without
   augmentation. Its prediction is drawn to those of the helpers, and that under
@@ -109,9 +100,17 @@ def build_client_training(
   Without such images or helpers these terms are zero. phi is always kept sparse
   and close to sigma. The confidence threshold is in (0, 1], inclusive.
   """
-  parts = decomposed_convolution.find_parts(classifier.trainable_names)
 
-  def train(
+  classifier: functional.ImageClassifier
+  strong_augmentation: augmentation.Augmentation
+  optimizer: tff.learning.optimizers.Optimizer
+  num_epochs: float
+  batch_size: int
+  confidence_threshold: float
+  loss_weights: ClientLossWeights
+
+  def __call__(
+    self,
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
@@ -119,12 +118,13 @@ def build_client_training(
     helpers: tuple[tf.Tensor, ...],
   ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
+    kernels = decomposed_convolution.find_parts(self.classifier.trainable_names)
 
     node = round_context.Node(context, data['client_id'])
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
       seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
-      strong = strong_augmentation(data['image'], seed)
+      strong = self.strong_augmentation(data['image'], seed)
       rows = rows_lib.Rows((data['image'], strong, tf.range(num_images)))
       return rows, now.state
 
@@ -132,22 +132,22 @@ def build_client_training(
       del epoch, batch_num
       images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
-      logits = batch_losses.train_logits(classifier, model, images)
-      strong_logits = batch_losses.train_logits(classifier, model, strong)
-      of_helpers = helper_logits(classifier, weights, helpers, images)
+      logits = batch_losses.train_logits(self.classifier, model, images)
+      strong_logits = batch_losses.train_logits(self.classifier, model, strong)
+      of_helpers = helper_logits(self.classifier, weights, helpers, images)
       is_confident = pseudo_labels.is_confident(
-        pseudo_labels.from_logits(logits), confidence_threshold
+        pseudo_labels.from_logits(logits), self.confidence_threshold
       )
       labels = agreed_labels(logits, of_helpers)
       return training_loop.BatchOutput(
-        loss_weights.consistency
+        self.loss_weights.consistency
         * consistency_loss(logits, of_helpers, is_confident)
-        + loss_weights.agreement
+        + self.loss_weights.agreement
         * agreement_loss(strong_logits, labels, is_confident)
         + regularization(
-          parts.select_sigma(trainable),
-          parts.select_phi(trainable),
-          loss_weights,
+          kernels.select_sigma(trainable),
+          kernels.select_phi(trainable),
+          self.loss_weights,
         ),
         training_loop.count_correct(strong_logits, labels, is_confident),
         tf.reduce_sum(tf.cast(is_confident, tf.float32)),
@@ -155,9 +155,9 @@ def build_client_training(
       )
 
     training = training_loop.TrainingLoop(
-      optimizer=optimizer,
-      num_epochs=num_epochs,
-      batch_size=batch_size,
+      optimizer=self.optimizer,
+      num_epochs=self.num_epochs,
+      batch_size=self.batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state, given_labels.none())
@@ -172,8 +172,6 @@ def build_client_training(
       num_images,
       training.state,
     )
-
-  return train
 
 
 def helper_logits(

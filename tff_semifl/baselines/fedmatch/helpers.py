@@ -43,12 +43,6 @@ class Helpers:
 
     `num_kept` is the number of latest rounds that a run may resume from.
     """
-    for name, value in (
-      ('num_helpers', num_helpers),
-      ('rounds_per_help', rounds_per_help),
-    ):
-      if value < 1:
-        raise ValueError(f'`{name}` must be positive, found {value}.')
     self._no_helpers = process.initialize_memory
     self._num_clients = num_clients
     self._num_helpers = num_helpers

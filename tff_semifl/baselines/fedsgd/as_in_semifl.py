@@ -133,14 +133,12 @@ def union_round(
   metrics = trained.measurements
   given_labels = ()
   if returns_given_labels:
-    given_labels = tff.federated_map(
-      gathered_images.build_selection_of_own_labels(image_shape),
-      (
-        tff.federated_broadcast(metrics.given_labels),
-        tff.federated_broadcast(gathered.client_id),
-        tff.federated_broadcast(gathered.num_images),
-        client_data,
-      ),
+    given_labels = composition.run(
+      gathered_images.select_own,
+      tff.federated_broadcast(metrics.given_labels),
+      tff.federated_broadcast(gathered.client_id),
+      tff.federated_broadcast(gathered.num_images),
+      client_data,
     )
   return p.finish(
     state,

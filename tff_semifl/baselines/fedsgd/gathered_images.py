@@ -3,9 +3,9 @@
 
 """The images of clients in one place, which only a simulation may have."""
 
+import functools
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -31,55 +31,15 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
 
   U are chunks of `pipelines.client_type`.
   """
-
-  @tff.tensorflow.computation(pipelines.client_type(image_shape))
-  def hand_over(dataset: tf.data.Dataset):
-    data = pipelines.concatenate_chunks(dataset)
-    return ClientImages(
-      client_id=data['client_id'][tf.newaxis],
-      num_images=tf.shape(data['image'])[:1],
-      image=data['image'],
-    )
-
-  @tff.tensorflow.computation
-  def of_nobody():
-    # A constant would have a fixed shape, which could not grow.
-    return ClientImages(
-      *(
-        tf.compat.v1.placeholder_with_default(
-          tf.zeros([0, *shape], dtype), [None, *shape]
-        )
-        for dtype, shape in (
-          (tf.int32, ()),
-          (tf.int32, ()),
-          (example_kinds.kind_of(image_shape).dtype, image_shape),
-        )
-      )
-    )
-
+  data_type = pipelines.client_type(image_shape)
+  compute = tff.tensorflow.computation
+  hand_over = compute(_hand_over, data_type)
+  of_nobody = compute(functools.partial(_of_nobody, image_shape))
   images_type = of_nobody.type_signature.result
+  join = compute(_join, (images_type, images_type))
+  sort = compute(_sort, images_type)
 
-  @tff.tensorflow.computation(images_type, images_type)
-  def join(first: ClientImages, second: ClientImages):
-    return tf.nest.map_structure(
-      lambda a, b: tf.concat([a, b], axis=0), first, second
-    )
-
-  @tff.tensorflow.computation(images_type)
-  def sort(images: ClientImages):
-    order = tf.argsort(images.client_id)
-    by_client = tf.RaggedTensor.from_row_lengths(
-      images.image, images.num_images
-    )
-    return ClientImages(
-      client_id=tf.gather(images.client_id, order),
-      num_images=tf.gather(images.num_images, order),
-      image=tf.gather(by_client, order).values,
-    )
-
-  @tff.federated_computation(
-    tff.FederatedType(pipelines.client_type(image_shape), tff.CLIENTS)
-  )
+  @tff.federated_computation(tff.FederatedType(data_type, tff.CLIENTS))
   def gather(client_data):
     return tff.federated_aggregate(
       tff.federated_map(hand_over, client_data), of_nobody(), join, join, sort
@@ -88,43 +48,66 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
   return gather
 
 
-def build_selection_of_own_labels(
-  image_shape: pipelines.ImageShape,
-) -> tff.Computation:
-  """Builds the selection of the pseudo-labels of a client's own images.
-
-  Returns:
-    A computation with G for `GivenLabels` of all images, the first two fields
-    of `ClientImages`, and U for chunks of `pipelines.client_type`:
-
-        (<G, client_id=int32[clients], num_images=int32[clients], U*> -> G)
-
-    Indices of the result count from the client's first image.
-  """
-  numbers_type = tff.TensorType(np.int32, (None,))
-
-  @tff.tensorflow.computation(
-    given_labels.GIVEN_LABELS_TYPE,
-    numbers_type,
-    numbers_type,
-    pipelines.client_type(image_shape),
+def _hand_over(dataset: tf.data.Dataset) -> ClientImages:
+  data = pipelines.concatenate_chunks(dataset)
+  return ClientImages(
+    client_id=data['client_id'][tf.newaxis],
+    num_images=tf.shape(data['image'])[:1],
+    image=data['image'],
   )
-  def select_own(
-    labels: given_labels.GivenLabels,
-    client_id: tf.Tensor,
-    num_images: tf.Tensor,
-    dataset: tf.data.Dataset,
-  ):
-    own_id = pipelines.concatenate_chunks(dataset)['client_id']
-    first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
-    number = tf.reduce_sum(
-      tf.boolean_mask(num_images, tf.equal(client_id, own_id))
-    )
-    image = labels.image - first
-    is_own = (image >= 0) & (image < number)
-    return tf.nest.map_structure(
-      lambda array: tf.boolean_mask(array, is_own),
-      given_labels.GivenLabels(image, labels.label, labels.share),
-    )
 
-  return select_own
+
+def _of_nobody(image_shape: pipelines.ImageShape) -> ClientImages:
+  # A constant would have a fixed shape, which could not grow.
+  return ClientImages(
+    *(
+      tf.compat.v1.placeholder_with_default(
+        tf.zeros([0, *shape], dtype), [None, *shape]
+      )
+      for dtype, shape in (
+        (tf.int32, ()),
+        (tf.int32, ()),
+        (example_kinds.kind_of(image_shape).dtype, image_shape),
+      )
+    )
+  )
+
+
+def _join(first: ClientImages, second: ClientImages) -> ClientImages:
+  return tf.nest.map_structure(
+    lambda a, b: tf.concat([a, b], axis=0), first, second
+  )
+
+
+def _sort(images: ClientImages) -> ClientImages:
+  order = tf.argsort(images.client_id)
+  by_client = tf.RaggedTensor.from_row_lengths(images.image, images.num_images)
+  return ClientImages(
+    client_id=tf.gather(images.client_id, order),
+    num_images=tf.gather(images.num_images, order),
+    image=tf.gather(by_client, order).values,
+  )
+
+
+def select_own(
+  labels: given_labels.GivenLabels,
+  client_id: tf.Tensor,
+  num_images: tf.Tensor,
+  dataset: tf.data.Dataset,
+) -> given_labels.GivenLabels:
+  """The pseudo-labels of a client's own images, among those of all images.
+
+  `client_id` and `num_images` are those of `ClientImages`. Indices of the
+  result count from the client's first image.
+  """
+  own_id = pipelines.concatenate_chunks(dataset)['client_id']
+  first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
+  number = tf.reduce_sum(
+    tf.boolean_mask(num_images, tf.equal(client_id, own_id))
+  )
+  image = labels.image - first
+  is_own = (image >= 0) & (image < number)
+  return tf.nest.map_structure(
+    lambda array: tf.boolean_mask(array, is_own),
+    given_labels.GivenLabels(image, labels.label, labels.share),
+  )

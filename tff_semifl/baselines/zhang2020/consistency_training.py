@@ -9,6 +9,7 @@ References:
 """
 
 from collections.abc import Callable, Mapping
+import dataclasses
 from typing import Any
 
 import tensorflow as tf
@@ -54,7 +55,7 @@ def build_consistency_training(
       strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
     )
 
-  return _build_training(classifier, steps, views, label, confidence_threshold)
+  return _Training(classifier, steps, views, label, confidence_threshold)
 
 
 def build_self_training(
@@ -76,19 +77,12 @@ def build_self_training(
   def views(images, node):
     return weak_augmentation(images, node.seed(random_seeds.Purpose.WEAK_VIEW))
 
-  return _build_training(classifier, steps, views, label, confidence_threshold)
+  return _Training(classifier, steps, views, label, confidence_threshold)
 
 
-def _build_training(
-  classifier: functional.ImageClassifier,
-  steps: local_steps.LocalSteps,
-  views_fn: Callable[[tf.Tensor, round_context.Node], Any],
-  logits_fn: Callable[
-    [local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]
-  ],
-  confidence_threshold: float,
-) -> client_work.LocalTrainingFn:
-  """Builds training on pseudo-labels that are made in each step.
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Training:
+  """Training on pseudo-labels that are made in each step.
 
   Clients without confident images count, too: momentum and weight decay change
   their weights. `views_fn` is (images, node) -> views, a structure of tensors;
@@ -96,7 +90,14 @@ def _build_training(
   that are trained.
   """
 
-  def train(
+  classifier: functional.ImageClassifier
+  steps: local_steps.LocalSteps
+  views_fn: Callable[[tf.Tensor, round_context.Node], Any]
+  logits_fn: Callable[[local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]]
+  confidence_threshold: float
+
+  def __call__(
+    self,
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
@@ -107,9 +108,11 @@ def _build_training(
 
     def loss(model, batch, given):
       indices, batch_views = batch
-      label_logits, logits = logits_fn(model, batch_views)
+      label_logits, logits = self.logits_fn(model, batch_views)
       labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
-      is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+      is_confident = pseudo_labels.is_confident(
+        labels, self.confidence_threshold
+      )
       return training_loop.BatchOutput(
         losses.masked_cross_entropy(logits, labels.labels, is_confident),
         training_loop.count_correct(logits, labels.labels, is_confident),
@@ -119,19 +122,17 @@ def _build_training(
         ),
       )
 
-    training = steps.train(
-      classifier,
+    training = self.steps.train(
+      self.classifier,
       weights,
       optimizer_state,
       node=node,
       num_images=num_images,
       views_fn=lambda indices: (
         indices,
-        views_fn(tf.gather(data['image'], indices), node),
+        self.views_fn(tf.gather(data['image'], indices), node),
       ),
       loss_fn=loss,
       state=given_labels.none(),
     )
     return client_report.labeled_in_steps(training, num_images, training.state)
-
-  return train

@@ -9,6 +9,7 @@ order, augmentation, dropout and momentum.
 
 import collections
 from collections.abc import Callable, Mapping
+import dataclasses
 from typing import Any
 
 import tensorflow as tf
@@ -16,7 +17,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import round_context
-from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.training import optimizers
@@ -34,48 +34,49 @@ ReplicaTrainingFn = Callable[
 ]
 
 
-def build_replicated_server_work(
-  classifier: functional.ImageClassifier,
-  training_fn: ReplicaTrainingFn,
-  *,
-  optimizer: tff.learning.optimizers.Optimizer,
-  num_replicas: int,
-) -> server_work.ServerWork:
-  """Builds server work that trains replicas one after the other.
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class ReplicatedServerWork:
+  """A `ServerWork` that trains replicas one after the other.
 
   The states of the replicas' optimizers and the trainable weights of the
-  replicas are stacked along the first dimension.
-
-  Non-trainable weights are the running statistics of the first replica, if the
-  optimizer keeps any; they are for evaluation. Measurements are over all
-  steps of all replicas, NaN without any. The optimizer's learning
-  rate is set to the round's.
+  replicas are stacked along the first dimension. Non-trainable weights are the
+  running statistics of the first replica, if the optimizer keeps any; they are
+  for evaluation. Measurements are over all steps of all replicas, NaN without
+  any. The optimizer's learning rate is set to the round's.
   """
 
-  def initialize():
+  classifier: functional.ImageClassifier
+  training_fn: ReplicaTrainingFn
+  optimizer: tff.learning.optimizers.Optimizer
+  num_replicas: int
+
+  def initialize(self) -> Any:
+    """The states of the replicas' optimizers."""
     state = training_loop.initial_optimizer_state(
-      optimizer, classifier.initial_weights.trainable
+      self.optimizer, self.classifier.initial_weights.trainable
     )
     return tf.nest.map_structure(
-      lambda value: tf.stack([value] * num_replicas), state
+      lambda value: tf.stack([value] * self.num_replicas), state
     )
 
   def train(
+    self,
     states: Any,
     weights: functional.ModelWeights,
     context: round_context.RoundContext,
     dataset: tf.data.Dataset,
-  ):
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """Trains the replicas one after the other."""
     data = pipelines.concatenate_chunks(dataset)
 
     # Nothing to convert: no Python control flow depends on a tensor.
     @tf.autograph.experimental.do_not_convert
     def train_replica(replica_and_state: tuple[tf.Tensor, Any]):
       replica, state = replica_and_state
-      return training_fn(
+      return self.training_fn(
         weights,
         data,
-        optimizer.set_hparams(
+        self.optimizer.set_hparams(
           state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
         ),
         round_context.Node(context, -1 - replica),
@@ -88,11 +89,11 @@ def build_replicated_server_work(
     # One after the other, so that one replica at a time is on the device.
     trained = tf.map_fn(
       train_replica,
-      (tf.range(num_replicas), states),
+      (tf.range(self.num_replicas), states),
       fn_output_signature=training_loop.TrainingResult(
         tuple(
           tf.TensorSpec(array.shape, array.dtype)
-          for array in classifier.initial_weights.trainable
+          for array in self.classifier.initial_weights.trainable
         ),
         result_spec,
         training_loop.TrainingSums(scalar, scalar, scalar, scalar),
@@ -105,12 +106,10 @@ def build_replicated_server_work(
       accuracy=sums.num_correct / sums.num_examples,
     )
     statistics = running_statistics.get_statistics(
-      optimizer, trained.optimizer_state
+      self.optimizer, trained.optimizer_state
     )
     replicas = functional.ModelWeights(
       trained.trainable,
       tuple(stacked[0] for stacked in statistics) or weights.non_trainable,
     )
     return trained.optimizer_state, replicas, metrics
-
-  return server_work.ServerWork(initialize=initialize, train=train)

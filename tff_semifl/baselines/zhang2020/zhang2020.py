@@ -203,9 +203,9 @@ class _GroupAveraging(ManyShortRounds):
             group_averaging.create_slot_memory, work.initialize_memory
           ),
         ),
-        server_work=replicated_server_work.build_replicated_server_work(
-          classifier,
-          functools.partial(
+        server_work=replicated_server_work.ReplicatedServerWork(
+          classifier=classifier,
+          training_fn=functools.partial(
             local_steps.train_on_labels,
             classifier,
             weak_augmentation=ingredients.weak_augmentation,

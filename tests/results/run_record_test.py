@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the record of a run, read from its folder."""
+
+import contextlib
+import io
+import pathlib
+import shutil
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tasks import digits
+from tests.features import small_backbone
+from tff_semifl import runtime
+from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import python_experiment
+from tff_semifl.experiments import running
+from tff_semifl.results import report
+from tff_semifl.results import run_record
+
+
+class RunRecordTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters((0, 'test'), (10, 'validation'))
+  def test_run_on_features_is_examined_on_its_images(
+    self, num_validation, kind
+  ):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    small_backbone.create_network(1.0).save(folder / 'mine.keras')
+    cache = folder / 'cache'
+    with contextlib.redirect_stderr(io.StringIO()):
+      experiment = python_experiment.create_experiment(
+        'client_priors',
+        digits.Digits(),
+        model=f'frozen:{folder / "mine.keras"}',
+        feature_cache=str(cache),
+        output_dir=str(folder),
+        tensorboard=False,
+        num_labeled=20,
+        num_validation=num_validation or None,
+        num_clients=10,
+        partition='classes',
+        classes_per_client=2,
+        total_rounds=2,
+      )
+    opened = experiment_folder.open_folder(experiment)
+    with runtime.simulation_context():
+      final = running.run(experiment, opened, quiet=True)
+    # A report computes no features.
+    shutil.rmtree(cache)
+    with contextlib.redirect_stderr(io.StringIO()):
+      found = run_record.read(opened.path)
+    self.assertIsNone(found.why_not_evaluated)
+    self.assertEqual(found.kind, kind)
+    scores = found.evaluated.scores
+    self.assertAllEqual(scores.labels, experiment.data.test.labels)
+    self.assertAlmostEqual(scores.accuracy, final.accuracy, places=6)
+    for each in (*found.evaluated.wrong, *found.evaluated.unsure):
+      self.assertEqual(each.image.shape, experiment.task.outside.image_shape)
+    # Labels alone, with clients, the gain, and how much clients differ.
+    self.assertGreaterEqual(len(found.result), 4)
+    self.assertIn(f'{final.accuracy:.1%}', found.result[1])
+    sizes = np.sum([*found.client_classes.values()], axis=0)
+    self.assertAllClose(
+      sizes, [*map(len, experiment.data.shares)], atol=0.05 * 10 + 1e-6
+    )
+    content = report.create([found])
+    for line in (*experiment.task.class_names, found.result[0]):
+      self.assertIn(line, content)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,266 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sections of a report on several runs: seeds, sweeps, comparisons."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import json
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.experiments import run_settings
+from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.results import page
+from tff_semifl.results import run_record
+from tff_semifl.results import run_sections
+from tff_semifl.results import summary
+from tff_semifl.runs import intervals
+
+# Settings in which runs of a group differ.
+_REPEATED = ('seed', 'validation_fold')
+_IN_NAMES = re.compile(r'_?(seed\d+|fold\d+of\d+)')
+_SHOWN = {
+  'accuracy': 'accuracy',
+  'balanced_accuracy': 'balanced accuracy',
+  'macro_f1': 'macro-F1',
+  'nll': 'NLL',
+  'ece': 'ECE',
+}
+# The longest table of paired differences.
+_MAX_PAIRS = 60
+
+# The seed and the fold of a run.
+_Key = tuple[object, ...]
+
+
+class Group(NamedTuple):
+  """Runs of the same settings but for the seed or the fold.
+
+  `values` are the metrics of each run, by name.
+  """
+
+  name: str
+  runs: Mapping[_Key, run_record.RunRecord]
+  values: Mapping[_Key, Mapping[str, float]]
+
+  def has(self, metric: str) -> bool:
+    """Whether all runs have a metric."""
+    return all(metric in each for each in self.values.values())
+
+
+def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
+  """The groups of runs, in the order of the first run of each.
+
+  A run that has the settings and the seed of an earlier one, and differs in
+  what nobody recorded, is a group of its own.
+  """
+  by_settings: dict[str, list[dict]] = {}
+  for run in runs:
+    flags = run.hparams.flags
+    rest = {
+      name: value
+      for name, value in flags.items()
+      if name not in _REPEATED and name not in run_settings.UNIMPORTANT
+    }
+    settings = json.dumps([run.hparams.system, rest], sort_keys=True)
+    key = tuple(flags.get(name) for name in _REPEATED)
+    same = by_settings.setdefault(settings, [])
+    for members in same:
+      if key not in members:
+        members[key] = run
+        break
+    else:
+      same.append({key: run})
+  groups, taken = [], set()
+  for members in (each for same in by_settings.values() for each in same):
+    first = next(iter(members.values())).name
+    name = _IN_NAMES.sub('', first).strip('_') or first
+    if name in taken:
+      name = first
+    taken.add(name)
+    values = {key: run.measure() for key, run in members.items()}
+    groups.append(Group(name, members, values))
+  return groups
+
+
+def create(groups: Sequence[Group]) -> Iterator[str]:
+  """Yields all sections, HTML."""
+  yield page.warnings(find_problems(groups))
+  yield page.heading('Means')
+  yield _means(groups)
+  yield page.paragraph(
+    'Mean ± standard deviation over runs, and 95% interval of the mean'
+    " (Student's t) from two runs on. Of folds, whose training images overlap,"
+    ' intervals are too narrow.',
+    'quiet',
+  )
+  yield page.heading('Learning curves')
+  yield run_sections.curves(
+    {
+      group.name: [run.metrics for run in group.runs.values()]
+      for group in groups
+    }
+  )
+  if len(groups) > 1:
+    yield page.heading('Differences')
+    yield from _differences(groups)
+  yield page.heading('Runs')
+  yield _runs(groups)
+
+
+def find_problems(groups: Sequence[Group]) -> list[str]:
+  """Limits of a comparison, as lines."""
+  runs = [run for group in groups for run in group.runs.values()]
+  lines = []
+  kinds = {run.kind for run in runs}
+  if len(groups) > 1 and kinds == {'test'}:
+    lines.append(
+      f'The best of {len(groups)} on the same test images looks better than it'
+      ' is: choose on validation images, or on other seeds.'
+    )
+  if len(kinds) > 1:
+    lines.append('Some runs were tested, and others validated.')
+  digests = {run.evaluated.digest for run in runs if run.evaluated is not None}
+  if len(digests) > 1:
+    lines.append(
+      'Not all runs were evaluated on the same images, which also makes them'
+      ' differ.'
+    )
+  fewest = min(len(group.runs) for group in groups)
+  if fewest < 3:
+    lines.append(
+      f'A setting has {fewest} run{"s" if fewest > 1 else ""}, too few to tell'
+      ' how much seeds differ.'
+    )
+  for run in runs:
+    choice = run.trained.choice
+    if choice is not None and choice.is_by_test:
+      lines.append(f'{run.name}: the test images chose its round.')
+    total = run.hparams.flags.get('total_rounds')
+    if total is not None and run.trained.last_round < total:
+      lines.append(
+        f'{run.name}: ended after round {run.trained.last_round} of {total}.'
+      )
+    if run.idle_rounds is not None:
+      lines.append(f'{run.name}: {run.idle_rounds}.')
+    if run.why_not_evaluated is not None:
+      lines.append(f'{run.name}: not examined, {run.why_not_evaluated}.')
+  notes = [note for run in runs for note in (*run.hparams.notes, *run.warnings)]
+  return [*lines, *dict.fromkeys(notes)]
+
+
+def _means(groups: Sequence[Group]) -> str:
+  names = [name for name in _SHOWN if any(group.has(name) for group in groups)]
+  rows = []
+  for group in groups:
+    cells = []
+    for name in names:
+      values = [each.get(name) for each in group.values.values()]
+      found = summary.summarize(values if group.has(name) else ())
+      shown = summary.show(name, found.mean)
+      if spread := summary.show_deviation(name, found.deviation):
+        shown += f' ± {spread.removesuffix(" points")}'
+        shown += f'\n{summary.show_interval(name, found.interval)}'
+      cells.append(shown)
+    rows.append([group.name, len(group.runs), *cells])
+  return page.table(
+    ['runs of', 'number', *(_SHOWN[name] for name in names)], rows
+  )
+
+
+def _differences(groups: Sequence[Group]) -> Iterator[str]:
+  """Yields the differences of all groups from the first, seed by seed."""
+  first, *others = groups
+  yield page.paragraph(
+    f'Each minus {first.name}, in points of accuracies, over the seeds that'
+    " both have. Intervals are Student's t of the paired differences."
+  )
+  names = [name for name in _SHOWN if all(group.has(name) for group in groups)]
+  rows, pairs = [], []
+  for group in others:
+    common = [key for key in first.runs if key in group.runs]
+    cells = []
+    for name in names:
+      found = summary.summarize(
+        [group.values[key][name] for key in common],
+        [first.values[key][name] for key in common],
+      )
+      cells.append(
+        summary.show_difference(
+          name, found.difference, found.difference_interval
+        )
+      )
+    rows.append([group.name, len(common), *cells])
+    pairs.extend((group, key) for key in common)
+  yield page.table(
+    ['runs of', 'pairs', *(_SHOWN[name] for name in names)], rows
+  )
+  rows = [
+    [
+      group.name,
+      ' '.join(str(each) for each in key if each is not None),
+      *(
+        _paired(name, first.runs[key].evaluated, group.runs[key].evaluated)
+        for name in ('accuracy', 'macro_f1')
+      ),
+    ]
+    for group, key in pairs
+    if _are_comparable(first.runs[key].evaluated, group.runs[key].evaluated)
+  ]
+  if rows:
+    yield page.paragraph(
+      'Each pair of runs on its own, with intervals that are about other'
+      ' images: Agresti and Min (2005) of the accuracy, paired bootstrap of'
+      ' macro-F1.'
+    )
+    yield page.table(['run', 'seed', 'accuracy', 'macro-F1'], rows[:_MAX_PAIRS])
+
+
+def _are_comparable(
+  before: run_record.Evaluated | None, after: run_record.Evaluated | None
+) -> bool:
+  """Whether two runs are known to be evaluated on the same images."""
+  return bool(before and after and before.digest == after.digest)
+
+
+def _paired(
+  name: str, before: run_record.Evaluated, after: run_record.Evaluated
+) -> str:
+  """The difference of two runs, with its interval over images."""
+  labels, first, second = before.scores.labels, before.logits, after.logits
+  metric = metric_lib.METRICS[name].compute
+  interval = None
+  if name == 'accuracy':
+    interval = intervals.of_difference(
+      first.argmax(axis=1) == labels, second.argmax(axis=1) == labels
+    )
+  elif first.size <= run_sections.MAX_BOOTSTRAPPED:
+    interval = bootstrap.interval_of_difference(metric, labels, first, second)
+  difference = metric(labels, second) - metric(labels, first)
+  return summary.show_difference(name, difference, interval)
+
+
+def _runs(groups: Sequence[Group]) -> str:
+  rows = []
+  for group in groups:
+    for key, run in group.runs.items():
+      values = group.values[key]
+      accuracy, *others = (
+        summary.show(name, values.get(name)) for name in _SHOWN
+      )
+      if run.evaluated is not None:
+        scores = run.evaluated.scores
+        accuracy = intervals.show(
+          round(scores.accuracy * scores.num_images), scores.num_images
+        )
+      minutes = ''
+      if 'seconds' in run.metrics:
+        minutes = f'{float(np.nansum(run.metrics["seconds"])) / 60:.1f}'
+      rows.append([run.name, run.trained.round_num, accuracy, *others, minutes])
+  _, *others = _SHOWN.values()
+  return page.table(
+    ['run', 'round', 'accuracy (95% interval)', *others, 'minutes'], rows
+  )

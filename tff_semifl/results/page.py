@@ -1,0 +1,159 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Building blocks of a page of HTML that needs no other file and no network.
+
+Functions take plain text, which they escape, except where they say HTML. The
+style sheet, `report.css`, follows the reader's choice of light or dark, and
+fits a phone: wide tables scroll by themselves.
+"""
+
+import base64
+from collections.abc import Iterable, Sequence
+import contextlib
+import html
+import io
+import pathlib
+
+import matplotlib
+from matplotlib import figure
+import numpy as np
+from PIL import Image
+
+# Figures have this color where the text color of the page is meant.
+_TEXT_COLOR = '#010203'
+# The first curve's is too dark on a dark page.
+_CURVE = '#0072b2'
+_OF_TEXT = (
+  *('text.color', 'axes.edgecolor', 'axes.labelcolor', 'axes.titlecolor'),
+  *('xtick.color', 'ytick.color', 'legend.labelcolor'),
+)
+_OF_BACKGROUND = ('figure.facecolor', 'axes.facecolor', 'savefig.facecolor')
+_FIGURE_STYLE = {
+  **dict.fromkeys(_OF_TEXT, _TEXT_COLOR),
+  **dict.fromkeys(_OF_BACKGROUND, 'none'),
+  'grid.color': '#808080',
+  'legend.framealpha': 0.0,
+  # Text stays text, which can be searched and read aloud.
+  'svg.fonttype': 'none',
+  # Equal runs make equal pages.
+  'svg.hashsalt': 'tff_semifl',
+}
+# Characters of a cell that is not broken into lines.
+_MAX_WHOLE = 40
+# Larger images are scaled down to this size.
+_MAX_SIDE = 160
+# The page loads nothing, whatever a name in it may contain.
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
+style-src 'unsafe-inline'; img-src data:">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}</body>
+</html>
+"""
+
+
+def page(title: str, body: Iterable[str]) -> str:
+  """A page of HTML."""
+  style = pathlib.Path(__file__).with_name('report.css').read_text()
+  return _PAGE.format(title=text(title), style=style, body=''.join(body))
+
+
+def text(content: object) -> str:
+  """Escapes text for HTML."""
+  return html.escape(str(content))
+
+
+def heading(content: str, level: int = 2) -> str:
+  """A heading."""
+  return f'<h{level}>{text(content)}</h{level}>\n'
+
+
+def paragraph(content: str, kind: str = '') -> str:
+  """A paragraph; `kind` is a class of the style sheet."""
+  return f'<p{_class(kind)}>{text(content)}</p>\n'
+
+
+def warnings(lines: Iterable[str]) -> str:
+  """A box of what may mislead in the numbers of a page."""
+  rows = ''.join(f'<li>{text(line)}</li>\n' for line in lines)
+  shown = f'<ul>\n{rows}</ul>\n' if rows else ''
+  return box('note', heading('What may mislead', 3) + shown)
+
+
+def box(kind: str, content: str) -> str:
+  """HTML in a box; `kind` is a class of the style sheet."""
+  return f'<div class="{kind}">\n{content}</div>\n'
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+  """A table of texts, which scrolls if it is wide."""
+  head = ''.join(f'<th scope="col">{text(each)}</th>' for each in headings)
+  body = ''.join(f'<tr>{"".join(map(_cell, row))}</tr>\n' for row in rows)
+  return box(
+    'scroll',
+    f'<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>'
+    '</table>\n',
+  )
+
+
+def details(summary: str, content: str, kind: str = '') -> str:
+  """HTML that is shown on demand, under a line of text."""
+  return (
+    f'<details{_class(kind)}><summary>{text(summary)}</summary>\n{content}'
+    '</details>\n'
+  )
+
+
+def draw(fig: figure.Figure, label: str) -> str:
+  """A figure as SVG; `label` describes it to those who cannot see it."""
+  file = io.StringIO()
+  with figure_style():
+    fig.savefig(file, format='svg', metadata={'Date': None})
+  # Leaves out the XML prolog, which belongs to a separate file.
+  content = file.getvalue()
+  svg = content[content.index('<svg') :]
+  svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')
+  return f'<figure role="img" aria-label="{text(label)}">\n{svg}</figure>\n'
+
+
+def figure_style() -> contextlib.AbstractContextManager[None]:
+  """A context in which figures are created in colors of the page."""
+  return matplotlib.rc_context(_FIGURE_STYLE)
+
+
+def show_image(image: np.ndarray, caption: str) -> str:
+  """An image, uint8 [height, width, channels], with a caption."""
+  pixels = image[..., 0] if image.shape[-1] == 1 else image
+  small = Image.fromarray(pixels)
+  small.thumbnail((_MAX_SIDE, _MAX_SIDE))
+  file = io.BytesIO()
+  small.save(file, format='PNG', optimize=True)
+  data = base64.b64encode(file.getvalue()).decode()
+  return (
+    f'<figure><img alt="" src="data:image/png;base64,{data}"'
+    f' width="{small.width}" height="{small.height}">'
+    f'<figcaption>{text(caption)}</figcaption></figure>\n'
+  )
+
+
+def _class(kind: str) -> str:
+  return f' class="{kind}"' if kind else ''
+
+
+def _cell(content: object) -> str:
+  shown = str(content)
+  # A long text may break anywhere; numbers stay whole.
+  longest = max(map(len, shown.splitlines()), default=0)
+  kind = 'wide' if longest > _MAX_WHOLE else ''
+  return f'<td{_class(kind)}>{text(shown)}</td>'

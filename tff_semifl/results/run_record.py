@@ -1,0 +1,257 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The record of a run for a report, read from its folder.
+
+The exported model is scored on the images that the run was evaluated on, if
+both are on this machine; nothing is downloaded, and nothing in the folder
+changes.
+"""
+
+from collections.abc import Mapping, Sequence
+import hashlib
+import pathlib
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import settings as settings_lib
+from tff_semifl.data import example_kinds
+from tff_semifl.data import image_hashes
+from tff_semifl.data import sources
+from tff_semifl.experiments import accuracy_of_clients
+from tff_semifl.experiments import client_classes
+from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import export_formats
+from tff_semifl.experiments import measured_in_words
+from tff_semifl.experiments import recorded
+from tff_semifl.experiments import system_registry
+from tff_semifl.experiments import task_registry
+from tff_semifl.experiments import validation
+from tff_semifl.export import exported_model
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.privacy import privacy_statement
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import metrics_table
+from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
+from tff_semifl.runs import training_warnings
+
+_BATCH_SIZE = 250
+_NUM_EXAMPLES = 12
+TITLES = {
+  'accuracy': 'accuracy',
+  'balanced_accuracy': 'balanced accuracy',
+  'macro_f1': 'macro-F1',
+  'auc': 'AUC, one class against the rest',
+  'nll': 'negative log likelihood',
+  'brier': 'Brier score',
+  'ece': 'expected calibration error',
+}
+_WARNING = re.compile(r'\S+ WARNING (.*)')
+
+
+class Example(NamedTuple):
+  """An image, uint8 [height, width, channels], and its prediction."""
+
+  image: np.ndarray
+  label: int
+  predicted: int
+  # The probability of the predicted class, in 0..1.
+  confidence: float
+
+
+class Evaluated(NamedTuple):
+  """The exported model's predictions of the test or validation images."""
+
+  scores: scores_lib.Scores
+  # Equal for the same images in the same order.
+  digest: str
+  # Wrong predictions with the highest confidence, and images whose two
+  # likeliest classes are the closest; none of feature vectors.
+  wrong: Sequence[Example]
+  unsure: Sequence[Example]
+
+  @property
+  def logits(self) -> np.ndarray:
+    """Logits whose softmax is the predicted probabilities."""
+    least = np.finfo(np.float32).tiny
+    return np.log(np.maximum(self.scores.probabilities, least))
+
+
+class RunRecord(NamedTuple):
+  """A run, with the name of its folder.
+
+  Without `evaluated`, the predictions, `why_not_evaluated` is the reason.
+  `class_names` is empty and `settings` None if they are not known here,
+  `clients` and `client_classes` are empty if nobody measured or estimated them,
+  and `privacy` is None if no privacy was asked for. `result` are the system's
+  own lines on the result, which most systems lack.
+  """
+
+  name: str
+  hparams: hparams_file.Hparams
+  metrics: metrics_table.Metrics
+  trained: saved_experiment.TrainedModel
+  class_names: Sequence[str]
+  settings: experiment_settings.ExperimentSettings | None
+  evaluated: Evaluated | None
+  why_not_evaluated: str | None
+  clients: Sequence[client_accuracy.ClientAccuracy]
+  # Estimated images of each class at each client, by the name of the class.
+  client_classes: Mapping[str, np.ndarray]
+  privacy: privacy_statement.PrivacyStatement | None
+  warnings: Sequence[str]
+  result: Sequence[str] = ()
+
+  @property
+  def kind(self) -> str:
+    """Which images it was evaluated on: 'test' or 'validation'."""
+    is_split = validation.is_chosen(self.hparams.flags)
+    return 'validation' if is_split else 'test'
+
+  @property
+  def idle_rounds(self) -> str | None:
+    """A line on rounds without a pseudo-label; None if all had one."""
+    threshold = self.hparams.flags.get('confidence_threshold')
+    # Other systems may not use it; of a run it is not recorded.
+    is_used = self.hparams.system in system_registry.SYSTEMS
+    return training_warnings.describe_idle_rounds(
+      self.metrics, threshold if is_used else None
+    )
+
+  @property
+  def recorded_values(self) -> dict[str, float]:
+    """The metrics of the model that is kept, as its round recorded them."""
+    rows = np.flatnonzero(self.metrics['round'] == self.trained.round_num)
+    prefix = f'{self.kind}/'
+    return {
+      name.removeprefix(prefix): float(column[rows[-1]])
+      for name, column in self.metrics.items()
+      if len(rows)
+      and name.startswith(prefix)
+      and name != f'{prefix}best_accuracy'
+    }
+
+  def measure(self) -> dict[str, float]:
+    """The metrics in `TITLES` of the model that is kept, by name."""
+    if self.evaluated is None:
+      values = {'accuracy': self.trained.accuracy, **self.recorded_values}
+      return {name: values[name] for name in TITLES if name in values}
+    labels, logits = self.evaluated.scores.labels, self.evaluated.logits
+    return {
+      name: metric_lib.METRICS[name].compute(labels, logits) for name in TITLES
+    }
+
+
+def read(folder: pathlib.Path) -> RunRecord:
+  """Reads the folder of an experiment."""
+  hparams = saved_experiment.read_hparams(folder)
+  metrics = metrics_table.read_metrics(folder / 'metrics.csv')
+  trained = saved_experiment.read_trained_model(folder)
+  experiment, evaluated, class_names, why_not = None, None, (), None
+  try:
+    experiment = recorded.restore(hparams, task_registry.ChosenTask(), {})
+    class_names, evaluated = _evaluate(folder, hparams, experiment)
+  except (
+    saved_experiment.SavedExperimentError,
+    settings_lib.SettingError,
+    exported_model.ExportedModelError,
+    sources.DataNotFoundError,
+    ValueError,
+  ) as error:
+    why_not = str(error)
+  has_clients = (folder / accuracy_of_clients.TABLE).exists()
+  has_classes = (folder / client_classes.TABLE).exists()
+  return RunRecord(
+    name=folder.name,
+    hparams=hparams,
+    metrics=metrics,
+    trained=trained._replace(weights=None, frozen_weights=None),
+    class_names=class_names,
+    settings=experiment,
+    evaluated=evaluated,
+    why_not_evaluated=why_not,
+    clients=accuracy_of_clients.read_clients(folder) if has_clients else (),
+    client_classes=client_classes.read(folder) if has_classes else {},
+    privacy=client_privacy.describe(hparams.flags, trained.last_round),
+    warnings=_read_warnings(folder / 'log.txt'),
+    result=measured_in_words.read_by_system(folder),
+  )
+
+
+def _evaluate(
+  folder: pathlib.Path,
+  hparams: hparams_file.Hparams,
+  experiment: experiment_settings.ExperimentSettings,
+) -> tuple[tuple[str, ...], Evaluated]:
+  """The names of classes, and the predictions of the exported model."""
+  export = folder / 'export'
+  models = outputs.find_models(export)
+  if not models:
+    raise ValueError('there is no exported model yet: the run is not complete')
+  # A model of features describes them, too; none are computed for this.
+  task = experiment_lib.create_task(
+    experiment.data, experiment.model.model.for_plan().create_task
+  )
+  if task.data_description != hparams.data:
+    raise ValueError(
+      f'the images are others now ({task.data_description}) than in training'
+      f' ({hparams.data})'
+    )
+  if experiment.validates:
+    test = export_formats.load_validation_images(experiment.data, task.outside)
+  else:
+    test = task.outside.load_test_images(may_download=False)
+  if not len(test.labels):
+    raise ValueError('there are no images to evaluate on')
+  is_saved_model = models[0].name == 'saved_model.pb'
+  model = exported_model.load(export if is_saved_model else models[0])
+  scores = scores_lib.score(model, test.batches(_BATCH_SIZE))
+  digest = hashlib.sha256(image_hashes.hash_images(test.images).tobytes())
+  digest.update(np.asarray(test.labels, np.int64).tobytes())
+  wrong, unsure = (), ()
+  if model.kind is example_kinds.IMAGES:
+    wrong, unsure = _choose_examples(test, scores.probabilities)
+  return tuple(model.class_names), Evaluated(
+    scores, digest.hexdigest(), wrong, unsure
+  )
+
+
+def _choose_examples(
+  test: sources.LabeledImages, probabilities: np.ndarray
+) -> tuple[list[Example], list[Example]]:
+  """Wrong predictions, and images that the model is unsure of."""
+  predicted = probabilities.argmax(axis=1)
+  two = np.sort(probabilities, axis=1)[:, -2:]
+  confidence, margin = two[:, 1], two[:, 1] - two[:, 0]
+  is_wrong = np.flatnonzero(predicted != test.labels)
+  wrong = is_wrong[np.argsort(-confidence[is_wrong], kind='stable')]
+  unsure = np.argsort(margin, kind='stable')
+
+  def show(indices: np.ndarray) -> list[Example]:
+    return [
+      Example(
+        np.asarray(test.images[i]),
+        int(test.labels[i]),
+        int(predicted[i]),
+        float(confidence[i]),
+      )
+      for i in indices[:_NUM_EXAMPLES]
+    ]
+
+  return show(wrong), show(unsure)
+
+
+def _read_warnings(path: pathlib.Path) -> list[str]:
+  """The warnings in a log, each once."""
+  if not path.is_file():
+    return []
+  lines = path.read_text(errors='replace').splitlines()
+  found = (_WARNING.fullmatch(line) for line in lines)
+  return list(dict.fromkeys(match[1] for match in found if match))

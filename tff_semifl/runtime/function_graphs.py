@@ -1,0 +1,142 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads the graph of a graph function so that its calls do not share state.
+
+TFF's worker runs each graph in a session. In this process, several threads call
+many graphs: function names must be unique, and each call must create its own
+variables and tables.
+"""
+
+from collections.abc import Sequence
+import itertools
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.runtime import graphs
+
+# A `shared_name` that creates a new variable at each execution of the op: see
+# `tf.raw_ops.VarHandleOp`, and ResourceHandle::ANONYMOUS_NAME in TensorFlow.
+_ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
+
+# Tables that live as long as their handle, instead of under a name.
+_ANONYMOUS_TABLES = {
+  'HashTableV2': 'AnonymousHashTable',
+  'MutableHashTableV2': 'AnonymousMutableHashTable',
+  'MutableHashTableOfTensorsV2': 'AnonymousMutableHashTableOfTensors',
+  'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
+}
+
+# Parts of the names of ops that need the CPU: datasets live there, and
+# iterators on other devices cannot read them.
+_CPU_ONLY = ('Dataset', 'Iterator')
+
+# Ops of TensorFlow 1 with state that outlives a call, and their replacements.
+_REFUSED_OPS = {
+  'IteratorV2': '`iter(dataset)` in a `tf.function`',
+  'OneShotIterator': '`iter(dataset)` in a `tf.function`',
+  'VariableV2': '`tf.Variable`',
+}
+
+# Queues live as long as their function. TFF's heavy hitters use them.
+_QUEUES = (
+  'FIFOQueueV2',
+  'PaddingFIFOQueueV2',
+  'PriorityQueueV2',
+  'RandomShuffleQueueV2',
+)
+
+_LOOPS = ('StatelessWhile', 'While')
+
+_numbers = itertools.count()
+
+
+def read(code: Any) -> tf.compat.v1.GraphDef:
+  """The graph of a `TensorFlow` message, with function names of its own."""
+  graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
+  # Functions of a process share one namespace.
+  suffix = f'_graph_{next(_numbers)}'
+  names = [function.signature.name for function in graph_def.library.function]
+  graphs.rename_functions(graph_def, {name: name + suffix for name in names})
+  _own_resources(graph_def)
+  if len(tf.config.list_logical_devices()) > 1:
+    _pin_datasets_to_cpu(graph_def)
+  if code.initialize_op:
+    _initialize_before_use(graph_def, node_name(code.initialize_op))
+  return graph_def
+
+
+def has_queue(graph_def: tf.compat.v1.GraphDef) -> bool:
+  """Whether a graph has a queue, which its calls would share."""
+  return any(node.op in _QUEUES for node in graphs.all_nodes(graph_def))
+
+
+def has_loop(code: Any) -> bool:
+  """Whether TensorFlow code has a loop, as all training code does."""
+  graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
+  return any(node.op in _LOOPS for node in graphs.all_nodes(graph_def))
+
+
+def node_name(name: str) -> str:
+  """The node of a tensor (`a:0`), a control input (`^a`) or a node."""
+  return name.removeprefix('^').split(':')[0]
+
+
+def ancestors(
+  graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
+) -> dict[str, Any]:
+  """The named nodes and all that they depend on, by name."""
+  nodes = {node.name: node for node in graph_def.node}
+  found, pending = {}, list(names)
+  while pending:
+    name = node_name(pending.pop())
+    if name not in found:
+      found[name] = nodes[name]
+      pending.extend(nodes[name].input)
+  return found
+
+
+def _own_resources(graph_def) -> None:
+  """Makes every call of the graph create its own variables and tables."""
+  for node in graphs.all_nodes(graph_def):
+    # Colocation may name a node that is pruned.
+    node.attr.pop('_class', None)
+    if node.op in _REFUSED_OPS:
+      raise NotImplementedError(
+        f'Found an op of TensorFlow 1 ({node.op}) that would not be fresh at '
+        f'each call. Use {_REFUSED_OPS[node.op]}.'
+      )
+    if node.op == 'VarHandleOp':
+      node.attr['shared_name'].s = _ANONYMOUS_NAME
+    elif node.op in _QUEUES:
+      node.attr['shared_name'].s = b''
+    elif node.op in _ANONYMOUS_TABLES:
+      node.op = _ANONYMOUS_TABLES[node.op]
+      for name in ('container', 'shared_name', 'usenode_name_sharing'):
+        node.attr.pop(name, None)
+
+
+def _pin_datasets_to_cpu(graph_def) -> None:
+  """Places dataset ops on the CPU."""
+  for node in graphs.all_nodes(graph_def):
+    if any(part in node.op for part in _CPU_ONLY):
+      node.device = '/device:CPU:0'
+
+
+def _initialize_before_use(graph_def, initializer: str) -> None:
+  """Makes all users of a resource depend on the node `initializer`.
+
+  A session runs the initializer first; a function needs control inputs.
+  """
+  before = ancestors(graph_def, [initializer])
+  resources = {
+    node.name
+    for node in graph_def.node
+    if node.op == 'VarHandleOp' or node.op in _ANONYMOUS_TABLES.values()
+  }
+  for node in graph_def.node:
+    if node.name not in before and any(
+      node_name(name) in resources for name in node.input
+    ):
+      node.input.append(f'^{initializer}')

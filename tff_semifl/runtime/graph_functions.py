@@ -1,0 +1,219 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The TensorFlow graphs of a computation, callable in this process.
+
+After compilation, all arithmetic is in graphs with tensors to feed and fetch.
+Each graph is imported once as a function, and called with eager tensors, which
+stay on their device. (TFF's worker runs each graph in a session instead.)
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import re
+import threading
+from typing import Any
+import weakref
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import function_calls
+from tff_semifl.runtime import function_graphs
+from tff_semifl.runtime import released
+
+_MAX_TYPE_LENGTH = 80
+# Parts of TensorFlow's messages that do not name the error.
+_NO_NEWS = re.compile(
+  r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
+  r'| \[Op:\w+\]'
+)
+
+# A nested list of tensors; a dataset is represented by its variant tensor.
+Value = Any
+
+
+class GraphFunction:
+  """A TensorFlow graph as a function from eager tensors to eager tensors.
+
+  It is pure except for random numbers: each call initializes new variables and
+  tables. Several threads may call it at once. A graph with a queue is slow, as
+  each call imports it again.
+  """
+
+  def __init__(self, block: tff.framework.CompiledComputation):
+    self._proto = block.proto.tensorflow
+    self._type = block.type_signature
+    self._lock = threading.Lock()
+    self._function = None
+    self._feeds = (
+      list(flatten(_tensor_names(self._proto.parameter)))
+      if self._proto.HasField('parameter')
+      else []
+    )
+    self._result = _tensor_names(self._proto.result)
+    # Indices of the feeds that the result depends on; set by the import.
+    self._used_feeds = []
+    self._has_queue = False  # Set by the import.
+
+  def __call__(self, argument: Value) -> Value:
+    """Runs the graph on an argument nested like its type, or on None."""
+    function = self._get_function()
+    tensors = list(flatten(argument))
+    try:
+      fetched = function_calls.call(
+        function, [tensors[index] for index in self._used_feeds]
+      )
+    except tf.errors.OpError as error:
+      raise failure(self._type, error) from error
+    return unflatten(self._result, map(released.release_attributes, fetched))
+
+  def _get_function(self):
+    with self._lock:
+      if self._function is not None:
+        return self._function
+      function = self._import_graph()
+      if not self._has_queue:
+        self._function = function
+        self._proto = None  # Frees constants, which may include weights.
+      return function
+
+  def _import_graph(self):
+    """The graph as a function of the feeds that it needs."""
+    graph_def = function_graphs.read(self._proto)
+    self._has_queue = function_graphs.has_queue(graph_def)
+    fetches = list(flatten(self._result))
+    function, self._used_feeds = import_part(graph_def, self._feeds, fetches)
+    return function
+
+
+def import_part(
+  graph_def: tf.compat.v1.GraphDef, feeds: Sequence[str], fetches: Sequence[str]
+) -> tuple[Any, list[int]]:
+  """Imports the part of a graph that some fetches depend on."""
+  nodes = function_graphs.ancestors(graph_def, fetches)
+  part = tf.compat.v1.GraphDef(
+    node=nodes.values(),
+    library=graph_def.library,
+    versions=graph_def.versions,
+  )
+  used = [
+    index
+    for index, name in enumerate(feeds)
+    if function_graphs.node_name(name) in nodes
+  ]
+  names = [feeds[index] for index in used]
+
+  def run(*tensors):
+    return tf.graph_util.import_graph_def(
+      part,
+      input_map=dict(zip(names, tensors, strict=True)),
+      return_elements=fetches,
+      name='',
+    )
+
+  specs = [
+    placeholder_spec(nodes[function_graphs.node_name(name)]) for name in names
+  ]
+  return tf.compat.v1.wrap_function(run, specs), used
+
+
+def with_loops(
+  create: Callable[[tff.framework.CompiledComputation], GraphFunction],
+) -> Callable[[tff.framework.CompiledComputation], GraphFunction]:
+  """A graph function factory that uses `create` for code with a loop.
+
+  All training code has a loop.
+  """
+
+  def create_either(block: tff.framework.CompiledComputation) -> GraphFunction:
+    if function_graphs.has_loop(block.proto.tensorflow):
+      return create(block)
+    return GraphFunction(block)
+
+  return create_either
+
+
+def failure(
+  code_type: tff.Type, error: tf.errors.OpError
+) -> errors.ComputationError:
+  """Converts an error of TensorFlow in code of a type."""
+  shown = f' of type {code_type.compact_representation()}'
+  # Types of models have thousands of characters.
+  if len(shown) > _MAX_TYPE_LENGTH:
+    shown = ''
+  return errors.ComputationError(
+    f'TensorFlow code{shown} failed: {_NO_NEWS.sub("", error.message)}'
+  )
+
+
+class GraphFunctionCache:
+  """Shares the graph function of equal graphs, for as long as it is in use."""
+
+  def __init__(
+    self,
+    create: Callable[
+      [tff.framework.CompiledComputation], GraphFunction
+    ] = GraphFunction,
+  ):
+    """Initializes the cache, with a constructor of graph functions."""
+    self._create = create
+    self._functions = weakref.WeakValueDictionary()
+    self._lock = threading.Lock()
+
+  def __len__(self) -> int:
+    return len(self._functions)
+
+  def get(self, block: tff.framework.CompiledComputation) -> GraphFunction:
+    """The graph function of a graph, created if there is none yet."""
+    kind = block.proto.WhichOneof('computation')
+    if kind != 'tensorflow':
+      raise NotImplementedError(
+        f'Found code of kind {kind!r}: only TensorFlow can be run. Write it '
+        'with `tff.tensorflow.computation`.'
+      )
+    proto = type(block.proto)()
+    proto.CopyFrom(block.proto)
+    # The id is not part of the content.
+    proto.tensorflow.ClearField('cache_key')
+    key = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
+    with self._lock:
+      graph_function = self._functions.get(key)
+      if graph_function is None:
+        graph_function = self._functions[key] = self._create(block)
+      return graph_function
+
+
+def _tensor_names(binding) -> Value:
+  """The tensor names of a `TensorFlow.Binding`, nested like the type."""
+  kind = binding.WhichOneof('binding')
+  if kind == 'struct':
+    return [_tensor_names(part) for part in binding.struct.element]
+  if kind == 'sequence':
+    return binding.sequence.variant_tensor_name
+  return binding.tensor.tensor_name
+
+
+def flatten(value: Value) -> Iterator[tf.Tensor]:
+  """Yields the tensors of a value."""
+  if isinstance(value, list):
+    for part in value:
+      yield from flatten(part)
+  else:
+    yield value
+
+
+def unflatten(nest: Value, tensors: Iterator[tf.Tensor]) -> Value:
+  """Nests tensors like `nest`."""
+  if isinstance(nest, list):
+    return [unflatten(part, tensors) for part in nest]
+  return next(tensors)
+
+
+def placeholder_spec(node: Any) -> tf.TensorSpec:
+  """The shape and dtype of a placeholder node."""
+  shape = node.attr['shape'].shape if 'shape' in node.attr else None
+  return tf.TensorSpec(
+    tf.TensorShape(shape), tf.dtypes.as_dtype(node.attr['dtype'].type)
+  )

@@ -1,0 +1,315 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actors on all machines of a Ray cluster, some of which may be lost.
+
+Machines may join and leave at any time. Another actor repeats the tasks of a
+lost one, except those of a site, whose images nobody else has. Results come in
+the order of the tasks.
+"""
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import time
+from typing import Any, NamedTuple
+
+from absl import logging
+import ray
+from ray.util import scheduling_strategies
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import actor as ray_actor
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import remote_actor
+from tff_semifl.runtime.ray import site as ray_site
+
+# The longest wait for a result before timeouts are checked.
+_TICK_SECONDS = 0.5
+# The interval at which machines are listed.
+_LOOK_SECONDS = 2
+_MAX_FAILED_STARTS = 3
+# A task that has lost this many actors is likely the cause.
+_MAX_LOSSES = 3
+# Tasks per actor that may be ahead of the next result.
+_WINDOW = 4
+
+
+class Task(NamedTuple):
+  """Work for an actor.
+
+  Attributes:
+    start: Starts the task on an actor, and returns a reference to its result.
+    site: The site whose actor must run the task; None for an actor at no site.
+  """
+
+  start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
+  site: str | None = None
+
+
+class ActorPool:
+  """Distributes tasks over actors, and repeats those of lost actors."""
+
+  def __init__(
+    self,
+    placement: ray_placement.Placement,
+    silence_seconds: float = 60,
+    client_seconds: float | None = None,
+    federation: sites.Federation | None = None,
+  ):
+    """Starts actors; see `RayOptions` for the arguments."""
+    self._placement = placement
+    self._silence_seconds = silence_seconds
+    self._client_seconds = client_seconds
+    self._actors: list[remote_actor.RemoteActor] = []
+    self._failed_starts = collections.Counter()
+    self._own_machine = ray.get_runtime_context().get_node_id()
+    self._federation = federation
+    others = '' if federation is None else ' but those of sites'
+    self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
+    # Why there is no actor at any site.
+    self._why_away = 'they are not in the cluster'
+    self._looked: float = -_LOOK_SECONDS
+    self._is_closed = False
+    self._actor_class: Any = ray.remote(
+      # Ray's type hints lack this argument.
+      # pyrefly: ignore[unexpected-keyword]
+      concurrency_groups=ray_actor.CONCURRENCY_GROUPS
+    )(ray_actor.Actor)
+    if federation is not None:
+      _check_sites(federation)
+    self._renew()
+    for actor in self._actors:
+      actor.is_late = False
+
+  def await_sites(self) -> None:
+    """Waits until the actors at all sites are ready."""
+    while any(actor.site and not actor.is_ready for actor in self._actors):
+      self._renew()
+      self._collect()
+      for actor, why in self._find_lost():
+        self._lose(actor, why)
+        if actor.site is not None:
+          raise errors.SiteError(f'{actor.name} cannot take part: {why}')
+
+  def close(self) -> None:
+    """Ends the actors and their tasks."""
+    self._is_closed = True
+    for actor in self._actors:
+      _kill(actor.handle)
+
+  def run(self, tasks: Sequence[Task]) -> Iterator[Any]:
+    """Yields the results of tasks in order.
+
+    An exception stands for a failed task, None for one whose site is away.
+    """
+    waiting = collections.defaultdict(collections.deque)
+    for number, task in enumerate(tasks):
+      waiting[task.site].append(number)
+    results = {}
+    losses = collections.Counter()
+    next_result = 0
+    try:
+      while next_result < len(tasks):
+        self._renew()
+        self._submit(tasks, waiting, next_result)
+        results |= self._collect()
+        for actor, why in self._find_lost():
+          again = self._lose(actor, why)
+          waiting[actor.site].extendleft(reversed(again))
+          if actor.site is not None:
+            continue
+          losses.update(again)
+          if any(losses[number] >= _MAX_LOSSES for number in again):
+            raise errors.WorkerError(
+              f'one task has lost {_MAX_LOSSES} actors: {self._why_lost}'
+            )
+        results |= self._drop_out(waiting)
+        while next_result in results:
+          yield results.pop(next_result)
+          next_result += 1
+    finally:
+      for actor in self._actors:
+        for _, reference in actor.tasks:
+          ray.cancel(reference)
+        actor.tasks.clear()
+
+  def _submit(self, tasks, waiting, next_result):
+    """Gives ready actors up to two tasks each."""
+    ready = [actor for actor in self._actors if actor.is_ready]
+    end = next_result + _WINDOW * len(ready)
+    for site, numbers in waiting.items():
+      able = [actor for actor in ready if actor.site == site]
+      # While many tasks wait, the second is sent during the first.
+      for depth in (0, 1) if len(numbers) > len(able) else (0,):
+        for actor in able:
+          if len(actor.tasks) == depth and numbers and numbers[0] < end:
+            number = numbers.popleft()
+            if not actor.tasks:
+              now = time.monotonic()
+              actor.asked = actor.heard = actor.turned = now
+            reference = tasks[number].start(actor.handle)
+            actor.tasks.append((number, reference))
+
+  def _drop_out(self, waiting):
+    """Results (None) for the tasks of sites that are away."""
+    there = {actor.site for actor in self._actors if actor.is_ready}
+    results = {}
+    for site, numbers in waiting.items():
+      if site is not None and site not in there and numbers:
+        if there <= {None}:
+          raise errors.SiteError(f'no site is there: {self._why_away}')
+        logging.warning('%s is away; its client drops out of this round', site)
+        results |= dict.fromkeys(numbers)
+        numbers.clear()
+    return results
+
+  def _collect(self):
+    """Waits a moment; returns new results by task index."""
+    references = [
+      reference for actor in self._actors for reference in actor.references()
+    ]
+    ray.wait(references, timeout=_TICK_SECONDS)
+    done, _ = ray.wait(references, num_returns=len(references), timeout=0)
+    done = set(done)
+    results = {}
+    now = time.monotonic()
+    for actor in self._actors:
+      with contextlib.suppress(remote_actor.LostError):
+        while actor.tasks and actor.tasks[0][1] in done:
+          number, reference = actor.tasks[0]
+          results[number] = actor.get(reference)
+          actor.tasks.popleft()
+          actor.heard = actor.turned = now
+        if actor.question in done:
+          self._hear(actor, actor.get(actor.question))
+          actor.question = None
+          actor.heard = now
+    return results
+
+  def _hear(self, actor, answer):
+    """Handles an actor's answer: its description if it is the first."""
+    if actor.is_ready:
+      return
+    if isinstance(answer, Exception):
+      actor.error = answer
+      return
+    pid, software, site = answer
+    here = ray_actor.Software.here()
+    if software != here:
+      actor.error = f'it has {software}, this program {here}'
+    elif actor.site is not None:
+      assert self._federation is not None, 'actors at sites are of one'
+      actor.error = ray_site.find_problem(
+        actor.site, self._federation.image_shape, site
+      )
+    if actor.error is not None:
+      self._failed_starts[actor.node_id] = _MAX_FAILED_STARTS
+      return
+    actor.is_ready = True
+    if site is None:
+      actor.name = f'actor {pid} at {actor.name.split()[-1]}'
+    else:
+      logging.info('%s has %d images', actor.name, site.num_images)
+    self._failed_starts.pop(actor.node_id, None)
+    if actor.is_late:
+      logging.warning('%s has joined', actor.name)
+
+  def _find_lost(self):
+    """Lost actors, each with the reason; pings silent ones."""
+    found = []
+    for actor in self._actors:
+      why = actor.find_loss(self._silence_seconds, self._client_seconds)
+      if why is not None:
+        found.append((actor, why))
+    return found
+
+  def _lose(self, actor, why):
+    """Removes an actor, and returns the indices of its tasks."""
+    _kill(actor.handle)
+    self._actors.remove(actor)
+    self._looked = -_LOOK_SECONDS
+    if actor.site is None:
+      self._why_lost = f'{actor.name}: {why}'
+      result = 'its tasks are repeated'
+    else:
+      self._why_away = f'{actor.name}: {why}'
+      result = 'its client drops out until it is back'
+    if self._is_closed:
+      raise errors.WorkerError('the context was closed')
+    if not actor.is_ready:
+      self._failed_starts[actor.node_id] += 1
+    logging.warning('%s is lost: %s; %s', actor.name, why, result)
+    again = [number for number, _ in actor.tasks]
+    actor.tasks.clear()
+    return again
+
+  def _renew(self):
+    """Starts actors on machines that have room."""
+    now = time.monotonic()
+    if now - self._looked < _LOOK_SECONDS:
+      return
+    self._looked = now
+    machines = {each['NodeID']: each for each in _machines()}
+    if self._own_machine not in machines:
+      # Ray will end this process without a message.
+      raise errors.WorkerError('the machine of this program left the cluster')
+    for actor in self._actors:
+      if actor.node_id not in machines and not actor.tasks:
+        actor.error = 'its machine left the cluster'
+    counts = collections.Counter(each.node_id for each in self._actors)
+    placed = self._placement.place(
+      # Machines with actors come first, so that `max_actors` keeps these.
+      sorted(
+        (
+          machine
+          for node, machine in machines.items()
+          if self._failed_starts[node] < _MAX_FAILED_STARTS
+        ),
+        key=lambda machine: -counts[machine['NodeID']],
+      ),
+      () if self._federation is None else self._federation.names,
+    )
+    for node, (count, share) in placed.items():
+      for _ in range(count - counts[node]):
+        self._actors.append(self._start(machines[node], share))
+    if all(actor.site is not None for actor in self._actors):
+      raise errors.WorkerError(f'no actor is left: {self._why_lost}')
+
+  def _start(self, machine, share):
+    actor = self._actor_class.options(
+      **share._asdict(),
+      scheduling_strategy=scheduling_strategies.NodeAffinitySchedulingStrategy(
+        machine['NodeID'], soft=False
+      ),
+    ).remote(self._placement.threads_per_operation)
+    return remote_actor.RemoteActor(actor, machine)
+
+
+def _check_sites(federation: sites.Federation) -> None:
+  """Checks that the required sites are in the cluster."""
+  names = map(ray_placement.site_of, _machines())
+  found = {name for name in names if name is not None}
+  missing = [name for name in federation.names if name not in found]
+  if not missing:
+    return
+  line = (
+    f'{", ".join(missing)} {"is" if len(missing) == 1 else "are"} not in the'
+    ' cluster'
+  )
+  if federation.is_new or not found.intersection(federation.names):
+    raise errors.SiteError(
+      f'{line}, whose sites are: {", ".join(sorted(found)) or "none"}'
+    )
+  logging.warning('%s; clients drop out of rounds until then', line)
+
+
+def _machines() -> list[dict[str, Any]]:
+  """The machines that are in the cluster."""
+  return [each for each in ray.nodes() if each['Alive']]
+
+
+def _kill(actor):
+  with contextlib.suppress(ray.exceptions.RayError, ValueError):
+    ray.kill(actor)

@@ -1,0 +1,217 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A TFF context whose clients run on the machines of a Ray cluster.
+
+computation --stages--> steps of this process, and programs
+  --Runner--> tasks --actor_pool--> actors, on all machines
+
+Ray's object store transfers each object once to each machine. Programs and
+contents of datasets stay there while they are in use, values that all clients
+share for one round.
+"""
+
+import collections
+from collections.abc import Generator, Iterator, Sequence
+import contextlib
+import functools
+import hashlib
+import threading
+from typing import Any
+
+import numpy as np
+import ray
+
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import in_process
+from tff_semifl.runtime import sites
+from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import actor_pool
+from tff_semifl.runtime.ray import cluster as ray_cluster
+from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import programs as ray_programs
+from tff_semifl.runtime.ray import remote_actor
+from tff_semifl.runtime.ray import stages as ray_stages
+from tff_semifl.runtime.ray import values as ray_values
+
+
+class Runner:
+  """Runs programs for clients.
+
+  Attributes:
+    pool: The actors.
+    sent: Bytes put into the object store or sent to actors, by kind.
+  """
+
+  def __init__(self, pool: actor_pool.ActorPool, max_bytes: int):
+    """Initializes the runner; keeps up to `max_bytes` in the object store."""
+    self.pool = pool
+    self._contents = _Contents(max_bytes)
+    self._lock = threading.Lock()
+    self.sent = collections.Counter()
+
+  def run(
+    self,
+    program: ray_programs.Program,
+    inputs: Sequence[Any],
+    cohort: cohorts.Cohort | None,
+  ) -> Generator[list[Any] | None, None, None]:
+    """Runs a program for each client, or for the server: `ray_stages.Run`."""
+    clients = [0] if cohort is None else cohort.present()
+    if clients:
+      with self._lock:
+        try:
+          yield from self._run(program, inputs, cohort, clients)
+        except ray.exceptions.RayError as error:
+          # For example, the object store is full.
+          reason = remote_actor.first_reason(error)
+          raise errors.WorkerError(f'Ray has failed: {reason}') from error
+
+  def _run(self, program, inputs, cohort, clients):
+    content = [self._put(program.content, 'programs')]
+    shared_data = []
+    common = ray.put(self._encode_common(program, inputs, shared_data))
+
+    def submit(client, actor):
+      own, data = self._encode_own(program, inputs, client, list(shared_data))
+      return actor.run.remote(program.key, content, common, own, *data)
+
+    tasks = [
+      actor_pool.Task(functools.partial(submit, client), _site(inputs, client))
+      for client in clients
+    ]
+    for client, result in zip(clients, self.pool.run(tasks), strict=True):
+      if result is None:
+        yield None
+        continue
+      if isinstance(result, errors.SiteError):
+        raise result
+      if isinstance(result, Exception):
+        message = str(result)
+        if cohort is not None:
+          message = (
+            f'Client {client} (of {cohort.size}, counted from 0): {message}'
+          )
+        raise errors.ComputationError(message) from errors.reason(result)
+      self.sent['results'] += ray_values.count_bytes(result)
+      yield ray_values.decode(result)
+
+  def _encode_common(self, program, inputs, data):
+    """Encodes the values that all clients share, each input in a list."""
+    encoded = [
+      [ray_values.encode(value.member, value_type, self._take_into(data))]
+      if isinstance(value, values.AllEqual)
+      else []
+      for value, value_type in zip(inputs, program.input_types, strict=True)
+    ]
+    self.sent['in common'] += ray_values.count_bytes(encoded)
+    return encoded
+
+  def _encode_own(self, program, inputs, client, data):
+    """Encodes the values of one client; extends `data` by their contents."""
+    encoded = [
+      ray_values.encode(value[client], value_type, self._take_into(data))
+      for value, value_type in zip(inputs, program.input_types, strict=True)
+      if not isinstance(value, values.AllEqual)
+    ]
+    self.sent['of each client'] += ray_values.count_bytes(encoded)
+    return encoded, data
+
+  def _take_into(self, data: list[ray.ObjectRef]):
+    """A function that appends contents to `data`, and returns their indices."""
+
+    def take(content: bytes) -> int:
+      data.append(self._put(content, 'data'))
+      return len(data) - 1
+
+    return take
+
+  def _put(self, content: bytes, kind: str) -> ray.ObjectRef:
+    reference, is_new = self._contents.put(content)
+    if is_new:
+      self.sent[kind] += len(content)
+    return reference
+
+
+def _site(inputs: Sequence[Any], client: int) -> str | None:
+  """The site that holds a client's data; None if they are sent."""
+  pending = [
+    value[client] for value in inputs if not isinstance(value, values.AllEqual)
+  ]
+  while pending:
+    value = pending.pop()
+    if isinstance(value, sites.SiteDataset):
+      return value.site
+    if isinstance(value, list):
+      pending.extend(value)
+  return None
+
+
+class _Contents:
+  """A least-recently-used cache of object-store contents."""
+
+  def __init__(self, max_bytes: int):
+    self._max_bytes = max_bytes
+    self._num_bytes = 0
+    self._references = collections.OrderedDict()
+
+  def put(self, content: bytes) -> tuple[ray.ObjectRef, bool]:
+    """A reference to a content, and whether it is new in the store."""
+    key = hashlib.sha256(content).digest()
+    found = self._references.get(key)
+    if found is not None:
+      self._references.move_to_end(key)
+      return found[0], False
+    self._num_bytes += len(content)
+    while self._references and self._num_bytes > self._max_bytes:
+      _, (_, size) = self._references.popitem(last=False)
+      self._num_bytes -= size
+    reference = ray.put(np.frombuffer(content, np.uint8))
+    self._references[key] = reference, len(content)
+    return reference, True
+
+
+class RayContext(in_process.InProcessContext):
+  """Runs the work of clients on actors, and the rest in this process.
+
+  Aggregation is that of `InProcessContext`: results are bitwise equal to its
+  results if processors and threads per operation are.
+  """
+
+  def __init__(self, runner: Runner, *, default_num_clients: int = 0):
+    """Initializes the context with a runner, which sends programs to actors."""
+    super().__init__(
+      default_num_clients=default_num_clients,
+      max_concurrent_clients=1,
+      devices=['/device:CPU:0'],
+      build_evaluate=functools.partial(
+        ray_stages.build_evaluate, run=runner.run
+      ),
+    )
+    self.runner = runner
+
+
+@contextlib.contextmanager
+def connect(
+  address: str | None,
+  placement: ray_placement.Placement,
+  *,
+  silence_seconds: float,
+  client_seconds: float | None,
+  federation: sites.Federation | None,
+  default_num_clients: int,
+) -> Iterator[RayContext]:
+  """A context with its own actors, which end with the `with` block.
+
+  See `RayOptions` for the arguments.
+  """
+  with ray_cluster.connection(address):
+    pool = actor_pool.ActorPool(
+      placement, silence_seconds, client_seconds, federation
+    )
+    with contextlib.closing(pool):
+      if federation is not None:
+        pool.await_sites()
+      runner = Runner(pool, ray_cluster.max_kept_bytes())
+      yield RayContext(runner, default_num_clients=default_num_clients)

@@ -1,0 +1,245 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Programs: steps of a computation as one function for another process.
+
+Steps at clients become steps of one client: a map is a call, a zip a struct.
+What steps take from elsewhere in the computation are inputs of the program.
+"""
+
+from collections.abc import Mapping, Sequence
+import hashlib
+from typing import Any, NamedTuple
+
+import tensorflow_federated as tff
+
+from tff_semifl import private_api
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import graph_functions
+from tff_semifl.runtime import graphs
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import values
+
+_MAPS = ('federated_map', 'federated_apply')
+_INPUTS = 'program_inputs'
+_INPUT = 'program_input'
+
+
+class Program(NamedTuple):
+  """A function from a struct of inputs to a struct of outputs.
+
+  Attributes:
+    key: A hash of the content.
+    content: The serialized function.
+    inputs: Functions that evaluate the inputs in the original computation.
+    input_types: Types without placement.
+    output_types: Types without placement.
+  """
+
+  key: str
+  content: bytes
+  inputs: tuple[interpreter.Evaluate, ...]
+  input_types: tuple[tff.Type, ...]
+  output_types: tuple[tff.Type, ...]
+
+  @property
+  def takes_dataset(self) -> bool:
+    """Whether an input is or contains a dataset."""
+    return any(map(_has_sequence, self.input_types))
+
+  def digest(self) -> str:
+    """A hash of what the program computes, see `graphs.digest`."""
+    return graphs.digest(read(self.content))
+
+  def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
+    """The inputs, each `AllEqual` or a tuple of client values."""
+    return [evaluate(scope) for evaluate in self.inputs]
+
+
+def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
+  """Deserializes the content of a program."""
+  return tff.framework.ComputationBuildingBlock.from_proto(
+    private_api.Computation.FromString(content)
+  )
+
+
+def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
+  """Whether TensorFlow code in a step takes a dataset.
+
+  Args:
+    step: A step of the server, or without placement.
+  """
+  return private_api.tree_analysis.contains(
+    step,
+    lambda block: isinstance(block, tff.framework.CompiledComputation)
+    and block.type_signature.parameter is not None
+    and _has_sequence(block.type_signature.parameter),
+  )
+
+
+def build_program(
+  steps: Sequence[tuple[str, tff.framework.ComputationBuildingBlock]],
+  outputs: Sequence[str],
+  cache: graph_functions.GraphFunctionCache,
+) -> Program:
+  """Builds a program of named steps, all at clients or all at the server."""
+  rewriter = _Rewriter({name: block.type_signature for name, block in steps})
+  bodies = [(name, rewriter.rewrite_step(block)) for name, block in steps]
+  inputs = list(rewriter.inputs.values())
+  input_types = tuple(_member_type(block.type_signature) for block in inputs)
+  for input_type in input_types:
+    if private_api.type_analysis.contains(
+      input_type, lambda part: isinstance(part, tff.FunctionType)
+    ):
+      raise NotImplementedError(
+        'A computation that is an argument of another cannot be sent to'
+        f' clients with --runtime=ray: {input_type}.'
+      )
+  parameter = tff.framework.Reference(_INPUTS, tff.StructType(input_types))
+  taken = [
+    (f'{_INPUT}_{i}', tff.framework.Selection(parameter, index=i))
+    for i in range(len(inputs))
+  ]
+  by_name = dict(bodies)
+  function = tff.framework.Lambda(
+    _INPUTS,
+    parameter.type_signature,
+    tff.framework.Block(
+      [*taken, *bodies],
+      tff.framework.Struct(
+        tff.framework.Reference(name, by_name[name].type_signature)
+        for name in outputs
+      ),
+    ),
+  )
+  # Fails here rather than in another process.
+  interpreter.build_evaluate(function, cache)
+  function = graphs.drop_unused_functions(function)
+  if graphs.calls_python(function):
+    raise errors.NotPortableError(
+      'tf.numpy_function and tf.py_function call Python code of this process,'
+      ' which the processes of clients do not have; write it with operations of'
+      ' TensorFlow, or run it by another runtime'
+    )
+  content = function.proto.SerializeToString(deterministic=True)
+  return Program(
+    hashlib.sha256(content).hexdigest(),
+    content,
+    tuple(_build_input(block, cache) for block in inputs),
+    input_types,
+    tuple(by_name[name].type_signature for name in outputs),
+  )
+
+
+def _build_input(block, cache):
+  """Builds a function from a scope to a value at clients."""
+  evaluate = interpreter.build_evaluate(block, cache)
+  block_type = block.type_signature
+  if (
+    isinstance(block_type, tff.FederatedType)
+    and block_type.placement is tff.CLIENTS
+  ):
+    return evaluate
+  return lambda scope: values.AllEqual(evaluate(scope))
+
+
+class _Rewriter:
+  """Takes steps out of their computation.
+
+  Attributes:
+    inputs: Blocks outside of the steps that they use, by their TFF notation.
+  """
+
+  def __init__(self, steps: Mapping[str, tff.Type]):
+    self._steps = steps
+    self.inputs: dict[str, tff.framework.ComputationBuildingBlock] = {}
+
+  def rewrite_step(self, step: tff.framework.ComputationBuildingBlock) -> Any:
+    """Converts a step at clients to a step of one client."""
+    function, argument = step.function, step.argument
+    if not isinstance(function, tff.framework.Intrinsic):
+      return self._rewrite(step, frozenset())
+    if function.uri in _MAPS:
+      function, argument = argument
+    elif function.uri == 'federated_eval_at_clients':
+      function, argument = argument, None
+    else:
+      return self._rewrite(argument, frozenset())
+    return tff.framework.Call(
+      self._rewrite(function, frozenset()),
+      None if argument is None else self._rewrite(argument, frozenset()),
+    )
+
+  def _rewrite(self, block, bound):
+    """Replaces references to blocks outside of the steps."""
+    framework = tff.framework
+    root = block
+    while isinstance(root, framework.Selection):
+      root = root.source
+    if isinstance(root, framework.Reference):
+      if root.name in bound:
+        return block
+      return self._take(block, root)
+    if isinstance(block, framework.Selection):
+      return framework.Selection(
+        self._rewrite(block.source, bound), index=block.as_index()
+      )
+    if isinstance(block, framework.Struct):
+      return framework.Struct(
+        (name, self._rewrite(part, bound))
+        for name, part in tff.structure.iter_elements(block)
+      )
+    if isinstance(block, framework.Call):
+      argument = block.argument
+      return framework.Call(
+        self._rewrite(block.function, bound),
+        None if argument is None else self._rewrite(argument, bound),
+      )
+    if isinstance(block, framework.Lambda):
+      return framework.Lambda(
+        block.parameter_name,
+        block.parameter_type,
+        self._rewrite(block.result, bound | {block.parameter_name}),
+      )
+    if isinstance(block, framework.Block):
+      steps = []
+      for name, step in block.locals:
+        steps.append((name, self._rewrite(step, bound)))
+        bound = bound | {name}
+      return framework.Block(steps, self._rewrite(block.result, bound))
+    return block
+
+  def _take(self, block, root):
+    """A reference to another step or to an input."""
+    block_type = block.type_signature
+    if isinstance(block_type, tff.StructType) and _has_place(block_type):
+      return tff.framework.Struct(
+        (name, self._take(tff.framework.Selection(block, index=i), root))
+        for i, (name, _) in enumerate(tff.structure.iter_elements(block_type))
+      )
+    if root.name in self._steps:
+      return tff.framework.Reference(root.name, _member_type(block_type))
+    key = str(block)
+    self.inputs.setdefault(key, block)
+    number = list(self.inputs).index(key)
+    return tff.framework.Reference(
+      f'{_INPUT}_{number}', _member_type(block_type)
+    )
+
+
+def _has_sequence(value_type: tff.Type) -> bool:
+  return private_api.type_analysis.contains(
+    value_type, lambda part: isinstance(part, tff.SequenceType)
+  )
+
+
+def _has_place(value_type: tff.Type) -> bool:
+  return private_api.type_analysis.contains(
+    value_type, lambda part: isinstance(part, tff.FederatedType)
+  )
+
+
+def _member_type(value_type: tff.Type) -> tff.Type:
+  if isinstance(value_type, tff.FederatedType):
+    return value_type.member
+  return value_type

@@ -1,0 +1,147 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The site that a process of a Ray cluster works at.
+
+`launch.site` passes the path of the images in an environment variable to the
+processes of its machine. Only these read the images.
+"""
+
+from collections.abc import Sequence
+import contextlib
+import json
+import os
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import private_api
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import graphs
+from tff_semifl.runtime import sites
+from tff_semifl.runtime.ray import values as ray_values
+
+_VARIABLE = 'TFF_SEMIFL_SITE'
+_IMAGE_RANK = 3
+
+
+class Description(NamedTuple):
+  """What the training program learns about a site."""
+
+  name: str
+  num_images: int
+  image_shape: sites.ImageShape
+
+
+class Site(NamedTuple):
+  """A site, as processes of its machine know it.
+
+  Attributes:
+    description: What other machines may know.
+    images: The path of a file with all images, uint8, concatenated.
+    messages: The path of a file that takes lines for the site's operator.
+    approved: Hashes of the programs that may run; None for any.
+  """
+
+  description: Description
+  images: str
+  messages: str
+  approved: Sequence[str] | None
+
+  @classmethod
+  def here(cls) -> 'Site | None':
+    """The site of this process, or None."""
+    if _VARIABLE not in os.environ:
+      return None
+    description, *others = json.loads(os.environ[_VARIABLE])
+    name, num_images, image_shape = description
+    return cls(Description(name, num_images, tuple(image_shape)), *others)
+
+  def variables(self) -> dict[str, str]:
+    """Environment variables for processes of this site."""
+    return {_VARIABLE: json.dumps(self)}
+
+  def read(self, dataset: sites.SiteDataset) -> tf.Tensor:
+    """The variant tensor of a dataset with this site's images."""
+    name, num_images, image_shape = self.description
+    if (dataset.site, dataset.image_shape) != (name, image_shape):
+      raise errors.SiteError(
+        f'{name} was asked for images of {dataset.site} with shape'
+        f' {dataset.image_shape}'
+      )
+    try:
+      images = np.fromfile(self.images, np.uint8)
+    except OSError as error:
+      # The error's text has the path, which is private.
+      reason = error.strerror
+      raise errors.SiteAwayError(
+        f'{name} cannot read its images: {reason}'
+      ) from None
+    return tf.data.experimental.to_variant(
+      tf.data.Dataset.from_tensors(
+        {
+          **dataset.fields,
+          sites.IMAGE: images.reshape(num_images, *image_shape),
+        }
+      )
+    )
+
+  def check_program(
+    self, block: tff.framework.ComputationBuildingBlock
+  ) -> None:
+    """Checks that a program may run here, and tells the site's operator."""
+    found = graphs.digest(block)
+    if self.approved is not None and found not in self.approved:
+      self._refuse(f'program {found}, which --approved of launch.site lacks')
+    result_type = block.type_signature.result
+    if private_api.type_analysis.contains(result_type, _may_be_images):
+      self._refuse(f'program {found}, which returns images: {result_type}')
+    self._say(f'runs program {found}')
+
+  def check_inputs(self, messages: Sequence[Any]) -> None:
+    """Checks that encoded inputs contain no code, if programs need approval."""
+    if self.approved is not None and ray_values.has_graph(messages):
+      self._refuse('code that came beside a program: the graph of a dataset')
+
+  def _refuse(self, what: str) -> NoReturn:
+    line = f'refuses {what}'
+    self._say(line)
+    raise errors.SiteError(f'{self.description.name} {line}')
+
+  def _say(self, line: str) -> None:
+    """Tells the site's operator."""
+    with contextlib.suppress(OSError), open(self.messages, 'w') as file:
+      file.write(f'{line}\n')
+
+
+def find_problem(
+  name: str, image_shape: sites.ImageShape, found: Description | None
+) -> str | None:
+  """Why a site cannot be used, or None; `found` is its own description."""
+  if found is None or found.name != name:
+    return 'it was not started by launch.site'
+  if found.image_shape == image_shape:
+    return None
+  height, width, num_channels = image_shape
+  return (
+    f'its images are of {_show(found.image_shape)}, those of this program of'
+    f' {_show(image_shape)}; start launch.site with'
+    f' --image_size={height}x{width} --{"" if num_channels == 1 else "no"}gray'
+  )
+
+
+def _show(image_shape: sites.ImageShape) -> str:
+  return 'x'.join(map(str, image_shape))
+
+
+def _may_be_images(part: tff.Type) -> bool:
+  """Whether a part of a result may be images, or a dataset."""
+  if isinstance(part, tff.SequenceType):
+    return True
+  return (
+    isinstance(part, tff.TensorType)
+    and part.dtype == np.uint8
+    and (part.shape is None or len(part.shape) >= _IMAGE_RANK)
+  )
