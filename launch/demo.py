@@ -28,7 +28,7 @@ from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.results import comparison
 from tff_semifl.results import report
-from tff_semifl.runs import results
+from tff_semifl.runs import metrics_table
 
 
 def main(command: command_lib.Command) -> None:
@@ -84,7 +84,7 @@ def _create_pair(
 def _train(run: repeated_runs.Run) -> comparison.Result:
   kept = repeated_runs.train(run)
   # Read from the table, which includes rounds before an interruption.
-  minutes = results.read_results(run.folder.metrics_path).minutes
+  minutes = metrics_table.read_results(run.folder.metrics_path).minutes
   is_right = evaluated_images.find_right(run.experiment, kept.weights)
   return comparison.Result(kept.accuracy, minutes, is_right)
 

@@ -19,9 +19,9 @@ from tff_semifl import settings as settings_lib
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import setting_program
+from tff_semifl.experiments import data_figures
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import partition_summary
 from tff_semifl.plots import figure_files
 
 
@@ -37,7 +37,7 @@ def main(settings: experiment_settings.Data) -> None:
     )
   task = settings.task.create()
   data = experiment.load_data(settings.fill_in(task), task)
-  summary = partition_summary.summarize(task, data, settings.title)
+  summary = data_figures.summarize_partition(task, data, settings.title)
   with output_flag.writing(*files):
     figure_files.save(summary.create_figure(), files)
 

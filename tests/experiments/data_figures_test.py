@@ -15,7 +15,6 @@ from tests import small_digits
 from tff_semifl.data import sources
 from tff_semifl.experiments import data_figures
 from tff_semifl.experiments import federated_data
-from tff_semifl.experiments import partition_summary
 
 
 class DataFiguresTest(absltest.TestCase):
@@ -60,7 +59,7 @@ class DataFiguresTest(absltest.TestCase):
     images = sources.ImagePool(self._images, np.arange(20) % 10)
     halves = np.split(np.arange(20), 2)
     found = [
-      partition_summary.summarize(
+      data_figures.summarize_partition(
         small_digits.SmallDigits().create(),
         federated_data.FederatedData(
           images, images, [*halves, *others], test=images

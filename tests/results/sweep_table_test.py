@@ -9,7 +9,7 @@ from absl.testing import absltest
 
 from tff_semifl.experiments import presets
 from tff_semifl.results import sweep_table
-from tff_semifl.runs import results
+from tff_semifl.runs import metrics_table
 
 _CELL = sweep_table.Entry(
   'semifl_cell',
@@ -25,17 +25,17 @@ _ROWS = [
   sweep_table.Row(
     _CELL,
     [
-      results.Results(9, 0.80, 0.90, 1.0),
-      results.Results(9, 0.84, 0.90, 2.0),
-      results.Results(9, 0.85, 0.93, 6.0),
+      metrics_table.Results(9, 0.80, 0.90, 1.0),
+      metrics_table.Results(9, 0.84, 0.90, 2.0),
+      metrics_table.Results(9, 0.85, 0.93, 6.0),
     ],
   ),
   sweep_table.Row(
     _OTHER,
     [
-      results.Results(9, 0.81, 0.9, 0.25),
+      metrics_table.Results(9, 0.81, 0.9, 0.25),
       None,
-      results.Results(9, 0.83, 0.9, 0.25),
+      metrics_table.Results(9, 0.83, 0.9, 0.25),
     ],
   ),
   sweep_table.Row(
@@ -63,7 +63,7 @@ def _rows(*losses):
     sweep_table.Row(
       entry,
       [
-        *(results.Validation(loss, 0.95, 1.0) for loss in of_entry),
+        *(metrics_table.Validation(loss, 0.95, 1.0) for loss in of_entry),
         *[None] * (2 - len(of_entry)),
       ],
     )
@@ -129,7 +129,7 @@ class TableTest(absltest.TestCase):
     self.assertIsNone(third['accuracy_mean'])
 
   def test_test_images_of_another_task_are_not_compared(self):
-    one = [results.Results(9, 0.5, 0.625, 0.25)]
+    one = [metrics_table.Results(9, 0.5, 0.625, 0.25)]
     rows = [
       sweep_table.Row(_CELL, one, task)
       for task in ('digits', 'cifar10', 'digits', 'cifar10')
@@ -204,7 +204,7 @@ class ValidationTableTest(absltest.TestCase):
       for value in ('0.1', '0.3')
     ]
     rows = [
-      sweep_table.Row(entry, [results.Validation(loss, 0.5, 1.0)])
+      sweep_table.Row(entry, [metrics_table.Validation(loss, 0.5, 1.0)])
       for entry, loss in zip(varied, [0.1, 0.2, 0.2, 0.1], strict=True)
     ]
     chosen = [line for line in _choose(rows) if 'least' in line]

@@ -25,8 +25,8 @@ from tff_semifl.experiments import presets
 from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import validation
 from tff_semifl.results import sweep_table
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
-from tff_semifl.runs import results as results_lib
 
 # A sweep sets the first two for each run; the last does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
@@ -61,18 +61,18 @@ class Run(parallel_runs.Job):
   task: str = ''
   validates: bool = False
 
-  def read(self) -> results_lib.Results:
+  def read(self) -> metrics_table.Results:
     """The latest results."""
-    return results_lib.read_results(self.folder / 'metrics.csv')
+    return metrics_table.read_results(self.folder / 'metrics.csv')
 
   def read_complete(
     self,
-  ) -> results_lib.Results | results_lib.Validation | None:
+  ) -> metrics_table.Results | metrics_table.Validation | None:
     """The results for the table, or None before the run is complete."""
     if not self.is_complete():
       return None
     if self.validates:
-      return results_lib.read_validation(self.folder / 'metrics.csv')
+      return metrics_table.read_validation(self.folder / 'metrics.csv')
     return self.read()
 
   def is_complete(self) -> bool:

@@ -1,28 +1,74 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of what an experiment trains on, in its folder.
-
-Those of `launch.show_augmentations`, for the server's first images, and of
-`launch.show_partition`.
-"""
+"""Figures of augmentation and of the partition, in an experiment's folder."""
 
 from collections.abc import Callable
 import pathlib
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
+from matplotlib import figure
 import numpy as np
 
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import example_kinds
+from tff_semifl.data import label_skew
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import partition_summary
 from tff_semifl.files import durable_files
 from tff_semifl.plots import augmentation_figure
+from tff_semifl.plots import partition_figure
 
 _NUM_IMAGES = 8
+
+
+class PartitionSummary(NamedTuple):
+  """The number of images of each class that each client has.
+
+  `counts`, int64 [num_clients, num_classes], has a column for images of unknown
+  class if there are any, and `skew` is R of `label_skew`, or why it is unknown.
+  """
+
+  title: str
+  counts: np.ndarray
+  class_names: tuple[str, ...]
+  skew: str
+
+  def create_figure(self) -> figure.Figure:
+    """Creates the figure."""
+    return partition_figure.create_figure(
+      self.counts, self.class_names, f'{self.title}: R {self.skew}'
+    )
+
+
+def summarize_partition(
+  task: image_task.ImageTask,
+  data: federated_data.FederatedData,
+  title: str,
+) -> PartitionSummary:
+  """Summarizes a partition."""
+  labels = data.unlabeled.true_labels
+  class_names = tuple(task.class_names)
+  num_unknown = int(np.count_nonzero(labels < 0))
+  if num_unknown == len(labels):
+    labels, class_names = np.zeros_like(labels), ('unknown',)
+  elif num_unknown:
+    labels = np.where(labels < 0, task.num_classes, labels)
+    class_names = (*class_names, 'unknown')
+  counts = label_skew.count_classes(labels, data.shares, len(class_names))
+  if num_unknown:
+    skew = f'unknown, as the class of {num_unknown} images is'
+  else:
+    # A client without images has no mix of classes.
+    mixes = counts[counts.any(axis=1)]
+    skew = f'{label_skew.measure_label_skew(mixes):.3f}'
+  return PartitionSummary(
+    title=f'{title}, {len(data.shares)} clients',
+    counts=counts,
+    class_names=class_names,
+    skew=skew,
+  )
 
 
 def draw(
@@ -34,15 +80,10 @@ def draw(
   images: np.ndarray,
   seed: int,
 ) -> None:
-  """Draws the figures that the folder does not have yet.
+  """Draws the figures that the folder, created if need be, does not have yet.
 
-  Args:
-    folder: The folder; created if need be.
-    data: The split images; no figure if all unlabeled images are of unknown
-      class.
-    images: The server's, uint8 [number, height, width, channels]. Feature
-      vectors are not drawn.
-    seed: The run's seed.
+  `images` are the server's, uint8 [number, height, width, channels]; feature
+  vectors are not drawn, nor a partition of images of unknown class alone.
   """
 
   def write_augmentations(file: BinaryIO) -> None:
@@ -57,7 +98,7 @@ def draw(
     ).save(file, format='PNG')
 
   def write_partition(file: BinaryIO) -> None:
-    partition_summary.summarize(task, data, title).create_figure().savefig(
+    summarize_partition(task, data, title).create_figure().savefig(
       file, format='png'
     )
 

@@ -14,12 +14,9 @@ from tff_semifl.runs import intervals
 
 
 class Result(NamedTuple):
-  """The outcome of a run.
+  """The last test accuracy, in [0, 1], and the minutes of all rounds.
 
-  Attributes:
-    accuracy: The last test accuracy, in [0, 1].
-    minutes: Duration of all rounds.
-    is_right: bool [images], whether each test image is predicted correctly.
+  `is_right`, bool [images], says which test images are predicted correctly.
   """
 
   accuracy: float
@@ -66,11 +63,7 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
 
 
 def describe(class_sizes: Sequence[int], num_seeds: int) -> str:
-  """The caption of the table.
-
-  Args:
-    num_seeds: The number of seeds.
-  """
+  """The caption of the table."""
   text = (
     f'Accuracies are over {intervals.describe_images(class_sizes)}, with 95%'
     ' intervals: Wilson, and of paired differences Agresti and Min (2005).'

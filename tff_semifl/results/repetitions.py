@@ -20,14 +20,10 @@ from tff_semifl.runs import intervals
 
 
 class Repetition(NamedTuple):
-  """A run, with the metrics of the exported model.
+  """A run, named by its seed or fold, with metrics of the exported model.
 
-  Attributes:
-    name: Its seed, or its fold.
-    round_num: The round of the model.
-    labels: int [images], of the images that it was evaluated on.
-    logits: float [images, classes], of the model.
-    values: Metrics by name, NaN where the images do not tell it.
+  `labels`, int [images], are those of the images that it was evaluated on, and
+  `logits`, float [images, classes], the model's. Values may be NaN.
   """
 
   name: str
@@ -38,11 +34,7 @@ class Repetition(NamedTuple):
 
 
 def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """Returns the metrics of each seed, with mean, deviation and interval.
-
-  Args:
-    runs: A run for each seed, with the same metrics.
-  """
+  """The metrics of each seed, with mean, deviation and interval."""
   rows = [[run.name, str(run.round_num), *_show_all(run)] for run in runs]
   names = list(runs[0].values)
   if len(runs) > 1:
@@ -66,7 +58,7 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
 
 
 def folds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """Returns the metrics of each fold."""
+  """The metrics of each fold."""
   return markdown.table(
     ['fold', 'images', 'round', *runs[0].values],
     (

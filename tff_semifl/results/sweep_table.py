@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tff_semifl.results import markdown
 from tff_semifl.results import summary
-from tff_semifl.runs import results as results_lib
+from tff_semifl.runs import metrics_table
 
 _CAPTION = """\
 Test accuracy after the last round, and the best of all rounds, chosen on test
@@ -66,7 +66,7 @@ class Row(NamedTuple):
   """
 
   entry: Entry
-  results: Sequence[results_lib.Results | results_lib.Validation | None]
+  results: Sequence[metrics_table.Results | metrics_table.Validation | None]
   task: str = ''
 
   def column(self, name: str) -> list[float | None]:
@@ -137,7 +137,7 @@ def tabulate_validation(
   for row in rows:
     loss, accuracy, minutes = (
       summary.summarize(row.column(name))
-      for name in results_lib.Validation._fields
+      for name in metrics_table.Validation._fields
     )
     setting, value = row.entry.varied or (None, None)
     spread = '' if loss.deviation is None else f' ({loss.deviation:.4f})'
