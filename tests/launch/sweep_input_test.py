@@ -195,7 +195,7 @@ class SweepInputTest(parameterized.TestCase):
   def _make_experiment(self, name, **hparams):
     folder = self.output_dir / name
     folder.mkdir(parents=True)
-    content = {'flags': hparams, 'data': None, 'versions': {}}
+    content = {'flags': hparams, 'data': None, 'parts': {}, 'versions': {}}
     (folder / 'hparams.json').write_text(json.dumps(content))
     return folder
 
