@@ -83,6 +83,7 @@ class FlagsTest(parameterized.TestCase):
     others |= {'xla_gpu_deterministic_ops', 'xla_gpu_graph_level'}
     # Flags of Ray.
     others |= {'head', 'num-cpus', 'object-store-memory'}
+    others |= {'entrypoint-num-cpus', 'entrypoint-num-gpus', 'no-wait'}
     # Settings of models and tasks that are not of this package.
     others |= {'input_range', 'split_seed'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]
