@@ -14,6 +14,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import no_clients
 from tff_semifl.runtime import tied_process
 
 _START_SECONDS = 60
@@ -58,10 +59,14 @@ def connect(
         raise errors.WorkerError(
           f"TFF's worker has ended with status {process.returncode}"
         )
-      executor = tff.framework.RemoteExecutor(stub)
-      executor.set_cardinalities(
-        {tff.CLIENTS: cardinalities.get(tff.CLIENTS, default_num_clients)}
+      num_clients = cardinalities.get(tff.CLIENTS, default_num_clients)
+      executor_class = (
+        tff.framework.RemoteExecutor
+        if num_clients
+        else no_clients.NoClientsExecutor
       )
+      executor = executor_class(stub)
+      executor.set_cardinalities({tff.CLIENTS: num_clients})
       return executor
 
     yield tff.framework.SyncExecutionContext(
