@@ -18,6 +18,9 @@ from tff_semifl.data import image_files
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 
+# The name in records of all tasks that Python programs make.
+OWN_DATA = 'own_data'
+
 
 class TaskData(NamedTuple):
   """The images or feature vectors of a task.
