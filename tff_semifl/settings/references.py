@@ -58,14 +58,14 @@ class Options(collections.UserDict[str, Any]):
     super().__init__(options)
     self._package = package
 
-  def __getitem__(self, name: str) -> Any:
-    found = self.data[name]
+  def __getitem__(self, key: str) -> Any:
+    found = self.data[key]
     if isinstance(found, str):
       module, _, attribute = found.partition(':')
       found = getattr(
         importlib.import_module(f'{self._package}.{module}'), attribute
       )
-      self.data[name] = found = found() if isinstance(found, type) else found
+      self.data[key] = found = found() if isinstance(found, type) else found
     return found
 
 
