@@ -33,8 +33,6 @@ import numpy as np
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
-from tff_semifl.data import image_listing
-from tff_semifl.data import sources
 from tff_semifl.data import tfds_images
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
@@ -149,13 +147,7 @@ def _read_input(
       'give one of the flags --photo_dir, --tfds_name, --image_folder and'
       ' --images_file, to say which images'
     )
-  with program.blame(
-    given[0],
-    ValueError,
-    OSError,
-    sources.DataNotFoundError,
-    image_listing.ImageFolderError,
-  ):
+  with program.blame(given[0], ValueError, OSError):
     if given[0] is _PHOTO_DIR:
       return image_inputs.read_federation(
         pathlib.Path(_PHOTO_DIR.value), backbone.image_size

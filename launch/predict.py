@@ -32,8 +32,7 @@ from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
-from tff_semifl.data import feature_files
-from tff_semifl.data import image_files
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_listing
 from tff_semifl.export import exported_model
 from tff_semifl.export import predictions
@@ -69,9 +68,7 @@ def main() -> None:
   is_stdout = str(path) == _STDOUT
   if not is_stdout:
     overwrite_flag.check(path)
-  with exported_model_flags.blame_images(
-    ValueError, image_listing.ImageFolderError
-  ):
+  with exported_model_flags.blame_images(ValueError):
     if not exported_model_flags.IMAGES.value:
       raise ValueError('name files or folders of images')
     files = image_listing.list_files(exported_model_flags.IMAGES.value)
@@ -101,9 +98,7 @@ def _write(
 ) -> tuple[int, int]:
   """Writes the table; see `predictions.write_table`."""
   least_confidence = least_confidence_flag.check(model.class_names)
-  with exported_model_flags.blame_images(
-    image_files.ImageFileError, feature_files.FeatureFileError
-  ):
+  with exported_model_flags.blame_images(data_errors.DataError):
     return predictions.write_table(
       model,
       files,

@@ -4,10 +4,10 @@
 """A cache on disk of decoded images of large files.
 
 It is an SQLite database in the user's cache folder, and may be deleted at any
-time.
+time. Errors of the database, such as a full disk, end its use.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import contextlib
 import functools
 import hashlib
@@ -15,25 +15,26 @@ import inspect
 import os
 import pathlib
 import sqlite3
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import PIL
 import tensorflow as tf
 
-from tff_semifl.data import image_depth
 from tff_semifl.data import image_files
 from tff_semifl.data import resizing
 
 # Smaller files decode about as fast as a lookup takes.
 _LEAST_FILE_BYTES = 2**17
 _MAX_BYTES = 8 * 2**30
-# How long to wait for another program's lock.
-_MAX_WAIT = 10.0
-# An interrupted start loses no more images than this.
-_NUM_IN_TRANSACTION = 64
-
-_T = TypeVar('_T')
+_CREATE = """
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE IF NOT EXISTS images (
+    key BLOB PRIMARY KEY, pixels BLOB, is_resized INTEGER,
+    is_transparent INTEGER
+  );
+"""
 
 
 def path() -> pathlib.Path:
@@ -42,41 +43,28 @@ def path() -> pathlib.Path:
   return pathlib.Path(caches) / 'tff_semifl' / 'decoded_images.sqlite'
 
 
-class DecodedImages:
-  """A cache of decoded images, as a context manager.
-
-  Errors of the database, such as a full disk, disable the cache.
+class DecodedImages(contextlib.AbstractContextManager):
+  """The cache, opened by the first key that is not None; a context manager.
 
   Attributes:
     num_added: Images added to the cache.
   """
 
   def __init__(self):
-    """Opens nothing yet, as most users have no large files."""
     self.num_added = 0
     self._database = None
     self._is_usable = True
 
-  def __enter__(self) -> 'DecodedImages':
-    return self
-
   def __exit__(self, *error: object) -> None:
-    if self._database is None:
-      return
-    with contextlib.suppress(sqlite3.Error):
-      self._database.commit()
-    with contextlib.suppress(sqlite3.Error):
+    if self._database is not None:
       self._database.close()
 
   def get(
     self, key: bytes | None, shape: Sequence[int]
   ) -> image_files.DecodedImage | None:
     """A cached image of a shape, or None; `key` is from `find_key`."""
-    if key is None:
-      return None
     rows = self._execute(
-      'SELECT pixels, is_resized, is_transparent FROM images WHERE key = ?',
-      (key,),
+      'SELECT pixels, is_resized, is_transparent FROM images WHERE key = ?', key
     )
     if not rows or len(rows[0][0]) != np.prod(shape):
       return None
@@ -89,43 +77,28 @@ class DecodedImages:
 
   def put(self, key: bytes | None, image: image_files.DecodedImage) -> None:
     """Adds an image under a `key` from `find_key`."""
-    if key is None:
-      return
     added = self._execute(
       'INSERT OR REPLACE INTO images VALUES (?, ?, ?, ?) RETURNING 1',
-      (
-        key,
-        np.ascontiguousarray(image.pixels).tobytes(),
-        image.is_resized,
-        image.is_transparent,
-      ),
+      key,
+      np.ascontiguousarray(image.pixels).tobytes(),
+      image.is_resized,
+      image.is_transparent,
     )
     self.num_added += len(added)
-    if added and self.num_added % _NUM_IN_TRANSACTION == 0:
-      self._try(self._commit)
 
-  def _commit(self, database: sqlite3.Connection) -> None:
-    database.commit()
-    self._is_usable = path().stat().st_size <= _MAX_BYTES
-
-  def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-    """The resulting rows; none if the database failed."""
-    return (
-      self._try(lambda database: database.execute(statement, values).fetchall())
-      or []
-    )
-
-  def _try(self, function: Callable[[sqlite3.Connection], _T]) -> _T | None:
-    """Calls a function with the database, and disables it after an error."""
-    if not self._is_usable:
-      return None
+  def _execute(
+    self, statement: str, key: bytes | None, *values: object
+  ) -> list[Any]:
+    """The resulting rows; none without a key or after an error."""
+    if key is None or not self._is_usable:
+      return []
     try:
       if self._database is None:
         self._database = _open()
-      return function(self._database)
+      return self._database.execute(statement, (key, *values)).fetchall()
     except (OSError, sqlite3.Error):
       self._is_usable = False
-      return None
+      return []
 
 
 def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
@@ -145,28 +118,17 @@ def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
 
 @functools.cache
 def _find_version_of_decoding() -> str:
-  """A digest of the code that decodes and resizes images."""
-  modules = map(inspect.getsource, (image_files, image_depth, resizing))
-  everything = '\n'.join([PIL.__version__, tf.__version__, *modules])
-  return hashlib.sha256(everything.encode()).hexdigest()
+  sources = map(inspect.getsource, (image_files, resizing))
+  return '\n'.join([PIL.__version__, tf.__version__, *sources])
 
 
 def _open() -> sqlite3.Connection:
-  """Opens or creates the database; halves one that is too large."""
+  """Opens or creates the database; empties one that is too large."""
   file = path()
   # Photos are private.
   file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-  database = sqlite3.connect(file, timeout=_MAX_WAIT)
-  database.execute(
-    'CREATE TABLE IF NOT EXISTS images (key BLOB PRIMARY KEY, pixels BLOB,'
-    ' is_resized INTEGER, is_transparent INTEGER)'
-  )
+  database = sqlite3.connect(file, isolation_level=None)
+  database.executescript(_CREATE)
   if file.stat().st_size > _MAX_BYTES:
-    # The older half, in order of insertion.
-    database.execute(
-      'DELETE FROM images WHERE rowid <= (SELECT (min(rowid) + max(rowid)) / 2'
-      ' FROM images)'
-    )
-    database.commit()
-    database.execute('VACUUM')
+    database.executescript('DELETE FROM images; VACUUM;')
   return database

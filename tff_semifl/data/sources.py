@@ -4,6 +4,7 @@
 """Data sets of images or features, as arrays with labels."""
 
 from collections.abc import Iterator
+import hashlib
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,10 +14,7 @@ from tff_semifl.data import stored_images
 
 # Marks an unknown class, as in STL-10 of TFDS.
 UNKNOWN_LABEL = -1
-
-
-class DataNotFoundError(Exception):
-  """Raised if a data set is not in the data folder and cannot be downloaded."""
+_BATCH_SIZE = 1024
 
 
 # uint8 [num_images, height, width, channels], or feature vectors, float32
@@ -61,6 +59,18 @@ class ImagePool(NamedTuple):
 
   images: Images
   true_labels: np.ndarray
+
+
+def hash_images(images: Images) -> np.ndarray:
+  """Hashes of images (not at sites) or feature vectors: uint64 [number].
+
+  Hashes of a million different images collide with a probability of 3e-8.
+  """
+  digests = []
+  for start in range(0, len(images), _BATCH_SIZE):
+    batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
+    digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
+  return np.frombuffer(b''.join(digests), np.uint64)
 
 
 def measure_pixels(

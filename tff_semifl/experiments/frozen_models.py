@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_hashes
 from tff_semifl.data import own_features
 from tff_semifl.data import sources
 from tff_semifl.experiments import feature_task
@@ -198,9 +197,7 @@ def load(reference: str) -> Frozen:
 def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
   """Random vectors, float32 [images, dimension], equal for equal images."""
   found = np.empty([len(images), dimension], np.float32)
-  for vector, digest in zip(
-    found, image_hashes.hash_images(images), strict=True
-  ):
+  for vector, digest in zip(found, sources.hash_images(images), strict=True):
     np.random.default_rng(digest).random(out=vector, dtype=np.float32)
   return found
 
