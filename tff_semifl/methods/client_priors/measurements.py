@@ -30,13 +30,10 @@ def summarize(
     chosen: The choice after it.
   """
   nothing = tf.constant(float('nan'))
-  shown = choice.learner_of(chosen.kept)
   averages = estimate.averages
 
-  def of_shown(values: tf.Tensor) -> tf.Tensor:
-    return tf.where(
-      measured.count > 0, tf.cast(tf.gather(values, shown), tf.float32), nothing
-    )
+  def of_first(values: tf.Tensor) -> tf.Tensor:
+    return tf.where(measured.count > 0, tf.cast(values[0], tf.float32), nothing)
 
   # Before the first step only the labels alone are there.
   is_there = (tf.range(len(held_out.CANDIDATES)) < 1) | (estimate.passes > 0)
@@ -55,11 +52,11 @@ def summarize(
     ),
     # How much likelier own class shares make an example, and how clients
     # differ: small strength, different clients.
-    evidence=of_shown(averages.evidence),
-    strength=tf.cast(tf.gather(estimate.strength, shown), tf.float32),
+    evidence=of_first(averages.evidence),
+    strength=tf.cast(estimate.strength[0], tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
     server_spread=tf.cast(chosen.server_spread, tf.float32),
-    objective=of_shown(averages.objective),
+    objective=of_first(averages.objective),
     kept=tf.cast(chosen.kept, tf.float32),
     temperature=tf.cast(chosen.temperature, tf.float32),
     has_examples=tf.cast(chosen.has_examples, tf.float32),

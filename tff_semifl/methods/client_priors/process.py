@@ -70,19 +70,15 @@ def build(
       held_out.weigh(targets),
     )
 
-  @tff.tensorflow.computation(
-    types.kept, types.estimate, types.components, server_type
-  )
-  def begin(kept, estimate, components, dataset):
+  @tff.tensorflow.computation(types.estimate, types.components, server_type)
+  def begin(estimate, components, dataset):
     _, labels = read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
       lambda: estimate,
       lambda: server_steps.begin(estimate, labels),
     )
-    return begun, server_steps.receive(
-      begun, components, choice.learner_of(kept)
-    )
+    return begun, server_steps.receive(begun, components)
 
   @tff.tensorflow.computation(client_type, begin.type_signature.result[1])
   def work(dataset, received):
@@ -185,7 +181,7 @@ def build(
 
   def run_round(state, server_data, client_data):
     estimate, received = tff.federated_map(
-      begin, (state.kept, state.estimate, state.components, server_data)
+      begin, (state.estimate, state.components, server_data)
     )
     means, measured, given = tff.federated_map(
       work, (client_data, tff.federated_broadcast(received))
