@@ -19,8 +19,8 @@ from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import process as process_lib
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
-from tff_semifl.models import linear
 from tff_semifl.privacy import aggregators
 
 _CLASSES, _FEATURES, _CLIENTS, _EXAMPLES = 3, 5, 4, 40
@@ -44,7 +44,7 @@ _CLIENT_FEATURES = list(map(_draw, _CLIENT_LABELS))
 
 
 def _build(factory=None, **kwargs):
-  model = linear.create_linear(
+  model = feature_models.create_linear(
     (_FEATURES,),
     _CLASSES,
     mean=(1.0, 2.0, 3.0, 4.0, 5.0),
