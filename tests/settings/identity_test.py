@@ -4,7 +4,10 @@
 """Tests of the identity of a part beside its settings."""
 
 import dataclasses
+import functools
+import importlib.util
 import json
+import linecache
 import pathlib
 import subprocess
 import sys
@@ -31,6 +34,21 @@ class _Sauce(settings.Settings):
 class _Meal(settings.Settings):
   pizza: example_parts.Pizza = example_parts.Pizza(name='mine')
   sauce: settings.Settings = _Sauce()
+
+
+def _add_1(x):
+  return x + 1
+
+
+def _add_2(x):
+  return x + 2
+
+
+def _run(source, name='f', module='__main__'):
+  """Returns an object of a program or module by name."""
+  found = types.ModuleType(module)
+  exec(source, found.__dict__)
+  return found.__dict__[name]
 
 
 class IdentityTest(parameterized.TestCase):
@@ -61,10 +79,9 @@ class IdentityTest(parameterized.TestCase):
     (example_parts.Cheese(), example_parts.Vegetables()),
     # Settings of a part that no flag reaches.
     ((example_parts.Cheese(),), (example_parts.Cheese(grams=9.0),)),
-    (
-      lambda x: x + 1,
-      lambda x: x + 2,
-    ),
+    (_add_1, _add_2),
+    (functools.partial(_add_1, 1), functools.partial(_add_1, 2)),
+    (lambda x, y=1: x + y, lambda x, y=2: x + y),
   )
   def test_fields_differ(self, one, other):
     first, second, again = (
@@ -84,63 +101,56 @@ class IdentityTest(parameterized.TestCase):
 
   def test_what_cannot_be_compared_is_refused_with_its_place(self):
     thing = object()
-    for value in (thing, [thing], lambda: thing, lambda x=thing: x):
+    for value in (thing, [thing], lambda x=thing: x):
       with self.assertRaisesRegex(ValueError, r'^field sauce\.recipe .*object'):
         settings.identify(_Meal(sauce=_Sauce(recipe=value)))
 
 
-class CodeTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = self.create_tempdir().full_path
-
-  def _digest(self, source, name='f'):
-    """Returns the digest of an object of a module with that source."""
-    path = pathlib.Path(self.folder, 'own_module.py')
+class CodeTest(absltest.TestCase):
+  def _load(self, source):
+    """Returns f of a module with this source."""
+    path = pathlib.Path(self.create_tempdir().full_path, 'own.py')
     path.write_text(source)
-    module = types.ModuleType('own_module')
-    module.__file__ = str(path)
-    with mock.patch.dict(sys.modules, own_module=module):
-      exec(compile(source, path, 'exec'), module.__dict__)
-      return identity.digest(vars(module)[name])
+    linecache.clearcache()
+    spec = importlib.util.spec_from_file_location('own', path)
+    module = importlib.util.module_from_spec(spec)
+    with mock.patch.dict(sys.modules, own=module):
+      spec.loader.exec_module(module)
+      # `inspect` looks for a class in its module.
+      identity.digest(module.f)
+    return module.f
 
-  def test_other_source_has_another_digest(self):
+  def test_other_code_has_another_digest(self):
     sources = (
-      'def f(x):\n  return x + 1\n',
-      'def f(x):\n  return x + 2.0\n',
-      'f = lambda x: x\n',
-      'class f:\n  def g(self):\n    return 1\n',
-      'class f:\n  def g(self):\n    return 2.0\n',
-      'class b:\n  n = 1\nclass f(b):\n  pass\n',
-      'class b:\n  n = 2.0\nclass f(b):\n  pass\n',
-      'def g(n):\n  def h():\n    return n\n  return h\nf = g(1)\n',
-      'def g(n):\n  def h():\n    return n\n  return h\nf = g(2.0)\n',
-      'def g():\n  def h(n):\n    return h(n - 1)\n  return h\nf = g()\n',
+      'def f(x):\n  return x + 1',
+      'def f(x):\n  return x + 2',
+      'def f(x, y=1):\n  return x + 1',
+      'class f:\n  def g(self):\n    return 1',
+      'class f:\n  def g(self):\n    return 2',
+      'class b:\n  n = 1\nclass f(b):\n  pass',
+      'class b:\n  n = 2\nclass f(b):\n  pass',
     )
-    found = [self._digest(source) for source in sources]
-    self.assertEqual(found, [self._digest(each) for each in sources])
+    found = [identity.digest(self._load(each)) for each in sources]
+    self.assertEqual(found, [identity.digest(self._load(s)) for s in sources])
     self.assertLen(set(found), len(sources))
 
-  def test_code_without_source_is_equal_in_no_other_process(self):
-    program = (
-      'import types\n'
-      'from tff_semifl.settings import identity\n'
-      'module = types.ModuleType("own")\n'
-      'exec("def f():\\n  return 1", module.__dict__)\n'
-      'assert identity.digest(module.f) == identity.digest(module.f)\n'
-      'print(identity.digest(module.f))\n'
-    )
-    found = {
-      subprocess.run(
-        [sys.executable, '-c', program],
-        env={'PYTHONPATH': ':'.join(sys.path)},
-        capture_output=True,
-        check=True,
-        text=True,
-      ).stdout
-      for _ in range(2)
-    }
-    self.assertLen(found, 2)
+  def test_a_class_of_a_notebook_has_the_sources_of_its_functions(self):
+    found = []
+    for number in (1, 2, 1):
+      source = f'class f:\n  def g(self):\n    return {number}\n'
+      name = f'<cell {len(found)}>'
+      lines = source.splitlines(keepends=True)
+      linecache.cache[name] = (len(source), None, lines, name)
+      space = {'__name__': 'no_module'}
+      exec(compile(source, name, 'exec'), space)
+      found.append(identity.digest(space['f']))
+    self.assertEqual(found[0], found[2])
+    self.assertNotEqual(found[0], found[1])
+
+  def test_without_a_source_nothing_is_equal(self):
+    one, other = (_run('def f(x):\n  return x + 1') for _ in range(2))
+    self.assertEqual(identity.digest(one), identity.digest(one))
+    self.assertNotEqual(identity.digest(one), identity.digest(other))
 
   def test_is_equal_in_another_process(self):
     """Sets of texts, which are constants here, have another order there."""

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -73,7 +72,6 @@ def read_image_folders(
   *,
   max_bytes_in_memory: float = math.inf,
   has_clients: bool = True,
-  store: decoded_images.DecodedImages | None = None,
 ) -> ImageFolders:
   """Reads the images of a server, its clients and a test set.
 
@@ -84,7 +82,6 @@ def read_image_folders(
   Args:
     max_bytes_in_memory: If all clients' images are larger than this, they are
       kept in a file in `stored_images.folder()`.
-    store: The cache of decoded images, if any.
   """
   root_path = pathlib.Path(root)
   problems = []
@@ -101,7 +98,7 @@ def read_image_folders(
   # Only clients' images may be too many for the memory.
   found = [
     image_reading.read(
-      list(itertools.chain(*folders.values())), form, problems, limit, store
+      list(itertools.chain(*folders.values())), form, problems, limit
     )
     for folders, limit in (
       (server, math.inf),

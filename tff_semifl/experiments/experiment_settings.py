@@ -19,11 +19,11 @@ from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import models
 from tff_semifl.experiments import statistics as statistics_lib
+from tff_semifl.experiments import strong_augmentation
 from tff_semifl.experiments import (
   strong_augmentation as strong_augmentation_lib,
 )
 from tff_semifl.experiments import validation
-from tff_semifl.experiments import weak_augmentation as weak_augmentation_lib
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
@@ -104,8 +104,8 @@ class Data(settings.Settings):
   data_split: federated_data.DataSplit
   strong: strong_augmentation_lib.StrongAugmentation | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
-  weak: weak_augmentation_lib.WeakAugmentation = (
-    weak_augmentation_lib.WeakAugmentation()
+  weak: strong_augmentation.WeakAugmentation = (
+    strong_augmentation.WeakAugmentation()
   )
   seed: Seed = Seed()
 

@@ -16,7 +16,6 @@ from absl import logging
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
@@ -37,7 +36,6 @@ def create_task(
   test_fraction: float | None = None,
   images_on_disk: bool | None = None,
   sites: Sequence[str] = (),
-  keep_decoded: bool = False,
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
@@ -69,17 +67,15 @@ def create_task(
       " of the server's images to test on instead, such as 0.2",
       'test_fraction',
     )
-  with decoded_images.DecodedImages() as store:
-    found = image_folders.read_image_folders(
-      root,
-      form,
-      max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
-        images_on_disk, math.inf
-      ),
-      has_clients=not sites,
-      store=store if keep_decoded else None,
-    )
-  _report(root, form, found, store.num_added)
+  found = image_folders.read_image_folders(
+    root,
+    form,
+    max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
+      images_on_disk, math.inf
+    ),
+    has_clients=not sites,
+  )
+  _report(root, form, found)
   unlabeled, shares = found.unlabeled, found.shares
   if sites:
     unlabeled = site_images.SiteImages(
@@ -117,17 +113,8 @@ def _report(
   root: str,
   form: image_reading.ImageForm,
   found: image_folders.ImageFolders,
-  num_cached: int,
 ) -> None:
-  """Warns of images that were cached, stored on disk or changed."""
-  if num_cached:
-    logging.warning(
-      '%s: %d decoded images are cached in %s for the next start;'
-      ' keep_decoded=false turns this off',
-      root,
-      num_cached,
-      decoded_images.path(),
-    )
+  """Warns of images that are on disk or were changed."""
   if isinstance(found.unlabeled, stored_images.StoredImages):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"

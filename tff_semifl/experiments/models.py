@@ -15,10 +15,10 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
+from tff_semifl.models import features
 from tff_semifl.models import fedmatch_resnet
 from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import linear
 from tff_semifl.models import residual
 from tff_semifl.models import resnet
 from tff_semifl.models import wide_resnet
@@ -259,7 +259,7 @@ class Linear(Model):
     """Creates the model for a task; initial weights are zero."""
     del seed  # Nothing is drawn.
     unit = example_kinds.kind_of(task.image_shape).unit
-    return linear.create_linear(
+    return features.create_linear(
       task.image_shape,
       task.num_classes,
       mean=[unit * mean for mean in task.pixel_mean],

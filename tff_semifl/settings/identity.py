@@ -3,9 +3,8 @@
 
 """The identity of a tree of parts, beside the values of its settings.
 
-A digest of a user's function or class has its name and source, and for a
-function its defaults and closure. Of the library and installed packages the
-name is enough.
+Of library code the qualified name is enough. A user's own classes and functions
+may change from run to run, so that a digest of their source goes with the name.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -15,9 +14,10 @@ import functools
 import hashlib
 import inspect
 import pathlib
+import secrets
+import textwrap
 import types
 from typing import Any
-import uuid
 
 import numpy as np
 
@@ -29,18 +29,25 @@ TOLD_ELSEWHERE: Mapping[str, bool] = types.MappingProxyType(
   {'tff_semifl.told_elsewhere': True}
 )
 _PLAIN = (bool, int, float, str, type(None))
+# The file of functions that `dataclasses` writes.
+_GENERATED = '<string>'
 _KNOWN_BY_REPR = (
   *_PLAIN,
-  *(bytes, complex, range, slice),
-  *(pathlib.PurePath, np.dtype, np.ufunc),
+  complex,
+  bytes,
+  range,
+  slice,
+  pathlib.PurePath,
+  np.dtype,
+  np.ufunc,
 )
-_PROCESS = uuid.uuid4().hex[:8]
 
 
 def identify(part: fields.Settings) -> dict[str, Any]:
   """The classes of a tree, and its fields that are no settings, for JSON.
 
-  Two trees with equal identities and settings compute the same.
+  Two trees with equal identities and settings compute the same, unless code
+  that a class or function uses elsewhere has changed.
 
   Returns:
     'class' with the qualified name, 'code' with a digest if the class is a
@@ -67,12 +74,12 @@ def _identify(value: Any, path: str) -> Any:
     where = f'field {path} ' if path else ''
     name = references.qualified_name(value)
     raise ValueError(f'{where}({name}) {error}') from error
-  metadata = {
+  kept = {
     field.name: field.metadata.get(fields.KEY)
     for field in dataclasses.fields(value)
   }
-  for name, each in _fields(value):
-    setting = metadata[name]
+  for name, each in _told_fields(value):
+    setting = kept[name]
     if isinstance(setting, fields.Setting):
       load, names = setting.values.load, setting.values.names
       if load is None or each is None or each in names:
@@ -84,101 +91,104 @@ def _identify(value: Any, path: str) -> Any:
 
 
 def digest(value: Any) -> str:
-  """16 hexadecimal digits that differ where results may.
+  """16 hexadecimal digits of a value, or of the source of a class or function.
 
-  A function or class without source has other digits in every process, so that
-  no run is resumed with it.
-
-  Raises:
-    ValueError: The value is of an unknown kind.
+  Args:
+    value: Numbers, texts, arrays, dataclasses, classes, functions, and
+      collections, partial functions and methods of these; others raise a
+      ValueError.
   """
-  found = repr(_describe(value, frozenset()))
-  return hashlib.sha256(found.encode()).hexdigest()[:16]
+  return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 
 
-def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+def _told_fields(value: Any) -> Iterator[tuple[str, Any]]:
   """Yields names and values of the fields of a dataclass that matter."""
   for field in dataclasses.fields(value):
     if not field.metadata.keys() & TOLD_ELSEWHERE.keys():
       yield field.name, getattr(value, field.name)
 
 
-def _describe(
-  value: Any, outer: frozenset[int], *, is_strict: bool = True
-) -> Any:
-  """A value as nested lists of texts; `outer` are values that it is in.
+def _take_apart(value: Any, is_strict: bool = True) -> Any:
+  """Texts, and lists of texts, that say what a value is.
 
-  The type stands for an unknown object, unless `is_strict`.
+  If not strict, the type stands for an object that cannot be compared: what a
+  function of a library has follows from its name and arguments.
   """
-  kind = references.qualified_name(type(value))
+
+  def read(part: Any) -> Any:
+    return _take_apart(part, is_strict)
+
   if isinstance(value, enum.Enum):
-    return [kind, value.name]
+    return [references.qualified_name(type(value)), value.name]
   if isinstance(value, _KNOWN_BY_REPR):
-    return [kind, repr(value)]
-  if isinstance(value, types.BuiltinFunctionType | types.ModuleType):
-    return value.__name__
-  if id(value) in outer:
-    # A function may refer to itself.
-    return references.qualified_name(value)
+    return [type(value).__name__, repr(value)]
   if isinstance(value, type):
-    return [*map(_name_and_source, value.__mro__)]
-  if isinstance(value, Set):
-    return [kind, *sorted(repr(_describe(each, outer)) for each in value)]
-  parts = _take_apart(value)
-  if parts is None and not is_strict:
-    return kind
-  if parts is None:
-    raise ValueError(
-      f'has a {kind}, which cannot be compared with that of another run; have'
-      ' numbers, texts, arrays, dataclasses, functions or parts instead'
-    )
+    bases = [
+      _take_apart(each) for each in value.__bases__ if each is not object
+    ]
+    return [_describe_code(value), *bases]
   if isinstance(value, types.FunctionType):
-    kind = _name_and_source(value)
-    # Objects that an imported module makes follow from its name.
+    values = [value.__defaults__, value.__kwdefaults__]
+    values += [each.cell_contents for each in value.__closure__ or ()]
     is_strict = is_strict and not references.is_of_library(value)
-  else:
-    kind = _describe(type(value), outer)
-  outer |= {id(value)}
-  return [
-    kind,
-    *(_describe(each, outer, is_strict=is_strict) for each in parts),
-  ]
-
-
-def _take_apart(value: Any) -> list[Any] | None:
-  """What a value consists of, or None for unknown objects."""
-  if isinstance(value, types.FunctionType):
-    cells = inspect.getclosurevars(value).nonlocals
-    return [value.__defaults__, value.__kwdefaults__, cells]
+    return [_describe_code(value), *map(read, values)]
+  if isinstance(value, types.BuiltinFunctionType):
+    return references.qualified_name(value)
+  if isinstance(value, Set):
+    return ['set', *sorted(repr(read(each)) for each in value)]
+  parts = None
   if isinstance(value, Mapping):
-    return [list(item) for item in sorted(value.items(), key=repr)]
-  if isinstance(value, list | tuple):
-    return list(value)
-  if isinstance(value, functools.partial):
-    return [value.func, value.args, value.keywords]
-  if isinstance(value, types.MethodType):
-    return [value.__self__, value.__func__]
-  if dataclasses.is_dataclass(value):
-    return [list(item) for item in _fields(value)]
-  if hasattr(value, '__array__'):
+    parts = sorted(value.items(), key=repr)
+  elif isinstance(value, list | tuple):
+    parts = value
+  elif isinstance(value, functools.partial):
+    parts = [value.func, value.args, value.keywords]
+  elif isinstance(value, types.MethodType):
+    parts = [value.__self__, value.__func__]
+  elif dataclasses.is_dataclass(value):
+    parts = list(_told_fields(value))
+  elif hasattr(value, 'python_function'):
+    # A `tf.function`.
+    parts = [value.python_function]
+  elif hasattr(value, '__wrapped__'):
+    parts = [value.__wrapped__]
+  elif hasattr(value, '__array__'):
     array = np.asarray(value)
     if array.dtype != object:
       content = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
-      return [array.dtype.str, array.shape, content]
-  # A `tf.function` or a cached function.
-  for name in ('python_function', '__wrapped__'):
-    if hasattr(value, name):
-      return [getattr(value, name)]
-  return None
+      parts = [array.dtype.str, array.shape, content]
+  if parts is None and is_strict:
+    raise ValueError(
+      f'has a {references.qualified_name(type(value))}, which cannot be'
+      ' compared with that of another run; have numbers, texts, arrays,'
+      ' dataclasses, functions or parts instead'
+    )
+  return [read(type(value)), *map(read, parts or ())]
 
 
-def _name_and_source(named: Any) -> list[str]:
-  """A function's or class's name, and a digest of a user's source."""
+def _describe_code(named: Any) -> list[str]:
+  """The name of a class or function, and its source if it is a user's own."""
   name = references.qualified_name(named)
   if references.is_of_library(named):
     return [name]
+  return [name, _find_source(named)]
+
+
+@functools.cache
+def _find_source(named: Any) -> str:
   try:
-    source = inspect.getsource(named)
+    return textwrap.dedent(inspect.getsource(named))
   except (OSError, TypeError):
-    return [name, f'without source, {_PROCESS} {id(named)}']
-  return [name, hashlib.sha256(source.encode()).hexdigest()]
+    if not isinstance(named, type):
+      # It cannot be compared, and no run of it is resumed.
+      return secrets.token_hex()
+  # Of a class in a notebook, its functions have a source.
+  found = []
+  for name, value in sorted(vars(named).items()):
+    function = getattr(value, '__func__', getattr(value, 'fget', value))
+    if isinstance(function, types.FunctionType):
+      if function.__code__.co_filename != _GENERATED:
+        found.append([name, _find_source(function)])
+    elif isinstance(value, _PLAIN):
+      found.append([name, repr(value)])
+  return repr(found)
