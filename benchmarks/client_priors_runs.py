@@ -35,8 +35,8 @@ from tff_semifl.methods.client_priors import client_priors
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.metrics import probability_metrics
+from tff_semifl.models import features
 from tff_semifl.models import functional
-from tff_semifl.models import linear
 from tff_semifl.systems import system
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds of the inputs.')
@@ -79,7 +79,7 @@ def build(
 ) -> tuple[functional.ImageClassifier, federated_process.FederatedProcess]:
   """Builds the model and the process, for features of a mean and deviation."""
   classifier = functional.from_keras(
-    linear.create_linear(
+    features.create_linear(
       (len(mean),), num_classes, mean=mean, standard_deviation=deviation
     )
   )

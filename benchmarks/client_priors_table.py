@@ -46,8 +46,8 @@ from tff_semifl.methods.client_priors import client_priors
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.metrics import probability_metrics
+from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
-from tff_semifl.models import linear
 from tff_semifl.systems import system
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds, of partition too.')
@@ -124,7 +124,7 @@ def load(
 
 def build(image_shape: tuple[int], num_classes: int) -> _Process:
   """Builds the process for features of a size."""
-  model = linear.create_linear(
+  model = feature_models.create_linear(
     image_shape,
     num_classes,
     mean=[0.0] * image_shape[0],

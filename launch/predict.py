@@ -4,11 +4,11 @@
 r"""Predicts the classes of images with an exported model.
 
   python -m launch.predict --exported_model=results/mine/export \
-    --images=photos,another.jpg --output_file=predictions.csv
+    --images=photos,another.jpg --output_file=csv
 
 Images may have any size and number: only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
-table, results/predictions.csv by default, has a row for each image or vector:
+table, results/csv by default, has a row for each image or vector:
 path, class_name and probability of the most probable class. The first rows are
 printed. --overwrite replaces an existing file. --output_file=- writes the table
 to standard output, and nothing else:
@@ -17,8 +17,9 @@ to standard output, and nothing else:
     --images=photos --output_file=- | sort --field-separator=, --key=3
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import csv
+import io
 import itertools
 import pathlib
 import sys
@@ -26,17 +27,20 @@ from typing import BinaryIO
 
 from absl import flags
 from absl import logging
+import numpy as np
+import tqdm
 
 from tff_semifl.command_line import exported_model_flags
 from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
+from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
+from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.export import exported_model
-from tff_semifl.export import predictions
 from tff_semifl.files import durable_files
 
 # The name of standard output as --output_file.
@@ -63,9 +67,89 @@ flags.adopt_module_key_flags(output_flag)
 flags.adopt_module_key_flags(overwrite_flag)
 
 
+def write_table(
+  model: exported_model.ExportedModel,
+  files: Sequence[pathlib.Path],
+  output: BinaryIO,
+  *,
+  all_probabilities: bool = False,
+  least_confidence: float | None = None,
+  on_error: Callable[[str], None] | None = None,
+) -> tuple[int, int]:
+  """Writes a CSV table with a row for each image or feature vector.
+
+  Args:
+    all_probabilities: Whether to write the probability of every class, not just
+      of the most probable one.
+    least_confidence: Confidence threshold, in [0, 1]; images whose most
+      probable class has a lower probability get the class
+      `exported_model.UNKNOWN`. By default that of the model.
+  """
+  if least_confidence is None:
+    least_confidence = model.least_confidence
+  batches = _read_batches(model, files, on_error)
+  # File names need not be valid text: other bytes are written unchanged.
+  text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
+  table = csv.writer(text, lineterminator='\n')
+  columns = ['path', 'class_name', 'probability']
+  if all_probabilities:
+    columns.extend(f'probability/{name}' for name in model.class_names)
+  table.writerow(columns)
+  num_written = num_transparent = 0
+  for batch in batches:
+    for file, probabilities in zip(
+      batch.keys, model.predict(batch.images), strict=True
+    ):
+      label = probabilities.argmax()
+      name = model.class_names[label]
+      if probabilities[label] < np.float32(least_confidence):
+        name = exported_model.UNKNOWN
+      row = [file, name, probabilities[label]]
+      if all_probabilities:
+        row.extend(probabilities)
+      table.writerow(row)
+    num_written += len(batch.keys)
+    num_transparent += batch.num_transparent
+  text.flush()
+  # Detached, because the caller, who opened the file, closes it.
+  text.detach()
+  return num_written, num_transparent
+
+
+def _read_batches(
+  model: exported_model.ExportedModel,
+  files: Sequence[pathlib.Path],
+  on_error: Callable[[str], None] | None,
+) -> Iterator[image_batches.ImageBatch]:
+  """Batches of the files' contents; see `write_table`."""
+  is_of_features = model.kind is example_kinds.FEATURES
+  size = model.image_shape[-1]
+  if on_error is None:
+    checked = tqdm.tqdm(files, 'reading', disable=None)
+    if is_of_features:
+      for _ in feature_files.read_batches(checked, size):
+        pass
+    else:
+      image_batches.check_files(checked, size)
+  shown = tqdm.tqdm(files, 'predicting', disable=None)
+  if is_of_features:
+    return (
+      image_batches.ImageBatch(keys, vectors, 0)
+      for keys, vectors in feature_files.read_batches(
+        shown, size, on_error=on_error
+      )
+    )
+  return image_batches.read_batches(
+    ((file, file) for file in shown),
+    size,
+    model.background,
+    on_error=on_error,
+  )
+
+
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  path = output_flag.one('results/predictions.csv')
+  path = output_flag.one('results/csv')
   is_stdout = str(path) == _STDOUT
   if not is_stdout:
     overwrite_flag.check(path)
@@ -99,12 +183,12 @@ def _write(
   files: Sequence[pathlib.Path],
   output: BinaryIO,
 ) -> tuple[int, int]:
-  """Writes the table; see `predictions.write_table`."""
+  """Writes the table; see `write_table`."""
   least_confidence = least_confidence_flag.check(model.class_names)
   with exported_model_flags.blame_images(
     image_files.ImageFileError, feature_files.FeatureFileError
   ):
-    return predictions.write_table(
+    return write_table(
       model,
       files,
       output,

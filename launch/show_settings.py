@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled
+from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
-from tff_semifl.experiments import system_groups
 from tff_semifl.experiments import system_registry
 from tff_semifl.results import markdown
+from tff_semifl.systems import averaging
 
 _HEADING = """\
 # Settings
@@ -29,6 +31,44 @@ another setting that it requires, such as `task=image_folder`. Where the default
 is empty, there is none, or the meaning says what is chosen. Groups of systems
 have names:
 """
+
+
+# A group comes before those that it contains.
+_GROUPS = {
+  'systems with clients': lambda system: system.has_clients,
+  'systems in one place': lambda system: not system.has_clients,
+  'averaging systems': lambda system: isinstance(system, averaging.Averaging),
+  'systems of short rounds': lambda system: isinstance(
+    system, zhang2020.ManyShortRounds
+  ),
+  'pooled systems': lambda system: isinstance(system, pooled.Pooled),
+}
+
+
+def _members() -> dict[str, list[str]]:
+  """The names of the systems of each group."""
+  return {
+    group: [
+      name for name, each in system_registry.SYSTEMS.items() if contains(each)
+    ]
+    for group, contains in _GROUPS.items()
+  }
+
+
+def _split(names: Iterable[str]) -> tuple[list[str], list[str]]:
+  """Splits systems into whole groups and others.
+
+  Returns:
+    The largest groups of which all members are among the systems, and the names
+    of the systems in none of them.
+  """
+  left = set(names)
+  groups = []
+  for group, of_group in _members().items():
+    if left.issuperset(of_group):
+      groups.append(group)
+      left.difference_update(of_group)
+  return groups, [name for name in system_registry.SYSTEMS if name in left]
 
 
 class _Row(NamedTuple):
@@ -72,7 +112,7 @@ def create_page() -> str:
           row.defaults[system_name] = settings.show(default)
   members = (
     (group, ', '.join(f'`{name}`' for name in names))
-    for group, names in system_groups.members().items()
+    for group, names in _members().items()
   )
   lines = [_HEADING, markdown.table(('group', 'systems'), members)]
   for group, rows in groups.items():
@@ -110,7 +150,7 @@ def _say_where(row: _Row) -> Iterator[str]:
 
 
 def _say_systems(names: Iterable[str]) -> list[str]:
-  groups, others = system_groups.split(names)
+  groups, others = _split(names)
   return groups + [f'`{name}`' for name in others]
 
 

@@ -76,7 +76,7 @@ class ImageFolder(image_task.Task):
   short_name = 'image_folder'
   gives_shares = True
   # A resumed run may read another folder, whose digest is compared.
-  told_by_data = ('image_dir', 'images_on_disk', 'background', 'keep_decoded')
+  told_by_data = ('image_dir', 'images_on_disk', 'background')
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
@@ -110,13 +110,6 @@ class ImageFolder(image_task.Task):
     "Whether clients' images are in a file in $TMPDIR, or /var/tmp, instead of"
     ' in memory, and read when a client trains; results are the same. By'
     f' default if they are more than {folder_task.MAX_GIB_IN_MEMORY} GiB.',
-  )
-
-  keep_decoded: bool = settings.setting(
-    True,
-    'Whether decoded images of large files are cached for the next start, in'
-    ' the size of training, in $XDG_CACHE_HOME/tff_semifl or'
-    ' ~/.cache/tff_semifl.',
   )
 
   sites: tuple[str, ...] = settings.setting(
@@ -212,7 +205,6 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
     test_fraction=folder.test_fraction,
     images_on_disk=folder.images_on_disk,
     sites=folder.sites,
-    keep_decoded=folder.keep_decoded,
   )
 
 

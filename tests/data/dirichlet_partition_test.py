@@ -10,8 +10,8 @@ from hypothesis import strategies
 import numpy as np
 
 from tests.data import partition_test_case
-from tff_semifl.data import label_skew
 from tff_semifl.data import skewed_partition
+from tff_semifl.experiments import data_figures
 
 
 @strategies.composite
@@ -63,7 +63,7 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
     labels, _, num_clients = problem
     shares = skewed_partition.partition_dirichlet(*problem, seed)
     num_classes = int(labels.max()) + 1
-    counts = label_skew.count_classes(labels, shares, num_classes)
+    counts = data_figures.count_classes(labels, shares, num_classes)
     before = np.cumsum(counts, axis=1) - counts
     is_full = before >= len(labels) / num_clients
     # Cuts are rounded: at most one image can slip in.
@@ -90,8 +90,8 @@ class PartitionDirichletTest(partition_test_case.PartitionTestCase):
     def mean_skew(concentration):
       return np.mean(
         [
-          label_skew.measure_label_skew(
-            label_skew.count_classes(
+          data_figures.measure_label_skew(
+            data_figures.count_classes(
               labels,
               skewed_partition.partition_dirichlet(
                 labels, concentration, 100, seed

@@ -10,7 +10,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.baselines.fedsgd import gathered_images
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_hashes
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -88,7 +87,7 @@ class FeaturesInComputationsTest(tf.test.TestCase):
     self.assertAllEqual(np.asarray(stored[[5, 1]]), _FEATURES[[5, 1]])
 
   def test_equal_ones_have_equal_hashes(self):
-    hashes = image_hashes.hash_images(_FEATURES[[3, 1, 3]])
+    hashes = sources.hash_images(_FEATURES[[3, 1, 3]])
     self.assertEqual(hashes[0], hashes[2])
     self.assertNotEqual(hashes[0], hashes[1])
 

@@ -123,13 +123,6 @@ class ReadImageTest(parameterized.TestCase):
     found = image_files.read_image(path, (4, 4, 3), _RESIZE)
     np.testing.assert_array_equal(found.pixels, 255)
 
-  def test_transparent_color_of_16_bits_is_refused(self):
-    # Pillow has not all bits of what to look for.
-    levels = np.full([4, 4], 40000, np.uint16)
-    path = self._write(PIL.Image.fromarray(levels), transparency=40000)
-    with self.assertRaisesRegex(image_files.ImageFileError, '16 bits'):
-      image_files.read_image(path, (4, 4, 1), _REFUSE)
-
   @parameterized.parameters('no color', '', '#80808080', 'rgb(1,2)')
   def test_what_is_no_color(self, text):
     self.assertIsNone(image_files.parse_color(text))

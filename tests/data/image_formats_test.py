@@ -125,6 +125,41 @@ class FormatsTest(_FileTest):
       image_files.read_image_of_any_size(path, 3)
 
 
+def _color_png_of_16_bits():
+  """A PNG file of 4x4 pixels, which Pillow does not write."""
+  levels = np.full([4, 12], 40000, '>u2')
+  rows = b''.join(b'\0' + row.tobytes() for row in levels)
+  header = struct.pack('>IIBBBBB', 4, 4, 16, 2, *3 * [0])
+  chunks = ((b'IHDR', header), (b'IDAT', zlib.compress(rows)), (b'IEND', b''))
+  return b'\x89PNG\r\n\x1a\n' + b''.join(
+    struct.pack('>I', len(content))
+    + name
+    + content
+    + struct.pack('>I', zlib.crc32(name + content))
+    for name, content in chunks
+  )
+
+
+class DepthTest(_FileTest):
+  @parameterized.parameters(
+    (np.uint16, 'PNG'), (np.uint16, 'TIFF'), (np.float32, 'TIFF')
+  )
+  def test_gray_levels_of_more_than_8_bits_are_refused(self, dtype, name):
+    image = PIL.Image.fromarray(np.full([4, 4], 200, dtype))
+    self._assert_refused(_encode(image, name))
+
+  def test_colors_of_16_bits_are_refused(self):
+    self._assert_refused(_color_png_of_16_bits())
+
+  def _assert_refused(self, content):
+    path = self._write(content)
+    self.assertEqual(image_files.read_size(path), (4, 4))
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '^has more than 8 bits a channel'
+    ):
+      image_files.read_image_of_any_size(path, 3)
+
+
 class NumberOfPixelsTest(_FileTest):
   # Pillow itself refuses what has more than twice the limit.
   @parameterized.parameters(1.01, 100)

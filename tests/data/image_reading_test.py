@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reading many files, and of decoded images that are kept."""
+"""Tests of reading many files."""
 
 import os
 import pathlib
@@ -9,135 +9,15 @@ import threading
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
-import PIL.Image
 
-from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
 
 _FORM = image_reading.ImageForm((6, 4, 3), image_files.OnOddSize.RESIZE)
 
 
-class ImageReadingTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-    self.enter_context(
-      mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self._folder / 'cache'))
-    )
-    # Noise takes as many bytes in a file: large and transparent, and small.
-    self._large = [self._folder / f'{name}.png' for name in 'ab']
-    for seed, file in enumerate(self._large):
-      self._write(file, seed)
-    self._small = self._folder / 'small.png'
-    self._write(self._small, 2, size=20)
-    self._files = [*self._large, self._small]
-
-  def _write(self, file, seed, size=250):
-    pixels = np.random.default_rng(seed).integers(
-      256, size=(size, size, 4), dtype=np.uint8
-    )
-    PIL.Image.fromarray(pixels).save(file)
-
-  def _read(self, form=_FORM, files=None):
-    """Returns images, and the names of the files that were decoded."""
-    decoded = []
-
-    def read_image(file, *args):
-      decoded.append(file.name)
-      return read(file, *args)
-
-    read = image_files.read_image
-    problems = []
-    with (
-      mock.patch.object(image_files, 'read_image', read_image),
-      decoded_images.DecodedImages() as store,
-    ):
-      found = image_reading.read(
-        files or self._files, form, problems, store=store
-      )
-    self.assertEmpty(problems)
-    self.assertEqual((found.num_resized, found.num_transparent), (3, 3))
-    return found.images, sorted(decoded)
-
-  def test_images_of_large_files_are_kept(self):
-    expected = [image_files.read_image(f, *_FORM).pixels for f in self._files]
-    images, decoded = self._read()
-    np.testing.assert_array_equal(images, expected)
-    self.assertEqual(decoded, ['a.png', 'b.png', 'small.png'])
-    images, decoded = self._read()
-    np.testing.assert_array_equal(images, expected)
-    self.assertEqual(decoded, ['small.png'])
-    # Other users cannot read the files.
-    mode = decoded_images.path().parent.stat().st_mode
-    self.assertEqual(mode & 0o077, 0)
-
-  def test_changed_file_is_read_again(self):
-    self._read()
-    before = self._large[1].stat()
-    # The changed file has the old size and time.
-    self._write(self._large[1], 5)
-    content = self._large[1].read_bytes()
-    self._large[1].write_bytes(content.ljust(before.st_size, b'.'))
-    os.truncate(self._large[1], before.st_size)
-    os.utime(self._large[1], ns=(before.st_atime_ns, before.st_mtime_ns))
-    self.assertEqual(self._large[1].stat().st_size, before.st_size)
-    images, decoded = self._read()
-    self.assertEqual(decoded, ['b.png', 'small.png'])
-    np.testing.assert_array_equal(
-      images[1], image_files.read_image(self._large[1], *_FORM).pixels
-    )
-
-  @parameterized.parameters(
-    {'shape': (4, 6, 3)}, {'shape': (6, 4, 1)}, {'background': (0, 0, 0)}
-  )
-  def test_other_form_is_read_again(self, **changes):
-    self._read()
-    form = _FORM._replace(**changes)
-    images, decoded = self._read(form)
-    self.assertLen(decoded, 3)
-    np.testing.assert_array_equal(
-      images, [image_files.read_image(f, *form).pixels for f in self._files]
-    )
-
-  def test_what_is_wrong_with_the_place_is_no_error(self):
-    expected, _ = self._read()
-    database = decoded_images.path()
-    for content in (b'no database' * 1000, None):
-      database.unlink()
-      if content is None:
-        database.mkdir()
-      else:
-        database.write_bytes(content)
-      images, decoded = self._read()
-      np.testing.assert_array_equal(images, expected)
-      self.assertLen(decoded, 3)
-
-  def test_nothing_is_kept_unless_asked_for(self):
-    image_reading.read(self._files, _FORM, [])
-    self.assertFalse(decoded_images.path().parent.exists())
-    image_reading.read(
-      [self._small], _FORM, [], store=decoded_images.DecodedImages()
-    )
-    self.assertFalse(decoded_images.path().parent.exists())
-
-  def test_room_is_limited(self):
-    with mock.patch.object(decoded_images, '_MAX_BYTES', 2**14):
-      files = []
-      for seed in range(3):
-        files.append(self._folder / f'more{seed}.png')
-        self._write(files[-1], seed)
-      form = _FORM._replace(shape=(80, 80, 3))
-      self._read(form, files)
-      size = decoded_images.path().stat().st_size
-      self.assertGreater(size, 3 * 80 * 80 * 3)
-      # The next one begins by making room: the latest stay.
-      _, decoded = self._read(form, files)
-      self.assertIn('more0.png', decoded)
-      self.assertNotIn('more2.png', decoded)
-
+class ImageReadingTest(absltest.TestCase):
   def test_files_are_decoded_by_several_threads_and_stay_in_order(self):
     barrier = threading.Barrier(2, timeout=10)
 
@@ -156,9 +36,10 @@ class ImageReadingTest(parameterized.TestCase):
     self.assertEqual(found.images[:, 0, 0, 0].tolist(), [*range(20)])
 
   def test_all_problems_are_named_in_order(self):
-    for number in range(20):
-      (self._folder / f'bad{number:02}.png').write_bytes(b'no image')
-    files = sorted([*self._folder.glob('*.png')])
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    files = [folder / f'bad{number:02}.png' for number in range(20)]
+    for file in files:
+      file.write_bytes(b'no image')
     problems = []
     image_reading.read(files, _FORM, problems)
     self.assertEqual(

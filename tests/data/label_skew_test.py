@@ -11,7 +11,7 @@ from hypothesis import strategies
 from hypothesis.extra import numpy as hypothesis_numpy
 import numpy as np
 
-from tff_semifl.data import label_skew
+from tff_semifl.experiments import data_figures
 
 
 def _measure_pair_by_pair(counts):
@@ -35,34 +35,34 @@ class LabelSkewTest(absltest.TestCase):
   @hypothesis.settings(deadline=None)
   def test_is_equation_1(self, counts):
     counts[:, 0] += 1  # Each client has an image.
-    found = label_skew.measure_label_skew(counts)
+    found = data_figures.measure_label_skew(counts)
     self.assertAlmostEqual(found, _measure_pair_by_pair(counts), places=12)
     self.assertBetween(found, -1e-12, 1 + 1e-12)
 
   def test_clients_with_classes_of_their_own(self):
-    self.assertAlmostEqual(label_skew.measure_label_skew(5 * np.eye(4)), 1)
+    self.assertAlmostEqual(data_figures.measure_label_skew(5 * np.eye(4)), 1)
 
   def test_clients_with_the_same_mix_but_not_as_many(self):
     counts = np.outer([1, 2, 30], [3, 1, 0, 2])
-    self.assertAlmostEqual(label_skew.measure_label_skew(counts), 0)
+    self.assertAlmostEqual(data_figures.measure_label_skew(counts), 0)
 
   def test_by_hand(self):
     # (1, 0), (1/2, 1/2), (0, 1): distances 1, 2, 1 of 3 * 2.
     counts = np.array([[4, 0], [1, 1], [0, 2]])
-    self.assertAlmostEqual(label_skew.measure_label_skew(counts), 4 / 6)
+    self.assertAlmostEqual(data_figures.measure_label_skew(counts), 4 / 6)
 
   def test_a_single_client(self):
-    self.assertEqual(label_skew.measure_label_skew(np.array([[1, 2]])), 0)
+    self.assertEqual(data_figures.measure_label_skew(np.array([[1, 2]])), 0)
 
   def test_client_without_images(self):
     with self.assertRaisesRegex(ValueError, '^client 1 has no image'):
-      label_skew.measure_label_skew(np.array([[1, 2], [0, 0]]))
+      data_figures.measure_label_skew(np.array([[1, 2], [0, 0]]))
 
   def test_counts(self):
     labels = np.array([2, 0, 2, 1])
     shares = [np.array([0, 2]), np.array([3]), np.array([], np.int64)]
     np.testing.assert_array_equal(
-      label_skew.count_classes(labels, shares, 4),
+      data_figures.count_classes(labels, shares, 4),
       [[0, 0, 2, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
     )
 

@@ -11,8 +11,8 @@ import hypothesis
 from hypothesis import strategies
 import numpy as np
 
-from tff_semifl.data import label_skew
-from tff_semifl.data import main_class_partition
+from tff_semifl.data import skewed_partition
+from tff_semifl.experiments import data_figures
 from tff_semifl.randomness import random_seeds
 
 _SEEDS = strategies.integers(0, 2**31 - 1)
@@ -70,9 +70,9 @@ class PartitionMainClassesTest(parameterized.TestCase):
   @hypothesis.settings(deadline=None)
   def test_numbers_are_those_of_equation_8(self, problem, seed):
     labels, num_classes, skew, num_clients = problem
-    shares = main_class_partition.partition_main_classes(*problem, seed)
+    shares = skewed_partition.partition_main_classes(*problem, seed)
     self.assertLen(shares, num_clients)
-    counts = label_skew.count_classes(labels, shares, num_classes)
+    counts = data_figures.count_classes(labels, shares, num_classes)
     expected = _equation_8(np.bincount(labels), skew, num_clients)
     self.assertLess(np.abs(counts - expected).max(), 1 + 1e-6)
     # As n_j / m_j says; roundings of the classes add up to one each at most.
@@ -84,7 +84,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
   @hypothesis.settings(deadline=None)
   def test_no_image_has_two_clients_and_none_is_left(self, problem, seed):
     labels, *_ = problem
-    shares = main_class_partition.partition_main_classes(*problem, seed)
+    shares = skewed_partition.partition_main_classes(*problem, seed)
     given = np.concatenate(shares)
     self.assertEqual(given.dtype, np.int64)
     np.testing.assert_array_equal(np.sort(given), np.arange(len(labels)))
@@ -92,7 +92,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
   def test_other_seed_other_images_in_random_order(self):
     labels = np.repeat(np.arange(4), 100)
     first, other = (
-      main_class_partition.partition_main_classes(labels, 4, 0.5, 4, seed)[0]
+      skewed_partition.partition_main_classes(labels, 4, 0.5, 4, seed)[0]
       for seed in (0, 1)
     )
     self.assertFalse(np.array_equal(np.sort(first), np.sort(other)))
@@ -107,23 +107,23 @@ class PartitionMainClassesTest(parameterized.TestCase):
   def test_measured_level(self, num_clients, expected, published):
     # CIFAR-10 after 1000 labels.
     labels = np.repeat(np.arange(10), 4900)
-    shares = main_class_partition.partition_main_classes(
+    shares = skewed_partition.partition_main_classes(
       labels, 10, 0.4, num_clients, seed=0
     )
-    counts = label_skew.count_classes(labels, shares, 10)
-    found = label_skew.measure_label_skew(counts)
+    counts = data_figures.count_classes(labels, shares, 10)
+    found = data_figures.measure_label_skew(counts)
     self.assertAlmostEqual(expected, published, places=3)
     self.assertAlmostEqual(found, expected, delta=2e-4)
 
   def test_level_of_classes_that_differ_in_size(self):
     """SVHN's: distances do not depend on sizes (equation 9)."""
     labels = np.repeat(np.arange(10), _SVHN_SIZES)
-    shares = main_class_partition.partition_main_classes(
+    shares = skewed_partition.partition_main_classes(
       labels, 10, 0.25, 10, seed=0
     )
-    counts = label_skew.count_classes(labels, shares, 10)
+    counts = data_figures.count_classes(labels, shares, 10)
     self.assertAlmostEqual(
-      label_skew.measure_label_skew(counts), 0.25, delta=1e-3
+      data_figures.measure_label_skew(counts), 0.25, delta=1e-3
     )
     # n_j / m_j, to within a rounding of each class.
     np.testing.assert_allclose(counts.sum(axis=1), _SVHN_SIZES, atol=5)
@@ -132,7 +132,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     # EMNIST: 2300 * 0.6 / 47 = 29.4 of each other class, so that 17 of 47
     # clients have one more; in each class others.
     labels = np.repeat(np.arange(47), 2300)
-    shares = main_class_partition.partition_main_classes(
+    shares = skewed_partition.partition_main_classes(
       labels, 47, 0.4, 47, seed=0
     )
     self.assertEqual({len(share) for share in shares}, {2300})
@@ -141,11 +141,9 @@ class PartitionMainClassesTest(parameterized.TestCase):
     # 1000 images each, two main classes each: half of the main classes, and of
     # the other half of all classes half each.
     labels = np.repeat(np.arange(4), 1000)
-    shares = main_class_partition.partition_main_classes(
-      labels, 4, 0.5, 2, seed=0
-    )
+    shares = skewed_partition.partition_main_classes(labels, 4, 0.5, 2, seed=0)
     np.testing.assert_array_equal(
-      label_skew.count_classes(labels, shares, 4),
+      data_figures.count_classes(labels, shares, 4),
       [[750, 750, 250, 250], [250, 250, 750, 750]],
     )
 
@@ -156,10 +154,10 @@ class PartitionMainClassesTest(parameterized.TestCase):
     first 3 or 13 are those of two clients.
     """
     labels = np.repeat(np.arange(47), 2300)
-    shares = main_class_partition.partition_main_classes(
+    shares = skewed_partition.partition_main_classes(
       labels, 47, 0.4, 20, seed=0
     )
-    counts = label_skew.count_classes(labels, shares, 47)
+    counts = data_figures.count_classes(labels, shares, 47)
     self.assertEqual(counts.sum(), 47 * 2300)
     sizes = np.full(47, 2300)
     np.testing.assert_allclose(counts, _equation_8(sizes, 0.4, 20), atol=1)
@@ -172,7 +170,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
       is_main.sum(axis=0), [2] * 13 + [1] * (47 - 13)
     )
     # No pair of clients is more than R apart.
-    skew = label_skew.measure_label_skew(counts)
+    skew = data_figures.measure_label_skew(counts)
     self.assertBetween(skew, 0.35, 0.4)
 
   @parameterized.parameters(
@@ -209,7 +207,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
       for user in range(num_clients):
         expected[user] += images[: counts[user, j]]
         del images[: counts[user, j]]
-    shares = main_class_partition.partition_main_classes(
+    shares = skewed_partition.partition_main_classes(
       labels, num_classes, skew, num_clients, seed=3
     )
     for share, images in zip(shares, expected, strict=True):
@@ -224,7 +222,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
   def test_what_cannot_be(self, skew, num_clients, message):
     labels = np.repeat(np.arange(2), 4)
     with self.assertRaisesRegex(ValueError, message):
-      main_class_partition.partition_main_classes(
+      skewed_partition.partition_main_classes(
         labels, 2, skew, num_clients, seed=0
       )
 
@@ -232,13 +230,13 @@ class PartitionMainClassesTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       ValueError, r'client 1 of 2 .* main classes are 1'
     ):
-      main_class_partition.partition_main_classes(
+      skewed_partition.partition_main_classes(
         np.zeros(10, np.int32), 2, 0.5, 2, seed=0
       )
 
   def test_unknown_classes(self):
     with self.assertRaisesRegex(ValueError, '^2 of 4 .* no known class'):
-      main_class_partition.partition_main_classes(
+      skewed_partition.partition_main_classes(
         np.array([0, -1, -1, 1]), 2, 0.5, 2, seed=0
       )
 

@@ -10,7 +10,6 @@ from hypothesis import strategies
 import numpy as np
 
 from tests import damage
-from tff_semifl.data import main_class_partition
 from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import skewed_partition
@@ -88,7 +87,7 @@ class MalformedLabelsTest(parameterized.TestCase):
   def test_main_classes(self, labels, num_classes, skew, num_clients, seed):
     self._assert_is_a_partition_or_refused(
       len(labels),
-      lambda: main_class_partition.partition_main_classes(
+      lambda: skewed_partition.partition_main_classes(
         labels, num_classes, skew, num_clients, seed
       ),
     )

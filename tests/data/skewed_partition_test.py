@@ -12,8 +12,8 @@ from hypothesis import strategies
 import numpy as np
 
 from tests.data import partition_test_case
-from tff_semifl.data import label_skew
 from tff_semifl.data import skewed_partition
+from tff_semifl.experiments import data_figures
 
 # The published numbers of training images of SVHN, by digit (C.1).
 _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
@@ -46,7 +46,7 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
     shares = skewed_partition.partition_classes(*problem, seed)
     self.assertLen(shares, num_clients)
     self.assert_each_image_has_one_owner(shares, len(labels))
-    counts = label_skew.count_classes(labels, shares, num_classes)
+    counts = data_figures.count_classes(labels, shares, num_classes)
     self.assertBetween((counts > 0).sum(axis=1).max(), 1, classes_per_client)
 
   @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
@@ -116,7 +116,7 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
     num_single = 0
     for seed in range(20):
       shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed)
-      counts = label_skew.count_classes(labels, shares, 10)
+      counts = data_figures.count_classes(labels, shares, 10)
       num_single += np.count_nonzero((counts > 0).sum(axis=1) == 1)
     # The second card is one of 19 more of the class among 199: 19 / 199 of
     # 2,000 clients, within 5 standard deviations.

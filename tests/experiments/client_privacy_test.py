@@ -7,7 +7,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl.experiments import client_privacy
-from tff_semifl.privacy import spent_privacy
 from tff_semifl.runs import saved_experiment
 
 
@@ -26,7 +25,7 @@ class ClientPrivacyTest(parameterized.TestCase):
     statement = client_privacy.describe(self._VALUES, 30)
     self.assertEqual(
       statement.epsilon,
-      spent_privacy.compute_epsilon(
+      client_privacy.compute_epsilon(
         noise_multiplier=4.0,
         num_clients=100,
         clients_per_round=10,

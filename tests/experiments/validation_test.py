@@ -11,9 +11,9 @@ from tasks import digits
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import sources
-from tff_semifl.data import validation_split
 from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import validation
 from tff_semifl.systems import system as system_lib
 
 _LABELS = system_lib.Labels
@@ -56,23 +56,23 @@ class DrawTest(parameterized.TestCase):
   )
   def test_is_as_even_as_labels_allow(self, number, expected):
     labels = np.repeat([0, 1, 2], [20, 10, 5])
-    drawn = validation_split.draw(labels, np.arange(35), number, _SEED)
+    drawn = validation.draw(labels, np.arange(35), number, _SEED)
     self.assertLen(set(drawn), number)
     self.assertEqual(np.bincount(labels[drawn]).tolist(), expected)
 
   def test_who_gives_one_more_is_drawn(self):
     labels = np.repeat([0, 1, 2], 5)
     givers = {
-      labels[validation_split.draw(labels, np.arange(15), 1, seed)][0]
+      labels[validation.draw(labels, np.arange(15), 1, seed)][0]
       for seed in range(20)
     }
     self.assertEqual(givers, {0, 1, 2})
 
   def test_depends_on_the_seed_and_not_on_the_order(self):
     labels = np.repeat(np.arange(10), 5)
-    drawn = validation_split.draw(labels, np.arange(50), 20, 0)
-    again = validation_split.draw(labels, np.arange(50)[::-1], 20, 0)
-    other = validation_split.draw(labels, np.arange(50), 20, 1)
+    drawn = validation.draw(labels, np.arange(50), 20, 0)
+    again = validation.draw(labels, np.arange(50)[::-1], 20, 0)
+    other = validation.draw(labels, np.arange(50), 20, 1)
     np.testing.assert_array_equal(drawn, again)
     self.assertNotEqual(set(drawn), set(other))
 
@@ -82,23 +82,23 @@ class DrawTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       ValueError, '35 labeled images of 3 classes, .* 32 at most are left'
     ):
-      validation_split.draw(labels, np.arange(35), number, _SEED)
+      validation.draw(labels, np.arange(35), number, _SEED)
 
 
 class FoldTest(absltest.TestCase):
   def test_folds_are_even_disjoint_and_all(self):
     labels = np.repeat([0, 1, 2], [20, 10, 3])
     folds = [
-      validation_split.draw_fold(labels, np.arange(33), fold, 5, _SEED)
+      validation.draw_fold(labels, np.arange(33), fold, 5, _SEED)
       for fold in range(5)
     ]
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(33))
     self.assertSameElements({6, 7}, map(len, folds))
     counts = [np.bincount(labels[fold], minlength=3) for fold in folds]
     self.assertLessEqual(np.ptp(counts, axis=0).max(), 1)
-    again = validation_split.draw_fold(labels, np.arange(33)[::-1], 0, 5, _SEED)
+    again = validation.draw_fold(labels, np.arange(33)[::-1], 0, 5, _SEED)
     np.testing.assert_array_equal(again, folds[0])
-    other = validation_split.draw_fold(labels, np.arange(33), 0, 5, _SEED + 1)
+    other = validation.draw_fold(labels, np.arange(33), 0, 5, _SEED + 1)
     self.assertNotEqual(set(other), set(folds[0]))
 
   def test_refuses_what_cannot_be_trained_and_validated_on(self):
@@ -107,7 +107,7 @@ class FoldTest(absltest.TestCase):
       ([0, 0, 1, 1], 5, '4 labeled images, too few for 5 parts'),
     ):
       with self.assertRaisesRegex(ValueError, message):
-        validation_split.draw_fold(
+        validation.draw_fold(
           np.array(labels), np.arange(len(labels)), 0, num_folds, _SEED
         )
 

@@ -12,7 +12,7 @@ import PIL.Image
 import tensorflow as tf
 
 from tff_semifl.data import image_files
-from tff_semifl.export import decoding
+from tff_semifl.export import saved_model
 
 # So many colors that an error of 1/65536 in a weight of gray changes some.
 _NOISE = np.random.default_rng(0).integers(
@@ -59,14 +59,14 @@ class DecodeTest(parameterized.TestCase):
       transparency is not None or mode in ('RGBA', 'LA'),
     )
     np.testing.assert_array_equal(
-      decoding.decode(tf.constant(file.read_bytes()), num_channels, color),
+      saved_model.decode(tf.constant(file.read_bytes()), num_channels, color),
       expected.pixels,
     )
 
   def test_file_that_is_too_short_is_no_image(self):
     for content in (b'', b'\x89PNG\r\n\x1a\n'):
       with self.assertRaises(tf.errors.InvalidArgumentError):
-        decoding.decode(tf.constant(content), 3, image_files.WHITE)
+        saved_model.decode(tf.constant(content), 3, image_files.WHITE)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ from tests.features import small_backbone
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
 from tff_semifl.features import efficientnet_lite
-from tff_semifl.features import keras_networks
 
 
 class BackbonesTest(parameterized.TestCase):
@@ -28,9 +27,9 @@ class BackbonesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (efficientnet_lite, 'load', 'efficientnet_lite0', ()),
-    (keras_networks, 'load_application', 'ResNet50', ('ResNet50', 'imagenet')),
+    (backbones, 'load_application', 'ResNet50', ('ResNet50', 'imagenet')),
     (
-      keras_networks,
+      backbones,
       'load_keras_cv',
       'resnet50_imagenet',
       ('resnet50_imagenet', '0_to_255'),

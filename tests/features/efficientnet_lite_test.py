@@ -16,7 +16,6 @@ import numpy as np
 
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import efficientnet_lite
-from tff_semifl.features import pytorch_files
 
 _REFERENCE = pathlib.Path(__file__).with_name(
   'efficientnet_lite0_reference.npz'
@@ -27,7 +26,7 @@ class EfficientNetLiteTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls._tensors = pytorch_files.read(efficientnet_lite.find_weights())
+    cls._tensors = efficientnet_lite.read(efficientnet_lite.find_weights())
     cls._backbone = efficientnet_lite.load((128, 128))
 
   def test_computes_what_pytorch_does(self):
@@ -65,7 +64,8 @@ class EfficientNetLiteTest(absltest.TestCase):
       {**self._tensors, name: np.zeros(3, np.float32)},
     ):
       with self.assertRaisesRegex(
-        pytorch_files.PyTorchFileError, r'_blocks\.15\._bn2 is missing or has'
+        efficientnet_lite.PyTorchFileError,
+        r'_blocks\.15\._bn2 is missing or has',
       ):
         efficientnet_lite.assign(network, tensors)
 

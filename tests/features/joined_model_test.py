@@ -12,11 +12,11 @@ import pytest
 import tensorflow as tf
 
 from tests.features import small_backbone
+from tff_semifl.experiments import frozen_models
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
 from tff_semifl.features import efficientnet_lite
-from tff_semifl.features import joined_model
 
 _NAMES = ('cat', 'dog')
 _KERNEL = np.float32([[2, -1], [0, 1], [-1, 0.5]])
@@ -51,7 +51,7 @@ class JoinedModelTest(parameterized.TestCase):
   def test_computes_logits_of_features(self, *image_shape):
     backbone = small_backbone.create()
     images = small_backbone.noise(5, *image_shape)
-    model = joined_model.join(backbone, _KERNEL, _BIAS, image_shape)
+    model = frozen_models.join(backbone, _KERNEL, _BIAS, image_shape)
     np.testing.assert_allclose(
       model(images.astype(np.float32)),
       backbone.features(images) @ _KERNEL + _BIAS,
@@ -60,14 +60,16 @@ class JoinedModelTest(parameterized.TestCase):
 
   def test_name_is_that_of_every_process(self):
     backbone = small_backbone.create()
-    names = {joined_model.join(backbone, _KERNEL, _BIAS).name for _ in range(2)}
+    names = {
+      frozen_models.join(backbone, _KERNEL, _BIAS).name for _ in range(2)
+    }
     self.assertLen(names, 1)
 
   def test_exports_from_pixels_to_probabilities(self):
     image_shape = (2, 2, 1)
     backbone = small_backbone.create(input_range='0_to_1')
     images = small_backbone.noise(5, *image_shape)
-    model = joined_model.join(backbone, _KERNEL, _BIAS, image_shape)
+    model = frozen_models.join(backbone, _KERNEL, _BIAS, image_shape)
     logits = backbone.features(images) @ _KERNEL + _BIAS
     np.testing.assert_allclose(
       model(images.astype(np.float32)), logits, rtol=0, atol=1e-5
@@ -80,11 +82,11 @@ class JoinedModelTest(parameterized.TestCase):
     self._check_exports(model, images, _softmax(logits), 1e-5)
 
   def test_takes_images_of_the_size_of_the_backbone_by_default(self):
-    model = joined_model.join(small_backbone.create(), _KERNEL, _BIAS)
+    model = frozen_models.join(small_backbone.create(), _KERNEL, _BIAS)
     self.assertEqual(model.input_shape, (None, 4, 4, 3))
 
   def test_trains_the_head_alone(self):
-    model = joined_model.join(small_backbone.create(), _KERNEL, _BIAS)
+    model = frozen_models.join(small_backbone.create(), _KERNEL, _BIAS)
     self.assertLen(model.trainable_variables, 2)
     self.assertEqual(model.trainable_variables[0].shape, (3, 2))
 
@@ -97,7 +99,7 @@ class JoinedModelTest(parameterized.TestCase):
       with self.assertRaisesRegex(
         ValueError, r'found a head of .*small need \[3, classes\] and'
       ):
-        joined_model.join(small_backbone.create(), kernel, bias)
+        frozen_models.join(small_backbone.create(), kernel, bias)
 
   @pytest.mark.slow
   def test_exports_efficientnet_lite0(self):
@@ -106,7 +108,7 @@ class JoinedModelTest(parameterized.TestCase):
     generator = np.random.default_rng(0)
     kernel = generator.normal(size=(1280, 2)).astype(np.float32) / 30
     images = small_backbone.noise(3, 32, 32, 3)
-    model = joined_model.join(backbone, kernel, _BIAS, (32, 32, 3))
+    model = frozen_models.join(backbone, kernel, _BIAS, (32, 32, 3))
     expected = _softmax(backbone.features(images) @ kernel + _BIAS)
     self._check_exports(model, images, expected, 1e-4)
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tests.features import small_backbone
 from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import keras_networks
+from tff_semifl.features import backbones
 from tff_semifl.features import quiet_keras_cv
 
 
@@ -30,7 +30,7 @@ class ApplicationTest(parameterized.TestCase):
     )
     path = str(self._folder / 'weights.h5')
     network.save_weights(path)
-    backbone = keras_networks.load_application('MobileNet', (32, 32), path)
+    backbone = backbones.load_application('MobileNet', (32, 32), path)
     images = small_backbone.noise(2, 32, 32, 3)
     # From -1 to 1.
     maps = network(images / np.float32(127.5) - 1, training=False)
@@ -53,19 +53,19 @@ class ApplicationTest(parameterized.TestCase):
         r' the file to ~/\.keras/models, or name it as weights$',
       ),
     ):
-      keras_networks.load_application('MobileNetV2', (32, 32))
+      backbones.load_application('MobileNetV2', (32, 32))
 
   def test_refuses_wrong_weights(self):
     path = self._folder / 'weights.h5'
     with self.assertRaisesRegex(
       backbone_lib.BackboneError, r'weights\.h5 is missing'
     ):
-      keras_networks.load_application('MobileNet', (32, 32), str(path))
+      backbones.load_application('MobileNet', (32, 32), str(path))
     path.write_bytes(b'abc')
     with self.assertRaisesRegex(
       backbone_lib.BackboneError, r'weights\.h5: .*; give what save_weights of'
     ) as caught:
-      keras_networks.load_application('MobileNet', (32, 32), str(path))
+      backbones.load_application('MobileNet', (32, 32), str(path))
     self.assertNotIn('\n', str(caught.exception))
 
 
@@ -99,8 +99,8 @@ class KerasCVTest(parameterized.TestCase):
 
   def test_loads_the_folder_of_a_preset(self):
     name = str(self._folder)
-    self.assertTrue(keras_networks.is_keras_cv(name))
-    backbone = keras_networks.load_keras_cv(name, (32, 32))
+    self.assertTrue(backbones.is_keras_cv(name))
+    backbone = backbones.load_keras_cv(name, (32, 32))
     images = small_backbone.noise(2, 32, 32, 3)
     expected = self._network(np.float32(images), training=False)
     np.testing.assert_allclose(
@@ -110,12 +110,12 @@ class KerasCVTest(parameterized.TestCase):
       atol=1e-5,
     )
     self.assertEqual(
-      keras_networks.load_keras_cv(name, (64, 64)).image_size, (64, 64)
+      backbones.load_keras_cv(name, (64, 64)).image_size, (64, 64)
     )
 
   def test_knows_presets_by_name(self):
-    self.assertTrue(keras_networks.is_keras_cv('efficientnetv2_b0_imagenet'))
-    self.assertFalse(keras_networks.is_keras_cv('efficientnetv9'))
+    self.assertTrue(backbones.is_keras_cv('efficientnetv2_b0_imagenet'))
+    self.assertFalse(backbones.is_keras_cv('efficientnetv9'))
 
   def test_refuses_a_preset_without_weights_or_with_other_code(self):
     self._config['weights'] = None
@@ -129,7 +129,7 @@ class KerasCVTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       backbone_lib.BackboneError, f'^backbone {self._folder} of.*{message};'
     ):
-      keras_networks.load_keras_cv(str(self._folder), (32, 32))
+      backbones.load_keras_cv(str(self._folder), (32, 32))
 
 
 if __name__ == '__main__':

@@ -15,7 +15,7 @@ import numpy as np
 
 from tests import damage
 from tests.features import pytorch_checkpoint
-from tff_semifl.features import pytorch_files
+from tff_semifl.features import efficientnet_lite
 
 _ELEMENTS = np.arange(6, dtype=np.float32)
 
@@ -37,7 +37,7 @@ class PyTorchFilesTest(parameterized.TestCase):
 
   def _read(self, content):
     pytorch_checkpoint.write(self._path, content)
-    return pytorch_files.read(self._path)
+    return efficientnet_lite.read(self._path)
 
   def test_reads_tensors_of_several_types_in_order(self):
     arrays = {
@@ -74,7 +74,7 @@ class PyTorchFilesTest(parameterized.TestCase):
   )
   def test_refuses_a_view_beyond_its_storage(self, *view):
     with self.assertRaisesRegex(
-      pytorch_files.PyTorchFileError, r'a\.pth is damaged.*: a tensor '
+      efficientnet_lite.PyTorchFileError, r'a\.pth is damaged.*: a tensor '
     ):
       self._read({'a': pytorch_checkpoint.Tensor(_ELEMENTS, *view)})
 
@@ -82,11 +82,11 @@ class PyTorchFilesTest(parameterized.TestCase):
     witness = self._path.with_name('witness')
     pytorch_checkpoint.write(self._path, _Command(f'touch {witness}'))
     with self.assertRaisesRegex(
-      pytorch_files.PyTorchFileError,
+      efficientnet_lite.PyTorchFileError,
       r'a\.pth is refused: it asks for posix\.system, and a checkpoint of'
       ' tensors needs no such code$',
     ):
-      pytorch_files.read(self._path)
+      efficientnet_lite.read(self._path)
     self.assertFalse(witness.exists())
 
   @parameterized.parameters(
@@ -96,26 +96,26 @@ class PyTorchFilesTest(parameterized.TestCase):
     ({'epoch': 3}, 'holds no state_dict'),
   )
   def test_refuses_what_is_no_tensor(self, content, message):
-    with self.assertRaisesRegex(pytorch_files.PyTorchFileError, message):
+    with self.assertRaisesRegex(efficientnet_lite.PyTorchFileError, message):
       self._read(content)
 
   def test_refuses_other_files(self):
     with self.assertRaisesRegex(
-      pytorch_files.PyTorchFileError, r'a\.pth cannot be read: No such file'
+      efficientnet_lite.PyTorchFileError, r'a\.pth cannot be read: No such file'
     ):
-      pytorch_files.read(self._path)
+      efficientnet_lite.read(self._path)
     for content in (b'', b'abc', b'\x80\x02K\x01.'):
       self._path.write_bytes(content)
       with self.assertRaisesRegex(
-        pytorch_files.PyTorchFileError, r'a\.pth is damaged, or no PyTorch'
+        efficientnet_lite.PyTorchFileError, r'a\.pth is damaged, or no PyTorch'
       ):
-        pytorch_files.read(self._path)
+        efficientnet_lite.read(self._path)
     with zipfile.ZipFile(self._path, 'w') as archive:
       archive.writestr('archive/data.pkl', b'')
     with self.assertRaisesRegex(
-      pytorch_files.PyTorchFileError, 'ZIP.*_use_new_zipfile_serialization'
+      efficientnet_lite.PyTorchFileError, 'ZIP.*_use_new_zipfile_serialization'
     ):
-      pytorch_files.read(self._path)
+      efficientnet_lite.read(self._path)
 
   def test_reads_a_damaged_file_or_says_so(self):
     pytorch_checkpoint.write(
@@ -128,8 +128,8 @@ class PyTorchFilesTest(parameterized.TestCase):
     def check(data):
       self._path.write_bytes(data.draw(damage.damaged(content)))
       try:
-        found = pytorch_files.read(self._path)
-      except pytorch_files.PyTorchFileError as error:
+        found = efficientnet_lite.read(self._path)
+      except efficientnet_lite.PyTorchFileError as error:
         self.assertNotIn('\n', str(error))
         self.assertIn('a.pth', str(error))
       else:

@@ -16,7 +16,6 @@ from tests import small_digits
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import commands
-from tff_semifl.data import main_class_partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.experiments import system_registry
 
@@ -66,7 +65,7 @@ class BadInputTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('dirichlet', skewed_partition, 'partition_dirichlet'),
-    ('main_classes', main_class_partition, 'partition_main_classes'),
+    ('main_classes', skewed_partition, 'partition_main_classes'),
   )
   def test_partition_that_loses_an_image(self, name, module, function):
     create = getattr(module, function)

@@ -15,11 +15,11 @@ from tests import small_systems
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import commands
+from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
 from tff_semifl.privacy import privacy_key
-from tff_semifl.privacy import spent_privacy
 
 _SMALL = {
   'task': 'digits',
@@ -86,7 +86,7 @@ class PrivateExperimentTest(parameterized.TestCase):
   def test_cost_is_said_before_training(self, noise_multiplier, is_weak):
     values = {**_PRIVATE, 'noise_multiplier': noise_multiplier}
     experiment = self._create(**values)
-    epsilon = spent_privacy.compute_epsilon(
+    epsilon = client_privacy.compute_epsilon(
       noise_multiplier=noise_multiplier,
       num_clients=20,
       clients_per_round=5,

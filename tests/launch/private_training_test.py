@@ -20,12 +20,12 @@ import pytest
 from tests import forked_programs
 from tests import small_digits
 from tests.runs import saved_run
+from tff_semifl.experiments import client_privacy
 from tff_semifl.privacy import privacy_key
-from tff_semifl.privacy import spent_privacy
 
 _ROUNDS = 3
 _EPSILONS = [
-  spent_privacy.compute_epsilon(
+  client_privacy.compute_epsilon(
     noise_multiplier=2.0,
     num_clients=10,
     clients_per_round=4,

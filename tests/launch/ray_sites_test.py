@@ -30,7 +30,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import plan
 from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_file
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import training as training_lib
 from tff_semifl.runtime import sites
 
@@ -184,7 +184,7 @@ class SitesTest(absltest.TestCase):
           checkpoints=checkpoints.Checkpoints(
             self.folder / 'states', num_kept=1
           ),
-          metrics_manager=metrics_file.MetricsFile(self.folder / 'here.csv'),
+          metrics_manager=metrics_table.MetricsFile(self.folder / 'here.csv'),
           on_start=lambda first_round: None,
           on_round=lambda round_num, metrics: None,
         )

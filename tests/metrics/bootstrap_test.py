@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.metrics import bootstrap
-from tff_semifl.metrics import class_metrics
+from tff_semifl.metrics import metric
 from tff_semifl.runs import intervals
 
 
@@ -20,7 +20,7 @@ class BootstrapTest(absltest.TestCase):
   def test_of_an_accuracy_is_near_wilsons(self):
     is_right = np.arange(400) < 280
     found = bootstrap.interval(
-      class_metrics.accuracy, np.zeros(400, int), _logits(is_right)
+      metric.accuracy, np.zeros(400, int), _logits(is_right)
     )
     np.testing.assert_allclose(
       found, intervals.of_accuracy(280, 400), atol=0.01
@@ -33,7 +33,7 @@ class BootstrapTest(absltest.TestCase):
     before[:40] = 0
     after[40:60] = 0
     found = bootstrap.interval_of_difference(
-      class_metrics.accuracy,
+      metric.accuracy,
       np.zeros(400, int),
       _logits(before),
       _logits(after),
@@ -46,19 +46,19 @@ class BootstrapTest(absltest.TestCase):
     labels = generator.integers(3, size=50)
     logits = generator.normal(size=[50, 3])
     first, again, other = (
-      bootstrap.interval(class_metrics.auc, labels, logits, seed=seed)
+      bootstrap.interval(metric.auc, labels, logits, seed=seed)
       for seed in (0, 0, 1)
     )
     self.assertEqual(first, again)
     self.assertNotEqual(first, other)
-    self.assertBetween(class_metrics.auc(labels, logits), *first)
+    self.assertBetween(metric.auc(labels, logits), *first)
 
   def test_samples_of_one_class_have_no_auc(self):
     labels = np.array([0, 1, 1])
     logits = np.array([[2, 0], [0, 2], [0, 3]])
-    found = bootstrap.interval(class_metrics.auc, labels, logits)
+    found = bootstrap.interval(metric.auc, labels, logits)
     self.assertEqual(found, (1, 1))
-    found = bootstrap.interval(class_metrics.auc, labels[1:], logits[1:])
+    found = bootstrap.interval(metric.auc, labels[1:], logits[1:])
     self.assertTrue(np.isnan(found).all())
 
 

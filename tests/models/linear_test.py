@@ -7,8 +7,8 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.models import features
 from tff_semifl.models import functional
-from tff_semifl.models import linear
 
 
 class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
@@ -17,7 +17,7 @@ class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
     generator = np.random.default_rng(0)
     mean = generator.normal(size=num_scales)
     deviation = generator.uniform(1, 9, num_scales)
-    model = linear.create_linear(
+    model = features.create_linear(
       shape, 3, mean=mean.tolist(), standard_deviation=deviation.tolist()
     )
     inputs = generator.normal(size=(6, *shape)).astype(np.float32)

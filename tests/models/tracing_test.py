@@ -9,7 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
-from tff_semifl.models import tracing
+from tff_semifl.models import pure_functions
 
 _VALUES = [[1.0, -3.0], [2.0, 3.0]]
 _NOT_NEGATIVE = [[-1.0, 3.0], [2.0, 3.0]]
@@ -43,7 +43,7 @@ class AsItIsTest(parameterized.TestCase):
       inner()
       return x
 
-    tf.function(tracing.as_it_is(fn))(1)
+    tf.function(pure_functions.as_it_is(fn))(1)
     self.assertEqual(untranslated, [True, True])
     # Shows that the check can fail.
     tf.function(fn)(1)
@@ -52,14 +52,14 @@ class AsItIsTest(parameterized.TestCase):
   @parameterized.parameters(None, True)
   def test_what_operations_are_given_is_translated(self, jit_compile):
     fn = tf.function(
-      tracing.as_it_is(lambda rows: tf.map_fn(_turn_if_negative, rows)),
+      pure_functions.as_it_is(lambda rows: tf.map_fn(_turn_if_negative, rows)),
       jit_compile=jit_compile,
     )
     self.assertEqual(fn(tf.constant(_VALUES)).numpy().tolist(), _NOT_NEGATIVE)
 
   def test_what_layers_do_is_translated(self):
     layer = _Turning()
-    fn = tf.function(tracing.as_it_is(layer.__call__))
+    fn = tf.function(pure_functions.as_it_is(layer.__call__))
     self.assertEqual(fn(tf.constant(_VALUES)).numpy().tolist(), _NOT_NEGATIVE)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 from PIL import ImageCms
 
-from tff_semifl.plots import curve_colors
+from tff_semifl.plots import learning_curves
 
 
 def _to_lab(names):
@@ -29,7 +29,7 @@ def _to_lab(names):
 
 class CurveColorsTest(absltest.TestCase):
   def test_least_distance_of_two(self):
-    found = curve_colors.choose(40)
+    found = learning_curves.choose(40)
     self.assertLen(found, 40)
     least = min(
       np.linalg.norm(one - other)
@@ -39,12 +39,12 @@ class CurveColorsTest(absltest.TestCase):
     self.assertGreater(least, 24)
 
   def test_shows_on_white(self):
-    lightness = _to_lab(curve_colors.choose(40))[:, 0]
+    lightness = _to_lab(learning_curves.choose(40))[:, 0]
     self.assertLess(lightness.max(), 87)
     self.assertGreater(lightness.min(), 18)
 
   def test_more_curves_leave_the_colors_of_others(self):
-    few, many = curve_colors.choose(9), curve_colors.choose(30)
+    few, many = learning_curves.choose(9), learning_curves.choose(30)
     self.assertEqual(few, many[:9])
 
 

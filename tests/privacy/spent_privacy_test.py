@@ -10,7 +10,7 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 
-from tff_semifl.privacy import spent_privacy
+from tff_semifl.experiments import client_privacy
 
 _DELTA = 1e-5
 
@@ -23,7 +23,7 @@ def _compute(**overrides):
     'num_rounds': 30,
     'delta': _DELTA,
   }
-  return spent_privacy.compute_epsilon(**(arguments | overrides))
+  return client_privacy.compute_epsilon(**(arguments | overrides))
 
 
 def _gaussian_rdp(order, noise_multiplier):

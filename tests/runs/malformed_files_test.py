@@ -23,7 +23,7 @@ from tff_semifl.files import durable_files
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
-from tff_semifl.runs import metrics_file
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 
 _METRICS = (
@@ -67,7 +67,7 @@ class MalformedFilesTest(parameterized.TestCase):
     path = self.folder / 'metrics.csv'
     path.write_bytes(content)
     try:
-      table = metrics_file.MetricsFile(path)
+      table = metrics_table.MetricsFile(path)
     except durable_files.OutputError as error:
       self._assert_is_a_line_on(error, path)
       self.assertEqual(path.read_bytes(), content)

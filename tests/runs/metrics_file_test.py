@@ -12,7 +12,6 @@ from absl.testing import parameterized
 import numpy as np
 
 from tff_semifl.files import durable_files
-from tff_semifl.runs import metrics_file
 from tff_semifl.runs import metrics_table
 
 
@@ -22,7 +21,7 @@ class MetricsFileTest(parameterized.TestCase):
     self.path = pathlib.Path(self.create_tempdir().full_path, 'metrics.csv')
 
   def _release(self, *rows):
-    table = metrics_file.MetricsFile(self.path)
+    table = metrics_table.MetricsFile(self.path)
     for key, value in rows:
       test = collections.OrderedDict(loss=value)
       asyncio.run(table.release(collections.OrderedDict(test=test), key))
@@ -51,7 +50,7 @@ class MetricsFileTest(parameterized.TestCase):
 
   def test_columns_that_older_rows_lack(self):
     self.path.write_text('round,test/loss\n0,0.5\n')
-    table = metrics_file.MetricsFile(self.path)
+    table = metrics_table.MetricsFile(self.path)
     asyncio.run(
       table.release(
         collections.OrderedDict(

@@ -3,10 +3,8 @@
 
 """Tests of the task made of a user's own images."""
 
-import os
 import pathlib
 import shutil
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -84,19 +82,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIn(' 10 transparent on ', task.data_description)
     is_seen = np.ptp(found.train.images.reshape([4, -1]), axis=1) > 0
     self.assertAllEqual(is_seen, [background == 'white'] * 4)
-
-  def test_decoded_images_of_large_files_are_kept_unless_told_not_to(self):
-    cache = self._root.with_name('cache')
-    pixels = np.random.default_rng(0).integers(256, size=(220, 220, 3))
-    PIL.Image.fromarray(pixels.astype(np.uint8)).save(
-      self._root / 'clients/east/b.png'
-    )
-    with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(cache)):
-      for keep_decoded in (False, True):
-        image_folder.ImageFolder(
-          image_dir=str(self._root), keep_decoded=keep_decoded
-        ).create()
-        self.assertEqual(cache.exists(), keep_decoded)
 
   def test_sites_have_the_images_of_clients(self):
     with self.assertRaisesRegex(

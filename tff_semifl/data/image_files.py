@@ -17,7 +17,6 @@ import PIL.Image
 import PIL.ImageColor
 import PIL.ImageOps
 
-from tff_semifl.data import image_depth
 from tff_semifl.data import resizing
 
 # The formats of cameras, browsers, scanners and data sets, by their bytes, not
@@ -99,8 +98,7 @@ def read_image(
 ) -> DecodedImage:
   """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
 
-  EXIF orientation is applied, the first of several frames taken, and 12 or 16
-  bits scaled to 8.
+  EXIF orientation is applied, and the first of several frames taken.
   """
   height, width, num_channels = shape
   image = _open(file)
@@ -133,21 +131,19 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
 
 
 def _open(file: pathlib.Path) -> PIL.Image.Image:
-  """Opens an image, upright and with 8 bits per channel."""
+  """Opens an image, upright, if it has 8 bits per channel or less."""
   with _opening(file) as image:
-    depth = image_depth.read_depth(image)
+    # The mode of a color image does not tell its bits, but Pillow's raw mode.
+    # Of more than 8, Pillow clips gray levels at 255 and drops others' lower
+    # bits, and which level is white is often unclear.
+    if image.mode[0] in 'IF' or any(
+      ';16' in str(each[3]) for each in image.tile
+    ):
+      raise ImageFileError(
+        'has more than 8 bits a channel, or fractions; convert it to 8 bits'
+      )
     image.load()
-    upright = PIL.ImageOps.exif_transpose(image)
-  if depth.may_be_less and 'transparency' in upright.info:
-    # Pillow's pixels have only the upper 8 of that color's 16 bits.
-    raise ImageFileError(
-      'has 16 bits a channel and a color that is transparent; convert it to 8'
-      ' bits'
-    )
-  try:
-    return image_depth.scale_to_8_bits(upright, depth)
-  except image_depth.DepthError as error:
-    raise ImageFileError(str(error)) from error
+    return PIL.ImageOps.exif_transpose(image)
 
 
 @contextlib.contextmanager
@@ -182,6 +178,8 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
     raise ImageFileError(
       f'has {num_pixels:,} pixels, more than the {limit:,} that are decoded'
     ) from error
+  except ImageFileError:
+    raise
   # Pillow's decoders raise errors of many types.
   except Exception as error:
     raise ImageFileError(f'cannot be read ({error})') from error

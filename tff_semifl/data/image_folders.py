@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -75,7 +74,6 @@ def read_image_folders(
   background: image_files.Color = image_files.WHITE,
   max_bytes_in_memory: float = math.inf,
   has_clients: bool = True,
-  store: decoded_images.DecodedImages | None = None,
 ) -> ImageFolders:
   """Reads the images of a server, its clients and a test set.
 
@@ -87,7 +85,6 @@ def read_image_folders(
       if the server's images have several sizes. None for that image's.
     max_bytes_in_memory: If all clients' images are larger than this, they are
       kept in a file in `stored_images.folder()`.
-    store: The cache of decoded images, if any.
   """
   root_path = pathlib.Path(root)
   # `os.path` functions do not raise for unreadable paths, unlike `pathlib`'s.
@@ -171,7 +168,6 @@ def read_image_folders(
       form,
       problems,
       max_bytes,
-      store,
     )
     for folders, max_bytes in (
       (server, math.inf),

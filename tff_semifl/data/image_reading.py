@@ -3,7 +3,7 @@
 
 """Reads many image files into one array, in memory or on disk.
 
-Each core decodes in a thread, and decoded images of large files can be cached.
+Each core decodes in a thread.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +17,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import tqdm
 
-from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import sources
@@ -67,7 +66,6 @@ def read(
   form: ImageForm,
   problems: list[image_listing.Problem],
   max_bytes_in_memory: float = math.inf,
-  store: decoded_images.DecodedImages | None = None,
 ) -> ReadImages:
   """Reads image files, in their order; appends `problems`.
 
@@ -78,13 +76,13 @@ def read(
   num_resized = num_transparent = 0
   # No progress bar for less than a second.
   bar = tqdm.tqdm(
-    _read_each(files, form, store),
+    map_in_threads(functools.partial(_read_one, form), files),
     'reading',
     total=len(files),
     delay=1,
     disable=None,
   )
-  for position, found in bar:
+  for position, found in enumerate(bar):
     if isinstance(found, image_listing.Problem):
       problems.append(found)
       continue
@@ -92,31 +90,6 @@ def read(
     num_resized += found.is_resized
     num_transparent += found.is_transparent
   return ReadImages(images, num_resized, num_transparent)
-
-
-def _read_each(
-  files: Sequence[pathlib.Path],
-  form: ImageForm,
-  store: decoded_images.DecodedImages | None,
-) -> Iterator[tuple[int, image_files.DecodedImage | image_listing.Problem]]:
-  """Yields each file's index and image, cached ones first."""
-  keys, missing = [None] * len(files), range(len(files))
-  if store is not None:
-    keys = [decoded_images.find_key(file, form) for file in files]
-    missing = []
-    for position, key in enumerate(keys):
-      found = store.get(key, form.shape)
-      if found is None:
-        missing.append(position)
-      else:
-        yield position, found
-  results = map_in_threads(
-    functools.partial(_read_one, form), [files[each] for each in missing]
-  )
-  for position, found in zip(missing, results, strict=True):
-    if store is not None and isinstance(found, image_files.DecodedImage):
-      store.put(keys[position], found)
-    yield position, found
 
 
 def _read_one(

@@ -3,7 +3,7 @@
 
 """Figures of augmentation and of the partition, in an experiment's folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import pathlib
 from typing import BinaryIO, NamedTuple
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import example_kinds
-from tff_semifl.data import label_skew
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
@@ -23,11 +22,49 @@ from tff_semifl.plots import partition_figure
 _NUM_IMAGES = 8
 
 
+def count_classes(
+  labels: np.ndarray, shares: Sequence[np.ndarray], num_classes: int
+) -> np.ndarray:
+  """Counts each client's images of each class: int64 [clients, classes].
+
+  Args:
+    labels: int [num_images], in 0..num_classes-1.
+  """
+  return np.stack(
+    [np.bincount(labels[indices], minlength=num_classes) for indices in shares]
+  )
+
+
+def measure_label_skew(counts: np.ndarray) -> float:
+  """The non-IID level R in 0..1: the mean distance of two clients' classes.
+
+  The distance is half the sum of absolute differences of class fractions (total
+  variation): 0 for equal fractions, 1 for no class in common. A single client
+  has the level 0.
+
+  Args:
+    counts: int [num_clients, num_classes], see `count_classes`.
+  """
+  sizes = counts.sum(axis=1, keepdims=True)
+  if not sizes.all():
+    raise ValueError(f'client {np.argmin(sizes)} has no image')
+  num_clients = len(counts)
+  if num_clients == 1:
+    return 0.0
+  # Summed over all pairs, the i-th of n sorted numbers counts i times positive
+  # and n - 1 - i times negative.
+  fractions = np.sort(counts / sizes, axis=0)
+  times = 2 * np.arange(num_clients) - (num_clients - 1)
+  distances = times @ fractions
+  return float(distances.sum() / (num_clients * (num_clients - 1)))
+
+
 class PartitionSummary(NamedTuple):
   """The number of images of each class that each client has.
 
   `counts`, int64 [num_clients, num_classes], has a column for images of unknown
-  class if there are any, and `skew` is R of `label_skew`, or why it is unknown.
+  class if there are any, and `skew` is R of `measure_label_skew`, or why it is
+  unknown.
   """
 
   title: str
@@ -56,13 +93,13 @@ def summarize_partition(
   elif num_unknown:
     labels = np.where(labels < 0, task.num_classes, labels)
     class_names = (*class_names, 'unknown')
-  counts = label_skew.count_classes(labels, data.shares, len(class_names))
+  counts = count_classes(labels, data.shares, len(class_names))
   if num_unknown:
     skew = f'unknown, as the class of {num_unknown} images is'
   else:
     # A client without images has no mix of classes.
     mixes = counts[counts.any(axis=1)]
-    skew = f'{label_skew.measure_label_skew(mixes):.3f}'
+    skew = f'{measure_label_skew(mixes):.3f}'
   return PartitionSummary(
     title=f'{title}, {len(data.shares)} clients',
     counts=counts,

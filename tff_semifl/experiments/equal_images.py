@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.data import image_hashes
 from tff_semifl.data import names as names_lib
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
@@ -75,7 +74,7 @@ def _hash_all(images: image_task.TaskData) -> tuple[np.ndarray, bool]:
   parts = [images.train.images, images.test.images]
   if images.unlabeled is not None and not _is_elsewhere(images):
     parts.append(images.unlabeled)
-  hashes = np.concatenate([*map(image_hashes.hash_images, parts)])
+  hashes = np.concatenate([*map(sources.hash_images, parts)])
   return hashes, len(np.unique(hashes)) < len(hashes)
 
 

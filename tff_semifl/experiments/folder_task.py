@@ -15,7 +15,6 @@ import pathlib
 from absl import logging
 import numpy as np
 
-from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import site_images
@@ -51,7 +50,6 @@ def create_task(
   test_fraction: float | None = None,
   images_on_disk: bool | None = None,
   sites: Sequence[str] = (),
-  keep_decoded: bool = False,
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
@@ -84,31 +82,21 @@ def create_task(
       else f'there is no folder {folder / "test"}; add it, or say which share'
       " of the server's images to test on instead, such as 0.2"
     )
-  with decoded_images.DecodedImages() as store:
-    found = image_folders.read_image_folders(
-      root,
-      image_size=image_size,
-      max_default_size=MAX_DEFAULT_SIZE,
-      default_size=None
-      if on_odd_size is image_files.OnOddSize.REFUSE
-      else DEFAULT_SIZE,
-      num_channels=num_channels,
-      on_odd_size=on_odd_size,
-      background=background,
-      max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
-        images_on_disk, math.inf
-      ),
-      has_clients=not sites,
-      store=store if keep_decoded else None,
-    )
-  if store.num_added:
-    logging.warning(
-      '%s: %d decoded images are cached in %s for the next start;'
-      ' keep_decoded=false turns this off',
-      root,
-      store.num_added,
-      decoded_images.path(),
-    )
+  found = image_folders.read_image_folders(
+    root,
+    image_size=image_size,
+    max_default_size=MAX_DEFAULT_SIZE,
+    default_size=None
+    if on_odd_size is image_files.OnOddSize.REFUSE
+    else DEFAULT_SIZE,
+    num_channels=num_channels,
+    on_odd_size=on_odd_size,
+    background=background,
+    max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
+      images_on_disk, math.inf
+    ),
+    has_clients=not sites,
+  )
   unlabeled, shares = found.unlabeled, found.shares
   if sites:
     unlabeled = site_images.SiteImages(

@@ -32,6 +32,53 @@ PREFIX = 'frozen:'
 _DEFAULT = f'{PREFIX}efficientnet_lite0'
 
 
+def join(
+  backbone: 'backbone_lib.Backbone',
+  kernel: np.ndarray,
+  bias: np.ndarray,
+  image_shape: tuple[int, int, int] | None = None,
+) -> tf.keras.Model:
+  """Joins preparation, backbone and head, for `saved_model` and `tflite`.
+
+  Args:
+    kernel: float [feature_dimension, classes].
+    bias: float [classes].
+
+  Returns:
+    A model from float32 [batch, *image_shape] in 0..255 to logits, float32
+    [batch, classes].
+  """
+  dimension = backbone.feature_dimension
+  if (
+    np.ndim(kernel) != 2
+    or len(kernel) != dimension
+    or np.shape(bias) != np.shape(kernel)[1:]
+  ):
+    raise ValueError(
+      f'found a head of kernel {list(np.shape(kernel))} and bias'
+      f' {list(np.shape(bias))}; features of {backbone.name} need'
+      f' [{dimension}, classes] and [classes]'
+    )
+  inputs = tf.keras.Input(image_shape or (*backbone.image_size, 3))
+  prepared = _Prepare(backbone, name='prepare')(inputs)
+  features = backbone.network(prepared, training=False)
+  head = tf.keras.layers.Dense(len(bias), name='head')
+  model = tf.keras.Model(
+    inputs, head(features), name='frozen_backbone_with_head'
+  )
+  head.set_weights([kernel, bias])
+  return model
+
+
+class _Prepare(tf.keras.layers.Layer):
+  def __init__(self, backbone: 'backbone_lib.Backbone', **kwargs):
+    super().__init__(trainable=False, **kwargs)
+    self._preparation = backbone.preparation
+
+  def call(self, images: tf.Tensor) -> tf.Tensor:
+    return self._preparation(images)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Frozen(models.Linear):
   """A linear layer on the features of a pretrained network.
@@ -128,15 +175,11 @@ class Frozen(models.Linear):
     self, model: tf.keras.Model, task: image_task.ImageTask
   ) -> tf.keras.Model:
     """Joins the network and the trained layer, from pixels to logits."""
-    from tff_semifl.features import joined_model
-
     kernel, bias = (each.astype(np.float64) for each in model.get_weights())
     deviation = np.array(task.pixel_standard_deviation)
     kernel /= deviation[:, np.newaxis]
     bias -= np.array(task.pixel_mean) @ kernel
-    return joined_model.join(
-      self._load(), kernel, bias, task.images.image_shape
-    )
+    return join(self._load(), kernel, bias, task.images.image_shape)
 
   def _load(self) -> 'backbone_lib.Backbone':
     with settings.blame('model', self.reference):
@@ -196,12 +239,8 @@ MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
 
 def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
   """Random vectors, float32 [images, dimension], equal for equal images."""
-  from tff_semifl.data import image_hashes
-
   found = np.empty([len(images), dimension], np.float32)
-  for vector, digest in zip(
-    found, image_hashes.hash_images(images), strict=True
-  ):
+  for vector, digest in zip(found, sources.hash_images(images), strict=True):
     np.random.default_rng(digest).random(out=vector, dtype=np.float32)
   return found
 

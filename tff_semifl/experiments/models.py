@@ -14,6 +14,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
+from tff_semifl.models import features
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import residual
 
@@ -222,11 +223,9 @@ class Linear(Model):
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task; initial weights are zero."""
-    from tff_semifl.models import linear
-
     del seed  # Nothing is drawn.
     unit = example_kinds.kind_of(task.image_shape).unit
-    return linear.create_linear(
+    return features.create_linear(
       task.image_shape,
       task.num_classes,
       mean=[unit * mean for mean in task.pixel_mean],

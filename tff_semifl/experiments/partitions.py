@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.data import main_class_partition
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.settings import references
@@ -168,7 +167,7 @@ class MainClasses(Partition):
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     """Partitions images among clients."""
-    return main_class_partition.partition_main_classes(
+    return skewed_partition.partition_main_classes(
       labels, num_classes, self.skew, num_clients, seed
     )
 

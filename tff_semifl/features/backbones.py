@@ -4,15 +4,138 @@
 """Pretrained backbones by name."""
 
 import difflib
+import inspect
+import json
 import pathlib
+import sys
+from typing import Any
+
+import tensorflow as tf
 
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import efficientnet_lite
 from tff_semifl.features import keras_files
-from tff_semifl.features import keras_networks
+from tff_semifl.features import preparation
+from tff_semifl.features import quiet_keras_cv
 
 # The size at which most networks are pretrained.
 DEFAULT_SIZE = (224, 224)
+
+
+IMAGENET = 'imagenet'
+
+
+def application_names() -> list[str]:
+  """The names of all networks of Keras Applications."""
+  return sorted(
+    name
+    for name, found in vars(tf.keras.applications).items()
+    if inspect.isfunction(found)
+  )
+
+
+def _is_application(name: str) -> bool:
+  """Whether Keras Applications has a network of this name."""
+  return name in application_names()
+
+
+def load_application(
+  name: str, image_size: tuple[int, int], weights: str = IMAGENET
+) -> backbone_lib.Backbone:
+  """Loads a network of Keras Applications.
+
+  Pixels are scaled by the `preprocess_input` of the network's module.
+
+  Args:
+    weights: 'imagenet', which Keras downloads to ~/.keras/models once; or an
+      HDF5 file with the weights of the network without its last layer.
+  """
+  function = getattr(tf.keras.applications, name)
+  if weights != IMAGENET and not pathlib.Path(weights).is_file():
+    raise backbone_lib.BackboneError(
+      f'backbone {name}: the file of weights {weights} is missing'
+    )
+  try:
+    network = function(
+      include_top=False, weights=weights, input_shape=(*image_size, 3)
+    )
+  # Keras raises a plain Exception for a failed download.
+  except Exception as error:
+    reason = str(error).partition('\n')[0]
+    remedy = (
+      'if the download failed, copy the file to ~/.keras/models, or name it as'
+      ' weights'
+      if weights == IMAGENET
+      else 'give what save_weights of'
+      f' tf.keras.applications.{name}(include_top=False) writes'
+    )
+    raise backbone_lib.BackboneError(
+      f'backbone {name} with weights {weights}: {reason}; {remedy}'
+    ) from error
+  module = function.__module__
+  return backbone_lib.Backbone(
+    name,
+    network,
+    preparation.Preparation(
+      image_size,
+      f'preprocess_input of {module.rpartition(".")[2]}',
+      sys.modules[module].preprocess_input,
+    ),
+  )
+
+
+def is_keras_cv(name: str) -> bool:
+  """Whether this is a KerasCV preset's name or folder."""
+  return _find_preset_class(name) is not None or _config_file(name).is_file()
+
+
+def load_keras_cv(
+  name: str, image_size: tuple[int, int], input_range: str = '0_to_255'
+) -> backbone_lib.Backbone:
+  """Loads a KerasCV backbone with the weights of a preset.
+
+  Args:
+    input_range: The pixel range of the network, one of `pixels.NAMES`;
+      '0_to_255' for presets with `include_rescaling`.
+  """
+  prepare = preparation.in_range(image_size, input_range)
+  preset_class = _find_preset_class(name)
+  try:
+    if preset_class is None:
+      preset_class = quiet_keras_cv.load().models.Backbone
+      config = json.loads(_config_file(name).read_text())
+      keras_files.check_modules(config)
+      if not config.get('weights'):
+        raise ValueError('it has no weights')
+    network = preset_class.from_preset(
+      name, load_weights=True, input_shape=(*image_size, 3)
+    )
+    # KerasCV's class warns when TensorFlow looks at its attributes.
+    network = tf.keras.Model(network.inputs, network.outputs[0])
+  # The network, Kaggle and damaged files fail with errors of many types.
+  except Exception as error:
+    reason = str(error).partition('\n')[0] or type(error).__name__
+    raise backbone_lib.BackboneError(
+      f'backbone {name} of KerasCV: {reason}; give a preset with weights, or'
+      ' the folder of one'
+    ) from error
+  return backbone_lib.Backbone(name, network, prepare)
+
+
+def _find_preset_class(name: str) -> Any:
+  models = quiet_keras_cv.load().models
+  for found in vars(models).values():
+    if (
+      inspect.isclass(found)
+      and issubclass(found, models.Backbone)
+      and name in found.presets
+    ):
+      return found
+  return None
+
+
+def _config_file(folder: str) -> pathlib.Path:
+  return pathlib.Path(folder) / 'config.json'
 
 
 def load(
@@ -30,7 +153,7 @@ def load(
     input_range: For KerasCV and `.keras` files: the pixel range of the network,
       one of `pixels.NAMES`; '0_to_255' by default.
   """
-  is_application = keras_networks.is_application(name)
+  is_application = _is_application(name)
   if weights is not None and not is_application:
     raise ValueError(
       f'weights: found {weights!r}, but {name} has its own; leave it out'
@@ -46,14 +169,12 @@ def load(
   if name == efficientnet_lite.NAME:
     return efficientnet_lite.load(size)
   if is_application:
-    return keras_networks.load_application(
-      name, size, weights or keras_networks.IMAGENET
-    )
+    return load_application(name, size, weights or IMAGENET)
   input_range = input_range or '0_to_255'
   if name.endswith(keras_files.SUFFIX):
     return keras_files.load(pathlib.Path(name), image_size, input_range)
-  if keras_networks.is_keras_cv(name):
-    return keras_networks.load_keras_cv(name, size, input_range)
+  if is_keras_cv(name):
+    return load_keras_cv(name, size, input_range)
   raise backbone_lib.BackboneError(
     f'backbone {name}: there is none of this name{_guess(name)}; give'
     f' {efficientnet_lite.NAME}, a network of Keras Applications (MobileNetV2),'
@@ -65,7 +186,7 @@ def load(
 def _guess(name: str) -> str:
   known = {
     each.lower(): each
-    for each in (efficientnet_lite.NAME, *keras_networks.application_names())
+    for each in (efficientnet_lite.NAME, *application_names())
   }
   name = name.lower()
   found = [each for each in known if each.startswith(name)]

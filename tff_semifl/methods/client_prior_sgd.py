@@ -17,7 +17,7 @@ import collections
 from collections.abc import Mapping
 import dataclasses
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -33,7 +33,6 @@ from tff_semifl.core import server_work
 from tff_semifl.data import folding
 from tff_semifl.methods import client_prior
 from tff_semifl.methods.client_priors import class_shares
-from tff_semifl.methods.client_priors import running_estimate
 from tff_semifl.models import functional
 from tff_semifl.randomness import draws
 from tff_semifl.randomness import random_seeds
@@ -43,6 +42,107 @@ from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
 from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
+
+# bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class).
+_LEAK, _STEP = 0.1, 0.5
+# So little is no share to divide by.
+_LEAST_SHARE = 1e-6
+
+
+class Estimate(NamedTuple):
+  """What the server keeps of clients' classes, float32.
+
+  The bias that is added to the logits that label is `pull * log m - push`,
+  with the class shares m of the server's labels.
+
+  Attributes:
+    posteriors: [classes], the average label of clients' images in the last
+      round that had any.
+    log_shares: [classes], likewise of clients' `ClassShares.log_shares`.
+    pull: Scalar; 0 before any client reported.
+    push: [classes].
+  """
+
+  posteriors: tf.Tensor
+  log_shares: tf.Tensor
+  pull: tf.Tensor
+  push: tf.Tensor
+
+
+class Message(NamedTuple):
+  """What clients are told beside weights, float32 [classes].
+
+  Attributes:
+    alpha: The parameters of clients' class shares.
+    shift: What makes log p(example | class) of logits.
+  """
+
+  alpha: tf.Tensor
+  shift: tf.Tensor
+
+
+class Sums(NamedTuple):
+  """What a client reports, float32.
+
+  Attributes:
+    posteriors: [classes], the sum of its labels.
+    log_shares: [classes], `ClassShares.log_shares`.
+    num_images: Scalar, the images that it labeled.
+    num_clients: Scalar, 1 if there are any.
+  """
+
+  posteriors: tf.Tensor
+  log_shares: tf.Tensor
+  num_images: tf.Tensor
+  num_clients: tf.Tensor
+
+
+def start(num_classes: int) -> Estimate:
+  """The estimate before any client reported."""
+  zeros = tf.zeros([num_classes])
+  return Estimate(zeros, zeros, tf.constant(0.0), zeros)
+
+
+def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
+  """What clients are told.
+
+  Args:
+    estimate: The estimate.
+    shares: float32 [classes], above 0, m, those of the server's labels.
+  """
+  # About what clients have together, so that a model that gives one class to
+  # all of them is not taken for clients that differ.
+  found = tf.maximum(estimate.posteriors, _LEAST_SHARE)
+  strength = tf.where(
+    estimate.pull > 0,
+    class_shares.strength(estimate.log_shares, found / tf.reduce_sum(found)),
+    tf.cast(tf.size(shares), tf.float32),
+  )
+  return Message(
+    strength * shares,
+    (estimate.pull - 1) * tf.math.log(shares) - estimate.push,
+  )
+
+
+def learn(estimate: Estimate, sums: Sums) -> Estimate:
+  """The estimate after a round.
+
+  Args:
+    estimate: The estimate before it.
+    sums: The sums of its clients, added up. Without any the estimate stays.
+  """
+
+  def update() -> Estimate:
+    posteriors = sums.posteriors / sums.num_images
+    return Estimate(
+      posteriors,
+      sums.log_shares / sums.num_clients,
+      (1 - _LEAK) * estimate.pull + _STEP,
+      (1 - _LEAK) * estimate.push
+      + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+    )
+
+  return tf.cond(sums.num_clients > 0, update, lambda: estimate)
 
 
 def build_training(
@@ -120,7 +220,7 @@ def build_training(
         ),
       ),
       report={
-        guidance_lib.OWN: running_estimate.Sums(
+        guidance_lib.OWN: Sums(
           tf.reduce_sum(shares.posteriors, axis=0),
           has_any * shares.log_shares,
           num_labeled,
@@ -186,14 +286,10 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
 class _Estimate(guidance_lib.Guiding):
   """The server's estimate of how clients' class shares are distributed."""
 
-  def init_guidance(
-    self, model: functional.ImageClassifier
-  ) -> running_estimate.Estimate:
-    return running_estimate.start(model.num_classes)
+  def init_guidance(self, model: functional.ImageClassifier) -> Estimate:
+    return start(model.num_classes)
 
-  def tell(
-    self, kept: running_estimate.Estimate, server: hook_arguments.Server
-  ) -> running_estimate.Message:
+  def tell(self, kept: Estimate, server: hook_arguments.Server) -> Message:
     num_classes = server.model.num_classes
 
     def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
@@ -201,15 +297,13 @@ class _Estimate(guidance_lib.Guiding):
       return counts + tf.reduce_sum(labels, axis=0)
 
     counts = folding.fold(server.data, tf.zeros([num_classes]), add_counts)
-    return running_estimate.tell(kept, client_prior.from_counts(counts))
+    return tell(kept, client_prior.from_counts(counts))
 
   def guidance(
     self,
-    kept: running_estimate.Estimate,
-    sums: running_estimate.Sums,
+    kept: Estimate,
+    sums: Sums,
     server: hook_arguments.Server,
-  ) -> running_estimate.Estimate:
+  ) -> Estimate:
     del server
-    return running_estimate.learn(
-      running_estimate.Estimate(*kept), running_estimate.Sums(*sums)
-    )
+    return learn(Estimate(*kept), Sums(*sums))

@@ -9,13 +9,184 @@ import re
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
+from scipy import stats
+import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.metrics import class_metrics
-from tff_semifl.metrics import outside_metrics
 from tff_semifl.metrics import probability_metrics
+from tff_semifl.settings import references
 
 _TOP = re.compile(r'top_([1-9][0-9]*)')
+
+
+_OF_LABELS = (
+  tf.keras.metrics.SparseCategoricalAccuracy,
+  tf.keras.metrics.SparseCategoricalCrossentropy,
+  tf.keras.metrics.SparseTopKCategoricalAccuracy,
+)
+
+
+class OutsideMetric(NamedTuple):
+  """A metric of a user or of Keras.
+
+  Attributes:
+    name: The NAME of 'package.module:NAME'.
+    compute: (labels, logits) -> a number.
+    higher_is_better: The object's attribute of this name; by default True.
+  """
+
+  name: str
+  compute: Callable[[np.ndarray, np.ndarray], float]
+  higher_is_better: bool
+
+
+def _load_outside(reference: str) -> OutsideMetric:
+  """Loads a metric."""
+  found = references.load(reference)
+  _, _, name = reference.partition(':')
+  if isinstance(found, type):
+    try:
+      found = found()
+    except Exception as error:
+      raise ValueError(
+        f'cannot be created without arguments: {error}'
+      ) from error
+  higher_is_better = getattr(found, 'higher_is_better', True)
+  if isinstance(found, tf.keras.metrics.Metric):
+    return OutsideMetric(name, _of_keras(found), higher_is_better)
+  if not callable(found):
+    raise ValueError(
+      f'is a {type(found).__name__}; must be a tf.keras.metrics.Metric or a'
+      ' function of labels and logits'
+    )
+  return OutsideMetric(name, _of_function(found), higher_is_better)
+
+
+def _of_keras(
+  metric: tf.keras.metrics.Metric,
+) -> Callable[[np.ndarray, np.ndarray], float]:
+  """A function that gives a Keras metric probabilities, its usual input."""
+
+  def compute(labels: np.ndarray, logits: np.ndarray) -> float:
+    metric.reset_state()
+    truth = labels
+    if not isinstance(metric, _OF_LABELS):
+      truth = np.eye(logits.shape[1], dtype=np.float32)[labels]
+    metric.update_state(truth, special.softmax(logits, axis=1))
+    return _to_number(metric.result())
+
+  return compute
+
+
+def _of_function(
+  function: Callable[..., object],
+) -> Callable[[np.ndarray, np.ndarray], float]:
+  return lambda labels, logits: _to_number(function(labels, logits))
+
+
+def _to_number(value: object) -> float:
+  array = np.asarray(value)
+  if array.size != 1 or array.dtype.kind not in 'buif':
+    raise ValueError(f'returned {value!r}, not a number')
+  return float(array.reshape(()))
+
+
+def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The share of correct predictions."""
+  return float(np.mean(_predict(logits) == labels))
+
+
+def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
+  """The share of each class's images that are predicted correctly.
+
+  Args:
+    labels: int [images].
+    logits: float [images, classes].
+
+  Returns:
+    float64 [classes], NaN for a class without images.
+  """
+  confusion = _count(labels, logits)
+  return _divide(np.diag(confusion), confusion.sum(axis=1))
+
+
+def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
+  """The share of correct predictions among those of each class.
+
+  Args:
+    labels: int [images].
+    logits: float [images, classes].
+
+  Returns:
+    float64 [classes], NaN for a class that is never predicted.
+  """
+  confusion = _count(labels, logits)
+  return _divide(np.diag(confusion), confusion.sum(axis=0))
+
+
+def balanced_accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The mean recall of the classes that occur."""
+  return float(np.nanmean(recall(labels, logits)))
+
+
+def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The mean F1 of the classes that occur.
+
+  scikit-learn's default also counts classes that are only predicted, with F1 0.
+  """
+  confusion = _count(labels, logits)
+  sizes = confusion.sum(axis=1)
+  f1 = _divide(2 * np.diag(confusion), sizes + confusion.sum(axis=0))
+  return float(np.mean(f1[sizes > 0]))
+
+
+def auc(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The mean one-vs-rest area under the ROC curve; NaN with a single class."""
+  present = np.unique(labels)
+  if len(present) < 2:
+    return float('nan')
+  # Log probabilities, as the highest probabilities may all round to 1.
+  scores = special.log_softmax(logits.astype(np.float64), axis=1)
+  return float(np.mean([_area(labels == c, scores[:, c]) for c in present]))
+
+
+def top_k(labels: np.ndarray, logits: np.ndarray, k: int) -> float:
+  """The share of images whose class is among the k with the highest logits.
+
+  Args:
+    labels: int [images].
+    logits: float [images, classes].
+  """
+  order = np.argsort(-logits, axis=1, kind='stable')
+  return float(np.mean((order[:, :k] == labels[:, np.newaxis]).any(axis=1)))
+
+
+def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
+  """The area under the ROC curve: the Mann-Whitney statistic."""
+  num_pairs = int(is_class.sum()) * int((~is_class).sum())
+  ranks = stats.rankdata(scores)[is_class]
+  least = len(ranks) * (len(ranks) + 1) / 2
+  return (ranks.sum() - least) / num_pairs
+
+
+def _count(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
+  """The confusion matrix, int64 [classes, classes]: labels by predictions."""
+  num_classes = logits.shape[1]
+  pairs = np.asarray(labels, np.int64) * num_classes + _predict(logits)
+  return np.bincount(pairs, minlength=num_classes**2).reshape(
+    num_classes, num_classes
+  )
+
+
+def _divide(numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+  return np.divide(
+    numbers, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0
+  )
+
+
+def _predict(logits: np.ndarray) -> np.ndarray:
+  return logits.argmax(axis=1)
 
 
 class Metric(NamedTuple):
@@ -46,12 +217,12 @@ class Metric(NamedTuple):
 METRICS = {
   each.name: each
   for each in (
-    Metric('accuracy', class_metrics.accuracy),
-    Metric('balanced_accuracy', class_metrics.balanced_accuracy),
-    Metric('macro_f1', class_metrics.macro_f1),
-    Metric('recall', class_metrics.recall, by_class=True),
-    Metric('precision', class_metrics.precision, by_class=True),
-    Metric('auc', class_metrics.auc),
+    Metric('accuracy', accuracy),
+    Metric('balanced_accuracy', balanced_accuracy),
+    Metric('macro_f1', macro_f1),
+    Metric('recall', recall, by_class=True),
+    Metric('precision', precision, by_class=True),
+    Metric('auc', auc),
     Metric('ece', probability_metrics.ece, higher_is_better=False),
     Metric('nll', probability_metrics.nll, higher_is_better=False),
     Metric('brier', probability_metrics.brier, higher_is_better=False),
@@ -69,7 +240,7 @@ def load(name: str) -> Metric:
   if name in METRICS:
     return METRICS[name]
   if ':' in name:
-    outside = outside_metrics.load(name)
+    outside = _load_outside(name)
     if is_own(outside.name) or outside.name == 'loss':
       raise ValueError(f'has the name of another metric, {outside.name}')
     return Metric(outside.name, outside.compute, outside.higher_is_better)
@@ -81,6 +252,4 @@ def load(name: str) -> Metric:
       f' {", ".join(METRICS)}, top_K, or package.module:NAME'
     )
   k = int(found[1])
-  return Metric(
-    name, functools.partial(class_metrics.top_k, k=k), min_classes=k + 1
-  )
+  return Metric(name, functools.partial(top_k, k=k), min_classes=k + 1)

@@ -3,7 +3,7 @@
 
 """Features of images: the inputs of the last layer of a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import functools
 from typing import NamedTuple
 
@@ -11,6 +11,27 @@ import tensorflow as tf
 
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import pure_functions
+
+
+def create_linear(
+  input_shape: Sequence[int],
+  num_classes: int,
+  *,
+  mean: Sequence[float],
+  standard_deviation: Sequence[float],
+) -> tf.keras.Model:
+  """Creates a standardization and a dense layer with zero initial weights.
+
+  The loss is convex, so that initial weights do not matter.
+  """
+  inputs = tf.keras.Input(input_shape)
+  x = tf.keras.layers.Rescaling(
+    [1 / s for s in standard_deviation],
+    [-m / s for m, s in zip(mean, standard_deviation, strict=True)],
+  )(inputs)
+  x = tf.keras.layers.Flatten()(x)
+  logits = tf.keras.layers.Dense(num_classes, kernel_initializer='zeros')(x)
+  return tf.keras.Model(inputs, logits, name='linear')
 
 
 class Features(NamedTuple):

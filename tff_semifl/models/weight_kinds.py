@@ -12,8 +12,8 @@ import tensorflow_federated as tff
 
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
+from tff_semifl.models import pure_functions
 from tff_semifl.models import static_batch_norm
-from tff_semifl.models import tracing
 
 
 class WeightKinds(NamedTuple):
@@ -84,7 +84,7 @@ def _find_normalizing(
       model(images, training=True)
     layers.extend(layer for layer, _ in collected)
 
-  tf.function(tracing.as_it_is(observe)).get_concrete_function(
+  tf.function(pure_functions.as_it_is(observe)).get_concrete_function(
     tf.TensorSpec(model.input_shape)
   )
   for layer in layers:

@@ -18,7 +18,6 @@ import numpy as np
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_hashes
 from tff_semifl.data import sources
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import client_classes
@@ -213,7 +212,7 @@ def _evaluate(
   is_saved_model = models[0].name == 'saved_model.pb'
   model = exported_model.load(export if is_saved_model else models[0])
   scores = scores_lib.score(model, test.batches(_BATCH_SIZE))
-  digest = hashlib.sha256(image_hashes.hash_images(test.images).tobytes())
+  digest = hashlib.sha256(sources.hash_images(test.images).tobytes())
   digest.update(np.asarray(test.labels, np.int64).tobytes())
   wrong, unsure = (), ()
   if model.kind is example_kinds.IMAGES:

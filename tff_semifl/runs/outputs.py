@@ -20,7 +20,7 @@ from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
-from tff_semifl.runs import metrics_file
+from tff_semifl.runs import metrics_table
 
 _LOCK_NAME = '.lock'
 # Saved once, not in each checkpoint.
@@ -207,9 +207,9 @@ class ExperimentFolder:
     """Removes the key of a complete private run, if there is one."""
     privacy_key.remove(self.path / privacy_key.NAME)
 
-  def metrics_manager(self) -> metrics_file.MetricsFile:
+  def metrics_manager(self) -> metrics_table.MetricsFile:
     """The manager of `metrics.csv`."""
-    return metrics_file.MetricsFile(self.metrics_path)
+    return metrics_table.MetricsFile(self.metrics_path)
 
   def _lock(self) -> IO[str]:
     """Locks the folder for as long as the returned file is open."""

@@ -19,7 +19,6 @@ Flags, recorded hyperparameters, the table of all settings and error messages
 are derived from such trees.
 """
 
-from tff_semifl.settings.digests import TOLD_ELSEWHERE
 from tff_semifl.settings.errors import SettingError
 from tff_semifl.settings.errors import blame
 from tff_semifl.settings.errors import did_you_mean
@@ -30,15 +29,16 @@ from tff_semifl.settings.fields import choice
 from tff_semifl.settings.fields import outside
 from tff_semifl.settings.fields import record_reads
 from tff_semifl.settings.fields import setting
+from tff_semifl.settings.identity import TOLD_ELSEWHERE
 from tff_semifl.settings.identity import identify
-from tff_semifl.settings.owners import all_owners
-from tff_semifl.settings.owners import check_names
 from tff_semifl.settings.references import qualified_name
 from tff_semifl.settings.trees import Description
 from tff_semifl.settings.trees import all_names
+from tff_semifl.settings.trees import all_owners
 from tff_semifl.settings.trees import as_dict
 from tff_semifl.settings.trees import change
 from tff_semifl.settings.trees import change_present
+from tff_semifl.settings.trees import check_names
 from tff_semifl.settings.trees import describe
 from tff_semifl.settings.trees import describe_all
 from tff_semifl.settings.trees import fill_in

@@ -1,22 +1,53 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The identity of a tree of parts, beside the values of its settings."""
+"""The identity of a tree of parts, beside the values of its settings.
 
+Of library code the qualified name is enough. A user's own classes and functions
+may change from run to run, so that a digest of their source goes with the name.
+"""
+
+from collections.abc import Iterator, Mapping, Set
 import dataclasses
+import enum
+import functools
+import hashlib
+import inspect
+import pathlib
+import secrets
+import textwrap
+import types
 from typing import Any
 
-from tff_semifl.settings import digests
+import numpy as np
+
 from tff_semifl.settings import fields
 from tff_semifl.settings import references
 
+# Metadata of a field whose value follows from other fields.
+TOLD_ELSEWHERE: Mapping[str, bool] = types.MappingProxyType(
+  {'tff_semifl.told_elsewhere': True}
+)
 _PLAIN = (bool, int, float, str, type(None))
+# The file of functions that `dataclasses` writes.
+_GENERATED = '<string>'
+_KNOWN_BY_REPR = (
+  *_PLAIN,
+  complex,
+  bytes,
+  range,
+  slice,
+  pathlib.PurePath,
+  np.dtype,
+  np.ufunc,
+)
 
 
 def identify(part: fields.Settings) -> dict[str, Any]:
   """The classes of a tree, and its fields that are no settings, for JSON.
 
-  Two trees with equal identities and settings compute the same.
+  Two trees with equal identities and settings compute the same, unless code
+  that a class or function uses elsewhere has changed.
 
   Returns:
     'class' with the qualified name, 'code' with a digest if the class is a
@@ -34,11 +65,11 @@ def _identify(value: Any, path: str) -> Any:
     if isinstance(value, type) or not dataclasses.is_dataclass(value):
       return {
         'name': references.qualified_name(value),
-        'digest': digests.digest(value),
+        'digest': digest(value),
       }
     found = {'class': references.qualified_name(kind)}
     if not references.is_of_library(kind):
-      found['code'] = digests.digest(kind)
+      found['code'] = digest(kind)
   except ValueError as error:
     where = f'field {path} ' if path else ''
     name = references.qualified_name(value)
@@ -47,7 +78,7 @@ def _identify(value: Any, path: str) -> Any:
     field.name: field.metadata.get(fields.KEY)
     for field in dataclasses.fields(value)
   }
-  for name, each in digests.told_fields(value):
+  for name, each in _told_fields(value):
     setting = kept[name]
     if isinstance(setting, fields.Setting):
       load, names = setting.values.load, setting.values.names
@@ -57,3 +88,107 @@ def _identify(value: Any, path: str) -> Any:
       each = load(each)
     found[name] = _identify(each, f'{path}.{name}' if path else name)
   return found
+
+
+def digest(value: Any) -> str:
+  """16 hexadecimal digits of a value, or of the source of a class or function.
+
+  Args:
+    value: Numbers, texts, arrays, dataclasses, classes, functions, and
+      collections, partial functions and methods of these; others raise a
+      ValueError.
+  """
+  return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
+
+
+def _told_fields(value: Any) -> Iterator[tuple[str, Any]]:
+  """Yields names and values of the fields of a dataclass that matter."""
+  for field in dataclasses.fields(value):
+    if not field.metadata.keys() & TOLD_ELSEWHERE.keys():
+      yield field.name, getattr(value, field.name)
+
+
+def _take_apart(value: Any, is_strict: bool = True) -> Any:
+  """Texts, and lists of texts, that say what a value is.
+
+  If not strict, the type stands for an object that cannot be compared: what a
+  function of a library has follows from its name and arguments.
+  """
+
+  def read(part: Any) -> Any:
+    return _take_apart(part, is_strict)
+
+  if isinstance(value, enum.Enum):
+    return [references.qualified_name(type(value)), value.name]
+  if isinstance(value, _KNOWN_BY_REPR):
+    return [type(value).__name__, repr(value)]
+  if isinstance(value, type):
+    bases = [
+      _take_apart(each) for each in value.__bases__ if each is not object
+    ]
+    return [_describe_code(value), *bases]
+  if isinstance(value, types.FunctionType):
+    values = [value.__defaults__, value.__kwdefaults__]
+    values += [each.cell_contents for each in value.__closure__ or ()]
+    is_strict = is_strict and not references.is_of_library(value)
+    return [_describe_code(value), *map(read, values)]
+  if isinstance(value, types.BuiltinFunctionType):
+    return references.qualified_name(value)
+  if isinstance(value, Set):
+    return ['set', *sorted(repr(read(each)) for each in value)]
+  parts = None
+  if isinstance(value, Mapping):
+    parts = sorted(value.items(), key=repr)
+  elif isinstance(value, list | tuple):
+    parts = value
+  elif isinstance(value, functools.partial):
+    parts = [value.func, value.args, value.keywords]
+  elif isinstance(value, types.MethodType):
+    parts = [value.__self__, value.__func__]
+  elif dataclasses.is_dataclass(value):
+    parts = list(_told_fields(value))
+  elif hasattr(value, 'python_function'):
+    # A `tf.function`.
+    parts = [value.python_function]
+  elif hasattr(value, '__wrapped__'):
+    parts = [value.__wrapped__]
+  elif hasattr(value, '__array__'):
+    array = np.asarray(value)
+    if array.dtype != object:
+      content = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+      parts = [array.dtype.str, array.shape, content]
+  if parts is None and is_strict:
+    raise ValueError(
+      f'has a {references.qualified_name(type(value))}, which cannot be'
+      ' compared with that of another run; have numbers, texts, arrays,'
+      ' dataclasses, functions or parts instead'
+    )
+  return [read(type(value)), *map(read, parts or ())]
+
+
+def _describe_code(named: Any) -> list[str]:
+  """The name of a class or function, and its source if it is a user's own."""
+  name = references.qualified_name(named)
+  if references.is_of_library(named):
+    return [name]
+  return [name, _find_source(named)]
+
+
+@functools.cache
+def _find_source(named: Any) -> str:
+  try:
+    return textwrap.dedent(inspect.getsource(named))
+  except (OSError, TypeError):
+    if not isinstance(named, type):
+      # It cannot be compared, and no run of it is resumed.
+      return secrets.token_hex()
+  # Of a class in a notebook, its functions have a source.
+  found = []
+  for name, value in sorted(vars(named).items()):
+    function = getattr(value, '__func__', getattr(value, 'fget', value))
+    if isinstance(function, types.FunctionType):
+      if function.__code__.co_filename != _GENERATED:
+        found.append([name, _find_source(function)])
+    elif isinstance(value, _PLAIN):
+      found.append([name, repr(value)])
+  return repr(found)

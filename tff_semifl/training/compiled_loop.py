@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl.augment import rand_augment
-from tff_semifl.models import tracing
+from tff_semifl.models import pure_functions
 from tff_semifl.randomness import draws
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
@@ -133,7 +133,7 @@ def run(loop: Callable[[rows_lib.Rows], Any], examples: Any) -> Any:
     ):
       return loop(PaddedRows(padded, number))
 
-  compiled = tf.function(tracing.as_it_is(compute), jit_compile=True)
+  compiled = tf.function(pure_functions.as_it_is(compute), jit_compile=True)
   return compiled(*pad(examples))
 
 

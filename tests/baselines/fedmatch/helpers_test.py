@@ -23,7 +23,7 @@ from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
 from tff_semifl.files import array_files
 from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_file
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import training
 from tff_semifl.training import evaluation
 
@@ -128,7 +128,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
         checkpoints=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
-        metrics_manager=metrics_file.MetricsFile(
+        metrics_manager=metrics_table.MetricsFile(
           pathlib.Path(folder, 'metrics.csv')
         ),
         memories=helpers,

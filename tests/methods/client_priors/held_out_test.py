@@ -52,7 +52,7 @@ class ScoresTest(absltest.TestCase):
   def test_right_likelihood_and_temperature_are_of_labels_held_out(self):
     generator = np.random.default_rng(0)
     labels = np.append(np.arange(24) % 3, 3)  # The last is never held out.
-    logits = generator.normal(size=(4, held_out.REPLICAS, 25, 4))
+    logits = generator.normal(size=(3, held_out.REPLICAS, 25, 4))
     logits[1] += 3 * np.eye(4)[labels]
     scores = held_out.score(tf.constant(logits), _one_hot(labels))
     self.assertEqual(scores.num_held_out, 24)
@@ -77,98 +77,59 @@ class ScoresTest(absltest.TestCase):
       scores.temperature,
       temperatures[(tempered.sum(axis=-1) + prior[:, None]).argmax(axis=0)],
     )
-    np.testing.assert_array_equal(scores.is_behind[0, :2], [False, False])
 
-  def test_a_candidate_is_behind_by_more_than_the_error(self):
+  def test_errors_of_differences(self):
     labels = np.arange(20) % 2
     good = np.zeros((held_out.REPLICAS, 20, 2)) + 2 * np.eye(2)[labels]
     one_wrong, many_wrong = good.copy(), good.copy()
     one_wrong[:, 0] *= -1
     many_wrong[:, :8] *= -1
-    scores = held_out.score(
-      tf.constant(np.stack([good, one_wrong, many_wrong, good])),
-      _one_hot(labels),
-    )
+
+    def score(*candidates):
+      return held_out.score(tf.constant(np.stack(candidates)), _one_hot(labels))
+
     # One of 20: the sum -1 is not below its error, sqrt(0.95).
     differences = np.array([-1.0] + 19 * [0.0])
     error = np.sqrt(np.sum((differences - differences.mean()) ** 2))
-    self.assertEqual(scores.is_behind[0, 1], differences.sum() < -error)
-    self.assertTrue(scores.is_behind[0, 2])
-    self.assertFalse(scores.is_behind[0, 3])
-    # The other way round, eight of 20 are ahead by more than two errors.
-    turned = held_out.score(
-      tf.constant(np.stack([many_wrong, one_wrong, many_wrong, good])),
-      _one_hot(labels),
+    self.assertEqual(
+      score(good, one_wrong, good).is_mixture_behind, differences.sum() < -error
     )
-    np.testing.assert_array_equal(
-      turned.is_ahead[0], [False, True, False, True]
-    )
+    self.assertTrue(score(good, many_wrong, good).is_mixture_behind)
+    self.assertFalse(score(many_wrong, good, good).is_mixture_behind)
+    # The head has to be likelier than both.
+    self.assertTrue(score(many_wrong, many_wrong, good).is_head_likelier)
+    self.assertFalse(score(many_wrong, good, good).is_head_likelier)
+    self.assertFalse(score(good, many_wrong, one_wrong).is_head_likelier)
 
 
 class ChoiceTest(parameterized.TestCase):
-  def _choose(
-    self, right, likelihood, pairs, may=True, shifted=False, agree=False
-  ):
-    """Chooses; `pairs` are those of candidates of which a test says yes."""
-
-    def table(name):
-      found = np.zeros((4, 4), bool)
-      for kind, first, second in pairs:
-        found[first, second] |= kind == name
-      return tf.constant(found)
-
+  @parameterized.parameters(
+    # The mixture, unless it is behind.
+    ([5, 5, 4], False, True, 1),
+    ([5, 2, 4], True, True, 0),
+    # The head, with as many right and likelier.
+    ([5, 6, 6], False, True, 2),
+    ([5, 6, 9], False, False, 1),
+    ([5, 2, 6], True, True, 2),
+  )
+  def test_by_labels(self, right, is_behind, is_likelier, expected):
     scores = held_out.Scores(
       tf.constant(10.0, tf.float64),
       tf.constant(right, tf.float64),
-      tf.constant(likelihood, tf.float64),
-      tf.ones([4], tf.float64),
-      *map(table, ('behind', 'ahead', 'likelier')),
+      tf.zeros([3], tf.float64),
+      tf.ones([3], tf.float64),
+      tf.constant(is_behind),
+      tf.constant(is_likelier),
     )
-    return held_out.choose(scores, *map(tf.constant, (may, shifted, agree)))
 
-  @parameterized.parameters(
-    # The mixture, unless it is behind.
-    ([5, 5, 4, 4], [-1, -1.1, -2, -2], (), 1),
-    ([5, 2, 4, 4], [-1, -3, -2, -2], (('behind', 0, 1),), 0),
-    # Its head with as many right that is likelier, or the other head.
-    ([5, 6, 6, 4], [-1, -1, -0.5, -0.1], (), 2),
-    ([5, 6, 5, 7], [-1, -1, -0.5, -0.1], (), 3),
-    ([5, 6, 9, 9], [-1, -1, -1.5, -1.1], (), 1),
-    ([5, 2, 6, 4], [-1, -3, -0.5, -2], (('behind', 0, 1),), 2),
-    # Of two heads the mixture's, unless the other is clearly likelier.
-    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], (), 2),
-    ([5, 6, 6, 7], [-1, -1, -0.5, -0.1], (('likelier', 2, 3),), 3),
-    ([5, 6, 8, 7], [-1, -1, -0.5, -0.1], (('likelier', 2, 3),), 2),
-  )
-  def test_by_labels(self, right, likelihood, pairs, expected):
-    self.assertEqual(self._choose(right, likelihood, pairs), expected)
-    self.assertEqual(self._choose(right, likelihood, pairs, may=False), 0)
+    def choose(may_choose, is_shifted):
+      return held_out.choose(
+        scores, tf.constant(may_choose), tf.constant(is_shifted)
+      )
 
-  @parameterized.parameters(
-    ((), 2), ((('behind', 0, 2),), 1), ((('behind', 1, 2),), 1)
-  )
-  def test_head_where_class_shares_agree(self, pairs, expected):
-    values = [5, 6, 5, 4], [-1, -1, -1.1, -2]
-    self.assertEqual(self._choose(*values, pairs, agree=True), expected)
-    self.assertEqual(self._choose(*values, pairs), 1)
-
-  def test_where_images_differ(self):
-    values = [5, 6, 9, 9], [-1, -0.7, -0.8, -0.9]
-    ahead = (('ahead', 0, 2), ('ahead', 0, 3))
-    self.assertEqual(self._choose(*values, ahead, shifted=True), 2)
-    self.assertEqual(self._choose(*values, (), shifted=True), 0)
-
-  def test_shares_agree(self):
-    labels = np.full(10, 0.1)
-    found = np.array([0.12, 0.08, *[0.1] * 8])
-    divergence = 0.12 * np.log(1.2) + 0.08 * np.log(0.8)
-    self.assertEqual(
-      held_out.shares_agree(tf.constant(found), tf.constant(labels)),
-      divergence < 0.002,
-    )
-    self.assertTrue(
-      held_out.shares_agree(tf.constant(labels), tf.constant(labels))
-    )
+    self.assertEqual(choose(True, False), expected)
+    self.assertEqual(choose(False, False), 0)
+    self.assertEqual(choose(True, True), 0)
 
 
 if __name__ == '__main__':

@@ -151,7 +151,7 @@ def add_bias(weights, bias):
 
 
 def run_replica(x, one_hot, weights, clients, variances):
-  """The three classifiers of components, and the spread, of one replica."""
+  """The mixture, the head, the spread and the second strength of a replica."""
   count, num_clients = sum(map(len, clients)), len(clients)
   shares = one_hot.sum(axis=0) / len(one_hot)
   start = regress(x, one_hot, weights, PENALTY)
@@ -215,7 +215,7 @@ def run_replica(x, one_hot, weights, clients, variances):
   taught = LABEL_WEIGHT * weights @ one_hot + sum(
     p.sum(axis=0) for p, *_ in found
   )
-  classifiers = [add_bias(head, np.log(shares) - np.log(taught / taught.sum()))]
+  classifier = add_bias(head, np.log(shares) - np.log(taught / taught.sum()))
 
   def teach_itself(head, population, strength, passes, means, spread):
     bias = np.zeros(len(shares))
@@ -237,4 +237,4 @@ def run_replica(x, one_hot, weights, clients, variances):
   alone, strength = teach_itself(
     start, shares, float(len(shares)), MIXTURE + WARM + HEAD, None, 0.0
   )
-  return [*classifiers, with_head, alone], spread, strength
+  return [classifier, (with_head + alone) / 2], spread, strength

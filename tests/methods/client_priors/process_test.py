@@ -19,8 +19,8 @@ from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import process as process_lib
 from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
-from tff_semifl.models import linear
 from tff_semifl.privacy import aggregators
 
 _CLASSES, _FEATURES, _CLIENTS, _EXAMPLES = 3, 5, 4, 40
@@ -44,7 +44,7 @@ _CLIENT_FEATURES = list(map(_draw, _CLIENT_LABELS))
 
 
 def _build(factory=None, **kwargs):
-  model = linear.create_linear(
+  model = feature_models.create_linear(
     (_FEATURES,),
     _CLASSES,
     mean=(1.0, 2.0, 3.0, 4.0, 5.0),
@@ -92,7 +92,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
-    classifier, process = _build(returns_given_labels=True, keep='mixture_head')
+    classifier, process = _build(returns_given_labels=True, keep='head')
     output = self._run(process, [[], *[range(_CLIENTS)] * server_steps.PASSES])
     state = output.state
     clients = [each.astype(np.float64) for each in _CLIENT_FEATURES]
@@ -112,6 +112,14 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       state.estimate, tf.fill([_CLASSES], tf.constant(1 / 3, tf.float64))
     )[:, 0]
     components = components_lib.project(tf.constant(test), state.components)
+    # Where clients are alike the head is the first learner's.
+    alike = state.estimate._replace(
+      averages=state.estimate.averages._replace(
+        evidence=tf.zeros([2 * held_out.REPLICAS], tf.float64)
+      )
+    )
+    first = server_steps.classifiers(alike, state.estimate.shares[0])
+    np.testing.assert_array_equal(first[1, 0], state.estimate.head[0])
     # They differ by the rounding of clients' float32 numbers, which grows.
     for ours, theirs in zip(found, expected, strict=True):
       np.testing.assert_allclose(
@@ -177,7 +185,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   @pytest.mark.slow
   def test_half_of_the_clients_in_each_round(self):
-    classifier, process = _build(clients_per_round=2, keep='mixture_head')
+    classifier, process = _build(clients_per_round=2, keep='head')
     halves = [[0, 1], [2, 3]] * server_steps.PASSES
     output = self._run(process, [[], *halves])
     self.assertEqual(output.state.estimate.passes, server_steps.PASSES)

@@ -21,7 +21,6 @@ _METRICS = {
   'held_out': 20.0,
   'right_labels_alone': 11.0,
   'right_mixture': 12.0,
-  'right_mixture_head': 13.0,
   'right_head': 14.0,
   'spread': 0.001,
   'server_spread': 0.01,
@@ -59,8 +58,8 @@ class ResultInWordsTest(parameterized.TestCase):
     self.assertStartsWith(lines[3], 'WARNING')
 
   @parameterized.parameters(
-    (dict(), 'held-out labels say: mixture and head'),
-    (dict(keep='mixture_head'), '--keep says: mixture and head'),
+    (dict(), 'held-out labels say: head'),
+    (dict(keep='head'), '--keep says: head'),
     (dict(kept=0.0, has_labels=False), 'labels are too few'),
     (dict(kept=0.0, has_examples=0.0), 'for each label, too few'),
     (

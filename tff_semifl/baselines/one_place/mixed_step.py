@@ -9,9 +9,32 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tff_semifl.augment import mixup
-from tff_semifl.baselines.one_place import interleaving
 from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.randomness import random_seeds
+
+
+def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+  """Exchanges part i of block 0 with part i of block i, for each i from 1.
+
+  Each of n blocks, of the same shape, is cut into n parts. Applied twice it is
+  the identity.
+  """
+  number = len(blocks)
+  # If rows cannot be divided evenly, later parts have one more.
+  num_rows = tf.shape(blocks[0])[0]
+  small = num_rows // number
+  num_large = num_rows - small * number
+  sizes = [
+    small + tf.cast(part >= number - num_large, tf.int32)
+    for part in range(number)
+  ]
+  parts = [tf.split(block, tf.stack(sizes)) for block in blocks]
+  for i in range(1, number):
+    parts[0][i], parts[i][i] = parts[i][i], parts[0][i]
+  return [
+    tf.ensure_shape(tf.concat(part, axis=0), block.shape)
+    for part, block in zip(parts, blocks, strict=True)
+  ]
 
 
 class Mixed(NamedTuple):
@@ -58,9 +81,9 @@ def mix(
     concentration=concentration,
   )
   num_blocks = 1 + step.unlabeled_ratio * len(unlabeled_images)
-  blocks = interleaving.interleave(tf.split(images, num_blocks))
+  blocks = interleave(tf.split(images, num_blocks))
   passes = [logits for block in blocks for logits in step.logits(block)]
-  first, *others = interleaving.interleave(passes)
+  first, *others = interleave(passes)
   num_labeled = tf.shape(step.labels)[0]
   return Mixed(
     first, labels[:num_labeled], tf.concat(others, axis=0), labels[num_labeled:]

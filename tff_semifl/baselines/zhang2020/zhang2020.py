@@ -31,7 +31,6 @@ from tff_semifl import settings
 from tff_semifl.baselines.zhang2020 import consistency_training
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.baselines.zhang2020 import local_steps
-from tff_semifl.baselines.zhang2020 import replicated_server_work
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
@@ -203,7 +202,7 @@ class _GroupAveraging(ManyShortRounds):
             group_averaging.create_slot_memory, work.initialize_memory
           ),
         ),
-        server_work=replicated_server_work.ReplicatedServerWork(
+        server_work=consistency_training.ReplicatedServerWork(
           classifier=classifier,
           training_fn=functools.partial(
             local_steps.train_on_labels,

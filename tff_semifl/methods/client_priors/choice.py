@@ -40,11 +40,6 @@ class Choice(NamedTuple):
   scores: held_out.Scores
 
 
-def learner_of(kept: tf.Tensor) -> tf.Tensor:
-  """The learner, with all labels, that a candidate is of."""
-  return tf.where(tf.equal(kept, 3), held_out.REPLICAS, 0)
-
-
 def choose(
   alone: labels_alone.Fitted,
   components: components_lib.Components,
@@ -87,7 +82,6 @@ def choose(
       & has_examples
       & (estimate.passes > 0),
       held_out.images_differ(estimate.spread[0], server_spread),
-      held_out.shares_agree(estimate.shares[0], labels.shares),
     )
   else:
     kept = tf.constant(held_out.CANDIDATES.index(keep))

@@ -99,13 +99,14 @@ def find(
   relative = likelihoods.relative
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
 
-  def weigh(parameters: tf.Tensor, shift: tf.Tensor):
+  def respond(parameters: tf.Tensor, shift: tf.Tensor):
+    """Posteriors are relative * weights * inverse."""
     weights, _ = _exponentiate(_expected_logarithm(parameters) - shift)
     return weights, 1 / tf.reduce_sum(relative * weights, axis=-1)
 
-  def iterate(parameters: tf.Tensor, shift: tf.Tensor):
-    weights, inverse = weigh(parameters, shift)
+  def update(weights: tf.Tensor, inverse: tf.Tensor):
     total = weights * tf.reduce_sum(relative * inverse[..., tf.newaxis], axis=0)
+    shift = tf.zeros_like(alpha)
     if offset is not None:
       mean = tf.math.divide_no_nan(total, count)
       explained = tf.linalg.matvec(offset.gram, mean, transpose_a=True)
@@ -115,15 +116,17 @@ def find(
   strength = tf.reduce_sum(alpha, axis=-1, keepdims=True)
   parameters, shift = tf.while_loop(
     lambda *_: True,
-    iterate,
+    lambda *found: update(*respond(*found)),
     (alpha * (1 + count / strength), tf.zeros_like(alpha)),
     maximum_iterations=_ITERATIONS - 1,
   )
-  weights, inverse = weigh(parameters, shift)
-  posteriors = relative * weights * inverse[..., tf.newaxis]
-  parameters, shift = iterate(parameters, shift)
+  weights, inverse = respond(parameters, shift)
+  parameters, shift = update(weights, inverse)
   return ClassShares(
-    posteriors, _expected_logarithm(parameters), parameters, shift
+    relative * weights * inverse[..., tf.newaxis],
+    _expected_logarithm(parameters),
+    parameters,
+    shift,
   )
 
 

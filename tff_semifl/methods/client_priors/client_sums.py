@@ -35,7 +35,6 @@ class Received(NamedTuple):
     head: The classifiers that are being trained.
     is_trained: [learners], 1 if the head is trained in this round, and 0 in
       rounds that estimate the mixture.
-    shown: int32 scalar, the learner whose labels are shown.
   """
 
   center: tf.Tensor
@@ -47,7 +46,6 @@ class Received(NamedTuple):
   spread: tf.Tensor
   head: tf.Tensor
   is_trained: tf.Tensor
-  shown: tf.Tensor
 
 
 class Means(NamedTuple):
@@ -159,8 +157,8 @@ def compute(
     ),
     mixture.measure_spread(residual, received.variances) - of_one,
   )
-  shown = tf.gather(shares.posteriors, received.shown, axis=1)
-  shown_logits = tf.gather(head_logits, received.shown, axis=1)
+  # Of the first learner with all labels.
+  shown, shown_logits = shares.posteriors[:, 0], head_logits[:, 0]
   labels = tf.argmax(shown, axis=1, output_type=tf.int32)
   predicted = tf.argmax(shown_logits, axis=1, output_type=tf.int32)
   measured = Measurements(

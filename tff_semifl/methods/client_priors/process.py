@@ -9,6 +9,7 @@ cohort send means over their examples, and the server updates its estimate.
 """
 
 import collections
+from collections.abc import Mapping
 
 import numpy as np
 import tensorflow as tf
@@ -22,13 +23,71 @@ from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import held_out
 from tff_semifl.methods.client_priors import labels_alone
 from tff_semifl.methods.client_priors import linear_head
-from tff_semifl.methods.client_priors import measurements
-from tff_semifl.methods.client_priors import preparation
 from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.methods.client_priors import state as state_lib
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import weight_diversity
+
+
+def summarize(
+  measured: client_sums.Measurements,
+  num_clients: tf.Tensor,
+  estimate: state_lib.Estimate,
+  chosen: choice.Choice,
+) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
+  """The metrics of clients and server, and the learning rate.
+
+  Args:
+    measured: The sums of all clients of the round.
+    num_clients: float32 scalar, how many took part.
+    estimate: The server's state after the round.
+    chosen: The choice after it.
+  """
+  nothing = tf.constant(float('nan'))
+  averages = estimate.averages
+
+  def of_first(values: tf.Tensor) -> tf.Tensor:
+    return tf.where(measured.count > 0, tf.cast(values[0], tf.float32), nothing)
+
+  # Before the first step only the labels alone are there.
+  is_there = (tf.range(len(held_out.CANDIDATES)) < 1) | (estimate.passes > 0)
+  num_right, likelihood = (
+    tf.where(is_there, tf.cast(each, tf.float32), nothing)
+    for each in (chosen.scores.num_right, chosen.scores.likelihood)
+  )
+  client = collections.OrderedDict(
+    loss=measured.loss / measured.count,
+    accuracy=measured.num_agreed / measured.count,
+    label_ratio=measured.count / measured.count,
+    num_participating=num_clients - measured.num_rejected,
+    num_rejected=measured.num_rejected,
+    **weight_diversity.measure(
+      weight_diversity.update_sums((), None), num_clients
+    ),
+    # How much likelier own class shares make an example, and how clients
+    # differ: small strength, different clients.
+    evidence=of_first(averages.evidence),
+    strength=tf.cast(estimate.strength[0], tf.float32),
+    spread=tf.cast(estimate.spread[0], tf.float32),
+    server_spread=tf.cast(chosen.server_spread, tf.float32),
+    objective=of_first(averages.objective),
+    kept=tf.cast(chosen.kept, tf.float32),
+    temperature=tf.cast(chosen.temperature, tf.float32),
+    has_examples=tf.cast(chosen.has_examples, tf.float32),
+    held_out=tf.cast(chosen.scores.num_held_out, tf.float32),
+    **{
+      f'right_{name}': num_right[i]
+      for i, name in enumerate(held_out.CANDIDATES)
+    },
+    **{
+      f'likelihood_{name}': likelihood[i]
+      for i, name in enumerate(held_out.CANDIDATES)
+    },
+  )
+  server = collections.OrderedDict(loss=nothing, accuracy=nothing)
+  return client, server, nothing
 
 
 def build(
@@ -70,19 +129,15 @@ def build(
       held_out.weigh(targets),
     )
 
-  @tff.tensorflow.computation(
-    types.kept, types.estimate, types.components, server_type
-  )
-  def begin(kept, estimate, components, dataset):
+  @tff.tensorflow.computation(types.estimate, types.components, server_type)
+  def begin(estimate, components, dataset):
     _, labels = read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
       lambda: estimate,
       lambda: server_steps.begin(estimate, labels),
     )
-    return begun, server_steps.receive(
-      begun, components, choice.learner_of(kept)
-    )
+    return begun, server_steps.receive(begun, components)
 
   @tff.tensorflow.computation(client_type, begin.type_signature.result[1])
   def work(dataset, received):
@@ -164,7 +219,7 @@ def build(
       head.to_weights(chosen.weights),
       chosen.kept,
       learned,
-      measurements.summarize(measured, num_present, learned, chosen),
+      summarize(measured, num_present, learned, chosen),
     )
 
   @tff.federated_computation
@@ -172,7 +227,7 @@ def build(
     values = tff.federated_eval(initial_values, tff.SERVER)
     return _replace(values, aggregator=aggregation.initialize())
 
-  find_components = preparation.build(
+  find_components = components_lib.build_search(
     head, server_type, client_type, types.alone
   )
 
@@ -185,7 +240,7 @@ def build(
 
   def run_round(state, server_data, client_data):
     estimate, received = tff.federated_map(
-      begin, (state.kept, state.estimate, state.components, server_data)
+      begin, (state.estimate, state.components, server_data)
     )
     means, measured, given = tff.federated_map(
       work, (client_data, tff.federated_broadcast(received))

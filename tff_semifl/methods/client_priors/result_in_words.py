@@ -16,7 +16,7 @@ from tff_semifl.runs import intervals
 
 # It is found to within a part in a thousand.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
-_NAMES = ('labels alone', 'mixture', 'mixture and head', 'head')
+_NAMES = ('labels alone', 'mixture', 'head')
 
 
 class Found(NamedTuple):
@@ -138,9 +138,8 @@ def _describe_choice(found: Found) -> Iterator[str]:
     yield (
       "clients' images differ, from each other (spread of clients' means"
       f' {found.spread:.3f}, above {held_out.GREATEST_SPREAD}) and from the'
-      " labels', not their classes alone: the"
-      ' labels alone are exported unless held-out labels are right more often'
-      f' by twice the error. Exported: {kept}; --keep exports one of {others}'
+      " labels', not their classes alone: the labels alone are exported; --keep"
+      f' exports one of {others}'
     )
   else:
     yield f'exported, as held-out labels say: {kept}'

@@ -68,17 +68,9 @@ def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
 
 
 def receive(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  shown: tf.Tensor,
+  estimate: state.Estimate, components: components_lib.Components
 ) -> client_sums.Received:
-  """What clients receive, float32 but for `shown`.
-
-  Args:
-    estimate: The state.
-    components: The components.
-    shown: int32 scalar, see `client_sums.Received`.
-  """
+  """What clients receive, float32."""
   heads = logistic_regression.add_to_bias(
     estimate.head, estimate.bias - tf.math.log(estimate.shares)
   )
@@ -95,12 +87,8 @@ def receive(
     spread=tf.concat([estimate.spread, tf.zeros_like(estimate.spread)], axis=0),
     head=estimate.point,
     is_trained=_is_head_trained(estimate),
-    shown=tf.constant(0.0),
   )
-  received = tf.nest.map_structure(
-    lambda each: tf.cast(each, tf.float32), received
-  )
-  return received._replace(shown=shown)
+  return tf.nest.map_structure(lambda each: tf.cast(each, tf.float32), received)
 
 
 def add(
@@ -158,27 +146,27 @@ def learn(
 
 
 def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
-  """The mixture, the mixture and its head, and the head, so far.
+  """The mixture and the head, so far.
+
+  The head is the mean of both learners'. Where clients are alike it is the
+  first's alone, because only a mixture learns from what clients do not tell.
 
   Args:
     estimate: The state.
     shares: float64 [classes], the class shares that they assume.
 
   Returns:
-    float64 [3, replicas, components + 1, classes].
+    float64 [2, replicas, components + 1, classes].
   """
   own, other = _split(
     logistic_regression.add_to_bias(
       estimate.head, tf.math.log(shares) - tf.math.log(estimate.shares)
     )
   )
-  return tf.stack(
-    [
-      estimate.taught,
-      tf.where(_is_first_taught(estimate), own, estimate.taught),
-      other,
-    ]
-  )
+  own = tf.where(_is_first_taught(estimate), own, estimate.taught)
+  are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
+  head = tf.where(are_alike, own, (own + other) / 2)
+  return tf.stack([estimate.taught, head])
 
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
