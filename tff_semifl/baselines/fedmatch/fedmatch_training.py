@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
-from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
@@ -117,7 +117,7 @@ class ClientTraining:
     helpers: tuple[tf.Tensor, ...],
   ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
-    kernels = decomposed_convolution.find_parts(self.classifier.trainable_names)
+    kernels = fedmatch_networks.find_parts(self.classifier.trainable_names)
 
     node = federated_process.Node(context, data['client_id'])
 
@@ -184,7 +184,7 @@ def helper_logits(
   `helpers` are as in `HelpedTrainingFn`, images uint8 [batch, height, width,
   channels].
   """
-  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+  parts = fedmatch_networks.find_parts(classifier.trainable_names)
 
   def predict(index: tf.Tensor, logits: tf.Tensor):
     phi = [tensor[index] for tensor in helpers]
