@@ -57,7 +57,6 @@ _WITHOUT_TFF = (
   'tff_semifl/training/losses.py',
   'tff_semifl/methods/client_prior.py',
   'tff_semifl/methods/distribution_alignment.py',
-  'tff_semifl/training/optimizers.py',
   'tff_semifl/data/partition.py',
   'tff_semifl/export/',
 )
