@@ -38,8 +38,8 @@ from tff_semifl.experiments import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.files import durable_files
+from tff_semifl.metrics import intervals
 from tff_semifl.results import scores_in_words
-from tff_semifl.runs import intervals
 
 _BATCH_SIZE = 250
 

@@ -23,10 +23,10 @@ from tff_semifl.command_line import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
@@ -200,7 +200,7 @@ def main() -> None:
         else f'{_LABELS_ALONE_ACCURACY.value:.1%}',
       },
       temperature=temperature,
-      result=measured_in_words.read_by_system(folder),
+      result=evaluated_images.read_by_system(folder),
     )
   print(model_card.format_table(files))
   if temperature is not None:

@@ -17,7 +17,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import sources
-from tff_semifl.randomness import random_seeds
+from tff_semifl.randomness import random_draws
 
 # The name in records of all tasks that Python programs make.
 OWN_DATA = 'own_data'
@@ -246,8 +246,8 @@ class WeakThenStrong(NamedTuple):
 
   def __call__(self, images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Augments images, as an `Augmentation`."""
-    augmented = self.weak(images, random_seeds.fold_in(seed, 0))
-    return self.strong(augmented, random_seeds.fold_in(seed, 1))
+    augmented = self.weak(images, random_draws.fold_in(seed, 0))
+    return self.strong(augmented, random_draws.fold_in(seed, 1))
 
 
 def weak_then_strong(
