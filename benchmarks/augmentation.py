@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from benchmarks import measurement
 from tasks import cifar10
+from tff_semifl.experiments import augmentations
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import strong_augmentation
 from tff_semifl.randomness import random_seeds
 
 # About a client's images of CIFAR-10 in SemiFL, and its epochs.
@@ -37,8 +37,8 @@ def measure(
   )
   seconds = measurement.time_alternately(
     {
-      name: _client(task, build(), images, num_epochs)
-      for name, build in strong_augmentation.BUILDERS.items()
+      name: _client(task, augmentations.build(name), images, num_epochs)
+      for name in augmentations.BUILDERS
     },
     num_repetitions,
   )

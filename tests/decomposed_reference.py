@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 
 _NUM_FILTERS = 4
@@ -28,7 +28,7 @@ def create_classifier() -> functional.ImageClassifier:
     [
       tf.keras.Input(linear_reference.IMAGE_SHAPE),
       tf.keras.layers.Rescaling(_SCALE),
-      decomposed_convolution.DecomposedConvolution(_NUM_FILTERS, 2, 1, 0),
+      fedmatch_networks.DecomposedConvolution(_NUM_FILTERS, 2, 1, 0),
       tf.keras.layers.Flatten(),
       tf.keras.layers.Dense(
         linear_reference.NUM_CLASSES,

@@ -19,9 +19,9 @@ import tensorflow as tf
 from tasks import digits
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
+from tff_semifl.experiments import augmentations
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
-from tff_semifl.experiments import strong_augmentation
 from tff_semifl.models import static_batch_norm
 
 SETTINGS = {
@@ -48,9 +48,7 @@ def without_rand_augment() -> Iterator[None]:
   name = 'build_gentle_rand_augment'
   with (
     mock.patch.object(keras_cv_policy, name, lambda: _shift),
-    mock.patch.dict(
-      strong_augmentation.BUILDERS, keras_cv_gentle=lambda: _shift
-    ),
+    mock.patch.dict(augmentations.BUILDERS, keras_cv_gentle=lambda: _shift),
   ):
     yield
 

@@ -19,7 +19,7 @@ from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
 from tff_semifl.command_line import program
-from tff_semifl.experiments import strong_augmentation
+from tff_semifl.experiments import augmentations
 
 
 class MeasurementTest(absltest.TestCase):
@@ -73,7 +73,7 @@ class AugmentationTest(absltest.TestCase):
       return images
 
     with mock.patch.dict(
-      strong_augmentation.BUILDERS, {'watched': lambda: policy}, clear=True
+      augmentations.BUILDERS, {'watched': lambda: policy}, clear=True
     ):
       measured = augmentation.measure(2, num_images=6, num_epochs=3)
     self.assertLen(measured.values['watched'], 2)

@@ -23,7 +23,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import keras_applications
+from tff_semifl.experiments import keras_models
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import system_registry
@@ -35,7 +35,7 @@ _NARROW = {'mobilenet': 0.25, 'mobilenet_v2': 0.35}
 class FrozenBackbonesTest(parameterized.TestCase):
   def _train(self, model):
     folder = pathlib.Path(self.create_tempdir().full_path)
-    network = keras_applications.MODELS[model]
+    network = keras_models.APPLICATIONS[model]
     changes = {
       'model': model,
       'weights': str(folder / 'random.weights.h5'),
@@ -89,7 +89,7 @@ class FrozenBackbonesTest(parameterized.TestCase):
 
   # The mark is inside, as the tests that are made would lack it.
   @parameterized.parameters(
-    *sorted(keras_applications.MODELS.keys() - {'mobilenet'})
+    *sorted(keras_models.APPLICATIONS.keys() - {'mobilenet'})
   )
   @pytest.mark.slow
   def test_larger_networks(self, model):

@@ -115,7 +115,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       (images, _LABELS), (_create_images(1), _LABELS), clients=[images[:8]]
     )
     model = dataclasses.replace(
-      frozen_models.load(f'frozen:{self._folder / "mine.keras"}'),
+      frozen_models.Frozen(reference=f'frozen:{self._folder / "mine.keras"}'),
       feature_cache=str(self._folder / 'cache'),
     )
     part = own_data.create_part(task)

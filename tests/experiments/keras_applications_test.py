@@ -26,7 +26,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import keras_applications
+from tff_semifl.experiments import keras_models
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import system_registry
@@ -250,7 +250,7 @@ class SettingsTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_gray_images_and_the_seed(self):
     self.enter_context(small_applications.with_small_mobilenet())
-    model = keras_applications.MobileNet(width_multiplier=0.25)
+    model = keras_models.MobileNet(width_multiplier=0.25)
     first, again, other = (model.create(self.task, seed) for seed in (1, 1, 2))
     self.assertEqual(first.input_shape, (None, _SIZE, _SIZE, 1))
     self.assertEqual(first.output_shape, (None, 3))
@@ -260,19 +260,19 @@ class SettingsTest(parameterized.TestCase):
   def test_what_is_frozen_has_been_trained(self):
     self._refuses(
       'freeze_backbone=True: ',
-      keras_applications.MobileNet(freeze_backbone=True),
+      keras_models.MobileNet(freeze_backbone=True),
     )
 
   def test_small_images(self):
     task = types.SimpleNamespace(image_shape=(_SIZE, 8, 1))
     self._refuses(
-      'at least 32x32 pixels, found 32x8', keras_applications.MobileNet(), task
+      'at least 32x32 pixels, found 32x8', keras_models.MobileNet(), task
     )
 
   def test_file_that_is_not_there(self):
     self._refuses(
       '^weights=missing.h5: ',
-      keras_applications.MobileNet(weights='missing.h5'),
+      keras_models.MobileNet(weights='missing.h5'),
     )
 
   def test_file_of_another_model(self):
@@ -282,7 +282,7 @@ class SettingsTest(parameterized.TestCase):
     tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs)).save_weights(file)
     self._refuses(
       r'^weights=.*other.h5: .*save_weights of.*MobileNet\(include_top=False\)',
-      keras_applications.MobileNet(weights=file, width_multiplier=0.25),
+      keras_models.MobileNet(weights=file, width_multiplier=0.25),
     )
 
   def test_download_that_fails(self):
@@ -295,7 +295,7 @@ class SettingsTest(parameterized.TestCase):
     with fetch, cache:
       self._refuses(
         '^weights=imagenet: ',
-        keras_applications.MobileNet(weights='imagenet', width_multiplier=0.25),
+        keras_models.MobileNet(weights='imagenet', width_multiplier=0.25),
       )
 
 

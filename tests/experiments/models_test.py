@@ -15,7 +15,7 @@ import tensorflow as tf
 from tasks import digits
 from tests.experiments import small_experiment
 from tff_semifl import settings
-from tff_semifl.experiments import function_models
+from tff_semifl.experiments import keras_models
 from tff_semifl.experiments import models
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import weight_kinds
@@ -82,7 +82,7 @@ class ModelsTest(parameterized.TestCase):
     ('returns_name', 'returned str, no Keras model'),
   )
   def test_what_is_no_model_is_an_error(self, name, message):
-    model = function_models.load_outside_model(f'outside:{name}')
+    model = keras_models.load_function(f'outside:{name}')
     with self.assertRaisesRegex(
       settings.SettingError, f'^model=outside:{name}: {message}$'
     ):

@@ -23,7 +23,7 @@ from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import running
 from tff_semifl.experiments import system_registry
-from tff_semifl.models import fedmatch_resnet
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.runs import saved_experiment
 from tff_semifl.training import evaluation
 
@@ -114,9 +114,9 @@ def _with_computations_of(experiment):
 
 def _with_fewer_channels():
   """A context in which FedMatch's network has a sixteenth of its channels."""
-  convolution = fedmatch_resnet.SparseConvolution
+  convolution = fedmatch_networks.SparseConvolution
   return mock.patch.object(
-    fedmatch_resnet,
+    fedmatch_networks,
     'SparseConvolution',
     lambda channels, seed: convolution(channels // 16, seed),
   )

@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
-from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
@@ -24,7 +24,7 @@ def _create_model(
   num_classes=10,
   depth=28,
   width=2,
-  create_convolution=decomposed_convolution.create_decomposed_convolution,
+  create_convolution=fedmatch_networks.create_decomposed_convolution,
 ):
   return wide_resnet.create_wide_resnet(
     (size, size, 3),
@@ -39,7 +39,7 @@ def _create_model(
 
 def _get_convolutions(model):
   return residual_reference.in_order_of_creation(
-    model, decomposed_convolution.DecomposedConvolution
+    model, fedmatch_networks.DecomposedConvolution
   )
 
 
@@ -60,7 +60,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     model = _create_model()
     # Stem, 24 of 3x3 and 3 projections.
     self.assertLen(_get_convolutions(model), 28)
-    parts = decomposed_convolution.find_parts(
+    parts = fedmatch_networks.find_parts(
       [w.name for w in model.trainable_weights]
     )
     sizes = np.array([np.prod(w.shape) for w in model.trainable_weights])
@@ -88,7 +88,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_kernel_is_the_sum_of_the_parts(self):
     generator = np.random.default_rng(1)
-    layer = decomposed_convolution.DecomposedConvolution(5, 3, 2, 0)
+    layer = fedmatch_networks.DecomposedConvolution(5, 3, 2, 0)
     x = generator.normal(size=(2, 9, 9, 4)).astype(np.float32)
     layer.build(tf.TensorShape(x.shape))
     found = layer(x)
@@ -158,9 +158,7 @@ class FunctionalTest(tf.test.TestCase):
       8, depth=4, width=1, create_convolution=residual.create_plain_convolution
     )
     with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
-      decomposed_convolution.find_parts(
-        functional.from_keras(model).trainable_names
-      )
+      fedmatch_networks.find_parts(functional.from_keras(model).trainable_names)
 
 
 if __name__ == '__main__':

@@ -8,11 +8,14 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.models import emnist_cnn
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
+from tff_semifl.models import zhang2020_networks
 
-_CREATORS = (emnist_cnn.create_emnist_cnn, emnist_cnn.create_reddi_emnist_cnn)
+_CREATORS = (
+  zhang2020_networks.create_emnist_cnn,
+  zhang2020_networks.create_reddi_emnist_cnn,
+)
 _SEED = tf.constant([5, 6])
 
 

@@ -9,20 +9,19 @@ import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
-from tff_semifl.models import decomposed_convolution
-from tff_semifl.models import fedmatch_resnet
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 
 
 def _create_model(size=8, num_classes=10, seed=0):
-  return fedmatch_resnet.create_fedmatch_resnet(
+  return fedmatch_networks.create_fedmatch_resnet(
     (size, size, 3), num_classes, seed=seed
   )
 
 
 def _get_parts(model):
   """Returns the values of sigma and of phi, layer by layer."""
-  parts = decomposed_convolution.find_parts(
+  parts = fedmatch_networks.find_parts(
     [w.name for w in model.trainable_weights]
   )
   weights = [w.numpy() for w in model.trainable_weights]

@@ -14,14 +14,14 @@ import tensorflow as tf
 
 from tests.models import residual_reference
 from tff_semifl.models import residual
-from tff_semifl.models import resnet
+from tff_semifl.models import zhang2020_networks
 
 _MEAN = (0.4914, 0.4822, 0.4465)
 _STANDARD_DEVIATION = (0.2471, 0.2435, 0.2616)
 
 
 def _create_model(size=32, num_classes=10, **kwargs):
-  return resnet.create_post_activation_resnet(
+  return zhang2020_networks.create_post_activation_resnet(
     (size, size, 3),
     num_classes,
     pixel_mean=_MEAN,

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tests.models import residual_reference
 from tff_semifl.models import residual
-from tff_semifl.models import resnet
+from tff_semifl.models import wide_resnet
 
 _MEAN = (0.4914, 0.4822, 0.4465)
 _STANDARD_DEVIATION = (0.2023, 0.1994, 0.2010)
@@ -21,7 +21,7 @@ _STANDARD_DEVIATION = (0.2023, 0.1994, 0.2010)
 
 @functools.lru_cache
 def _create_model(size=32, num_classes=10, depth=9, seed=0, **kwargs):
-  return resnet.create_resnet(
+  return wide_resnet.create_resnet(
     (size, size, 3),
     num_classes,
     depth=depth,

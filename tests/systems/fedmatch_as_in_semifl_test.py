@@ -15,7 +15,7 @@ from tests import decomposed_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.models import wide_resnet
 
@@ -139,12 +139,10 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
         width=1,
         pixel_mean=(0.5,),
         pixel_standard_deviation=(0.3,),
-        create_convolution=(
-          decomposed_convolution.create_decomposed_convolution
-        ),
+        create_convolution=(fedmatch_networks.create_decomposed_convolution),
       )
     )
-    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    parts = fedmatch_networks.find_parts(classifier.trainable_names)
     problem = linear_problem.LinearProblem()
     process = _build(classifier, reproduce_bugs=reproduce_bugs)
     initial = process.initialize()

@@ -10,19 +10,15 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.experiments import data_splits
+from tff_semifl.experiments import augmentations
 from tff_semifl.experiments import equal_images
+from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import frozen_models
-from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import keras_applications
+from tff_semifl.experiments import keras_models
 from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import models
 from tff_semifl.experiments import statistics as statistics_lib
-from tff_semifl.experiments import strong_augmentation
-from tff_semifl.experiments import (
-  strong_augmentation as strong_augmentation_lib,
-)
 from tff_semifl.experiments import validation
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.systems import system as system_lib
@@ -46,8 +42,8 @@ class Seed(settings.Settings):
 def _load_model(reference: str) -> models.Model:
   """Returns a model that is not chosen by a name alone."""
   if reference.startswith(frozen_models.PREFIX):
-    return frozen_models.load(reference)
-  return function_models.load_outside_model(reference)
+    return frozen_models.Frozen(reference=reference)
+  return keras_models.load_function(reference)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,7 +51,7 @@ class ChosenModel(settings.Settings):
   """The model, and the precision and compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS | keras_applications.MODELS | frozen_models.MODELS,
+    models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
     'wide_resnet',
     "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
     ' default for features; resnet, the ResNet-9 or -18 of its'
@@ -101,12 +97,10 @@ class Data(settings.Settings):
   """The task, and the images of server and clients."""
 
   chosen_task: image_task.ChosenTask
-  data_split: data_splits.DataSplit
-  strong: strong_augmentation_lib.StrongAugmentation | None
+  data_split: federated_data.DataSplit
+  strong: augmentations.StrongAugmentation | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
-  weak: strong_augmentation.WeakAugmentation = (
-    strong_augmentation.WeakAugmentation()
-  )
+  weak: augmentations.WeakAugmentation = augmentations.WeakAugmentation()
   seed: Seed = Seed()
 
   @property
@@ -266,7 +260,7 @@ def create(
     lenient: Whether to ignore changes of settings that do not exist.
   """
   chosen_task = settings.change_present(chosen_task, changes)
-  data_split = data_splits.choose_data_split(
+  data_split = federated_data.choose_data_split(
     system.labels, is_given=chosen_task.task.gives_shares
   )
   if data_split is None:
@@ -281,7 +275,7 @@ def create(
     data=Data(
       chosen_task=chosen_task,
       data_split=data_split,
-      strong=strong_augmentation_lib.StrongAugmentation()
+      strong=augmentations.StrongAugmentation()
       if system.uses_strong_views
       else None,
     ),

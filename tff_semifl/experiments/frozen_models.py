@@ -4,13 +4,15 @@
 """A linear layer on the features of a frozen pretrained network.
 
 Features are computed once, before training; only the layer is trained and sent.
-The exported model joins network and layer, from pixels to logits.
+The exported model joins network and layer, from pixels to logits. Modules of
+networks and features are imported when the model is used.
 """
 
 from collections.abc import Mapping
 import dataclasses
 import functools
 import pathlib
+import typing
 from typing import Any
 
 import numpy as np
@@ -18,23 +20,20 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
-from tff_semifl.data import own_features
 from tff_semifl.data import sources
-from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
-from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import backbones
-from tff_semifl.features import efficientnet_lite
-from tff_semifl.features import feature_cache
-from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
+if typing.TYPE_CHECKING:
+  from tff_semifl.features import backbone as backbone_lib
+
 PREFIX = 'frozen:'
+_DEFAULT = f'{PREFIX}efficientnet_lite0'
 
 
 def join(
-  backbone: backbone_lib.Backbone,
+  backbone: 'backbone_lib.Backbone',
   kernel: np.ndarray,
   bias: np.ndarray,
   image_shape: tuple[int, int, int] | None = None,
@@ -72,7 +71,7 @@ def join(
 
 
 class _Prepare(tf.keras.layers.Layer):
-  def __init__(self, backbone: backbone_lib.Backbone, **kwargs):
+  def __init__(self, backbone: 'backbone_lib.Backbone', **kwargs):
     super().__init__(trainable=False, **kwargs)
     self._preparation = backbone.preparation
 
@@ -136,6 +135,8 @@ class Frozen(models.Linear):
 
     Features that the cache has are not computed again.
     """
+    from tff_semifl.experiments import feature_task
+
     backbone = self._load()
     with settings.blame('model', self.reference):
       if part.sites:
@@ -180,7 +181,7 @@ class Frozen(models.Linear):
     bias -= np.array(task.pixel_mean) @ kernel
     return join(self._load(), kernel, bias, task.images.image_shape)
 
-  def _load(self) -> backbone_lib.Backbone:
+  def _load(self) -> 'backbone_lib.Backbone':
     with settings.blame('model', self.reference):
       return _load(
         self.reference.removeprefix(PREFIX),
@@ -190,52 +191,50 @@ class Frozen(models.Linear):
       )
 
   def _compute(
-    self, backbone: backbone_lib.Backbone, data: image_task.TaskData
+    self, backbone: 'backbone_lib.Backbone', data: image_task.TaskData
   ) -> image_task.TaskData:
     """The data with features instead of images."""
-    folder = feature_cache.default_folder()
-    if self.feature_cache is not None:
-      folder = pathlib.Path(self.feature_cache)
-
-    def compute(name: str, images: sources.Images) -> np.ndarray:
-      if not len(images):
-        return np.empty([0, backbone.feature_dimension], np.float32)
-
-      def say(line: str) -> None:
-        _say_once(line.replace('features:', f'features of {name} images:', 1))
-
-      if self.computes:
-        found = feature_cache.compute(backbone, images, folder, say)
-      else:
-        found = feature_cache.load(backbone, images, folder, say)
-      if found is None:
-        say(f'features: {len(images):,} are missing; training computes them')
-        found = _stand_ins(images, backbone.feature_dimension)
-      return own_features.convert(f'features of {name} images', found)
+    from tff_semifl.data import own_features
 
     # A task without images of clients hides the labels of most of its own.
     name = 'training' if data.unlabeled is None else 'labeled'
-    train = compute(name, data.train.images)
+    train = self._compute_features(backbone, name, data.train.images)
     own_features.check_server(f'features of {name} images', train)
+    test = self._compute_features(backbone, 'test', data.test.images)
+    unlabeled = data.unlabeled
+    if unlabeled is not None:
+      unlabeled = self._compute_features(backbone, "clients'", unlabeled)
     return data._replace(
       train=data.train._replace(images=train),
-      test=data.test._replace(images=compute('test', data.test.images)),
-      unlabeled=None
-      if data.unlabeled is None
-      else compute("clients'", data.unlabeled),
+      test=data.test._replace(images=test),
+      unlabeled=unlabeled,
     )
 
+  def _compute_features(
+    self, backbone: 'backbone_lib.Backbone', name: str, images: sources.Images
+  ) -> np.ndarray:
+    """Features, float32 [images, features], from the cache if it has them."""
+    from tff_semifl.data import own_features
+    from tff_semifl.features import feature_cache
 
-MODELS = {
-  f'{PREFIX}{efficientnet_lite.NAME}': Frozen(
-    reference=f'{PREFIX}{efficientnet_lite.NAME}'
-  )
-}
+    if not len(images):
+      return np.empty([0, backbone.feature_dimension], np.float32)
+
+    def say(line: str) -> None:
+      _say_once(line.replace('features:', f'features of {name} images:', 1))
+
+    folder = feature_cache.default_folder()
+    if self.feature_cache is not None:
+      folder = pathlib.Path(self.feature_cache)
+    find = feature_cache.compute if self.computes else feature_cache.load
+    found = find(backbone, images, folder, say)
+    if found is None:
+      say(f'features: {len(images):,} are missing; training computes them')
+      found = _stand_ins(images, backbone.feature_dimension)
+    return own_features.convert(f'features of {name} images', found)
 
 
-def load(reference: str) -> Frozen:
-  """The model of a reference, 'frozen:NAME'."""
-  return Frozen(reference=reference)
+MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
 
 
 def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
@@ -249,6 +248,8 @@ def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
 # A program asks for features several times.
 @functools.cache
 def _say_once(line: str) -> None:
+  from tff_semifl.features import progress_lines
+
   progress_lines.to_stderr(line)
 
 
@@ -256,7 +257,9 @@ def _say_once(line: str) -> None:
 @functools.cache
 def _load(
   name: str, size: int | None, weights: str | None, input_range: str | None
-) -> backbone_lib.Backbone:
+) -> 'backbone_lib.Backbone':
+  from tff_semifl.features import backbones
+
   return backbones.load(
     name,
     image_size=size and (size, size),

@@ -4,32 +4,51 @@
 """The models that can be trained, as parts with settings."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 import dataclasses
-from typing import Any, ClassVar
+import importlib
+from typing import Any, ClassVar, NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
-from tff_semifl.models import decomposed_convolution
-from tff_semifl.models import emnist_cnn
 from tff_semifl.models import features
-from tff_semifl.models import fedmatch_resnet
-from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import residual
-from tff_semifl.models import resnet
-from tff_semifl.models import wide_resnet
 
-_NORMALIZATIONS = {
-  'group': residual.create_group_norm,
-  'static_batch': residual.create_static_batch_norm,
-}
-_BATCH_NORM_REPLACEMENTS = {
-  'group': keras_conversion.to_group_norm,
-  'static_batch': keras_conversion.to_static_batch_norm,
+
+class _Function(NamedTuple):
+  """A function of `tff_semifl.models` that creates a network."""
+
+  module: str
+  name: str
+  takes_pixel_statistics: bool = True
+
+
+# A network's module is imported when the network is created.
+_FUNCTIONS = {
+  'wide_resnet': _Function('wide_resnet', 'create_wide_resnet'),
+  'decomposed_wide_resnet': _Function(
+    'fedmatch_networks', 'create_decomposed_wide_resnet'
+  ),
+  'fixmatch_wide_resnet': _Function(
+    'fixmatch_wide_resnet',
+    'create_fixmatch_wide_resnet',
+    takes_pixel_statistics=False,
+  ),
+  'resnet': _Function('wide_resnet', 'create_resnet'),
+  'post_activation_resnet': _Function(
+    'zhang2020_networks', 'create_post_activation_resnet'
+  ),
+  'emnist_cnn': _Function('zhang2020_networks', 'create_emnist_cnn'),
+  'reddi_emnist_cnn': _Function(
+    'zhang2020_networks', 'create_reddi_emnist_cnn'
+  ),
+  'fedmatch_resnet': _Function(
+    'fedmatch_networks', 'create_fedmatch_resnet', takes_pixel_statistics=False
+  ),
 }
 
 
@@ -83,11 +102,7 @@ class Model(settings.Settings, abc.ABC):
 
   @abc.abstractmethod
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task.
-
-    Args:
-      seed: The seed of the initial weights.
-    """
+    """Creates the model for a task, with initial weights of a seed."""
 
   def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
     """Creates the model for weights that are assigned afterwards."""
@@ -95,33 +110,70 @@ class Model(settings.Settings, abc.ABC):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Normalized(Model):
+class Network(Model):
+  """A network of this package; `reference` is its name."""
+
+  reference: str
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    function = _FUNCTIONS[self.reference]
+    package = __name__.partition('.')[0]
+    module = importlib.import_module(f'{package}.models.{function.module}')
+    arguments = {'seed': seed, **self.find_arguments(task)}
+    if function.takes_pixel_statistics:
+      arguments['pixel_mean'] = task.pixel_mean
+      arguments['pixel_standard_deviation'] = task.pixel_standard_deviation
+    return getattr(module, function.name)(
+      task.image_shape, task.num_classes, **arguments
+    )
+
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    """The arguments of the network's function that follow from settings."""
+    del task
+    return {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Normalized(Model):
+  """Base of the models with a choice of normalization."""
+
   normalization: str = settings.setting(
     'static_batch',
     "SemiFL's static batch normalization, or group normalization, which needs"
     ' no statistics of batches.',
-    settings.one_of(*sorted(_NORMALIZATIONS)),
+    settings.one_of('group', 'static_batch'),
   )
 
   @property
   def has_static_batch_norm(self) -> bool | None:
-    """Whether static batch normalization is chosen."""
     return self.normalization == 'static_batch'
 
-  @property
-  def create_normalization(self) -> residual.Normalization:
-    """The function that creates a normalization layer."""
-    return _NORMALIZATIONS[self.normalization]
+  def convert(self, model: tf.keras.Model) -> tf.keras.Model:
+    """Converts a Keras model to pure layers, with this normalization."""
+    return keras_conversion.convert(
+      model,
+      keras_conversion.to_static_batch_norm
+      if self.normalization == 'static_batch'
+      else keras_conversion.to_group_norm,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WideResNet(_Normalized):
-  """SemiFL's WideResNet."""
+class NormalizedNetwork(Normalized, Network):
+  """A network of this package with a choice of normalization."""
 
-  create_convolution: ClassVar[residual.Convolution] = staticmethod(
-    residual.create_plain_convolution
-  )
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    del task
+    if self.normalization == 'static_batch':
+      return {}
+    return {'create_normalization': residual.create_group_norm}
 
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WideResNet(NormalizedNetwork):
+  """SemiFL's WideResNet, or one of the same shape."""
+
+  reference: str = 'wide_resnet'
   model_depth: int | None = settings.setting(
     None,
     'Depth of the model. By default that of the task: 7 for digits and 28 for'
@@ -135,118 +187,32 @@ class WideResNet(_Normalized):
   )
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    depth = self.model_depth or task.model_depth
-    with settings.blame('model_depth', depth):
-      return _create(
-        wide_resnet.create_wide_resnet,
-        task,
-        seed,
-        depth=depth,
-        width=self.model_width or task.model_width,
-        num_groups=task.model_num_groups,
-        create_normalization=self.create_normalization,
-        create_convolution=self.create_convolution,
-      )
+    with settings.blame('model_depth', self.model_depth or task.model_depth):
+      return super().create(task, seed)
+
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    return super().find_arguments(task) | {
+      'depth': self.model_depth or task.model_depth,
+      'width': self.model_width or task.model_width,
+      'num_groups': task.model_num_groups,
+    }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DecomposedWideResNet(WideResNet):
-  """A WideResNet whose kernels have two parts, for FedMatch."""
-
-  create_convolution = staticmethod(
-    decomposed_convolution.create_decomposed_convolution
-  )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FixMatchWideResNet(WideResNet):
-  """FixMatch's WideResNet."""
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    with settings.blame('model_depth', self.model_depth):
-      return fixmatch_wide_resnet.create_fixmatch_wide_resnet(
-        task.image_shape,
-        task.num_classes,
-        depth=self.model_depth or task.model_depth,
-        width=self.model_width or task.model_width,
-        num_groups=task.model_num_groups,
-        create_normalization=self.create_normalization,
-        seed=seed,
-      )
-
-  @property
-  def create_normalization(self) -> residual.Normalization:
-    """Creates a normalization layer."""
-    if self.normalization == 'static_batch':
-      return fixmatch_wide_resnet.create_static_batch_norm
-    return super().create_normalization
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ResNet(_Normalized):
+class ResNet(NormalizedNetwork):
   """The ResNet in the code of SemiFL's authors."""
 
+  reference: str = 'resnet'
   model_depth: int = settings.setting(
     9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
   )
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
     with settings.blame('model_depth', self.model_depth):
-      return _create(
-        resnet.create_resnet,
-        task,
-        seed,
-        depth=self.model_depth,
-        create_normalization=self.create_normalization,
-      )
+      return super().create(task, seed)
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PostActivationResNet(_Normalized):
-  """The ResNet-18 of Zhang et al."""
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    return _create(
-      resnet.create_post_activation_resnet,
-      task,
-      seed,
-      create_normalization=self.create_normalization,
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FedMatchResNet(Model):
-  """FedMatch's own ResNet-9, whose kernels have two parts."""
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    return fedmatch_resnet.create_fedmatch_resnet(
-      task.image_shape, task.num_classes, seed=seed
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class EMNISTCNN(Model):
-  """The small CNN of Zhang et al. for EMNIST."""
-
-  build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
-    emnist_cnn.create_emnist_cnn
-  )
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    return _create(self.build, task, seed)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ReddiEMNISTCNN(EMNISTCNN):
-  """The CNN of Reddi et al. for EMNIST, which Zhang et al. describe."""
-
-  build = staticmethod(emnist_cnn.create_reddi_emnist_cnn)
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    return super().find_arguments(task) | {'depth': self.model_depth}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -267,40 +233,16 @@ class Linear(Model):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Converted(_Normalized):
-  """Base of the Keras models that are converted to pure layers."""
-
-  @property
-  def replace_batch_norm(self) -> keras_conversion.BatchNormReplacement:
-    """The conversion of Keras' batch normalization layers."""
-    return _BATCH_NORM_REPLACEMENTS[self.normalization]
-
-
 MODELS = {
   'wide_resnet': WideResNet(),
-  'decomposed_wide_resnet': DecomposedWideResNet(),
-  'fixmatch_wide_resnet': FixMatchWideResNet(),
+  'decomposed_wide_resnet': WideResNet(reference='decomposed_wide_resnet'),
+  'fixmatch_wide_resnet': WideResNet(reference='fixmatch_wide_resnet'),
   'resnet': ResNet(),
-  'post_activation_resnet': PostActivationResNet(),
-  'emnist_cnn': EMNISTCNN(),
-  'reddi_emnist_cnn': ReddiEMNISTCNN(),
-  'fedmatch_resnet': FedMatchResNet(),
+  'post_activation_resnet': NormalizedNetwork(
+    reference='post_activation_resnet'
+  ),
+  'emnist_cnn': Network(reference='emnist_cnn'),
+  'reddi_emnist_cnn': Network(reference='reddi_emnist_cnn'),
+  'fedmatch_resnet': Network(reference='fedmatch_resnet'),
   'linear': Linear(),
 }
-
-
-def _create(
-  create: Callable[..., tf.keras.Model],
-  task: image_task.ImageTask,
-  seed: int,
-  **of_model: Any,
-) -> tf.keras.Model:
-  return create(
-    task.image_shape,
-    task.num_classes,
-    pixel_mean=task.pixel_mean,
-    pixel_standard_deviation=task.pixel_standard_deviation,
-    seed=seed,
-    **of_model,
-  )

@@ -12,8 +12,8 @@ import tensorflow as tf
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import keras_models
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import system_registry
@@ -71,7 +71,7 @@ def create_experiment(
       raise settings_lib.SettingError(
         'model', others['model'], 'leave it out, or create_model'
       )
-    model = function_models.FunctionModel(
+    model = keras_models.FunctionModel(
       reference=settings_lib.qualified_name(create_model),
       function=create_model,
     )

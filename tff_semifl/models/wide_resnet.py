@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Wide residual networks as in SemiFL's code.
+"""The residual networks of SemiFL's code, with pre-activation blocks.
 
-WideResNet "depth x width" of Zagoruyko and Komodakis (BMVC 2016) with
-pre-activation blocks.
+WideResNet "depth x width" is that of Zagoruyko and Komodakis (BMVC 2016). The
+ResNets, with four stages of 64 to 512 channels, are in the authors' repository,
+but not in the paper.
 """
 
 import math
@@ -13,6 +14,10 @@ import tensorflow as tf
 
 from tff_semifl.models import pixels
 from tff_semifl.models import residual
+
+# Blocks per stage by depth. 9 is the authors' name; it has 10 layers.
+_BLOCKS_PER_STAGE = {9: 1, 18: 2}
+_STAGE_FILTERS = (64, 128, 256, 512)
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
@@ -79,7 +84,7 @@ def create_wide_resnet(
     create_normalization: Maps a number of channels to a normalization layer,
       such as `residual.create_group_norm`.
     create_convolution: Creates all convolutions, for example
-      `decomposed_convolution.create_decomposed_convolution`.
+      `fedmatch_networks.create_decomposed_convolution`.
     seed: The run's seed.
 
   Returns:
@@ -116,3 +121,44 @@ def create_wide_resnet(
     x, num_classes, create_normalization=create_normalization, seeds=seeds
   )
   return tf.keras.Model(inputs, logits, name=f'wide_resnet_{depth}x{width}')
+
+
+def create_resnet(
+  input_shape: tuple[int, int, int],
+  num_classes: int,
+  *,
+  depth: int,
+  pixel_mean: tuple[float, ...],
+  pixel_standard_deviation: tuple[float, ...],
+  create_normalization: residual.Normalization = (
+    residual.create_static_batch_norm
+  ),
+  seed: int = 0,
+) -> tf.keras.Model:
+  """Creates SemiFL's ResNet from raw pixels to logits.
+
+  With 10 classes and three channels it has 4,901,450 trainable parameters at
+  depth 9 and 11,172,170 at depth 18.
+  """
+  if depth not in _BLOCKS_PER_STAGE:
+    possible = ' and '.join(map(str, _BLOCKS_PER_STAGE))
+    raise ValueError(f'No ResNet has depth {depth}; possible are {possible}.')
+  seeds = residual.layer_seeds(seed)
+  inputs = tf.keras.Input(input_shape)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = residual.convolve(
+    x, _STAGE_FILTERS[0], size=3, stride=1, seed=next(seeds)
+  )
+  for stage, filters in enumerate(_STAGE_FILTERS):
+    for block in range(_BLOCKS_PER_STAGE[depth]):
+      x = residual.pre_activation_block(
+        x,
+        filters,
+        stride=2 if stage > 0 and block == 0 else 1,
+        create_normalization=create_normalization,
+        seeds=seeds,
+      )
+  logits = residual.classify(
+    x, num_classes, create_normalization=create_normalization, seeds=seeds
+  )
+  return tf.keras.Model(inputs, logits, name=f'resnet_{depth}')

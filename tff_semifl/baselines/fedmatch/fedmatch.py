@@ -19,7 +19,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.core import server_work
 from tff_semifl.methods import label_each_batch
-from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
@@ -92,7 +92,7 @@ class FedMatch(system.System):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     classifier = ingredients.classifier
-    kernels = decomposed_convolution.find_parts(classifier.trainable_names)
+    kernels = fedmatch_networks.find_parts(classifier.trainable_names)
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
     of_server = optimizers.restrict(descent, kernels.sigma)
     of_clients = optimizers.restrict(descent, kernels.phi)
@@ -198,7 +198,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
     Raises:
       ValueError: If no kernel of the model has two parts.
     """
-    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    parts = fedmatch_networks.find_parts(classifier.trainable_names)
     of_clients, of_server = super().create_optimizers(classifier)
     if self.reproduce_bugs:
       return (

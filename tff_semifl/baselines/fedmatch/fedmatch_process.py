@@ -23,7 +23,7 @@ from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
-from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
@@ -111,7 +111,7 @@ def create_probe_image(
 
 def no_helpers(classifier: functional.ImageClassifier) -> tuple[tf.Tensor, ...]:
   """Phi of no helper, of a type for any number of helpers."""
-  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+  parts = fedmatch_networks.find_parts(classifier.trainable_names)
   # A constant would have a fixed shape.
   return tuple(
     tf.compat.v1.placeholder_with_default(
@@ -137,7 +137,7 @@ def build_fedmatch_client_work(
   optimizer starts afresh in each round. The image of noise follows from `seed`.
   Other arguments are as in `client_work.build_client_work`.
   """
-  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+  parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
 
   def update_client(received: Any, dataset: tf.data.Dataset, helpers: Any):

@@ -20,12 +20,11 @@ from tff_semifl.augment import augmentation
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels
 from tff_semifl.training import losses
 from tff_semifl.training import optimizers
 from tff_semifl.training import pseudo_labels
@@ -37,7 +36,7 @@ ReplicaTrainingFn = Callable[
     functional.ModelWeights,
     Mapping[str, tf.Tensor],
     Any,
-    round_context.Node,
+    federated_process.Node,
   ],
   training_loop.TrainingResult,
 ]
@@ -72,7 +71,7 @@ class ReplicatedServerWork:
     self,
     states: Any,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
     """Trains the replicas one after the other."""
@@ -88,7 +87,7 @@ class ReplicatedServerWork:
         self.optimizer.set_hparams(
           state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
         ),
-        round_context.Node(context, -1 - replica),
+        federated_process.Node(context, -1 - replica),
       )
 
     result_spec = tf.nest.map_structure(
@@ -189,19 +188,19 @@ class _Training:
 
   classifier: functional.ImageClassifier
   steps: local_steps.LocalSteps
-  views_fn: Callable[[tf.Tensor, round_context.Node], Any]
+  views_fn: Callable[[tf.Tensor, federated_process.Node], Any]
   logits_fn: Callable[[local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]]
   confidence_threshold: float
 
   def __call__(
     self,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
-    node = round_context.Node(context, data['client_id'])
+    node = federated_process.Node(context, data['client_id'])
 
     def loss(model, batch, given):
       indices, batch_views = batch
@@ -215,7 +214,7 @@ class _Training:
         training_loop.count_correct(logits, labels.labels, is_confident),
         tf.math.count_nonzero(is_confident, dtype=tf.float32),
         given.extend(
-          given_labels.made_at_once(indices, labels.labels, is_confident)
+          pseudo_labels.give_at_once(indices, labels.labels, is_confident)
         ),
       )
 
@@ -230,6 +229,6 @@ class _Training:
         self.views_fn(tf.gather(data['image'], indices), node),
       ),
       loss_fn=loss,
-      state=given_labels.none(),
+      state=pseudo_labels.no_given_labels(),
     )
     return client_report.labeled_in_steps(training, num_images, training.state)

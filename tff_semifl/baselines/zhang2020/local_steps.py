@@ -21,7 +21,7 @@ import tensorflow_federated as tff
 from tff_semifl.augment import augmentation
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
@@ -66,7 +66,7 @@ class LocalSteps:
     weights: functional.ModelWeights,
     optimizer_state: Any,
     *,
-    node: round_context.Node,
+    node: federated_process.Node,
     num_images: tf.Tensor,
     views_fn: Callable[[tf.Tensor], Any],
     loss_fn: Callable[..., training_loop.BatchOutput],
@@ -118,7 +118,7 @@ class LocalSteps:
     return result._replace(trainable=result.trainable[:num_trainable])
 
   def _draw_batches(
-    self, node: round_context.Node, num_images: tf.Tensor
+    self, node: federated_process.Node, num_images: tf.Tensor
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Draws the indices of the images of a round, and the batch size.
 
@@ -191,7 +191,7 @@ def train_on_labels(
   weights: functional.ModelWeights,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-  node: round_context.Node,
+  node: federated_process.Node,
   *,
   weak_augmentation: augmentation.Augmentation,
   steps: LocalSteps,
@@ -237,7 +237,7 @@ def build_labeled_client_steps(
 
   def train(
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
@@ -246,7 +246,7 @@ def build_labeled_client_steps(
       weights,
       data,
       optimizer_state,
-      round_context.Node(context, data['client_id']),
+      federated_process.Node(context, data['client_id']),
       weak_augmentation=weak_augmentation,
       steps=steps,
     )

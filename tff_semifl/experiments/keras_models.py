@@ -1,41 +1,51 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Backbones of `keras.applications`, pretrained or not, with a new last layer.
+"""Keras models from elsewhere: `keras.applications` and users' functions."""
 
-A frozen backbone is not trained, sent or averaged: only the last layer is.
-"""
-
+from collections.abc import Callable
 import dataclasses
+import inspect
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
-from tff_semifl.models import keras_conversion
+from tff_semifl.models import model_checks
 from tff_semifl.models import pixels
 from tff_semifl.models import residual
+from tff_semifl.settings import references
 
 _IMAGENET = 'imagenet'
 # The least image size of all these backbones without their last layer.
 _MIN_SIZE = 32
 
+# A function of a task and a seed that returns a compiled or uncompiled
+# `tf.keras.Model` from float32 images to logits.
+CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
+
+# Names of functions of `tf.keras.applications`, and the range of pixel values
+# that the backbone expects. EfficientNetV2 rescales pixels itself.
+_BACKBONES = {
+  'mobilenet': ('MobileNet', '-1_to_1'),
+  'mobilenet_v2': ('MobileNetV2', '-1_to_1'),
+  'efficientnet_v2': ('EfficientNetV2B0', '0_to_255'),
+  'resnet50_v2': ('ResNet50V2', '-1_to_1'),
+}
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Application(models.Converted):
-  """Base of the backbones.
+class Application(models.Normalized):
+  """A backbone of `keras.applications` with a new last layer.
 
-  Attributes:
-    function_name: Name of the function of `tf.keras.applications`.
-    input_range: The range of pixel values that the backbone expects.
+  A frozen backbone is not trained, sent or averaged: only the last layer is.
   """
 
-  function_name: ClassVar[str]
-  input_range: ClassVar[str] = '-1_to_1'
-
+  reference: str
   weights: str | None = settings.setting(
     None,
     'Pretrained weights of the backbone: imagenet, which Keras downloads to'
@@ -50,7 +60,6 @@ class Application(models.Converted):
 
   @property
   def has_static_batch_norm(self) -> bool:
-    """Whether static batch normalization is chosen, and not frozen."""
     return self.normalization == 'static_batch' and not self.freeze_backbone
 
   @property
@@ -59,10 +68,7 @@ class Application(models.Converted):
     return {}
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task.
-
-    Gray images become color images of three equal channels.
-    """
+    """Creates the model; gray images become three equal channels."""
     if self.freeze_backbone and self.weights is None:
       raise settings.SettingError(
         'freeze_backbone',
@@ -72,8 +78,7 @@ class Application(models.Converted):
     return self._create(task, seed, self.weights)
 
   def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model without the pretrained weights."""
-    return self._create(task, 0, None)
+    return self._create(task, 0, None)  # Without the pretrained weights.
 
   def _create(
     self, task: image_task.ImageTask, seed: int, weights: str | None
@@ -86,29 +91,27 @@ class Application(models.Converted):
       )
     # The initializers of these backbones take no seed.
     tf.keras.utils.set_random_seed(next(residual.layer_seeds(seed)))
-    backbone = self._load((height, width, 3), weights)
+    name, input_range = _BACKBONES[self.reference]
+    backbone = self._load(name, (height, width, 3), weights)
     backbone.trainable = not self.freeze_backbone
     inputs = x = tf.keras.Input(task.image_shape)
     if num_channels == 1:
       x = tf.keras.layers.Concatenate()([x, x, x])
-    x = pixels.rescale(x, self.input_range)
+    x = pixels.rescale(x, input_range)
     # In inference mode nothing is dropped.
     x = backbone(x, training=False) if self.freeze_backbone else backbone(x)
     logits = tf.keras.layers.Dense(task.num_classes)(x)
-    return keras_conversion.convert(
-      tf.keras.Model(inputs, logits, name=backbone.name),
-      self.replace_batch_norm,
-    )
+    return self.convert(tf.keras.Model(inputs, logits, name=backbone.name))
 
   def _load(
-    self, image_shape: tuple[int, int, int], weights: str | None
+    self, name: str, image_shape: tuple[int, int, int], weights: str | None
   ) -> tf.keras.Model:
     """The backbone with its weights."""
     with settings.blame('weights', weights, ValueError, OSError):
       if weights not in (None, _IMAGENET) and not os.path.isfile(weights):
         raise ValueError('there is no such file')
       try:
-        return getattr(tf.keras.applications, self.function_name)(
+        return getattr(tf.keras.applications, name)(
           include_top=False,
           pooling='avg',
           weights=weights,
@@ -120,8 +123,8 @@ class Application(models.Converted):
           raise
         raise ValueError(
           f'{error} The file must be what save_weights of'
-          f' tf.keras.applications.{self.function_name}(include_top=False)'
-          ' writes, with the same settings'
+          f' tf.keras.applications.{name}(include_top=False) writes, with the'
+          ' same settings'
         ) from error
       except Exception as error:
         # Keras raises nothing more specific where a download fails.
@@ -135,9 +138,9 @@ class Application(models.Converted):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MobileNet(Application):
-  """MobileNet, 3.2 million weights at full width (Howard et al. 2017)."""
+  """MobileNet (Howard et al. 2017), or MobileNetV2 (Sandler et al. 2018)."""
 
-  function_name = 'MobileNet'
+  reference: str = 'mobilenet'
   width_multiplier: float = settings.setting(
     1.0,
     'Factor on the channels of all layers. There are ImageNet weights for some:'
@@ -147,36 +150,70 @@ class MobileNet(Application):
 
   @property
   def arguments(self) -> dict[str, Any]:
-    """Further arguments of the function that builds the backbone."""
     return {'alpha': self.width_multiplier}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class MobileNetV2(MobileNet):
-  """MobileNetV2, 2.3 million weights at full width (Sandler et al. 2018)."""
-
-  function_name = 'MobileNetV2'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class EfficientNetV2(Application):
-  """EfficientNetV2-B0, 5.9 million weights (Tan and Le 2021)."""
-
-  function_name = 'EfficientNetV2B0'
-  # The backbone begins with layers that rescale pixels.
-  input_range = '0_to_255'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ResNet50V2(Application):
-  """ResNet-50 with pre-activation, 23.6 million weights (He et al. 2016)."""
-
-  function_name = 'ResNet50V2'
-
-
-MODELS = {
+APPLICATIONS = {
   'mobilenet': MobileNet(),
-  'mobilenet_v2': MobileNetV2(),
-  'efficientnet_v2': EfficientNetV2(),
-  'resnet50_v2': ResNet50V2(),
+  'mobilenet_v2': MobileNet(reference='mobilenet_v2'),
+  'efficientnet_v2': Application(reference='efficientnet_v2'),
+  'resnet50_v2': Application(reference='resnet50_v2'),
 }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FunctionModel(models.Normalized):
+  """A model that a user's function creates.
+
+  `reference` is 'package.module:NAME'.
+  """
+
+  has_static_batch_norm = None
+  takes = (example_kinds.IMAGES, example_kinds.FEATURES)
+
+  reference: str
+  function: CreateModel
+  input_range: str = settings.setting(
+    '0_to_255',
+    'What the model expects pixels in; 0_to_255 if it rescales them itself.',
+    settings.one_of(*pixels.NAMES),
+  )
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    with settings.blame('model', self.reference):
+      model = self.convert(_call(self.function, task, seed))
+      model_checks.check(model)
+      shape = tuple(model.input_shape[1:])
+      if shape != task.image_shape or model.output_shape[1:] != (
+        task.num_classes,
+      ):
+        raise ValueError(
+          f'returned a model from images {list(shape)} to outputs'
+          f' {list(model.output_shape[1:])}; those of the task are'
+          f' {list(task.image_shape)} and [{task.num_classes}]'
+        )
+      if self.input_range == '0_to_255':
+        return model
+      inputs = tf.keras.Input(shape)
+      outputs = model(pixels.rescale(inputs, self.input_range))
+      return tf.keras.Model(inputs, outputs, name=model.name)
+
+
+def load_function(reference: str) -> FunctionModel:
+  """Loads the function that creates a model."""
+  return FunctionModel(reference=reference, function=references.load(reference))
+
+
+def _call(
+  function: CreateModel, task: image_task.ImageTask, seed: int
+) -> tf.keras.Model:
+  if not callable(function):
+    raise ValueError('is no function')
+  try:
+    inspect.signature(function).bind(task, seed)
+  except TypeError as error:
+    raise ValueError(f'must take a task and a seed: {error}') from error
+  model = function(task, seed)
+  if not isinstance(model, tf.keras.Model):
+    raise ValueError(f'returned {type(model).__name__}, no Keras model')
+  return model

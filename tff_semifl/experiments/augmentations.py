@@ -1,53 +1,34 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The setting of the strong augmentation."""
+"""The settings of weak and strong augmentation."""
 
 import dataclasses
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import fedmatch_policy
-from tff_semifl.augment import fixmatch_policy
-from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import semifl_policy
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.settings import references
 
-# Each value builds an augmentation of weakly augmented images.
+# Functions that build an augmentation of weakly augmented images, or their
+# names in `tff_semifl.augment`, whose modules are imported when chosen.
 BUILDERS = {
-  'fedmatch': fedmatch_policy.build_fedmatch_rand_augment,
-  'fixmatch': fixmatch_policy.build_fixmatch_rand_augment,
-  'fixmatch_pytorch': (fixmatch_policy.build_fixmatch_pytorch_rand_augment),
-  'keras_cv': keras_cv_policy.build_keras_cv_rand_augment,
-  'keras_cv_gentle': keras_cv_policy.build_gentle_rand_augment,
-  'semifl': semifl_policy.build_semifl_rand_augment,
+  'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
+  'fixmatch': 'fixmatch_policy:build_fixmatch_rand_augment',
+  'fixmatch_pytorch': 'fixmatch_policy:build_fixmatch_pytorch_rand_augment',
+  'keras_cv': 'keras_cv_policy:build_keras_cv_rand_augment',
+  'keras_cv_gentle': 'keras_cv_policy:build_gentle_rand_augment',
+  'semifl': 'semifl_policy:build_semifl_rand_augment',
 }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class WeakAugmentation(settings.Settings):
-  """The choice to train on images without weak augmentation."""
-
-  weak_augmentation: str | None = settings.setting(
-    None,
-    'With none, no weak augmentation, neither alone nor before the strong one.'
-    ' By default that of the task: random shifts and, where mirror images are'
-    ' of the same class, flips.',
-    settings.one_of('none'),
-  )
-
-  def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
-    """The task with this choice."""
-    if self.weak_augmentation is None:
-      return task
-    strong = task.strong_augmentation
-    if isinstance(strong, image_task.WeakThenStrong):
-      strong = strong._replace(weak=augmentation.keep)
-    return dataclasses.replace(
-      task, weak_augmentation=augmentation.keep, strong_augmentation=strong
-    )
+def build(name: str) -> augmentation.Augmentation:
+  """Builds an augmentation of `BUILDERS`."""
+  builder = BUILDERS[name]
+  if isinstance(builder, str):
+    builder = references.load(f'tff_semifl.augment.{builder}')
+  return builder()
 
 
 def load_outside(reference: str) -> augmentation.Augmentation:
@@ -102,5 +83,29 @@ class StrongAugmentation(settings.Settings):
 
   def _create(self) -> augmentation.Augmentation:
     if self.strong_augmentation in BUILDERS:
-      return BUILDERS[self.strong_augmentation]()
+      return build(self.strong_augmentation)
     return load_outside(self.strong_augmentation)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WeakAugmentation(settings.Settings):
+  """The choice to train on images without weak augmentation."""
+
+  weak_augmentation: str | None = settings.setting(
+    None,
+    'With none, no weak augmentation, neither alone nor before the strong one.'
+    ' By default that of the task: random shifts and, where mirror images are'
+    ' of the same class, flips.',
+    settings.one_of('none'),
+  )
+
+  def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
+    """The task with this choice."""
+    if self.weak_augmentation is None:
+      return task
+    strong = task.strong_augmentation
+    if isinstance(strong, image_task.WeakThenStrong):
+      strong = strong._replace(weak=augmentation.keep)
+    return dataclasses.replace(
+      task, weak_augmentation=augmentation.keep, strong_augmentation=strong
+    )

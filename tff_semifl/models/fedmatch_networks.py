@@ -1,0 +1,232 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Networks with two-part kernels, for FedMatch's disjoint learning.
+
+A kernel is the sum of sigma, which the server trains, and phi, which clients
+train. There are a WideResNet as in SemiFL's code of FedMatch, and FedMatch's
+own ResNet-9, with neither biases nor normalization.
+
+References:
+  Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
+  Consistency & Disjoint Learning. ICLR 2021 (where phi is called psi);
+  `modules/nets.py` and `modules/layers.py` of
+  https://github.com/wyjeong/FedMatch
+"""
+
+from collections.abc import Sequence
+import itertools
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.models import residual
+from tff_semifl.models import wide_resnet
+
+_SIGMA, _PHI = 'sigma', 'phi'
+# Of the ResNet-9: initial phi as a fraction of sigma.
+_PHI_SHARE = 0.2
+# Values of phi up to this size count as zero in its inference.
+_SPARSITY_THRESHOLD = 1e-5
+
+
+@tf.keras.saving.register_keras_serializable('tff_semifl')
+class DecomposedConvolution(tf.keras.layers.Layer):
+  """A convolution by the sum of two kernels, without bias.
+
+  The trainable weights `sigma` and `phi` are float32 [size, size, input
+  channels, filters]. Each starts as independent Kaiming normal, so that the
+  variance of the sum is twice that of a plain kernel, as in the authors' code.
+  """
+
+  def __init__(
+    self,
+    filters: int,
+    size: int,
+    stride: int,
+    seed: int,
+    padding: str = 'valid',
+    **kwargs: Any,
+  ):
+    super().__init__(**kwargs)
+    self._filters = filters
+    self._size = size
+    self._stride = stride
+    self._padding = padding
+    self._seed = seed
+
+  def build(self, input_shape: tf.TensorShape) -> None:
+    shape = [self._size, self._size, input_shape[-1], self._filters]
+    self.sigma = self.add_weight(
+      _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
+    )
+    # Other layers use seeds from 0 up.
+    self.phi = self.add_weight(
+      _PHI, shape, initializer=residual.kaiming_normal(-1 - self._seed)
+    )
+
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Convolves float [batch, height, width, input channels]."""
+    return tf.nn.conv2d(
+      inputs, self.sigma + self.phi, self._stride, self._padding.upper()
+    )
+
+  def get_config(self) -> dict[str, Any]:
+    return super().get_config() | {
+      'filters': self._filters,
+      'size': self._size,
+      'stride': self._stride,
+      'padding': self._padding,
+      'seed': self._seed,
+    }
+
+
+def create_decomposed_convolution(
+  filters: int, size: int, stride: int, padding: str, seed: int
+) -> tf.keras.layers.Layer:
+  """A `DecomposedConvolution`, as a `residual.Convolution`."""
+  return DecomposedConvolution(filters, size, stride, seed, padding)
+
+
+def create_decomposed_wide_resnet(*args: Any, **kwargs: Any) -> tf.keras.Model:
+  """Creates a WideResNet with two-part kernels; see `create_wide_resnet`.
+
+  With depth 28, width 2 and 10 classes it has 2,930,314 trainable parameters.
+  """
+  return wide_resnet.create_wide_resnet(
+    *args, create_convolution=create_decomposed_convolution, **kwargs
+  )
+
+
+class Parts(NamedTuple):
+  """Which of a model's trainable weights are sigma, and which phi."""
+
+  sigma: tuple[bool, ...]
+  phi: tuple[bool, ...]
+
+  def select_sigma(self, trainable: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """The trainable weights that the server trains."""
+    return list(itertools.compress(trainable, self.sigma))
+
+  def select_phi(self, trainable: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """The trainable weights that clients train."""
+    return list(itertools.compress(trainable, self.phi))
+
+  def with_phi(
+    self, trainable: Sequence[tf.Tensor], phi: Sequence[tf.Tensor]
+  ) -> tuple[tf.Tensor, ...]:
+    """The trainable weights with phi, the part that clients train, replaced."""
+    remaining = iter(phi)
+    return tuple(
+      next(remaining) if is_phi else weight
+      for weight, is_phi in zip(trainable, self.phi, strict=True)
+    )
+
+
+def find_parts(trainable_names: Sequence[str]) -> Parts:
+  """Finds the parts among the `trainable_names` of an `ImageClassifier`."""
+  # Keras appends ':0', the index of an output.
+  kinds = [name.split('/')[-1].split(':')[0] for name in trainable_names]
+  parts = Parts(
+    sigma=tuple(kind == _SIGMA for kind in kinds),
+    phi=tuple(kind == _PHI for kind in kinds),
+  )
+  if not any(parts.sigma) or sum(parts.sigma) != sum(parts.phi):
+    raise ValueError(
+      'No kernel of the model has two parts. Build it with'
+      ' `create_decomposed_convolution`.'
+    )
+  return parts
+
+
+class _SparseLayer(tf.keras.layers.Layer):
+  """A layer with one kernel, sigma + phi, with sparse phi in inference.
+
+  Both parts start from one draw, truncated normal with variance 1 / number of
+  inputs, phi as a fifth of it.
+  """
+
+  def __init__(self, units: int, seed: int, **kwargs: Any):
+    super().__init__(**kwargs)
+    self._units = units
+    self._seed = seed
+
+  def add_kernel(self, shape: list[int]) -> None:
+    """Creates the weights; `shape` leaves out the last axis, the outputs."""
+
+    def initialize(shape: list[int], dtype: tf.DType) -> tf.Tensor:
+      initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
+      return initializer(shape, dtype)
+
+    def initialize_phi(shape: list[int], dtype: tf.DType) -> tf.Tensor:
+      return _PHI_SHARE * initialize(shape, dtype)
+
+    shape = [*shape, self._units]
+    self.sigma = self.add_weight('sigma', shape, initializer=initialize)
+    self.phi = self.add_weight('phi', shape, initializer=initialize_phi)
+
+  def kernel(self, training: bool) -> tf.Tensor:
+    """The sum of the parts."""
+    if training:
+      return self.sigma + self.phi
+    is_large = tf.abs(self.phi) > _SPARSITY_THRESHOLD
+    return self.sigma + tf.where(is_large, self.phi, tf.zeros_like(self.phi))
+
+  def get_config(self) -> dict[str, Any]:
+    return super().get_config() | {'units': self._units, 'seed': self._seed}
+
+
+@tf.keras.saving.register_keras_serializable('tff_semifl')
+class SparseConvolution(_SparseLayer):
+  """A 3x3 convolution of float [batch, height, width, channels].
+
+  Height and width stay the same.
+  """
+
+  def build(self, input_shape: tf.TensorShape) -> None:
+    self.add_kernel([3, 3, input_shape[-1]])
+
+  def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+    """The convolution, float [batch, height, width, units]."""
+    return tf.nn.conv2d(inputs, self.kernel(training), 1, 'SAME')
+
+
+@tf.keras.saving.register_keras_serializable('tff_semifl')
+class SparseDense(_SparseLayer):
+  """A linear layer without bias, of float [batch, features]."""
+
+  def build(self, input_shape: tf.TensorShape) -> None:
+    self.add_kernel([input_shape[-1]])
+
+  def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+    """The product, float [batch, units]."""
+    return tf.matmul(inputs, self.kernel(training))
+
+
+def create_fedmatch_resnet(
+  input_shape: tuple[int, int, int], num_classes: int, *, seed: int = 0
+) -> tf.keras.Model:
+  """Creates FedMatch's network from raw pixels, divided by 255, to logits.
+
+  With 10 classes and three channels sigma and phi have 6,568,640 parameters
+  each.
+  """
+  seeds = residual.layer_seeds(seed)
+
+  def convolve(x: tf.Tensor, filters: int, *, pool: bool = False) -> tf.Tensor:
+    x = SparseConvolution(filters, next(seeds))(x)
+    x = tf.keras.layers.ReLU()(x)
+    return tf.keras.layers.MaxPooling2D(2)(x) if pool else x
+
+  inputs = tf.keras.Input(input_shape)
+  x = tf.keras.layers.Rescaling(1 / 255)(inputs)
+  x = convolve(x, 64)
+  x = convolve(x, 128, pool=True)
+  x = tf.keras.layers.Add()([x, convolve(convolve(x, 128), 128)])
+  x = convolve(x, 256, pool=True)
+  x = convolve(x, 512, pool=True)
+  x = tf.keras.layers.Add()([x, convolve(convolve(x, 512), 512)])
+  # For 32x32 pixels, the 4x4 maximum of the authors' code.
+  x = tf.keras.layers.GlobalMaxPooling2D()(x)
+  logits = SparseDense(num_classes, next(seeds))(x)
+  return tf.keras.Model(inputs, logits, name='fedmatch_resnet')

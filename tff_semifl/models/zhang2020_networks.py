@@ -1,0 +1,221 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The networks of Zhang et al., with PyTorch's default initial weights.
+
+For EMNIST they name the network of Reddi et al.; their code has another one,
+with as many parameters. Neither normalizes. (Two unused group normalizations
+of their code are omitted.) `train_logits` of both needs a seed for dropout.
+For CIFAR-10 and SVHN they have a ResNet-18 of the original blocks:
+normalization after each convolution, activation after the addition.
+
+References:
+  He, Zhang, Ren, Sun. Deep residual learning for image recognition. CVPR 2016.
+  Reddi et al. Adaptive federated optimization. ICLR 2021.
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020.
+"""
+
+import itertools
+import math
+
+import tensorflow as tf
+
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import pixels
+from tff_semifl.models import residual
+
+_STAGE_FILTERS = (64, 128, 256, 512)
+_BLOCKS_PER_STAGE = 2
+_CNN_FILTERS = (32, 64)
+_HIDDEN_UNITS = 128
+_CHANNEL_DROPOUT_RATE = 0.25
+_HIDDEN_DROPOUT_RATE = 0.5
+
+
+def create_emnist_cnn(
+  input_shape: tuple[int, int, int],
+  num_classes: int,
+  *,
+  pixel_mean: tuple[float, ...],
+  pixel_standard_deviation: tuple[float, ...],
+  seed: int = 0,
+) -> tf.keras.Model:
+  """Creates the network of the code of Zhang et al., from raw pixels to logits.
+
+  Dropout drops whole channels of the second convolution, before its activation.
+  Means and standard deviations are of each channel, in 0..1. There are
+  1,204,655 parameters for 28x28x1 pixels and 47 classes.
+  """
+  seeds = residual.layer_seeds(seed)
+  inputs = tf.keras.Input(input_shape)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = _convolve(x, _CNN_FILTERS[0], size=3, seed=next(seeds))
+  x = tf.keras.layers.ReLU()(x)
+  x = _convolve(x, _CNN_FILTERS[1], size=3, seed=next(seeds))
+  x = tf.keras.layers.MaxPooling2D()(x)
+  x = keyed_dropout.KeyedDropout(
+    _CHANNEL_DROPOUT_RATE, key=0, noise_shape=(None, 1, 1, None)
+  )(x)
+  x = tf.keras.layers.ReLU()(x)
+  x = _hide(x, seeds)
+  logits = _connect(x, num_classes, seed=next(seeds))
+  return tf.keras.Model(inputs, logits, name='emnist_cnn')
+
+
+def create_reddi_emnist_cnn(
+  input_shape: tuple[int, int, int],
+  num_classes: int,
+  *,
+  pixel_mean: tuple[float, ...],
+  pixel_standard_deviation: tuple[float, ...],
+  seed: int = 0,
+) -> tf.keras.Model:
+  """Creates the network that the paper of Zhang et al. names.
+
+  It activates before pooling, drops single values, and has a second dropout
+  before the classifier. For arguments, initial weights and result see
+  `create_emnist_cnn`.
+  """
+  seeds = residual.layer_seeds(seed)
+  inputs = tf.keras.Input(input_shape)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  for filters in _CNN_FILTERS:
+    x = _convolve(x, filters, size=3, seed=next(seeds))
+    x = tf.keras.layers.ReLU()(x)
+  x = tf.keras.layers.MaxPooling2D()(x)
+  x = keyed_dropout.KeyedDropout(_CHANNEL_DROPOUT_RATE, key=0)(x)
+  x = _hide(x, seeds)
+  x = keyed_dropout.KeyedDropout(_HIDDEN_DROPOUT_RATE, key=1)(x)
+  logits = _connect(x, num_classes, seed=next(seeds))
+  return tf.keras.Model(inputs, logits, name='reddi_emnist_cnn')
+
+
+def _hide(x: tf.Tensor, seeds: itertools.count) -> tf.Tensor:
+  """Adds the hidden layer and its activation."""
+  x = tf.keras.layers.Flatten()(x)
+  x = _connect(x, _HIDDEN_UNITS, seed=next(seeds))
+  return tf.keras.layers.ReLU()(x)
+
+
+def create_post_activation_resnet(
+  input_shape: tuple[int, int, int],
+  num_classes: int,
+  *,
+  pixel_mean: tuple[float, ...],
+  pixel_standard_deviation: tuple[float, ...],
+  create_normalization: residual.Normalization = (
+    residual.create_static_batch_norm
+  ),
+  seed: int = 0,
+) -> tf.keras.Model:
+  """Creates the ResNet-18 of Zhang et al. from raw pixels to logits.
+
+  With 10 classes and three channels it has 11,173,962 trainable parameters.
+  """
+  seeds = residual.layer_seeds(seed)
+  inputs = tf.keras.Input(input_shape)
+  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = _convolve_without_bias(
+    x, _STAGE_FILTERS[0], size=3, stride=1, seeds=seeds
+  )
+  x = residual.normalize_and_activate(x, create_normalization)
+  for stage, filters in enumerate(_STAGE_FILTERS):
+    for block in range(_BLOCKS_PER_STAGE):
+      x = _post_activation_block(
+        x,
+        filters,
+        stride=2 if stage > 0 and block == 0 else 1,
+        create_normalization=create_normalization,
+        seeds=seeds,
+      )
+  # For 32x32 pixels, the 4x4 average of the authors' code.
+  x = tf.keras.layers.GlobalAveragePooling2D()(x)
+  logits = _connect(x, num_classes, seed=next(seeds))
+  return tf.keras.Model(inputs, logits, name='post_activation_resnet_18')
+
+
+def _convolve_without_bias(
+  x: tf.Tensor,
+  filters: int,
+  *,
+  size: int,
+  stride: int,
+  seeds: itertools.count,
+) -> tf.Tensor:
+  return residual.convolve(
+    x,
+    filters,
+    size=size,
+    stride=stride,
+    seed=next(seeds),
+    create_convolution=_create_convolution,
+  )
+
+
+def _post_activation_block(
+  x: tf.Tensor,
+  filters: int,
+  *,
+  stride: int,
+  create_normalization: residual.Normalization,
+  seeds: itertools.count,
+) -> tf.Tensor:
+  """Adds two 3x3 convolutions to their input, or to a projection of it."""
+  h = _convolve_without_bias(x, filters, size=3, stride=stride, seeds=seeds)
+  h = residual.normalize_and_activate(h, create_normalization)
+  h = _convolve_without_bias(h, filters, size=3, stride=1, seeds=seeds)
+  h = create_normalization(filters)(h)
+  if x.shape[-1] != filters or stride != 1:
+    x = _convolve_without_bias(x, filters, size=1, stride=stride, seeds=seeds)
+    x = create_normalization(filters)(x)
+  return tf.keras.layers.ReLU()(tf.keras.layers.Add()([x, h]))
+
+
+# PyTorch's kernels and biases are uniform between -1 / sqrt(n) and 1 / sqrt(n),
+# where n is the number of inputs per output: "Kaiming uniform", a = sqrt(5).
+
+
+def _create_convolution(
+  filters: int, size: int, stride: int, padding: str, seed: int
+) -> tf.keras.layers.Layer:
+  """A convolution without bias, as a `residual.Convolution`."""
+  return tf.keras.layers.Conv2D(
+    filters,
+    size,
+    strides=stride,
+    padding=padding,
+    use_bias=False,
+    kernel_initializer=_uniform_by_inputs(seed),
+  )
+
+
+def _convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
+  """Convolves [batch, height, width, channels] with a bias, unpadded."""
+  return tf.keras.layers.Conv2D(
+    filters,
+    size,
+    kernel_initializer=_uniform_by_inputs(seed),
+    bias_initializer=_uniform(size * size * x.shape[-1], seed),
+  )(x)
+
+
+def _connect(x: tf.Tensor, units: int, *, seed: int) -> tf.Tensor:
+  """A dense layer with bias: float32 [batch, inputs] to [batch, units]."""
+  return tf.keras.layers.Dense(
+    units,
+    kernel_initializer=_uniform_by_inputs(seed),
+    bias_initializer=_uniform(x.shape[-1], seed),
+  )(x)
+
+
+def _uniform_by_inputs(seed: int) -> tf.keras.initializers.Initializer:
+  # A uniform variable between -b and b has variance b^2 / 3.
+  return tf.keras.initializers.VarianceScaling(
+    1 / 3, 'fan_in', 'uniform', seed=seed
+  )
+
+
+def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
+  bound = 1 / math.sqrt(num_inputs)
+  # With the kernel's seed, the bias would repeat its first values.
+  return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)
