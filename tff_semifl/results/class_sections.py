@@ -11,11 +11,11 @@ from matplotlib import ticker
 import numpy as np
 
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.metrics import intervals
 from tff_semifl.plots import confusion_figure
 from tff_semifl.results import page
 from tff_semifl.results import run_record
 from tff_semifl.results import scores_in_words
-from tff_semifl.runs import intervals
 
 # Rows of classes that are shown at once; the others are there on demand.
 _SHOWN_CLASSES = 25

@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl.experiments import run_settings
-from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import page
 from tff_semifl.results import run_record
 from tff_semifl.results import run_sections
 from tff_semifl.results import summary
-from tff_semifl.runs import intervals
 
 # Settings in which runs of a group differ.
 _REPEATED = ('seed', 'validation_fold')
@@ -238,7 +237,7 @@ def _paired(
       first.argmax(axis=1) == labels, second.argmax(axis=1) == labels
     )
   elif first.size <= run_sections.MAX_BOOTSTRAPPED:
-    interval = bootstrap.interval_of_difference(metric, labels, first, second)
+    interval = intervals.interval_of_difference(metric, labels, first, second)
   difference = metric(labels, second) - metric(labels, first)
   return summary.show_difference(name, difference, interval)
 

@@ -17,13 +17,13 @@ from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
+from tff_semifl.metrics import intervals
 from tff_semifl.plots import confusion_figure
 from tff_semifl.plots import figure_files
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import markdown
 from tff_semifl.results import scores_in_words
 from tff_semifl.runs import hparams_file
-from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
 
 _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')

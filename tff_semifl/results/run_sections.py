@@ -14,8 +14,8 @@ from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import task_registry
-from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import curve_panels
@@ -27,7 +27,6 @@ from tff_semifl.results import page
 from tff_semifl.results import run_record
 from tff_semifl.results import scores_in_words
 from tff_semifl.results import summary
-from tff_semifl.runs import intervals
 from tff_semifl.runs import metrics_table
 
 # With more logits, 500 samples take minutes.
@@ -162,7 +161,7 @@ def _interval(name: str, evaluated: run_record.Evaluated) -> str:
     return str(intervals.of_accuracy(num_right, len(labels)))
   if logits.size > MAX_BOOTSTRAPPED:
     return 'too many images for a bootstrap'
-  ends = bootstrap.interval(metric_lib.METRICS[name].compute, labels, logits)
+  ends = intervals.interval(metric_lib.METRICS[name].compute, labels, logits)
   return summary.show_interval(name, intervals.Interval(*ends))
 
 

@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.metrics import intervals
 from tff_semifl.results import markdown
-from tff_semifl.runs import intervals
 
 _NAMES = {
   'balanced_accuracy': 'balanced accuracy',

@@ -13,7 +13,6 @@ import pathlib
 import re
 from typing import Any, Protocol
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
 
@@ -91,7 +90,7 @@ class ClientStates:
       path = self._path(client, round_num)
       with durable_files.naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        array_files.write(path, state)
+        durable_files.write_arrays(path, state)
         # What no kept checkpoint can need.
         oldest = round_num - self._num_kept
         before = [n for n in self._rounds(client) if n <= oldest]
@@ -104,8 +103,10 @@ class ClientStates:
       return self._initial
     path = self._path(client, max(earlier))
     try:
-      return array_files.pack_as(self._initial, array_files.read(path))
-    except (array_files.DamagedFileError, ValueError) as error:
+      return durable_files.pack_as(
+        self._initial, durable_files.read_arrays(path)
+      )
+    except (durable_files.DamagedFileError, ValueError) as error:
       raise durable_files.OutputError(
         f'{error}; put a good copy of {path} in its place, or remove the whole'
         ' experiment to train from the beginning'

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tests import local_steps_reference
 from tff_semifl.baselines.zhang2020 import local_steps
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
@@ -45,8 +45,8 @@ class TrainTest(parameterized.TestCase):
     result = steps.train(
       weights,
       training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
-      node=round_context.Node(
-        round_context.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
+      node=federated_process.Node(
+        federated_process.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
       ),
       num_images=tf.constant(num_images),
       views_fn=tf.identity,

@@ -18,17 +18,16 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.core import federated_process
 from tff_semifl.core import hook_results
-from tff_semifl.core import round_context
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.models import functional
-from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
-from tff_semifl.training import weight_averages
 
 _Purpose = random_seeds.Purpose
 
@@ -146,7 +145,7 @@ class PooledTraining:
     self,
     state: StudentState,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
     """Takes the steps of a round.
@@ -203,7 +202,7 @@ class PooledTraining:
         state.trained,
         gradients,
       )
-      average = weight_averages.move(
+      average = optimizers.move_average(
         average, tuple(trained[: len(average)]), self.average_decay
       )
       loss, num_correct = sums
@@ -239,7 +238,7 @@ def build_pooled_work(training: PooledTraining) -> server_work.ServerWork:
   def train(
     state: StudentState,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ):
     return training.train(
@@ -251,7 +250,7 @@ def build_pooled_work(training: PooledTraining) -> server_work.ServerWork:
 
 def _draw_indices(
   data: Mapping[str, tf.Tensor],
-  context: round_context.RoundContext,
+  context: federated_process.RoundContext,
   steps: Steps,
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Indices of labeled and of all images for the steps of a round.
@@ -261,7 +260,7 @@ def _draw_indices(
 
   def draw(num_images, size, purpose):
     # A round is one batch of the stream.
-    drawn = draws.select_from_stream(
+    drawn = random_draws.select_from_stream(
       num_images,
       steps.steps_per_round * size,
       context.round_num,

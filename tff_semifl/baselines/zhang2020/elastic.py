@@ -43,7 +43,6 @@ from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
-from tff_semifl.training import weight_diversity
 
 _Anchor = tuple[
   tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
@@ -195,7 +194,7 @@ def build_elastic_work(
   `train_fn` trains on a client's labeled images, `pull` is in [0, 1], and
   `max_update_norm_ratio` is for the change of the client's own model.
   """
-  kernel_index = weight_diversity.find_classifier_kernel(classifier)
+  kernel_index = client_report.find_classifier_kernel(classifier)
 
   def initialize_memory() -> ElasticMemory:
     trainable = classifier.initial_weights.trainable

@@ -25,7 +25,6 @@ from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_context
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.training import optimizers
@@ -234,7 +233,7 @@ class ReplicatedServerWork:
     self,
     states: Any,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
     """Trains the replicas one after the other."""
@@ -251,7 +250,7 @@ class ReplicatedServerWork:
         optimizer.set_hparams(
           state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
         ),
-        round_context.Node(context, -1 - replica),
+        federated_process.Node(context, -1 - replica),
       )
 
     scalar = tf.TensorSpec([], tf.float32)

@@ -20,12 +20,11 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.batch_norm import running_statistics
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
@@ -63,7 +62,7 @@ class LocalSteps:
     weights: functional.ModelWeights,
     optimizer_state: Any,
     *,
-    node: round_context.Node,
+    node: federated_process.Node,
     num_images: tf.Tensor,
     views_fn: Callable[[tf.Tensor], Any],
     loss_fn: Callable[..., training_loop.BatchOutput],
@@ -118,7 +117,7 @@ class LocalSteps:
     return result._replace(trainable=result.trainable[:num_trainable])
 
   def _draw_batches(
-    self, node: round_context.Node, num_images: tf.Tensor
+    self, node: federated_process.Node, num_images: tf.Tensor
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Draws the indices of the images of a round, and the batch size.
 
@@ -187,7 +186,7 @@ class LabeledTraining:
     weights: functional.ModelWeights,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-    node: round_context.Node,
+    node: federated_process.Node,
   ) -> training_loop.TrainingResult:
     """Takes the steps of a round."""
 
@@ -214,12 +213,12 @@ class LabeledTraining:
   def __call__(
     self,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
     """The local training of a client with labels (Table 3, Table G.1)."""
-    node = round_context.Node(context, data['client_id'])
+    node = federated_process.Node(context, data['client_id'])
     return client_report.trained_on_true_labels(
       self.train_node(weights, data, optimizer_state, node),
       tf.shape(data['label'])[0],
@@ -240,19 +239,19 @@ class PseudoLabelTraining:
   """
 
   steps: LocalSteps
-  views_fn: Callable[[tf.Tensor, round_context.Node], Any]
+  views_fn: Callable[[tf.Tensor, federated_process.Node], Any]
   logits_fn: Callable[[StepModel, Any], tuple[tf.Tensor, tf.Tensor]]
   confidence_threshold: float
 
   def __call__(
     self,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
-    node = round_context.Node(context, data['client_id'])
+    node = federated_process.Node(context, data['client_id'])
 
     def loss(model, batch, given):
       indices, batch_views = batch
@@ -266,7 +265,7 @@ class PseudoLabelTraining:
         training_loop.count_correct(logits, labels.labels, is_confident),
         tf.math.count_nonzero(is_confident, dtype=tf.float32),
         given.extend(
-          given_labels.made_at_once(indices, labels.labels, is_confident)
+          pseudo_labels.give_at_once(indices, labels.labels, is_confident)
         ),
       )
 
@@ -280,6 +279,6 @@ class PseudoLabelTraining:
         self.views_fn(tf.gather(data['image'], indices), node),
       ),
       loss_fn=loss,
-      state=given_labels.none(),
+      state=pseudo_labels.no_given_labels(),
     )
     return client_report.labeled_in_steps(training, num_images, training.state)
