@@ -59,15 +59,16 @@ def compute(
     )
   own = folder / _find_key(backbone, images)
   found = _read(own, backbone, len(images), say)
-  num_found = sum(len(each) for each in found if each is not None)
+  num_found = sum(map(len, found.values()))
   if num_found == len(images):
     if own not in _COMPUTED:
       say(f'features: {len(images):,} images, computed before, in {folder}')
-    return np.concatenate(found)
+    return np.concatenate([*found.values()])
   if num_found:
     say(f'features: resumed after {num_found:,} of {len(images):,} images')
   else:
     say(f'features: {len(images):,} images by {backbone.name}')
+  chunks = []
   with (
     progress_lines.create_bar(len(images), 'features', num_found) as bar,
     durable_files.naming(folder, 'with this mended, the same command goes on'),
@@ -75,14 +76,16 @@ def compute(
     # Readable by the user alone: features reveal much of photos.
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own.mkdir(mode=0o700, exist_ok=True)
-    for number, each in enumerate(found):
-      if each is None:
-        chunk = images[number * _CHUNK : (number + 1) * _CHUNK]
-        found[number] = backbone.features(np.asarray(chunk))
-        _save(_path(own, number), found[number])
+    for number, start in enumerate(range(0, len(images), _CHUNK)):
+      features = found.get(number)
+      if features is None:
+        chunk = np.asarray(images[start : start + _CHUNK])
+        features = backbone.features(chunk)
+        _save(own / f'{number:05}.npy', features)
         bar.update(len(chunk))
+      chunks.append(features)
   _COMPUTED.add(own)
-  return np.concatenate(found)
+  return np.concatenate(chunks)
 
 
 def load(
@@ -94,9 +97,9 @@ def load(
   """Features of all images from the cache; None if it lacks any of them."""
   own = folder / _find_key(backbone, images)
   found = _read(own, backbone, len(images), say)
-  if any(each is None for each in found):
+  if sum(map(len, found.values())) < len(images):
     return None
-  return np.concatenate(found)
+  return np.concatenate([*found.values()])
 
 
 def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
@@ -109,33 +112,26 @@ def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
   return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
 
-def _path(own: pathlib.Path, number: int) -> pathlib.Path:
-  return own / f'{number:05}.npy'
-
-
 def _read(
   own: pathlib.Path,
   backbone: backbone_lib.Backbone,
   num_images: int,
   say: progress_lines.Say,
-) -> list[np.ndarray | None]:
-  """The features of each chunk, None where they are missing or damaged."""
-  found = []
+) -> dict[int, np.ndarray]:
+  """The features of each chunk that is there and whole."""
+  found = {}
   for number, start in enumerate(range(0, num_images, _CHUNK)):
-    path = _path(own, number)
+    path = own / f'{number:05}.npy'
     shape = (min(_CHUNK, num_images - start), backbone.feature_dimension)
-    features = None
     try:
       features = np.load(path, allow_pickle=False)
+      if features.shape != shape or features.dtype != np.float32:
+        raise ValueError(f'has {features.dtype} of shape {features.shape}')
+      found[number] = features
     except FileNotFoundError:
       pass
     except (OSError, ValueError, EOFError) as error:
       say(f'features: {path} is damaged ({error}); computing them again')
-    if features is not None and (
-      features.shape != shape or features.dtype != np.float32
-    ):
-      features = None
-    found.append(features)
   return found
 
 
