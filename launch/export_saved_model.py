@@ -180,8 +180,7 @@ def main() -> None:
       )
       for name in formats
     ]
-    model_card.write(
-      path,
+    model_card.ModelCard(
       name=folder.name,
       model=model,
       class_names=task.class_names,
@@ -200,7 +199,7 @@ def main() -> None:
       },
       temperature=temperature,
       result=measured_in_words.read_by_system(folder),
-    )
+    ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:
     print(

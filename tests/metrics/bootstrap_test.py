@@ -26,21 +26,6 @@ class BootstrapTest(absltest.TestCase):
       found, intervals.of_accuracy(280, 400), atol=0.01
     )
 
-  def test_of_a_difference_is_paired(self):
-    # 40 images of 400 are gained, 20 are lost: the mean is 0.05, the variance
-    # of an image 0.15 - 0.05^2.
-    before, after = np.ones(400), np.ones(400)
-    before[:40] = 0
-    after[40:60] = 0
-    found = bootstrap.interval_of_difference(
-      metric.accuracy,
-      np.zeros(400, int),
-      _logits(before),
-      _logits(after),
-    )
-    half = 1.96 * (0.1475 / 400) ** 0.5
-    np.testing.assert_allclose(found, (0.05 - half, 0.05 + half), atol=0.006)
-
   def test_is_the_same_for_a_seed_and_another_for_another(self):
     generator = np.random.default_rng(0)
     labels = generator.integers(3, size=50)

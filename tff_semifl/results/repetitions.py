@@ -47,13 +47,8 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
       ('standard deviation', summary.show_deviation, 'deviation'),
       ('95% interval', summary.show_interval, 'interval'),
     ):
-      rows.append(
-        [
-          title,
-          '',
-          *(show(name, getattr(found[name], field)) for name in names),
-        ]
-      )
+      cells = [show(name, getattr(found[name], field)) for name in names]
+      rows.append([title, '', *cells])
   return markdown.table(['seed', 'round', *names], rows)
 
 
