@@ -17,12 +17,12 @@ from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.systems import round_parts
 
 _CONTEXT_TYPE = tff.types.to_type(
-  round_context.RoundContext(np.int32, np.int32, np.float32)
+  federated_process.RoundContext(np.int32, np.int32, np.float32)
 )
 # Whether XLA compiles the client update.
 FORMS = {'dynamic': False, 'XLA': True}
@@ -164,7 +164,7 @@ def build_update(
     result, _ = work.update(received, dataset)
     return result
 
-  context = round_context.RoundContext(
+  context = federated_process.RoundContext(
     federation.ingredients.seed, 1, np.float32(0.03)
   )
   [data] = federation.client_data()[:1]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from benchmarks import federation as federation_lib
 from tff_semifl.batch_norm import layer_moments
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.training import training_loop
@@ -130,9 +130,9 @@ def initial_state(federation: federation_lib.Federation) -> Any:
 
 def _first_round(
   federation: federation_lib.Federation,
-) -> round_context.RoundContext:
+) -> federated_process.RoundContext:
   round_num = tf.constant(1)
-  return round_context.RoundContext(
+  return federated_process.RoundContext(
     tf.constant(federation.ingredients.seed),
     round_num,
     federation.system.rounds.create_learning_rate_fn()(round_num),

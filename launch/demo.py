@@ -28,10 +28,10 @@ from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.metrics import intervals
 from tff_semifl.results import markdown
 from tff_semifl.results import report
 from tff_semifl.results import summary
-from tff_semifl.runs import intervals
 from tff_semifl.runs import metrics_table
 
 

@@ -20,12 +20,13 @@ from absl import flags
 
 from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import program
+from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
@@ -198,7 +199,7 @@ def main() -> None:
         else f'{_LABELS_ALONE_ACCURACY.value:.1%}',
       },
       temperature=temperature,
-      result=measured_in_words.read_by_system(folder),
+      result=evaluated_images.read_by_system(folder),
     ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:
@@ -250,7 +251,7 @@ def _load_test_images(
     return None, f'it was not asked for, by --no{_EVALUATE.name}'
   try:
     test = task.load_test_images(may_download=False)
-  except sources.DataNotFoundError as error:
+  except data_errors.DataError as error:
     if _DATA_DIR.value is not None:
       raise program.FlagError(
         f'flag --data_dir={_DATA_DIR.value}: {error}'

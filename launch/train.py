@@ -42,12 +42,11 @@ from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
-from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import running
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import repetitions
-from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -162,10 +161,10 @@ def _train(command: command_lib.Command) -> None:
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
   )
-  for line in measured_in_words.describe(experiment, kept.weights):
+  for line in evaluated_images.describe_metrics(experiment, kept.weights):
     print(line)
   with command_lib.blame_output(experiment.run):
-    for line in measured_in_words.read_by_system(folder.path):
+    for line in evaluated_images.read_by_system(folder.path):
       print(line)
   if experiment.run.client_accuracy:
     with command_lib.blame_output(experiment.run):

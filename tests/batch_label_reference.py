@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tests import given_labels_reference
 from tests import linear_reference
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 
@@ -81,8 +82,8 @@ def train_client(
       views = linear_reference.drop(
         strong_views[batch][keep],
         dropout_rate,
-        random_seeds.fold_in(
-          random_seeds.fold_in(stateless_seed(purpose.DROPOUT_MASK), batch_num),
+        random_draws.fold_in(
+          random_draws.fold_in(stateless_seed(purpose.DROPOUT_MASK), batch_num),
           0,
         ),
       )

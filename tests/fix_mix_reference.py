@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 
@@ -48,7 +49,7 @@ def draw_beta(number: int, seed: tf.Tensor, a: float) -> np.ndarray:
   """
   gammas = tf.random.stateless_gamma([number, 2], seed, a + 1, dtype=tf.float64)
   uniforms = tf.random.stateless_uniform(
-    [number, 2], random_seeds.fold_in(seed, 0)
+    [number, 2], random_draws.fold_in(seed, 0)
   )
   powers = (1 - uniforms.numpy().astype(np.float64)) ** (1 / a)
   values = gammas.numpy() * powers

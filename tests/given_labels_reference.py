@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
 
 
 class LabeledBatch(NamedTuple):
@@ -20,7 +20,7 @@ class LabeledBatch(NamedTuple):
 
 
 def assert_given(
-  found: given_labels.GivenLabels, batches: Sequence[LabeledBatch]
+  found: pseudo_labels.GivenLabels, batches: Sequence[LabeledBatch]
 ) -> None:
   """Asserts that labels were given in these batches, in this order."""
   np.testing.assert_array_equal(

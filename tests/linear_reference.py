@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 IMAGE_SHAPE = (2, 2, 1)
@@ -117,7 +118,7 @@ def drop(images: np.ndarray, rate: float, seed: tf.Tensor) -> np.ndarray:
   if not rate:
     return images
   draws = tf.random.stateless_uniform(
-    [len(images), images[0].size], random_seeds.fold_in(seed, 0)
+    [len(images), images[0].size], random_draws.fold_in(seed, 0)
   )
   kept = (draws.numpy() >= rate).reshape(images.shape)
   return images * kept / (1 - rate)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests import fix_mix_reference
 from tests import pooled_reference
-from tff_semifl.randomness import random_seeds
+from tff_semifl.randomness import random_draws
 
 
 def mix(step, images, labels, concentration):
@@ -16,10 +16,10 @@ def mix(step, images, labels, concentration):
   seed = step.seed('MIXUP_COEFFICIENT')
   number = len(images)
   order = tf.random.experimental.stateless_shuffle(
-    tf.range(number), random_seeds.fold_in(seed, 0)
+    tf.range(number), random_draws.fold_in(seed, 0)
   ).numpy()
   share = fix_mix_reference.draw_beta(
-    number, random_seeds.fold_in(seed, 1), concentration
+    number, random_draws.fold_in(seed, 1), concentration
   )
   share = np.maximum(share, 1 - share)[:, None]
   return tuple(

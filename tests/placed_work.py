@@ -11,13 +11,13 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
 ROUND_CONTEXT_TYPE = tff.types.to_type(
-  round_context.RoundContext(
+  federated_process.RoundContext(
     seed=np.int32, round_num=np.int32, learning_rate=np.float32
   )
 )
@@ -34,7 +34,7 @@ class ClientProcess:
     self,
     classifier: functional.ImageClassifier,
     work: client_work.ClientWork,
-    context: round_context.RoundContext | None = None,
+    context: federated_process.RoundContext | None = None,
   ):
     """Initializes the process; `context` has the guidance that is sent."""
     context_type = ROUND_CONTEXT_TYPE
@@ -42,7 +42,9 @@ class ClientProcess:
       context_type = tff.types.to_type(
         tf.nest.map_structure(
           lambda each: tff.TensorType(np.asarray(each).dtype, np.shape(each)),
-          round_context.RoundContext(*map(np.asarray, context[:3]))._replace(
+          federated_process.RoundContext(
+            *map(np.asarray, context[:3])
+          )._replace(
             seed=np.int32(0), round_num=np.int32(0), guidance=context.guidance
           ),
         )

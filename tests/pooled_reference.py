@@ -18,10 +18,11 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import small_systems
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 SEED = 5
@@ -197,7 +198,7 @@ def train_system(
     state, weights, metrics = training.train(
       state,
       weights,
-      round_context.RoundContext(
+      federated_process.RoundContext(
         tf.constant(SEED), tf.constant(round_num), tf.zeros([])
       ),
       {'image': tf.constant(IMAGES), 'label': tf.constant(LABELS)},
@@ -273,5 +274,5 @@ def _next_rows(num_images, first, number, purpose) -> np.ndarray:
 
 def _order(num_images, seed, epoch) -> np.ndarray:
   return tf.random.experimental.stateless_shuffle(
-    tf.range(num_images), random_seeds.fold_in(seed, epoch)
+    tf.range(num_images), random_draws.fold_in(seed, epoch)
   ).numpy()

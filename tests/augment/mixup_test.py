@@ -10,7 +10,7 @@ from scipy import stats
 import tensorflow as tf
 
 from tff_semifl.augment import mixup
-from tff_semifl.randomness import random_seeds
+from tff_semifl.randomness import random_draws
 
 _NUM_DRAWS = 4000
 # Of a small concentration, nearly all coefficients are 0 or 1 in float32:
@@ -26,7 +26,7 @@ def _draw_coefficients(concentration):
   """Returns one coefficient for each of many seeds, as many batches draw."""
 
   def draw(batch):
-    seed = random_seeds.fold_in(tf.constant([3, 4]), batch)
+    seed = random_draws.fold_in(tf.constant([3, 4]), batch)
     return mixup.sample_coefficient(seed, concentration=concentration)
 
   dataset = tf.data.Dataset.range(_NUM_DRAWS).map(draw).batch(_NUM_DRAWS)

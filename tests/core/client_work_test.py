@@ -17,11 +17,11 @@ from tests import linear_reference
 from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels
 from tff_semifl.training import optimizers
+from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
 
 _RATIO = 2.0
@@ -66,7 +66,7 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
           loss=losses, num_correct=1.0, num_examples=3.0, num_visited=3.0
         ),
       ),
-      given_labels=given_labels.made_at_once(
+      given_labels=pseudo_labels.give_at_once(
         tf.range(2), tf.constant([1, 2]), tf.constant([True, False])
       ),
       num_labeled=tf.constant(8.0),
@@ -92,7 +92,7 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
 
 
 def _next(process, num_clients, weights, *memories, first=0):
-  context = round_context.RoundContext(0, 1, 0.1)
+  context = federated_process.RoundContext(0, 1, 0.1)
   return process.next(
     process.initialize(),
     [(weights, context)] * num_clients,

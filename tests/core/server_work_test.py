@@ -13,7 +13,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import placed_work
 from tests import simulation_test_case
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.core import server_work
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import optimizers
@@ -44,7 +44,7 @@ def _build(
 
 
 def _context(round_num, seed=7):
-  return round_context.RoundContext(seed, round_num, _LEARNING_RATE)
+  return federated_process.RoundContext(seed, round_num, _LEARNING_RATE)
 
 
 def _order(num_images, round_num, epoch, seed=7):
@@ -121,7 +121,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_accuracy_counts_right_predictions(self):
     # With a learning rate of zero every epoch has the same number correct.
     process = _build()
-    context = round_context.RoundContext(7, 1, 0.0)
+    context = federated_process.RoundContext(7, 1, 0.0)
     output = process.next(
       process.initialize(), self.weights, context, self.dataset
     )
@@ -137,7 +137,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
   def _loss_of_all(self, **balance):
     """Returns the loss of an epoch in one batch, of weights that stay."""
     process = _build(num_epochs=1, batch_size=5, **balance)
-    context = round_context.RoundContext(7, 1, 0.0)
+    context = federated_process.RoundContext(7, 1, 0.0)
     return process.next(
       process.initialize(), self.weights, context, self.dataset
     ).measurements['loss']
@@ -186,7 +186,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     state = process.initialize()
 
     def loss(process, round_num, seed=7):
-      context = round_context.RoundContext(seed, round_num, 0.0)
+      context = federated_process.RoundContext(seed, round_num, 0.0)
       output = process.next(state, self.weights, context, self.dataset)
       return output.measurements['loss']
 

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 import tree
 
-from tff_semifl.files import array_files
+from tff_semifl.files import durable_files
 
 
 class _State(NamedTuple):
@@ -53,23 +53,25 @@ class ArrayFilesTest(parameterized.TestCase):
     self.path = pathlib.Path(self.create_tempdir().full_path, '1.npz')
 
   def test_structure_comes_back_as_it_was(self):
-    array_files.write(self.path, _STRUCTURE)
+    durable_files.write_arrays(self.path, _STRUCTURE)
     other = tree.map_structure(lambda leaf: np.zeros_like(leaf)[()], _STRUCTURE)
-    found = array_files.pack_as(other, array_files.read(self.path))
+    found = durable_files.pack_as(other, durable_files.read_arrays(self.path))
     tree.assert_same_structure(found, _STRUCTURE)
     for a, b in zip(tree.flatten(found), tree.flatten(_STRUCTURE), strict=True):
       np.testing.assert_array_equal(a, b)
       self.assertEqual(a.dtype, np.asarray(b).dtype)
 
   def test_numpy_reads_them_by_name(self):
-    array_files.write(self.path, _STRUCTURE)
+    durable_files.write_arrays(self.path, _STRUCTURE)
     with np.load(self.path, allow_pickle=False) as arrays:
       self.assertSameElements(arrays.files, _NAMES)
       np.testing.assert_array_equal(arrays['weights/0'], np.eye(2, 3))
 
   def test_a_number_alone(self):
-    array_files.write(self.path, np.float32(0.5))
-    found = array_files.pack_as(np.float32(0), array_files.read(self.path))
+    durable_files.write_arrays(self.path, np.float32(0.5))
+    found = durable_files.pack_as(
+      np.float32(0), durable_files.read_arrays(self.path)
+    )
     self.assertEqual(found, np.float32(0.5))
 
   @parameterized.parameters(
@@ -80,20 +82,20 @@ class ArrayFilesTest(parameterized.TestCase):
   )
   def test_what_numpy_would_not_keep_is_refused(self, structure, message):
     with self.assertRaisesRegex(TypeError, f'(?s)found .*{message}'):
-      array_files.write(self.path, structure)
+      durable_files.write_arrays(self.path, structure)
     self.assertEmpty(os.listdir(self.path.parent))
 
   def test_two_of_one_name_are_refused(self):
     with self.assertRaisesRegex(ValueError, 'the same name'):
-      array_files.write(self.path, {'a': {'b': 1}, 'a/b': 2})
+      durable_files.write_arrays(self.path, {'a': {'b': 1}, 'a/b': 2})
 
   def test_array_that_is_said_to_be_short_is_damaged(self):
-    array_files.write(self.path, {'a': np.arange(2000)})
+    durable_files.write_arrays(self.path, {'a': np.arange(2000)})
     content = self.path.read_bytes()
     self.assertEqual(content.count(b'(2000,)'), 1)
     self.path.write_bytes(content.replace(b'(2000,)', b'(1000,)'))
-    with self.assertRaisesRegex(array_files.DamagedFileError, "'a.npy'"):
-      array_files.read(self.path)
+    with self.assertRaisesRegex(durable_files.DamagedFileError, "'a.npy'"):
+      durable_files.read_arrays(self.path)
 
 
 if __name__ == '__main__':

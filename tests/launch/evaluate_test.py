@@ -25,7 +25,7 @@ from tff_semifl.command_line import program
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import task_registry
-from tff_semifl.runs import intervals
+from tff_semifl.metrics import intervals
 
 
 class EvaluateTest(parameterized.TestCase):

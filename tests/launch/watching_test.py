@@ -21,7 +21,7 @@ from tests.launch import recorders
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
-from tff_semifl.experiments import release_managers
+from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 
 _THERE = recorders.__name__
@@ -152,7 +152,7 @@ class WatchingTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, 'create_nothing: returns a NoneType; must return'
     ):
-      release_managers.create(
+      run_settings.create_managers(
         [f'{_THERE}:create_nothing'], pathlib.Path(self._folder), {}
       )
 

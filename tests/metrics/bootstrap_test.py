@@ -6,9 +6,8 @@
 from absl.testing import absltest
 import numpy as np
 
-from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric
-from tff_semifl.runs import intervals
 
 
 def _logits(is_right):
@@ -19,7 +18,7 @@ def _logits(is_right):
 class BootstrapTest(absltest.TestCase):
   def test_of_an_accuracy_is_near_wilsons(self):
     is_right = np.arange(400) < 280
-    found = bootstrap.interval(
+    found = intervals.bootstrap(
       metric.accuracy, np.zeros(400, int), _logits(is_right)
     )
     np.testing.assert_allclose(
@@ -31,7 +30,7 @@ class BootstrapTest(absltest.TestCase):
     labels = generator.integers(3, size=50)
     logits = generator.normal(size=[50, 3])
     first, again, other = (
-      bootstrap.interval(metric.auc, labels, logits, seed=seed)
+      intervals.bootstrap(metric.auc, labels, logits, seed=seed)
       for seed in (0, 0, 1)
     )
     self.assertEqual(first, again)
@@ -41,9 +40,9 @@ class BootstrapTest(absltest.TestCase):
   def test_samples_of_one_class_have_no_auc(self):
     labels = np.array([0, 1, 1])
     logits = np.array([[2, 0], [0, 2], [0, 3]])
-    found = bootstrap.interval(metric.auc, labels, logits)
+    found = intervals.bootstrap(metric.auc, labels, logits)
     self.assertEqual(found, (1, 1))
-    found = bootstrap.interval(metric.auc, labels[1:], logits[1:])
+    found = intervals.bootstrap(metric.auc, labels[1:], logits[1:])
     self.assertTrue(np.isnan(found).all())
 
 

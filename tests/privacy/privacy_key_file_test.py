@@ -12,7 +12,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runs import hparams_file
@@ -128,7 +127,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def _run_to(self, round_num):
     (self._path / 'metrics.csv').write_text('round\n')
     (self._path / 'checkpoints').mkdir()
-    array_files.write(
+    durable_files.write_arrays(
       self._path / 'checkpoints' / f'program_state_{round_num}.npz',
       {'weights': np.zeros(3)},
     )

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 _BATCH_SIZE = 3
@@ -39,7 +39,7 @@ def _visit(population, rounds):
   for round_num in rounds:
     for dataset in population.datasets(round_num):
       [chunk] = dataset.as_numpy_iterator()
-      batch = draws.select_batch(
+      batch = random_draws.select_batch(
         len(chunk['image']),
         _BATCH_SIZE,
         chunk['earlier_rounds'],
@@ -91,7 +91,7 @@ class EpochsOfClientsTest(parameterized.TestCase):
 
   def test_without_images_there_is_nothing_to_visit(self):
     seed = random_seeds.stateless_seed(0, random_seeds.Purpose.FIX_ORDER, 0)
-    self.assertEmpty(draws.select_batch(0, 3, 5, seed).numpy())
+    self.assertEmpty(random_draws.select_batch(0, 3, 5, seed).numpy())
 
 
 class SelectFromStreamTest(parameterized.TestCase):
@@ -101,7 +101,9 @@ class SelectFromStreamTest(parameterized.TestCase):
   ):
     seed = tf.constant([1, 2])
     batches = [
-      draws.select_from_stream(num_images, batch_size, step, seed).numpy()
+      random_draws.select_from_stream(
+        num_images, batch_size, step, seed
+      ).numpy()
       for step in range(12)
     ]
     self.assertEqual({len(batch) for batch in batches}, {batch_size})
@@ -121,14 +123,16 @@ class ShuffleTest(tf.test.TestCase):
   def test_all_tensors_are_permuted_alike(self):
     numbers = np.arange(20)
     squares = np.stack([numbers**2, -numbers], axis=1)
-    found, (pairs,) = draws.shuffle((numbers, (squares,)), tf.constant([1, 2]))
+    found, (pairs,) = random_draws.shuffle(
+      (numbers, (squares,)), tf.constant([1, 2])
+    )
     self.assertCountEqual(found.numpy(), numbers)
     self.assertNotAllEqual(found, numbers)
     self.assertAllEqual(pairs, squares[found.numpy()])
 
   def test_order_follows_from_the_seed(self):
     orders = [
-      draws.shuffle(np.arange(20), tf.constant(seed))
+      random_draws.shuffle(np.arange(20), tf.constant(seed))
       for seed in ([1, 2], [1, 2], [1, 3])
     ]
     self.assertAllEqual(orders[0], orders[1])
@@ -138,7 +142,7 @@ class ShuffleTest(tf.test.TestCase):
 class DrawWithReplacementTest(tf.test.TestCase):
   def test_draws_are_uniform_and_rows_stay_together(self):
     numbers = np.arange(5)
-    found, negative = draws.draw_with_replacement(
+    found, negative = random_draws.draw_with_replacement(
       (numbers, -numbers), 5000, tf.constant([1, 2])
     )
     self.assertAllEqual(negative, -found.numpy())
@@ -148,14 +152,16 @@ class DrawWithReplacementTest(tf.test.TestCase):
 
   def test_rows_after_the_examples_change_nothing(self):
     numbers, seed = np.arange(5), tf.constant([1, 2])
-    found = draws.draw_with_replacement(
+    found = random_draws.draw_with_replacement(
       np.arange(9), 100, seed, num_real=tf.constant(5)
     )
-    self.assertAllEqual(found, draws.draw_with_replacement(numbers, 100, seed))
+    self.assertAllEqual(
+      found, random_draws.draw_with_replacement(numbers, 100, seed)
+    )
     self.assertAllEqual(np.unique(found), numbers)
 
   def test_no_draw_from_no_examples(self):
-    found = draws.draw_with_replacement(
+    found = random_draws.draw_with_replacement(
       np.zeros([0, 2], np.uint8), 0, tf.constant([1, 2])
     )
     self.assertEqual(found.shape, (0, 2))

@@ -9,13 +9,12 @@ import tensorflow as tf
 
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 # Seeds of both signs: XLA's own generator changes negative ones.
 _SEEDS = ((0, 0), (123, -456), (-7, 8), (-(2**31), 2**31 - 1))
 # The last number has more words than a block of the generator.
 _DRAWS = {
-  'fold_in': lambda seed: random_seeds.fold_in(seed, -3),
+  'fold_in': lambda seed: random_draws.fold_in(seed, -3),
   'uniform': lambda seed: random_draws.uniform([7, 3], seed),
   'integers': lambda seed: random_draws.integers([23], seed, least=-4, bound=9),
   'order': lambda seed: random_draws.order(tf.constant(23), seed),

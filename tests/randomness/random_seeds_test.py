@@ -10,6 +10,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 _PURPOSES = list(random_seeds.Purpose)
@@ -61,9 +62,9 @@ class StatelessSeedTest(tf.test.TestCase):
     seed = random_seeds.stateless_seed(1, _PURPOSE, 2)
     self.assertAllEqual(
       random_seeds.stateless_seed(1, _PURPOSE, 2, 3),
-      random_seeds.fold_in(seed, 3),
+      random_draws.fold_in(seed, 3),
     )
-    self.assertNotAllEqual(random_seeds.fold_in(seed, 0), seed)
+    self.assertNotAllEqual(random_draws.fold_in(seed, 0), seed)
 
   def test_tensors_in_a_graph_give_the_seed_of_integers(self):
     @tf.function

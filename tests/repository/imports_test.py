@@ -55,10 +55,8 @@ _SHIM = 'tff_semifl/private_api.py'
 _WITHOUT_TFF = (
   'tff_semifl/augment/',
   'tff_semifl/training/losses.py',
-  'tff_semifl/training/pseudo_labels.py',
   'tff_semifl/methods/client_prior.py',
   'tff_semifl/methods/distribution_alignment.py',
-  'tff_semifl/training/weight_averages.py',
   'tff_semifl/data/partition.py',
   'tff_semifl/export/',
 )

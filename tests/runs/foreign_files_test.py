@@ -24,7 +24,6 @@ import numpy as np
 from tests import simulation_test_case
 from tests.runs import linear_program
 from tests.runs import saved_run
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
@@ -172,7 +171,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
         durable_files.OutputError, f'^{temporary} is {kind}, not a file; remove'
       ),
     ):
-      array_files.write(self.path / 'state.npz', np.float32(1))
+      durable_files.write_arrays(self.path / 'state.npz', np.float32(1))
 
   def test_who_only_reads_does_not_wait_either(self, kind='a FIFO'):
     for name, error, read in (

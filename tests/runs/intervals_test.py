@@ -8,7 +8,7 @@ import math
 from absl.testing import absltest
 import numpy as np
 
-from tff_semifl.runs import intervals
+from tff_semifl.metrics import intervals
 
 
 class IntervalsTest(absltest.TestCase):

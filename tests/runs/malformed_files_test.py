@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from tests import damage
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
@@ -107,7 +106,7 @@ class MalformedFilesTest(parameterized.TestCase):
     state = [np.arange(3, dtype=np.float32), np.float32(0.5)]
     path = self.folder / '7' / '1.npz'
     path.parent.mkdir(exist_ok=True)
-    array_files.write(path, state)
+    durable_files.write_arrays(path, state)
     path.write_bytes(data.draw(damage.damaged(path.read_bytes())))
     states = client_states.ClientStates(
       self.folder, lambda: [np.zeros(3, np.float32), np.float32(0)], num_kept=3

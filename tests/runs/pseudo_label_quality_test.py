@@ -7,13 +7,13 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.runs import round_metrics
-from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
 
 
 def _given(*labels):
   """Returns the record of (image, label, share) triples."""
   image, label, share = zip(*labels, strict=True) if labels else ((), (), ())
-  return given_labels.GivenLabels(
+  return pseudo_labels.GivenLabels(
     np.array(image, np.int32),
     np.array(label, np.int32),
     np.array(share, np.float32),

@@ -16,7 +16,7 @@ from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_policy
 from tff_semifl.experiments import task_registry
-from tff_semifl.randomness import random_seeds
+from tff_semifl.randomness import random_draws
 
 _SEED = tf.constant([1, 2])
 
@@ -36,7 +36,7 @@ class ViewsTestCase(tf.test.TestCase):
       images, _SEED, flip=flip, padding=padding
     )
     self.assertAllEqual(task.weak_augmentation(images, _SEED), shifted)
-    fresh, operations = (random_seeds.fold_in(_SEED, key) for key in (0, 1))
+    fresh, operations = (random_draws.fold_in(_SEED, key) for key in (0, 1))
     augment = fixmatch_policy.build_fixmatch_pytorch_rand_augment()
     self.assertAllEqual(
       task.strong_augmentation(images, _SEED),

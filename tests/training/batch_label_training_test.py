@@ -15,7 +15,7 @@ from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.methods import label_each_batch
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
@@ -60,7 +60,7 @@ def _build(
 def _next(process, weights, images):
   return process.next(
     process.initialize(),
-    [(weights, round_context.RoundContext(_SEED, 4, _LEARNING_RATE))],
+    [(weights, federated_process.RoundContext(_SEED, 4, _LEARNING_RATE))],
     [linear_reference.client_dataset(3, images)],
   )
 

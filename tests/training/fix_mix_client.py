@@ -13,7 +13,7 @@ from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.methods import fix_mix
 from tff_semifl.training import optimizers
 
@@ -80,7 +80,7 @@ class FixMixClientTestCase(simulation_test_case.SimulationTestCase):
 
   def next(self, process, clients, weights=None, round_num=1, seed=SEED):
     """Runs a round of pairs of a client's number and its images."""
-    context = round_context.RoundContext(seed, round_num, LEARNING_RATE)
+    context = federated_process.RoundContext(seed, round_num, LEARNING_RATE)
     received = (weights or self.weights, context)
     return process.next(
       process.initialize(),

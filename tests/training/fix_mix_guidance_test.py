@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tff_semifl.core import client_update
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.methods import fix_mix
 from tff_semifl.training import optimizers
 from tff_semifl.training import pseudo_labels
@@ -68,7 +68,9 @@ class GuidanceTest(tf.test.TestCase):
       ),
     )(
       weights,
-      round_context.RoundContext(_SEED, 1, learning_rate, {'method': guidance}),
+      federated_process.RoundContext(
+        _SEED, 1, learning_rate, {'method': guidance}
+      ),
       {
         'client_id': tf.constant(0),
         'image': tf.constant(linear_reference.create_images(7)),

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests.training import fix_mix_client
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 
 
 class ExecutionTest(fix_mix_client.FixMixClientTestCase):
@@ -141,7 +141,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
       'learning_rate': np.float32(0),
       'accumulator': [np.ones([4, 3], np.float32), np.ones([3], np.float32)],
     }
-    context = round_context.RoundContext(fix_mix_client.SEED, 1, 0.25)
+    context = federated_process.RoundContext(fix_mix_client.SEED, 1, 0.25)
     [result] = process.next(
       process.initialize(),
       [(self.weights, context)],
@@ -194,7 +194,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
         mix_loss_weight=0.0,
         strong=linear_reference.shifted,
       )
-      context = round_context.RoundContext(seed, round_num, 0.0)
+      context = federated_process.RoundContext(seed, round_num, 0.0)
       output = process.next(
         process.initialize(),
         [(self.weights, context)],

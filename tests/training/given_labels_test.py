@@ -6,12 +6,12 @@
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
 
 
 class GivenLabelsTest(tf.test.TestCase):
   def test_share_is_of_those_that_were_trained_on(self):
-    given = given_labels.made_at_once(
+    given = pseudo_labels.give_at_once(
       tf.constant([7, 2, 5, 0]),
       tf.constant([1, 1, 0, 2]),
       tf.constant([True, False, True, True]),
@@ -23,7 +23,7 @@ class GivenLabelsTest(tf.test.TestCase):
 
   def test_none_trained_on_and_none_at_all(self):
     for number in (0, 3):
-      given = given_labels.made_at_once(
+      given = pseudo_labels.give_at_once(
         tf.range(number), tf.range(number), tf.zeros([number], tf.bool)
       )
       self.assertAllEqual(given.share, np.zeros(number))
@@ -33,13 +33,15 @@ class GivenLabelsTest(tf.test.TestCase):
     def label_batches():
       def label_batch(number, given):
         images = tf.range(number + 1)
-        added = given_labels.made_at_once(
+        added = pseudo_labels.give_at_once(
           images, images + 10 * number, tf.greater(images, 0)
         )
         return number + 1, given.extend(added)
 
       _, given = tf.while_loop(
-        lambda number, _: number < 3, label_batch, (0, given_labels.none())
+        lambda number, _: number < 3,
+        label_batch,
+        (0, pseudo_labels.no_given_labels()),
       )
       return given
 

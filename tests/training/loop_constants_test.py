@@ -23,7 +23,7 @@ from tests import small_systems
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.randomness import portable_draws
@@ -86,7 +86,7 @@ class TurnConstantsTest(parameterized.TestCase):
     self.enter_context(mock.patch.object(compiled_loop, 'run', keep_program))
     train(
       weights,
-      round_context.RoundContext(*map(tf.constant, (7, 3, 0.2))),
+      federated_process.RoundContext(*map(tf.constant, (7, 3, 0.2))),
       {
         'client_id': tf.constant(5),
         'image': tf.zeros([10, *classifier.image_shape], tf.uint8),

@@ -19,9 +19,9 @@ from tff_semifl import runtime
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.core import client_work
-from tff_semifl.core import guidance
+from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import round_context
+from tff_semifl.core import method
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
@@ -106,11 +106,11 @@ def _create_system(system_name):
   )
 
 
-def _context(system_name: str) -> round_context.RoundContext:
+def _context(system_name: str) -> federated_process.RoundContext:
   """The context of round 3, with the first guidance."""
   classifier = _create_classifier()
   guides = _create_system(system_name).client.guides
-  context = round_context.RoundContext(7, 3, np.float32(0.2))
+  context = federated_process.RoundContext(7, 3, np.float32(0.2))
   if not guides:
     return context
   server = hook_arguments.Server(
@@ -123,7 +123,7 @@ def _context(system_name: str) -> round_context.RoundContext:
     ),
   )
   kept = {name: each.init_guidance(classifier) for name, each in guides.items()}
-  context = guidance.tell(guides, kept, server, context)
+  context = method.tell(guides, kept, server, context)
   return context._replace(
     guidance=tf.nest.map_structure(
       lambda tensor: tensor.numpy(), context.guidance

@@ -20,7 +20,7 @@ from tests import linear_reference
 from tests import placed_work
 from tests import wide_resnet_reference
 from tff_semifl import runtime
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.core import server_work
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import optimizers
@@ -68,7 +68,7 @@ class ServerStepsTest(absltest.TestCase):
         output = process.next(
           state,
           weights._replace(trainable=tuple(received)),
-          round_context.RoundContext(_SEED, round_num, learning_rate),
+          federated_process.RoundContext(_SEED, round_num, learning_rate),
           dataset,
         )
         state, weights = output.state, output.result

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 # uint8 images [batch, height, width, channels] and a stateless seed, int32 [2],
 # to images of the same shape and dtype. The same seed gives the same images.
@@ -46,7 +45,7 @@ def flip_and_crop(
   # A single gather for shift, reflection and flip, which only move pixels.
   offsets = random_draws.integers(
     [num_images, 2],
-    random_seeds.fold_in(seed, 0),
+    random_draws.fold_in(seed, 0),
     least=-padding,
     bound=padding + 1,
   )
@@ -54,7 +53,7 @@ def flip_and_crop(
   columns = _reflect(tf.range(width) + offsets[:, 1:], width)
   if flip:
     flipped = (
-      random_draws.uniform([num_images, 1], random_seeds.fold_in(seed, 1)) < 0.5
+      random_draws.uniform([num_images, 1], random_draws.fold_in(seed, 1)) < 0.5
     )
     columns = tf.where(flipped, width - 1 - columns, columns)
   # In 64 bits: a chunk may have more than 2^31 pixels.

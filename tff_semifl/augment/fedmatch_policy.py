@@ -20,7 +20,6 @@ from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 NUM_OPERATIONS = 6
 
@@ -138,17 +137,17 @@ def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws indices, int32 [num_images], each below a random bound."""
   bounds = random_draws.integers(
     [num_images],
-    random_seeds.fold_in(seed, 0),
+    random_draws.fold_in(seed, 0),
     least=_SMALLEST_BOUND,
     bound=_LARGEST_BOUND + 1,
   )
-  shares = random_draws.uniform([num_images], random_seeds.fold_in(seed, 1))
+  shares = random_draws.uniform([num_images], random_draws.fold_in(seed, 1))
   return tf.cast(shares * tf.cast(bounds, tf.float32), tf.int32)
 
 
 def _draw_signed_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws an index and one of two directions for each image."""
-  indices = _draw_indices(num_images, random_seeds.fold_in(seed, 0))
+  indices = _draw_indices(num_images, random_draws.fold_in(seed, 0))
   return indices * rand_augment.draw_signs(
-    num_images, random_seeds.fold_in(seed, 1)
+    num_images, random_draws.fold_in(seed, 1)
   )

@@ -26,7 +26,6 @@ from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 NUM_OPERATIONS = 2
 APPLICATION_PROBABILITY = 0.5
@@ -79,14 +78,14 @@ def build_rand_augment(version: Version) -> augmentation.Augmentation:
   def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     augmented = rand_augment.apply_random_operations(
       images,
-      random_seeds.fold_in(seed, 0),
+      random_draws.fold_in(seed, 0),
       operations=operations,
       num_operations=NUM_OPERATIONS,
       application_probability=APPLICATION_PROBABILITY,
     )
     shortest = tf.reduce_min(tf.shape(images)[1:3])
     num_pixels = tf.minimum(_CUTOUT_PIXELS, shortest // _CUTOUT_SHARE)
-    return version.cut_out(augmented, random_seeds.fold_in(seed, 1), num_pixels)
+    return version.cut_out(augmented, random_draws.fold_in(seed, 1), num_pixels)
 
   return augment
 
@@ -190,9 +189,9 @@ def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws a level in 1..9 or -9..-1 for each image: int32 [num_images]."""
-  levels = draw_levels(num_images, random_seeds.fold_in(seed, 0))
+  levels = draw_levels(num_images, random_draws.fold_in(seed, 0))
   return levels * rand_augment.draw_signs(
-    num_images, random_seeds.fold_in(seed, 1)
+    num_images, random_draws.fold_in(seed, 1)
   )
 
 
@@ -220,7 +219,7 @@ def _cut_out_around(
   num_images, height, width, _ = tf.unstack(tf.shape(images))
   columns, rows = (
     random_draws.integers(
-      [num_images], random_seeds.fold_in(seed, key), least=0, bound=size
+      [num_images], random_draws.fold_in(seed, key), least=0, bound=size
     )
     for key, size in enumerate((width, height))
   )

@@ -23,7 +23,7 @@ import tensorflow as tf
 
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
-from tff_semifl.randomness import random_seeds
+from tff_semifl.randomness import random_draws
 
 _VALUE_RANGE = (0, 255)
 _IMPORT_LOCK = threading.Lock()
@@ -145,19 +145,19 @@ def _create_operations(
     shape = [num_images, 1, 1, 1]
     return {
       'additions': clipped_normal(110.0 * magnitude, 110.0)(
-        shape, random_seeds.fold_in(seed, 0)
+        shape, random_draws.fold_in(seed, 0)
       ),
       'thresholds': clipped_normal(255.0 * (1.0 - magnitude), 255.0)(
-        shape, random_seeds.fold_in(seed, 1)
+        shape, random_draws.fold_in(seed, 1)
       ),
     }
 
   def signed_shear(num_images, seed):
     shape = [num_images, 1]
     amount = clipped_normal(magnitude, 1.0)(
-      shape, random_seeds.fold_in(seed, 0)
+      shape, random_draws.fold_in(seed, 0)
     )
-    sign = tf.sign(uniform(-1.0, 1.0)(shape, random_seeds.fold_in(seed, 1)))
+    sign = tf.sign(uniform(-1.0, 1.0)(shape, random_draws.fold_in(seed, 1)))
     return sign * amount
 
   def shear_along(axis: str) -> Callable[[tf.Tensor, Any], tf.Tensor]:

@@ -14,7 +14,6 @@ References:
 import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 
 def sample_coefficient(seed: tf.Tensor, *, concentration: float) -> tf.Tensor:
@@ -55,10 +54,10 @@ def mix_with_each_other(
   """
   number = tf.shape(images)[0]
   order = tf.random.experimental.stateless_shuffle(
-    tf.range(number), random_seeds.fold_in(seed, 0)
+    tf.range(number), random_draws.fold_in(seed, 0)
   )
   coefficients = sample_dominant_coefficients(
-    random_seeds.fold_in(seed, 1), number, concentration=concentration
+    random_draws.fold_in(seed, 1), number, concentration=concentration
   )
   return (
     mix(

@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from tff_semifl.augment import augmentation
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 
 class Operation(NamedTuple):
@@ -88,7 +87,7 @@ def apply_random_operations(
   def apply_one(step: tf.Tensor, augmented: tf.Tensor) -> tuple[tf.Tensor, ...]:
     augmented = _apply_one_each(
       augmented,
-      random_seeds.fold_in(seed, step),
+      random_draws.fold_in(seed, step),
       operations,
       application_probability,
     )
@@ -112,10 +111,10 @@ def _apply_one_each(
   """Draws an operation for each image, and applies it."""
   num_images = tf.shape(images)[0]
   choices = random_draws.integers(
-    [num_images], random_seeds.fold_in(seed, 0), least=0, bound=len(operations)
+    [num_images], random_draws.fold_in(seed, 0), least=0, bound=len(operations)
   )
   is_applied = (
-    random_draws.uniform([num_images], random_seeds.fold_in(seed, 1))
+    random_draws.uniform([num_images], random_draws.fold_in(seed, 1))
     < application_probability
   )
   return _apply.get()(
@@ -123,7 +122,7 @@ def _apply_one_each(
     # One more than the last index leaves an image unchanged.
     tf.where(is_applied, choices, len(operations)),
     operations,
-    [random_seeds.fold_in(seed, 2 + index) for index in range(len(operations))],
+    [random_draws.fold_in(seed, 2 + index) for index in range(len(operations))],
   )
 
 

@@ -19,15 +19,14 @@ import tensorflow_federated as tff
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.core import client_work
-from tff_semifl.core import guidance
+from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
-from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
-from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import client_report
 from tff_semifl.training import compiled_loop
@@ -70,18 +69,18 @@ def build_local_training(
 
   def train(
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
     messages = context.guidance or {}
-    data = method.select_data(data, messages.get(guidance.OWN, ()))
+    data = method.select_data(data, messages.get(method_lib.OWN, ()))
     labeler = labeling.Labeler(
       model=training.model,
       weak_augmentation=training.weak_augmentation,
       method=method,
       received=weights,
-      node=round_context.Node(context, data['client_id']),
+      node=federated_process.Node(context, data['client_id']),
     )
     images = labeling.Images(
       data['image'],
@@ -149,7 +148,7 @@ def _report(
   state: Any,
 ) -> Any:
   """The reports of the method and its parts by name; () without any."""
-  reports = {guidance.OWN: method.report(context, state)}
+  reports = {method_lib.OWN: method.report(context, state)}
   for name, part in method.parts.items():
     reports[name] = part.report(context.of_part(name))
   return {k: each for k, each in reports.items() if tf.nest.flatten(each)} or ()
@@ -177,7 +176,8 @@ class Steps:
     if method.relabel != 'round':
       # The last batch of an epoch may be padded.
       given = self.rows.start_labels(
-        math.ceil(training.num_epochs) * draws.count_rows(self.rows.examples)
+        math.ceil(training.num_epochs)
+        * random_draws.count_rows(self.rows.examples)
         + training.batch_size
       )
     loop = training_loop.TrainingLoop(
@@ -286,9 +286,9 @@ class Steps:
     images = in_order.examples
     mix = ()
     if self.labeler.method.relabel != 'batch':
-      drawn = draws.draw_with_replacement(
+      drawn = random_draws.draw_with_replacement(
         rows.examples,
-        draws.count_rows(images),
+        random_draws.count_rows(images),
         seed(_Purpose.MIX_DRAW, self.labeler.method.mix_key(epoch)),
         num_real=rows.num_real,
       )

@@ -10,20 +10,19 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
-from tff_semifl.training import weight_diversity
 
 # (weights, round context, {'client_id', 'image'}, optimizer state) -> result of
 # local training.
 LocalTrainingFn = Callable[
   [
     functional.ModelWeights,
-    round_context.RoundContext,
+    federated_process.RoundContext,
     Mapping[str, tf.Tensor],
     Any,
   ],
@@ -77,13 +76,13 @@ def build_client_work(
       round, as in the code of SemiFL's authors, as their memory.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
       of the received weights, or of 1 if that is larger; infinity for no limit.
-    measure_weight_diversity: Whether to measure how much updates differ
-      (`weight_diversity.measure`), from sums that no aggregator protects.
+    measure_weight_diversity: Whether to measure how much updates differ, from
+      sums that no aggregator protects.
     return_given_labels: Whether results have `GivenLabels`.
   """
   kernel_index = None
   if measure_weight_diversity:
-    kernel_index = weight_diversity.find_classifier_kernel(classifier)
+    kernel_index = client_report.find_classifier_kernel(classifier)
 
   def initialize_optimizer() -> Any:
     return training_loop.initial_optimizer_state(

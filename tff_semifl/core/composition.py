@@ -20,9 +20,8 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import federated_process
-from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import round_context
+from tff_semifl.core import method
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -104,12 +103,12 @@ class Parts:
   aggregator: tff.templates.AggregationProcess | Any = None
   finalizer: tff.learning.templates.FinalizerProcess | Any = None
   statistics: tff.Computation | None = None
-  guides: guidance.Guides = dataclasses.field(default_factory=dict)
+  guides: method.Guides = dataclasses.field(default_factory=dict)
 
   def begin(self, state: tff.Value) -> tff.Value:
     """The `RoundContext` of the round, without guidance."""
     return run(
-      lambda seed, round_num: round_context.RoundContext(
+      lambda seed, round_num: federated_process.RoundContext(
         seed, round_num, self.learning_rate_fn(round_num)
       ),
       state.seed,
@@ -123,7 +122,7 @@ class Parts:
 
     def tell(kept, weights, data, context):
       server = self._server(context, weights, data)
-      return guidance.tell(self.guides, kept, server, context)
+      return method.tell(self.guides, kept, server, context)
 
     if self.guides:
       context = run(
@@ -214,7 +213,7 @@ class Parts:
 
     def update(kept, context, weights, reports):
       server = self._server(context, weights)
-      return guidance.update(self.guides, kept, reports, server)
+      return method.update(self.guides, kept, reports, server)
 
     changes['round_num'] = run(lambda number: number + 1, state.round_num)
     if self.guides:
@@ -280,7 +279,7 @@ class Parts:
 
   def _server(
     self,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     weights: functional.ModelWeights,
     data: tf.data.Dataset | None = None,
   ) -> hook_arguments.Server:

@@ -16,21 +16,21 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import optimizers
+from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
 
 
 def select_batch(
-  node: round_context.Node, data: Mapping[str, tf.Tensor], batch_size: int
+  node: federated_process.Node, data: Mapping[str, tf.Tensor], batch_size: int
 ) -> tf.Tensor:
   """The batch of a client in a round, positions among its images, int32.
 
@@ -38,7 +38,7 @@ def select_batch(
   once an epoch; the last batch of an epoch may be smaller. `data` is of
   `pipelines.client_with_participation_type`.
   """
-  return draws.select_batch(
+  return random_draws.select_batch(
     tf.shape(data['image'])[0],
     batch_size,
     data['earlier_rounds'],
@@ -55,9 +55,9 @@ def report(
   labels: tf.Tensor,
   *,
   num_images: tf.Tensor,
-  node: round_context.Node,
+  node: federated_process.Node,
   optimizer_state: Any,
-  given_labels: given_labels_lib.GivenLabels,
+  given_labels: pseudo_labels.GivenLabels,
 ) -> client_report.LocalTraining:
   """The client update that is the gradient of a batch.
 
@@ -125,8 +125,8 @@ def build_server_work(
   """
 
   def take_step(optimizer_state, clients_gradient, weights, context, data):
-    node = round_context.Node(context)
-    indices = draws.select_batch(
+    node = federated_process.Node(context)
+    indices = random_draws.select_batch(
       tf.shape(data['label'])[0],
       batch_size,
       context.round_num,  # The server trains in each round.

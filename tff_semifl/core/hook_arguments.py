@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -152,7 +152,7 @@ class Step:
   rows: rows_lib.Rows
   image_weights: tuple[tf.Tensor, ...]
   weak_augmentation: augmentation.Augmentation
-  node: round_context.Node
+  node: federated_process.Node
   keys: Sequence[tf.Tensor]
   passes: dict[Any, tf.Tensor] = dataclasses.field(default_factory=dict)
 

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
 from tff_semifl.core import method as method_lib
-from tff_semifl.core import round_context
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import given_labels as given_labels_lib
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
 
@@ -63,7 +61,7 @@ class Labeler:
   weak_augmentation: augmentation.Augmentation
   method: method_lib.Method
   received: functional.ModelWeights
-  node: round_context.Node
+  node: federated_process.Node
 
   def context(
     self,
@@ -97,7 +95,7 @@ class Labeler:
     messages = self.node.context.guidance or {}
     return hook_arguments.ClientContext(
       images=rows.examples.image,
-      guidance=messages.get(guidance_lib.OWN, ()),
+      guidance=messages.get(method_lib.OWN, ()),
       part_guidance=messages,
       received=self.received,
       weights=weights,
@@ -137,7 +135,7 @@ class Labeler:
 
   def label(
     self, context: hook_arguments.ClientContext, rows: rows_lib.Rows, state: Any
-  ) -> tuple[pseudo_labels.PseudoLabels, Images, given_labels_lib.GivenLabels]:
+  ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
     """Labels images.
 
     `rows` are the images of `context`, as `Images`.
@@ -164,7 +162,7 @@ class Labeler:
     images = rows.examples._replace(
       label=labels.as_rows(), weight=weight, is_selected=is_selected
     )
-    given = given_labels_lib.made_at_once(
+    given = pseudo_labels.give_at_once(
       images.index,
       labels.labels,
       is_selected,

@@ -12,7 +12,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
@@ -29,7 +29,7 @@ _LEAST_COUNT = 1.0
 SupervisedTrainingFn = Callable[
   [
     functional.ModelWeights,
-    round_context.RoundContext,
+    federated_process.RoundContext,
     Mapping[str, tf.Tensor],
     Any,
   ],
@@ -71,7 +71,7 @@ def build_server_work(
   def train(
     state: Any,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ):
     rate = context.learning_rate * rate_factor
@@ -125,11 +125,11 @@ class SupervisedTraining:
   def __call__(
     self,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
-    node = round_context.Node(context)
+    node = federated_process.Node(context)
     offset = None
     if self.logit_adjustment:
       offset = self.logit_adjustment * log_shares(
@@ -160,7 +160,7 @@ class SupervisedTraining:
 
   def _epoch_data(
     self,
-    node: round_context.Node,
+    node: federated_process.Node,
     epoch: tf.Tensor,
     data: Mapping[str, tf.Tensor],
   ) -> rows_lib.Rows:
@@ -186,7 +186,7 @@ def begin_with(
 
   def train(
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     *data_and_state: Any,
   ) -> training_loop.TrainingResult:
     return tf.cond(

@@ -18,8 +18,8 @@ from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import intervals
 from tff_semifl.models import functional
-from tff_semifl.runs import intervals
 
 TABLE = 'client_accuracy.csv'
 _FIGURE = 'client_accuracy.png'

@@ -6,13 +6,17 @@
 They may differ when a run is resumed.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import pathlib
+from typing import Any
+
+import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import release_managers
 from tff_semifl.experiments import runtimes
+from tff_semifl.settings import references
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,7 +91,7 @@ class RunSettings(settings.Settings):
     """Fills in the name and `client_classes`; the experiment is filled in."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
-      release_managers.load(name)
+      load_manager(name)
     keeps_momentum = settings.as_dict(experiment).get('keep_client_momentum')
     if keeps_momentum and self.rounds_per_evaluation > 1:
       raise settings.SettingError(
@@ -132,3 +136,73 @@ _OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
   runtimes.ChosenRuntime()
 )
 UNIMPORTANT = frozenset(_OWNERS)
+
+
+_RELEASE_MANAGERS = 'release_managers'
+_Create = Callable[
+  [pathlib.Path, Mapping[str, Any]], tff.program.ReleaseManager
+]
+
+
+def load_manager(reference: str) -> tff.program.ReleaseManager | _Create:
+  """Loads 'package.module:NAME': a release manager, or a function to one."""
+  with settings.blame(_RELEASE_MANAGERS, reference):
+    found = references.load(reference)
+    if not isinstance(found, tff.program.ReleaseManager) and not callable(
+      found
+    ):
+      raise ValueError(
+        f'is a {type(found).__name__}; must be a tff.program.ReleaseManager, or'
+        ' a function from the folder of an experiment and its settings to one'
+      )
+    return found
+
+
+def create_managers(
+  names: Sequence[str], path: pathlib.Path, recorded: Mapping[str, Any]
+) -> list['NamedManager']:
+  """Creates the managers of an experiment's folder, which exists.
+
+  `recorded` are the settings by name, with `system` for the name of the system.
+  """
+  managers = []
+  for name in names:
+    manager = load_manager(name)
+    with settings.blame(_RELEASE_MANAGERS, name, ValueError, ImportError):
+      if not isinstance(manager, tff.program.ReleaseManager):
+        manager = manager(path, recorded)
+      if not isinstance(manager, tff.program.ReleaseManager):
+        raise ValueError(
+          f'returns a {type(manager).__name__}; must return a'
+          ' tff.program.ReleaseManager'
+        )
+    managers.append(NamedManager(name, manager))
+  return managers
+
+
+class NamedManager(tff.program.ReleaseManager):
+  """A release manager whose errors give its name in the setting."""
+
+  def __init__(self, name: str, manager: tff.program.ReleaseManager):
+    self._name = name
+    self._manager = manager
+
+  async def release(
+    self, value: tff.program.ReleasableStructure, key: int
+  ) -> None:
+    """Releases a round's metrics."""
+    try:
+      await self._manager.release(value, key)
+    except Exception as error:
+      raise settings.SettingError(
+        _RELEASE_MANAGERS,
+        self._name,
+        f'round {key} was not released ({type(error).__name__}: {error}); with'
+        ' this mended, or without it, the same command goes on from the last'
+        ' complete round',
+      ) from error
+
+  def finish(self) -> None:
+    """Tells a manager that has `finish` that training ended early."""
+    if hasattr(self._manager, 'finish'):
+      self._manager.finish()

@@ -18,11 +18,11 @@ from tff_semifl import settings
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
-from tff_semifl.experiments import release_managers
+from tff_semifl.experiments import run_settings
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import measurement
@@ -93,7 +93,7 @@ def run(
         client_privacy.read(folder.path, final.round_num),
         background=experiment.task.background,
       )
-  measured_in_words.write_by_system(experiment, folder, kept)
+  evaluated_images.write_by_system(experiment, folder, kept)
   if experiment.run.client_accuracy:
     accuracy_of_clients.write(folder.path, experiment, kept.weights)
   if experiment.run.client_classes:
@@ -143,7 +143,7 @@ def _train(
     _own_event_loop() as loop,
   ):
     observer = _Observer(experiment, folder, write, None if quiet else display)
-    others = release_managers.create(
+    others = run_settings.create_managers(
       experiment.run.release_managers,
       folder.path,
       {

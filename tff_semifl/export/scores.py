@@ -11,7 +11,7 @@ from scipy import stats
 
 from tff_semifl.data import example_kinds
 from tff_semifl.export import exported_model
-from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 
 # Lower probabilities are clipped, as in Keras: TFLite's int8 outputs have steps
@@ -106,7 +106,7 @@ class Scores(NamedTuple):
       compute = metric_lib.METRICS[name].compute
       found[name] = MetricScore(
         compute(self.labels, logits),
-        *bootstrap.interval(compute, self.labels, logits),
+        *intervals.bootstrap(compute, self.labels, logits),
       )
     return found
 

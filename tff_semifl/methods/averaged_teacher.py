@@ -18,7 +18,7 @@ from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
 from tff_semifl.models import functional
-from tff_semifl.training import weight_averages
+from tff_semifl.training import optimizers
 
 
 def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
@@ -67,7 +67,7 @@ class AveragedTeacher(client_parts.Labeler):
     del sums  # Clients report nothing.
     decay = decay_in_round(server.round_num, self.teacher_decay)
     return functional.ModelWeights(
-      weight_averages.move(
+      optimizers.move_average(
         tuple(kept.trainable), tuple(server.weights.trainable), decay
       ),
       kept.non_trainable,

@@ -15,14 +15,14 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.core import guidance
 from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
 from tff_semifl.models import functional
 from tff_semifl.systems import training_settings
 from tff_semifl.training import pseudo_labels
 
 
-class ClientPart(guidance.Guiding, settings.Settings):
+class ClientPart(method.Guiding, settings.Settings):
   """Base of the parts, which find their message in `client.guidance`."""
 
   def report(self, client: hook_arguments.ClientContext) -> Any:

@@ -26,21 +26,19 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
-from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import round_context
+from tff_semifl.core import method
 from tff_semifl.core import server_work
 from tff_semifl.data import folding
 from tff_semifl.methods import client_prior
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.models import functional
-from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import gradient_steps
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
 
 # bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class).
@@ -164,16 +162,16 @@ def build_training(
 
   def train(
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
-    node = round_context.Node(context, data['client_id'])
+    node = federated_process.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
     batch = gradients.select_batch(node, data, batch_size)
     # The images of the batch come first, then other images in a random order.
-    order = draws.shuffle(
+    order = random_draws.shuffle(
       tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
     )
     is_in_batch = tf.scatter_nd(
@@ -187,7 +185,7 @@ def build_training(
     logits = classifier.logits(
       weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
     )
-    message = context.guidance[guidance_lib.OWN]
+    message = context.guidance[method.OWN]
     logits += message.shift
     likelihoods = class_shares.read(logits)
     shares = class_shares.find(likelihoods, message.alpha)
@@ -206,7 +204,7 @@ def build_training(
       num_images=size,
       node=node,
       optimizer_state=optimizer_state,
-      given_labels=given_labels.made_at_once(batch, labels.labels, is_kept),
+      given_labels=pseudo_labels.give_at_once(batch, labels.labels, is_kept),
     )
     num_labeled = tf.cast(tf.shape(labeled)[0], tf.float32)
     has_any = tf.cast(num_labeled > 0, tf.float32)
@@ -220,7 +218,7 @@ def build_training(
         ),
       ),
       report={
-        guidance_lib.OWN: Sums(
+        method.OWN: Sums(
           tf.reduce_sum(shares.posteriors, axis=0),
           has_any * shares.log_shares,
           num_labeled,
@@ -279,11 +277,11 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
           batch_size=batch_size,
         ),
       ),
-      guides={guidance_lib.OWN: _Estimate()},
+      guides={method.OWN: _Estimate()},
     )
 
 
-class _Estimate(guidance_lib.Guiding):
+class _Estimate(method.Guiding):
   """The server's estimate of how clients' class shares are distributed."""
 
   def init_guidance(self, model: functional.ImageClassifier) -> Estimate:

@@ -16,7 +16,6 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
-from tff_semifl.randomness import random_seeds
 
 _SEED = contextvars.ContextVar('seed', default=None)
 # In place of a seed: nothing is dropped.
@@ -85,7 +84,7 @@ class KeyedDropout(tf.keras.layers.Layer):
         shape[axis] if size is None else size
         for axis, size in enumerate(self.noise_shape)
       ]
-    draws = random_draws.uniform(shape, random_seeds.fold_in(seed, self.key))
+    draws = random_draws.uniform(shape, random_draws.fold_in(seed, self.key))
     kept = tf.cast(draws >= self.rate, inputs.dtype)
     return inputs * kept / (1.0 - self.rate)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import contextvars
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -45,9 +45,9 @@ class Generator(NamedTuple):
   gamma: Callable[[tf.Tensor | int, tf.Tensor, float], tf.Tensor]
 
 
-def fold_in(seed: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
-  """Another seed, int32 [2], from a seed and an int32 scalar."""
-  return _generator.get().fold_in(seed, key)
+def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
+  """Another stateless seed, int32 [2], from a seed and an integer scalar."""
+  return _generator.get().fold_in(seed, tf.cast(key, tf.int32))
 
 
 def uniform(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
@@ -148,3 +148,71 @@ _generator = contextvars.ContextVar(
     gamma=_gamma,
   ),
 )
+
+
+def shuffle(examples: Any, seed: tf.Tensor) -> Any:
+  """Shuffles examples, a structure of tensors with one row each, alike."""
+  indices = order(count_rows(examples), seed)
+  return tf.nest.map_structure(lambda rows: tf.gather(rows, indices), examples)
+
+
+def draw_with_replacement(
+  examples: Any,
+  number: tf.Tensor,
+  seed: tf.Tensor,
+  *,
+  num_real: tf.Tensor | None = None,
+) -> Any:
+  """Draws examples uniformly with replacement.
+
+  `examples` are a structure of tensors with a row for each example, of which
+  the first `num_real` are drawn from, by default all. `number` is 0 without
+  examples.
+  """
+  if num_real is None:
+    num_real = count_rows(examples)
+  drawn = integers([number], seed, least=0, bound=tf.maximum(num_real, 1))
+  return tf.nest.map_structure(lambda rows: tf.gather(rows, drawn), examples)
+
+
+def select_batch(
+  num_images: tf.Tensor,
+  batch_size: int,
+  num_before: tf.Tensor,
+  order_seed: tf.Tensor,
+) -> tf.Tensor:
+  """A batch of a sequence of shuffled epochs; the last of an epoch is smaller.
+
+  `num_before` is the number of batches before, `order_seed` the seed of all
+  epochs' orders. Returns indices of images, int32 [batch].
+  """
+  num_batches = tf.maximum(-(-num_images // batch_size), 1)
+  start = num_before % num_batches * batch_size
+  indices = order(num_images, fold_in(order_seed, num_before // num_batches))
+  return indices[start : start + batch_size]
+
+
+def select_from_stream(
+  num_images: tf.Tensor,
+  batch_size: int,
+  step: tf.Tensor,
+  order_seed: tf.Tensor,
+) -> tf.Tensor:
+  """A batch of a stream of shuffled epochs; batches may span two epochs.
+
+  `step` is the number of batches before, `order_seed` the seed of all epochs'
+  orders. Returns indices of at least one image, int32 [batch_size].
+  """
+  first = step * batch_size
+  last = first + batch_size - 1
+  orders = tf.map_fn(
+    lambda epoch: order(num_images, fold_in(order_seed, epoch)),
+    tf.range(first // num_images, last // num_images + 1),
+  )
+  start = first % num_images
+  return tf.reshape(orders, [-1])[start : start + batch_size]
+
+
+def count_rows(examples: Any) -> tf.Tensor:
+  """The number of rows of a structure of tensors, an int32 scalar."""
+  return tf.shape(tf.nest.flatten(examples)[0])[0]

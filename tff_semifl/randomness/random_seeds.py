@@ -59,10 +59,5 @@ def stateless_seed(
   """
   result = tf.stack([tf.cast(seed, tf.int32), tf.constant(int(purpose))])
   for key in keys:
-    result = fold_in(result, key)
+    result = random_draws.fold_in(result, key)
   return result
-
-
-def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
-  """A new stateless seed, int32 [2], from a seed and a key."""
-  return random_draws.fold_in(seed, tf.cast(key, tf.int32))

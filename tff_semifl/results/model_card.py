@@ -17,13 +17,13 @@ from tff_semifl.experiments import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
+from tff_semifl.metrics import intervals
 from tff_semifl.plots import confusion_figure
 from tff_semifl.plots import figure_files
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
 from tff_semifl.runs import hparams_file
-from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
 
 _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')
@@ -72,7 +72,7 @@ class ModelCard(NamedTuple):
   result: Sequence[str] = ()
 
   def write(self, folder: pathlib.Path) -> None:
-    """Writes the card, and a figure of the confusion matrix if it was tested."""
+    """Writes the card, and the confusion matrix if the model was tested."""
     (folder / export_formats.CARD).write_text(_to_markdown(self))
     scores = self.files[0].scores
     if scores is not None:

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import markdown
 from tff_semifl.results import summary
-from tff_semifl.runs import intervals
 
 
 class Repetition(NamedTuple):
@@ -79,7 +78,7 @@ def describe_out_of_fold(
     line = f'out-of-fold {metric.name}: {value:.4g}'
     # A user's metric may take long.
     if metric_lib.is_own(metric.name):
-      low, high = bootstrap.interval(metric.compute, labels, logits)
+      low, high = intervals.bootstrap(metric.compute, labels, logits)
       line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
     yield line
 

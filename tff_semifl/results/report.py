@@ -18,8 +18,8 @@ from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.files import durable_files
-from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.plots import client_accuracy_figure
 from tff_semifl.plots import partition_figure
@@ -30,7 +30,6 @@ from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
 from tff_semifl.runs import hparams_file
-from tff_semifl.runs import intervals
 from tff_semifl.runs import saved_experiment
 
 # More runs are only in the tables, so that the file of a sweep stays small.
@@ -219,7 +218,7 @@ def _interval(name: str, evaluated: run_record.Evaluated) -> str:
     return str(intervals.of_accuracy(num_right, len(labels)))
   if logits.size > _MAX_BOOTSTRAPPED:
     return 'too many images for a bootstrap'
-  ends = bootstrap.interval(metric_lib.METRICS[name].compute, labels, logits)
+  ends = intervals.bootstrap(metric_lib.METRICS[name].compute, labels, logits)
   return summary.show_interval(name, intervals.Interval(*ends))
 
 

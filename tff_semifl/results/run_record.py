@@ -22,10 +22,10 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import export_formats
-from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import task_registry
@@ -161,7 +161,6 @@ def read(folder: pathlib.Path) -> RunRecord:
     saved_experiment.SavedExperimentError,
     settings_lib.SettingError,
     exported_model.ExportedModelError,
-    sources.DataNotFoundError,
     ValueError,
   ) as error:
     why_not = str(error)
@@ -180,7 +179,7 @@ def read(folder: pathlib.Path) -> RunRecord:
     client_classes=client_classes.read(folder) if has_classes else {},
     privacy=client_privacy.describe(hparams.flags, trained.last_round),
     warnings=_read_warnings(folder / 'log.txt'),
-    result=measured_in_words.read_by_system(folder),
+    result=evaluated_images.read_by_system(folder),
   )
 
 

@@ -8,7 +8,7 @@ import math
 import statistics
 from typing import NamedTuple
 
-from tff_semifl.runs import intervals
+from tff_semifl.metrics import intervals
 
 # Metrics that are shares, which are shown in percent.
 _SHARES = ('accuracy', 'balanced_accuracy')

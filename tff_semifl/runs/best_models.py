@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
 
@@ -103,7 +102,7 @@ class BestModels:
     """Saves a model of a later round; it is on the disk when this returns."""
     with durable_files.naming(self._folder):
       self._folder.mkdir(exist_ok=True)
-      array_files.write(_path(self._folder, model.round_num), model)
+      durable_files.write_arrays(_path(self._folder, model.round_num), model)
       for old in self._rounds()[: -self._num_kept]:
         _path(self._folder, old).unlink()
 
@@ -119,10 +118,10 @@ def read(folder: pathlib.Path, round_num: int) -> Mapping[str, np.ndarray]:
   """A round's model, as the arrays of a `BestModel` by name."""
   path = _path(folder, round_num)
   try:
-    arrays = array_files.read(path)
+    arrays = durable_files.read_arrays(path)
     if arrays.get('round_num') != round_num:
-      raise array_files.DamagedFileError(f'{path} is of another round')
-  except array_files.DamagedFileError as error:
+      raise durable_files.DamagedFileError(f'{path} is of another round')
+  except durable_files.DamagedFileError as error:
     raise durable_files.OutputError(
       f'{error}; the newest checkpoint names it as the best model: put a good'
       ' copy in its place, or train anew in another --output_dir'

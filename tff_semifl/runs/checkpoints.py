@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from absl import logging
 import numpy as np
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
 State = TypeVar('State')
@@ -44,7 +43,7 @@ class Checkpoints:
       return None
     arrays, version = latest
     try:
-      return array_files.pack_as(structure, arrays)
+      return durable_files.pack_as(structure, arrays)
     except ValueError as error:
       raise durable_files.OutputError(
         f'{_path(self._folder, version)} has no state of this program, but'
@@ -62,7 +61,7 @@ class Checkpoints:
     if path.exists() or path.is_symlink():
       try:
         _read(path, version)
-      except array_files.DamagedFileError as error:
+      except durable_files.DamagedFileError as error:
         logging.warning('%s; it is replaced', error)
       else:
         raise durable_files.OutputError(
@@ -70,7 +69,7 @@ class Checkpoints:
           ' the same command goes on'
         )
     with durable_files.naming(path):
-      array_files.write(path, state)
+      durable_files.write_arrays(path, state)
       # Later versions, if any, are damaged, or training would have resumed from
       # them; they do not count.
       before = [n for n in _versions(self._folder) if n <= version]
@@ -86,13 +85,13 @@ def read_latest(
   """The newest intact version, of a state of any structure, or None.
 
   Nothing is written or removed, so a run may use the folder meanwhile. The
-  arrays are named as in `array_files`.
+  arrays are named as by `durable_files.write_arrays`.
   """
   damage = None
   for version in reversed(_versions(folder)):
     try:
       return _read(_path(folder, version), version), version
-    except array_files.DamagedFileError as error:
+    except durable_files.DamagedFileError as error:
       logging.warning('%s; it is left out', error)
       damage = error
   if damage is None:
@@ -119,10 +118,10 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
 
 def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
   """The arrays of a version; a DamagedFileError if it is of another round."""
-  arrays = array_files.read(path)
+  arrays = durable_files.read_arrays(path)
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:
-    raise array_files.DamagedFileError(
+    raise durable_files.DamagedFileError(
       f'{path} has the name of another round: it holds the state after round'
       f' {round_num} and belongs in {_path(path.parent, round_num)}'
     )

@@ -13,7 +13,6 @@ import pathlib
 import re
 from typing import Any, Protocol
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 
 
@@ -23,7 +22,7 @@ class Memories(Protocol):
   A process takes the memories of a cohort and returns new ones
   (`federated_process.FederatedProcess`). The store decides which memory a
   client gets: its own (`ClientMemories`), that of its slot in the round
-  (`slots.SlotMemories`), or one made of other clients' models
+  (`group_averaging.SlotMemories`), or one made of other clients' models
   (`helpers.Helpers`).
 
   Memories in main memory (`held`) are passed from call to call like a process's
@@ -91,7 +90,7 @@ class ClientStates:
       path = self._path(client, round_num)
       with durable_files.naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        array_files.write(path, state)
+        durable_files.write_arrays(path, state)
         # What no kept checkpoint can need.
         oldest = round_num - self._num_kept
         before = [n for n in self._rounds(client) if n <= oldest]
@@ -104,8 +103,10 @@ class ClientStates:
       return self._initial
     path = self._path(client, max(earlier))
     try:
-      return array_files.pack_as(self._initial, array_files.read(path))
-    except (array_files.DamagedFileError, ValueError) as error:
+      return durable_files.pack_as(
+        self._initial, durable_files.read_arrays(path)
+      )
+    except (durable_files.DamagedFileError, ValueError) as error:
       raise durable_files.OutputError(
         f'{error}; put a good copy of {path} in its place, or remove the whole'
         ' experiment to train from the beginning'

@@ -13,7 +13,6 @@ from typing import IO
 import numpy as np
 import tensorflow_federated as tff
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runs import best_models
@@ -155,12 +154,14 @@ class ExperimentFolder:
     """Saves the frozen weights once, or checks that they are as before."""
     path = self.path / FROZEN_WEIGHTS_NAME
     if not path.exists():
-      array_files.write(path, list(weights))
+      durable_files.write_arrays(path, list(weights))
       return
     try:
-      kept = array_files.pack_as(list(weights), array_files.read(path))
+      kept = durable_files.pack_as(
+        list(weights), durable_files.read_arrays(path)
+      )
       is_same = all(map(np.array_equal, kept, weights))
-    except (array_files.DamagedFileError, ValueError):
+    except (durable_files.DamagedFileError, ValueError):
       is_same = False
     if not is_same:
       raise durable_files.OutputError(

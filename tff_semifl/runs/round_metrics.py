@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tree
 
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import pseudo_labels
 
 # The name in `ClientMetrics.own`.
 HIGHEST_CONFIDENCE = 'highest_confidence'
@@ -61,7 +61,7 @@ class ClientMetrics(NamedTuple):
     num_dropped: Number of sampled clients that dropped out by
       `client_dropout_probability`; absent sites do not count.
     weight_diversity: Diversity of the updates that counted
-      (`weight_diversity.measure`); NaN if none changed the last layer, if that
+      (`client_report.measure`); NaN if none changed the last layer, if that
       is not a dense layer, or if updates are private.
     relative_weight_diversity: `weight_diversity` times the number of these
       clients; NaN in the same cases.
@@ -148,7 +148,7 @@ def shortest(value: np.float32 | float) -> float:
 
 
 def measure_pseudo_labels(
-  given_labels: Sequence[given_labels_lib.GivenLabels],
+  given_labels: Sequence[pseudo_labels.GivenLabels],
   true_labels: Sequence[np.ndarray],
 ) -> dict[str, float]:
   """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 from tff_semifl.runs import best_models
@@ -153,8 +152,8 @@ def _read_frozen_weights(
   if not path.exists():
     return None
   try:
-    return tuple(array_files.read(path).values())
-  except array_files.DamagedFileError as error:
+    return tuple(durable_files.read_arrays(path).values())
+  except durable_files.DamagedFileError as error:
     raise durable_files.OutputError(str(error)) from error
 
 

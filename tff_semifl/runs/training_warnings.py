@@ -9,7 +9,7 @@ from absl import logging
 import numpy as np
 import tqdm
 
-from tff_semifl.runs import intervals
+from tff_semifl.metrics import intervals
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import round_metrics
 

@@ -9,7 +9,7 @@ import dataclasses
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import guidance
+from tff_semifl.core import method
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
@@ -53,7 +53,7 @@ class GradientSteps(system.System):
     ingredients: system.Ingredients,
     training_fn: client_work.LocalTrainingFn,
     server_work: server_work_lib.ServerWork,
-    guides: guidance.Guides | None = None,
+    guides: method.Guides | None = None,
   ) -> federated_process.FederatedProcess:
     """Composes the process.
 

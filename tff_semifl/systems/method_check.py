@@ -13,12 +13,11 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.core import client_update
-from tff_semifl.core import guidance
+from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
-from tff_semifl.core import round_context
 from tff_semifl.data import example_kinds
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
@@ -174,7 +173,7 @@ def _create_labeler(
     ),
   )
   weights = tf.nest.map_structure(tf.convert_to_tensor, weights)
-  context = round_context.RoundContext(
+  context = federated_process.RoundContext(
     tf.constant(0), tf.constant(1), tf.constant(0.1)
   )
   image = tf.zeros(
@@ -192,11 +191,11 @@ def _create_labeler(
   )
   guides = method.guides
   kept = {name: each.init_guidance(model) for name, each in guides.items()}
-  context = guidance.tell(guides, kept, server, context)
+  context = method_lib.tell(guides, kept, server, context)
   return _LabelerOfAll(
     model=model,
     weak_augmentation=training.weak_augmentation,
     method=method,
     received=weights,
-    node=round_context.Node(context, tf.constant(0)),
+    node=federated_process.Node(context, tf.constant(0)),
   )

@@ -14,9 +14,8 @@ from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import composition
-from tff_semifl.core import guidance
+from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
-from tff_semifl.core import round_context
 from tff_semifl.core import rounds
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.models import functional
@@ -36,7 +35,7 @@ def build_round_parts(
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
   aggregator: tff.templates.AggregationProcess | None = None,
   global_momentum: float = 0.0,
-  guides: guidance.Guides | None = None,
+  guides: method_lib.Guides | None = None,
 ) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
@@ -88,7 +87,7 @@ def build_process_without_clients(
 
 def _do_nothing(
   weights: functional.ModelWeights,
-  context: round_context.RoundContext,
+  context: federated_process.RoundContext,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
 ) -> client_report.LocalTraining:

@@ -4,16 +4,69 @@
 """Results of local training: a client's update and metrics, and their sums."""
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
-from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
-from tff_semifl.training import weight_diversity
+
+
+class UpdateSums(NamedTuple):
+  """A client's contribution, to be summed over clients.
+
+  `update` is that of the last layer's kernel, a scalar 0 if nothing is to be
+  measured, and `squared_length` its squared length.
+  """
+
+  squared_length: tf.Tensor
+  update: tf.Tensor
+
+
+def find_classifier_kernel(
+  classifier: functional.ImageClassifier,
+) -> int | None:
+  """The index of the last layer's kernel among the trainable weights.
+
+  None if the model does not end with a dense layer.
+  """
+  trainable = classifier.initial_weights.trainable
+  for index in reversed(range(len(trainable))):
+    shape = trainable[index].shape
+    if len(shape) == 2 and shape[1] == classifier.num_classes:
+      return index
+  return None
+
+
+def update_sums(
+  update: Sequence[tf.Tensor], kernel_index: int | None
+) -> UpdateSums:
+  """The contribution of one client, of its update, zero if it has none."""
+  kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
+  return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
+
+
+def measure_diversity(
+  sums: UpdateSums, num_clients: tf.Tensor
+) -> Mapping[str, tf.Tensor]:
+  """The weight diversity of equation 7 of Zhang et al., absolute and relative.
+
+  For the updates d_i of the n clients that count:
+
+      weight_diversity          = sum |d_i|^2 / |sum d_i|^2
+      relative_weight_diversity = n * weight_diversity
+
+  For equal updates these are 1 / n and 1, the least values; for orthogonal
+  updates 1 and n. Both are NaN if no kernel changed.
+  """
+  diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
+  return collections.OrderedDict(
+    weight_diversity=diversity,
+    relative_weight_diversity=num_clients * diversity,
+  )
 
 
 class Ratio(NamedTuple):
@@ -44,7 +97,7 @@ class LocalTraining(NamedTuple):
   weight: tf.Tensor
   measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
   report: Any = ()
-  given_labels: given_labels_lib.GivenLabels | None = None
+  given_labels: pseudo_labels.GivenLabels | None = None
 
 
 class ClientResult(NamedTuple):
@@ -69,7 +122,7 @@ class ClientSums(NamedTuple):
   """Measurements of a client by name, and sums for the diversity of updates."""
 
   measurements: Mapping[str, Ratio | tf.Tensor]
-  updates: weight_diversity.UpdateSums
+  updates: UpdateSums
 
 
 def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
@@ -88,7 +141,7 @@ def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
 def labeled_in_steps(
   training: training_loop.TrainingResult,
   num_images: tf.Tensor,
-  given_labels: given_labels_lib.GivenLabels,
+  given_labels: pseudo_labels.GivenLabels,
 ) -> LocalTraining:
   """The outcome for a client that labels during training.
 
@@ -129,7 +182,7 @@ def report(
   """The client's result, whose memory is the optimizer state, and its sums.
 
   Arguments are those of `client_work.build_client_work`; `kernel_index` is from
-  `weight_diversity.find_classifier_kernel`, or None not to measure the
+  `find_classifier_kernel`, or None not to measure the
   diversity of updates. A rejected client has a zero update of weight 0, the
   memory it started with, no given labels, and zeros in all sums but
   `num_rejected`.
@@ -172,7 +225,7 @@ def report(
       **tf.nest.map_structure(if_sound, measurements),
       num_rejected=1.0 - if_sound(1.0),
     ),
-    weight_diversity.update_sums(update, kernel_index),
+    update_sums(update, kernel_index),
   )
   given_labels = ()
   if return_given_labels:
@@ -199,7 +252,7 @@ def report(
 def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
   """The metrics of a round, float32 scalars by name.
 
-  Ratios of sums (NaN for 0 / 0), and the results of `weight_diversity.measure`.
+  Ratios of sums (NaN for 0 / 0), and the results of `measure_diversity`.
   """
   metrics = collections.OrderedDict(
     (
@@ -212,5 +265,5 @@ def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
   )
   return collections.OrderedDict(
     **metrics,
-    **weight_diversity.measure(sums.updates, metrics['num_participating']),
+    **measure_diversity(sums.updates, metrics['num_participating']),
   )

@@ -16,10 +16,9 @@ import tensorflow as tf
 
 from tff_semifl.augment import rand_augment
 from tff_semifl.models import pure_functions
-from tff_semifl.randomness import draws
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
-from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
 
 
@@ -69,8 +68,8 @@ class PaddedRows(rows_lib.Rows):
 
   def start_labels(self, most: tf.Tensor) -> 'LabelBuffer':
     return LabelBuffer(
-      given_labels.GivenLabels(
-        tf.fill([most], given_labels.PADDING),
+      pseudo_labels.GivenLabels(
+        tf.fill([most], pseudo_labels.PADDING),
         tf.zeros([most], tf.int32),
         tf.zeros([most], tf.float32),
       ),
@@ -98,10 +97,10 @@ class LabelBuffer(NamedTuple):
     number: int32 scalar, the number of labels.
   """
 
-  labels: given_labels.GivenLabels
+  labels: pseudo_labels.GivenLabels
   number: tf.Tensor
 
-  def extend(self, added: given_labels.GivenLabels) -> 'LabelBuffer':
+  def extend(self, added: pseudo_labels.GivenLabels) -> 'LabelBuffer':
     """Writes labels after the others; later calls overwrite their padding."""
     places = self.number + tf.range(tf.shape(added.image)[0])
     return LabelBuffer(
@@ -114,11 +113,11 @@ class LabelBuffer(NamedTuple):
       ),
       self.number
       + tf.math.count_nonzero(
-        added.image > given_labels.PADDING, dtype=tf.int32
+        added.image > pseudo_labels.PADDING, dtype=tf.int32
       ),
     )
 
-  def keep_if(self, is_kept: tf.Tensor) -> given_labels.GivenLabels:
+  def keep_if(self, is_kept: tf.Tensor) -> pseudo_labels.GivenLabels:
     """The labels without padding if `is_kept`, else none."""
     return self.labels.keep_if(is_kept)
 
@@ -144,7 +143,7 @@ def pad(examples: Any) -> tuple[Any, tf.Tensor]:
     The structure, padded with copies of the last example, or one row of zeros
     without any; and the number of examples, an int32 scalar.
   """
-  number = draws.count_rows(examples)
+  number = random_draws.count_rows(examples)
   # Sets all lower bits of the last index: a power of two minus 1.
   last = tf.maximum(number, 1) - 1
   for num_bits in (1, 2, 4, 8, 16):

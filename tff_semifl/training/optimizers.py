@@ -277,3 +277,15 @@ def build_adamw(
     ),
     clip_norm=clip_norm,
   )
+
+
+def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
+  """`decay * average + (1 - decay) * weights`, as of Mean Teacher's teacher.
+
+  Both are structures of tensors; `decay` is a scalar in [0, 1]. (Tarvainen,
+  Valpola. Mean teachers are better role models: Weight-averaged consistency
+  targets improve semi-supervised deep learning results. NeurIPS 2017.)
+  """
+  return tf.nest.map_structure(
+    lambda old, new: decay * old + (1.0 - decay) * new, average, weights
+  )

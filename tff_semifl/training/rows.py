@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl.randomness import draws
-from tff_semifl.training import given_labels
+from tff_semifl.randomness import random_draws
+from tff_semifl.training import pseudo_labels
 
 Weights = tuple[tf.Tensor, ...]
 
@@ -32,7 +32,7 @@ class Rows:
 
   def __init__(self, examples: Any):
     self.examples = examples
-    self.number = draws.count_rows(examples)
+    self.number = random_draws.count_rows(examples)
 
   def replace(self, examples: Any) -> 'Rows':
     """Rows of other examples."""
@@ -44,7 +44,7 @@ class Rows:
 
   def shuffle(self, seed: tf.Tensor) -> 'Rows':
     """Shuffles the examples by `seed`, int32 [2]."""
-    return Rows(draws.shuffle(self.examples, seed))
+    return Rows(random_draws.shuffle(self.examples, seed))
 
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'Rows':
     """Up to `size` consecutive examples from row `start`, an int32 scalar."""
@@ -64,10 +64,10 @@ class Rows:
     """
     return weights
 
-  def start_labels(self, most: tf.Tensor) -> given_labels.GivenLabels | Any:
+  def start_labels(self, most: tf.Tensor) -> pseudo_labels.GivenLabels | Any:
     """No labels yet, to be extended in a loop up to `most`, int32 scalar."""
     del most
-    return given_labels.none()
+    return pseudo_labels.no_given_labels()
 
   def map_batches(
     self, function: Callable[[Any], tf.Tensor], *, width: int, size: int

@@ -16,7 +16,7 @@ from tests import fedmatch_reference
 from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl.baselines.fedmatch import fedmatch_training
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
 
@@ -26,7 +26,7 @@ _LEARNING_RATE = 0.05
 _LOSS_WEIGHTS = fedmatch_training.ClientLossWeights(
   consistency=2.0, agreement=0.7, l1=0.03, l2=0.2
 )
-_CONTEXT = round_context.RoundContext(
+_CONTEXT = federated_process.RoundContext(
   np.int32(_SEED), np.int32(10), np.float32(_LEARNING_RATE)
 )
 

@@ -21,7 +21,7 @@ from tests import small_systems
 from tests.runs import linear_program
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
-from tff_semifl.files import array_files
+from tff_semifl.files import durable_files
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import training
@@ -189,7 +189,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(a, b)
     for path in sorted(pathlib.Path(whole, 'clients').glob('*/*/*.npz')):
       other = pathlib.Path(cut, path.relative_to(whole))
-      a, b = map(array_files.read, (path, other))
+      a, b = map(durable_files.read, (path, other))
       np.testing.assert_equal(a, b)
 
 

@@ -21,6 +21,7 @@ from tests import wide_resnet_reference
 from tff_semifl import settings
 from tff_semifl.baselines.fedsgd import union_training
 from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 _SEED = 5
@@ -103,7 +104,7 @@ def _train_epoch(problem, sgd, round_num):
     [
       tf.random.experimental.stateless_shuffle(
         tf.range(len(_LABELS)),
-        random_seeds.fold_in(seed(purpose.SERVER_ORDER), number),
+        random_draws.fold_in(seed(purpose.SERVER_ORDER), number),
       ).numpy()
       for number in range(9)
     ]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tests import local_steps_reference
 from tff_semifl.baselines.zhang2020 import local_steps
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
@@ -24,6 +24,7 @@ class TrainTest(parameterized.TestCase):
   ):
     """Returns the batches of a round, its outcome, and the sum of its steps."""
     steps = local_steps.LocalSteps(
+      classifier=None,
       num_steps=num_steps,
       batch_size=batch_size,
       optimizer=optimizers.build_nesterov_sgd(
@@ -42,11 +43,10 @@ class TrainTest(parameterized.TestCase):
 
     # Eagerly, so that batches can be looked at.
     result = steps.train(
-      None,
       weights,
       training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
-      node=round_context.Node(
-        round_context.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
+      node=federated_process.Node(
+        federated_process.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
       ),
       num_images=tf.constant(num_images),
       views_fn=tf.identity,
@@ -108,6 +108,7 @@ class TrainTest(parameterized.TestCase):
 
   def test_last_learning_rate_of_a_round(self):
     steps = local_steps.LocalSteps(
+      classifier=None,
       num_steps=16,
       batch_size=64,
       optimizer=optimizers.build_nesterov_sgd(),

@@ -15,13 +15,12 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
@@ -61,7 +60,7 @@ class ServerTraining:
   def __call__(
     self,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
@@ -112,7 +111,7 @@ class ClientTraining:
   def __call__(
     self,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     helpers: tuple[tf.Tensor, ...],
@@ -120,7 +119,7 @@ class ClientTraining:
     num_images = tf.shape(data['image'])[0]
     kernels = fedmatch_networks.find_parts(self.classifier.trainable_names)
 
-    node = round_context.Node(context, data['client_id'])
+    node = federated_process.Node(context, data['client_id'])
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
       seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
@@ -151,7 +150,7 @@ class ClientTraining:
         ),
         training_loop.count_correct(strong_logits, labels, is_confident),
         tf.reduce_sum(tf.cast(is_confident, tf.float32)),
-        given.extend(given_labels.made_at_once(indices, labels, is_confident)),
+        given.extend(pseudo_labels.give_at_once(indices, labels, is_confident)),
       )
 
     training = training_loop.TrainingLoop(
@@ -160,7 +159,7 @@ class ClientTraining:
       batch_size=self.batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
-    ).train(weights.trainable, optimizer_state, given_labels.none())
+    ).train(weights.trainable, optimizer_state, pseudo_labels.no_given_labels())
     sums = training.sums
     # The report divides by the number of confident images, which makes this
     # the mean over all.

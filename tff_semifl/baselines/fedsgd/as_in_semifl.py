@@ -30,7 +30,6 @@ from tff_semifl.baselines.fedsgd import gathered_images
 from tff_semifl.baselines.fedsgd import union_training
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import round_context
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -40,7 +39,6 @@ from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
-from tff_semifl.training import weight_diversity
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -168,7 +166,7 @@ def build_union_work(
   def train(
     state: Any,
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     server_data: tf.data.Dataset,
     gathered: gathered_images.ClientImages,
   ):
@@ -217,6 +215,6 @@ def _summarize_clients(
         num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
         num_rejected=tf.constant(0.0),
       ),
-      updates=weight_diversity.update_sums((), None),
+      updates=client_report.update_sums((), None),
     )
   )

@@ -23,7 +23,6 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
-from tff_semifl.core import round_context
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import gradient_steps
@@ -31,7 +30,6 @@ from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
-from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
 
 
@@ -81,12 +79,12 @@ def build_gradient_training(
 
   def train(
     weights: functional.ModelWeights,
-    context: round_context.RoundContext,
+    context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
-    node = round_context.Node(context, data['client_id'])
+    node = federated_process.Node(context, data['client_id'])
     indices = gradients.select_batch(node, data, batch_size)
     images = tf.gather(data['image'], indices)
     weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
@@ -103,7 +101,7 @@ def build_gradient_training(
       num_images=tf.shape(indices)[0],
       node=node,
       optimizer_state=optimizer_state,
-      given_labels=given_labels.made_at_once(indices, labels.labels, is_kept),
+      given_labels=pseudo_labels.give_at_once(indices, labels.labels, is_kept),
     )
 
   return train

@@ -11,7 +11,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
-from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
 
 
 class ClientImages(NamedTuple):
@@ -90,11 +90,11 @@ def _sort(images: ClientImages) -> ClientImages:
 
 
 def select_own(
-  labels: given_labels.GivenLabels,
+  labels: pseudo_labels.GivenLabels,
   client_id: tf.Tensor,
   num_images: tf.Tensor,
   dataset: tf.data.Dataset,
-) -> given_labels.GivenLabels:
+) -> pseudo_labels.GivenLabels:
   """The pseudo-labels of a client's own images, among those of all images.
 
   `client_id` and `num_images` are those of `ClientImages`. Indices of the
@@ -109,5 +109,5 @@ def select_own(
   is_own = (image >= 0) & (image < number)
   return tf.nest.map_structure(
     lambda array: tf.boolean_mask(array, is_own),
-    given_labels.GivenLabels(image, labels.label, labels.share),
+    pseudo_labels.GivenLabels(image, labels.label, labels.share),
   )

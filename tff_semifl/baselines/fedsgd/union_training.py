@@ -16,12 +16,11 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.fedsgd import gathered_images
-from tff_semifl.core import round_context
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
-from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
-from tff_semifl.training import given_labels
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
 
@@ -77,12 +76,12 @@ class UnionSteps:
     model: functional.ModelWeights,
     images: tf.Tensor,
     labels: tf.Tensor,
-    node: round_context.Node,
+    node: federated_process.Node,
     step: tf.Tensor,
   ) -> tuple[tuple[tf.Tensor, ...], training_loop.TrainingSums]:
     """The gradient of a batch of weakly augmented labeled images."""
     purpose = random_seeds.Purpose
-    indices = draws.select_from_stream(
+    indices = random_draws.select_from_stream(
       tf.shape(labels)[0],
       self.server_batch_size,
       step,
@@ -106,7 +105,7 @@ class UnionSteps:
     images: tf.Tensor,
     labels: tf.Tensor,
     is_any_confident: tf.Tensor,
-    node: round_context.Node,
+    node: federated_process.Node,
     step: tf.Tensor,
   ) -> tuple[tuple[tf.Tensor, ...], training_loop.TrainingSums]:
     """The gradient of strongly augmented images; 0 if none is confident."""
@@ -133,7 +132,7 @@ def train_epoch(
   steps: UnionSteps,
   weights: functional.ModelWeights,
   optimizer_state: Any,
-  context: round_context.RoundContext,
+  context: federated_process.RoundContext,
   labeled: tuple[tf.Tensor, tf.Tensor],
   unlabeled: gathered_images.ClientImages,
 ) -> EpochResult:
@@ -151,7 +150,7 @@ def train_epoch(
     labeled: The server's images and labels, at least one.
   """
   purpose = random_seeds.Purpose
-  node = round_context.Node(context)
+  node = federated_process.Node(context)
   cohorts = draw_cohorts(
     -(-unlabeled.num_images // steps.client_batch_size),
     steps.clients_per_step,
@@ -193,7 +192,7 @@ def train_epoch(
         optimizer_state=optimizer_state,
         sums=tf.nest.map_structure(tf.add, training.sums, client_sums),
         state=training.state.extend(
-          given_labels.made_at_once(indices, labels.labels, confident)
+          pseudo_labels.give_at_once(indices, labels.labels, confident)
         ),
       ),
       tf.nest.map_structure(tf.add, result.server, server_sums),
@@ -210,7 +209,7 @@ def train_epoch(
           tuple(weights.trainable),
           optimizer_state,
           _no_sums(),
-          given_labels.none(),
+          pseudo_labels.no_given_labels(),
         ),
         server=_no_sums(),
         num_confident=tf.constant(0.0),
@@ -233,7 +232,7 @@ def draw_cohorts(
 
   def draw_step(step, steps_taken, clients, earlier_steps):
     values = tf.random.stateless_uniform(
-      [num_clients], random_seeds.fold_in(seed, step)
+      [num_clients], random_draws.fold_in(seed, step)
     )
     # Values are at least 0, so that clients without a batch come last.
     values = tf.where(steps_taken < num_batches, values, -1.0)

@@ -27,8 +27,8 @@ from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.methods.client_priors import state as state_lib
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
-from tff_semifl.training import given_labels as given_labels_lib
-from tff_semifl.training import weight_diversity
+from tff_semifl.training import client_report
+from tff_semifl.training import pseudo_labels
 
 
 def summarize(
@@ -63,8 +63,8 @@ def summarize(
     label_ratio=measured.count / measured.count,
     num_participating=num_clients - measured.num_rejected,
     num_rejected=measured.num_rejected,
-    **weight_diversity.measure(
-      weight_diversity.update_sums((), None), num_clients
+    **client_report.measure_diversity(
+      client_report.update_sums((), None), num_clients
     ),
     # How much likelier own class shares make an example, and how clients
     # differ: small strength, different clients.
@@ -144,7 +144,7 @@ def build(
     means, measured, labels = client_sums.compute(head.read(dataset), received)
     given = ()
     if returns_given_labels:
-      given = given_labels_lib.GivenLabels(
+      given = pseudo_labels.GivenLabels(
         tf.range(tf.size(labels)), labels, tf.ones_like(labels, tf.float32)
       )
     return means, measured, given

@@ -12,7 +12,7 @@ import numpy as np
 from tff_semifl.methods.client_priors import choice
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.methods.client_priors import held_out
-from tff_semifl.runs import intervals
+from tff_semifl.metrics import intervals
 
 # It is found to within a part in a thousand.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH

@@ -1,15 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""95% confidence intervals of accuracies and of differences between them."""
+"""95% intervals of accuracies, of differences, and by bootstrap of metrics."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
 import statistics
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
+
+NUM_SAMPLES = 500
+
+Compute = Callable[[np.ndarray, np.ndarray], float]
+
 
 _LEVEL = 0.95
 _QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
@@ -77,10 +82,10 @@ def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
   `class_sizes` are the numbers of test images of each class.
   """
   num_images = int(sum(class_sizes))
-  interval = of_accuracy(round(accuracy * num_images), num_images)
+  found = of_accuracy(round(accuracy * num_images), num_images)
   return (
     f'{accuracy:.1%} of {describe_images(class_sizes)} (95% interval'
-    f' {interval})'
+    f' {found})'
   )
 
 
@@ -92,3 +97,24 @@ def describe_images(class_sizes: Sequence[int]) -> str:
   if num_seen < num_classes:
     text += f' of {num_seen} of {num_classes} classes'
   return text
+
+
+def bootstrap(
+  compute: Compute, labels: np.ndarray, logits: np.ndarray, *, seed: int = 0
+) -> tuple[float, float]:
+  """The 95% percentile interval of a metric, over images.
+
+  Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
+
+  `labels` are int [images] and `logits` float [images, classes]; `seed` is that
+  of resampling images. Resamples where the metric is NaN, such as the AUC of
+  one class, are left out; the ends are NaN if it is NaN in all.
+  """
+  generator = np.random.default_rng(seed)
+  samples = generator.integers(len(labels), size=[NUM_SAMPLES, len(labels)])
+  values = np.array([compute(labels[i], logits[i]) for i in samples])
+  known = values[~np.isnan(values)]
+  if not len(known):
+    return float('nan'), float('nan')
+  low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+  return float(low), float(high)
