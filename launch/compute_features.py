@@ -36,7 +36,7 @@ import numpy as np
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
-from tff_semifl.data import image_files
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
@@ -129,13 +129,13 @@ def read_folders(
   """Reads a folder of folders of images."""
   problems = []
   folders = image_listing.list_folders(root, problems, are_clients=are_clients)
-  image_listing.raise_if_any(root, problems)
-  form = image_reading.ImageForm((*image_size, 3), image_files.OnOddSize.RESIZE)
+  data_errors.raise_if_any(root, problems)
+  form = image_reading.ImageForm(image_size)
   files = [file for each in folders.values() for file in each]
   if not files:
-    raise image_listing.ImageFolderError(f'{root} has no image in it')
+    raise data_errors.DataError(f'{root} has no image in it')
   found = image_reading.read(files, form, problems, _MAX_BYTES_IN_MEMORY)
-  image_listing.raise_if_any(root, problems)
+  data_errors.raise_if_any(root, problems)
   numbers = np.repeat(
     np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
   )
@@ -157,7 +157,7 @@ def read_federation(
   names = set(server.others['class_names'])
   others = sorted(set(test.others['class_names']) - names)
   if others:
-    raise image_listing.ImageFolderError(
+    raise data_errors.DataError(
       f'{root}/test has a folder {others[0]!r}, and {root}/server has none; the'
       ' folders of both are the classes'
     )
@@ -260,13 +260,7 @@ def _read_input(
       'give one of the flags --photo_dir, --tfds_name, --image_folder and'
       ' --images_file, to say which images'
     )
-  with program.blame(
-    given[0],
-    ValueError,
-    OSError,
-    sources.DataNotFoundError,
-    image_listing.ImageFolderError,
-  ):
+  with program.blame(given[0], ValueError, OSError):
     if given[0] is _PHOTO_DIR:
       return read_federation(
         pathlib.Path(_PHOTO_DIR.value), backbone.image_size

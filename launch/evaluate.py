@@ -32,7 +32,6 @@ from tff_semifl.command_line import setting_program
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_batches
-from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import task_registry
@@ -132,9 +131,7 @@ def _batches_of_task(
 def _batches_of_features(
   model: exported_model.ExportedModel, path: str
 ) -> _Batches:
-  with exported_model_flags.blame_images(
-    feature_files.FeatureFileError, ValueError
-  ):
+  with exported_model_flags.blame_images(ValueError):
     test = feature_files.read_test(path, model.class_names)
     model.check_takes(test.images.shape[1:])
   return test.batches(_BATCH_SIZE)
@@ -144,9 +141,7 @@ def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
   """The images of a folder of class folders, once all are checked."""
-  with exported_model_flags.blame_images(
-    image_listing.ImageFolderError, image_files.ImageFileError, ValueError
-  ):
+  with exported_model_flags.blame_images(ValueError):
     classes = image_listing.list_classes(folder)
     unknown = [name for name in classes if name not in model.class_names]
     if unknown:

@@ -20,6 +20,7 @@ from absl import flags
 
 from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import program
+from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
@@ -251,7 +252,7 @@ def _load_test_images(
     return None, f'it was not asked for, by --no{_EVALUATE.name}'
   try:
     test = task.load_test_images(may_download=False)
-  except sources.DataNotFoundError as error:
+  except data_errors.DataError as error:
     if _DATA_DIR.value is not None:
       raise program.FlagError(
         f'flag --data_dir={_DATA_DIR.value}: {error}'

@@ -4,11 +4,11 @@
 r"""Predicts the classes of images with an exported model.
 
   python -m launch.predict --exported_model=results/mine/export \
-    --images=photos,another.jpg --output_file=csv
+    --images=photos,another.jpg --output_file=predictions.csv
 
 Images may have any size and number: only a few are in memory at a time. A model
 of feature vectors takes .npy files, or .npz files with an array `features`. The
-table, results/csv by default, has a row for each image or vector:
+table, results/predictions.csv by default, has a row for each image or vector:
 path, class_name and probability of the most probable class. The first rows are
 printed. --overwrite replaces an existing file. --output_file=- writes the table
 to standard output, and nothing else:
@@ -35,10 +35,10 @@ from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
+from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_batches
-from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.export import exported_model
 from tff_semifl.files import durable_files
@@ -149,13 +149,11 @@ def _read_batches(
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  path = output_flag.one('results/csv')
+  path = output_flag.one('results/predictions.csv')
   is_stdout = str(path) == _STDOUT
   if not is_stdout:
     overwrite_flag.check(path)
-  with exported_model_flags.blame_images(
-    ValueError, image_listing.ImageFolderError
-  ):
+  with exported_model_flags.blame_images(ValueError):
     if not exported_model_flags.IMAGES.value:
       raise ValueError('name files or folders of images')
     files = image_listing.list_files(exported_model_flags.IMAGES.value)
@@ -185,9 +183,7 @@ def _write(
 ) -> tuple[int, int]:
   """Writes the table; see `write_table`."""
   least_confidence = least_confidence_flag.check(model.class_names)
-  with exported_model_flags.blame_images(
-    image_files.ImageFileError, feature_files.FeatureFileError
-  ):
+  with exported_model_flags.blame_images(data_errors.DataError):
     return write_table(
       model,
       files,

@@ -29,10 +29,8 @@ from tasks import image_folder
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.command_line import setting_program
-from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
-from tff_semifl.data import image_listing
-from tff_semifl.data import image_reading
+from tff_semifl.experiments import image_task
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import tied_process
@@ -167,34 +165,19 @@ def main(site: SiteSettings) -> None:
   approved = _read_approved(site.approved)
   with settings.blame('address', site.address, runtime.WorkerError):
     check_cluster(site.address)
-  shape = (
-    *image_folder.parse_size(site.image_size),
-    site.reading.num_channels,
-  )
-  with (
-    settings.blame('image_dir', site.image_dir, image_listing.ImageFolderError),
-    settings.blame(
-      'on_odd_size', site.reading.on_odd_size, image_listing.OddSizeError
-    ),
-  ):
+  form = site.reading.form(site.image_size)
+  with image_task.blame_data(site, 'image_dir'):
     # An unnamed file, which disappears with this process.
-    found = image_folders.read_client_folder(
-      site.image_dir,
-      image_reading.ImageForm(
-        shape,
-        image_files.OnOddSize(site.reading.on_odd_size),
-        image_files.parse_color(site.reading.background),
-      ),
-    )
+    found = image_folders.read_client_folder(site.image_dir, form)
   images = found.images
   print(
-    f'{site.name}: {len(images)} images of {"x".join(map(str, shape))}, of'
+    f'{site.name}: {len(images)} images of {"x".join(map(str, form.shape))}, of'
     f' which {found.num_resized} had another size and {found.num_transparent}'
     f' are transparent somewhere, on {site.reading.background}; joins'
     f' {site.address}, Ctrl-C leaves',
     flush=True,
   )
-  description = ray_site.Description(site.name, len(images), shape)
+  description = ray_site.Description(site.name, len(images), form.shape)
   here = ray_site.Site(
     description, images.path, print_lines(site.name), approved
   )

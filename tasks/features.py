@@ -63,9 +63,7 @@ class Features(image_task.Task):
       raise settings.SettingError(
         'features_file', None, 'must be given: the .npz of your features'
       )
-    with settings.blame(
-      'features_file', self.features_file, feature_files.FeatureFileError
-    ):
+    with settings.blame('features_file', self.features_file):
       return _read(self.features_file, _find_version(self.features_file))
 
 

@@ -18,7 +18,9 @@ import re
 from typing import Any
 
 from tff_semifl import settings
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.experiments import folder_task
@@ -63,10 +65,14 @@ class Reading(settings.Settings):
     ),
   )
 
-  @property
-  def num_channels(self) -> int:
-    """The number of channels of an image."""
-    return 1 if self.gray else 3
+  def form(self, size: str | None) -> image_reading.ImageForm:
+    """The form that images are converted to."""
+    return image_reading.ImageForm(
+      size and parse_size(size),
+      1 if self.gray else 3,
+      image_files.OnOddSize(self.on_odd_size),
+      image_files.parse_color(self.background),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,8 +94,8 @@ class ImageFolder(image_task.Task):
     None,
     'Size of all images in pixels: 64, or height and width, 48x64. By default'
     f" the common size of the server's images if it is at most"
-    f' {folder_task.MAX_DEFAULT_SIZE} pixels, otherwise'
-    f' {folder_task.DEFAULT_SIZE[0]}x{folder_task.DEFAULT_SIZE[1]}.',
+    f' {image_folders.MAX_DEFAULT_SIZE} pixels, otherwise'
+    f' {image_folders.DEFAULT_SIZE[0]}x{image_folders.DEFAULT_SIZE[1]}.',
     SIZES,
   )
   reading: Reading = Reading()
@@ -169,25 +175,7 @@ class ImageFolder(image_task.Task):
       raise settings.SettingError(
         'image_dir', None, 'must be given: the folder of your images'
       )
-    # The last of these context managers handles an error first.
-    with (
-      settings.blame(
-        'image_dir', self.image_dir, image_listing.ImageFolderError
-      ),
-      settings.blame(
-        'image_size', self.image_size, image_reading.LargeImageError
-      ),
-      settings.blame(
-        'on_odd_size', self.reading.on_odd_size, image_listing.OddSizeError
-      ),
-      settings.blame(
-        'images_on_disk', self.images_on_disk, image_reading.StorageError
-      ),
-      settings.blame('sites', self.sites, folder_task.ClientsHereError),
-      settings.blame(
-        'test_fraction', self.test_fraction, folder_task.TestImagesError
-      ),
-    ):
+    with image_task.blame_data(self, 'image_dir'):
       return _read(self, _find_versions(self.image_dir))
 
 
@@ -197,10 +185,7 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
   del versions
   return folder_task.create_task(
     folder.image_dir,
-    image_size=folder.image_size and parse_size(folder.image_size),
-    num_channels=folder.reading.num_channels,
-    on_odd_size=image_files.OnOddSize(folder.reading.on_odd_size),
-    background=image_files.parse_color(folder.reading.background),
+    folder.reading.form(folder.image_size),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
     images_on_disk=folder.images_on_disk,
@@ -212,7 +197,7 @@ def _find_versions(root: str) -> str:
   """A digest of the names, sizes and times of all files in a folder."""
   digest = hashlib.sha256()
   # Reading the folder, and the file, reports the error.
-  with contextlib.suppress(image_listing.ImageFolderError):
+  with contextlib.suppress(data_errors.DataError):
     for folder in image_listing.walk(pathlib.Path(root)):
       for path in sorted(folder.glob('*')):
         with contextlib.suppress(OSError):

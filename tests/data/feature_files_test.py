@@ -132,9 +132,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     ),
   )
   def test_refuses(self, changes, message):
-    with self.assertRaisesRegex(
-      feature_files.FeatureFileError, f'^{message}[^\n]*$'
-    ):
+    with self.assertRaisesRegex(ValueError, f'^{message}[^\n]*$'):
       self._read(**changes)
 
   @parameterized.named_parameters(
@@ -147,9 +145,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       self._path.write_bytes(content)
     self.assertFalse(feature_files.has_client_ids(self._path))
     for read in (feature_files.read, feature_files.read_vectors):
-      with self.assertRaisesRegex(
-        feature_files.FeatureFileError, f'^{message}[^\n]*$'
-      ):
+      with self.assertRaisesRegex(ValueError, f'^{message}[^\n]*$'):
         read(self._path)
 
   def test_vectors_to_be_classified(self):
@@ -167,12 +163,10 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(keys[12], f'{self._path}[12]')
     self.assertEqual(more_keys[0], f'{npy}[0]')
     with self.assertRaisesRegex(
-      feature_files.FeatureFileError, 'features.npz features: found 6 features;'
+      ValueError, 'features.npz features: found 6 features;'
     ):
       list(feature_files.read_batches([self._path], 7))
-    with self.assertRaisesRegex(
-      feature_files.FeatureFileError, 'has a single array; give a .npz'
-    ):
+    with self.assertRaisesRegex(ValueError, 'has a single array; give a .npz'):
       feature_files.read(npy)
 
   def test_vectors_to_test_on(self):
@@ -182,7 +176,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(found.labels, _ARRAYS['test_labels'])
     small_features.save(self._path, test_features=None, test_labels=None)
     with self.assertRaisesRegex(
-      feature_files.FeatureFileError, 'has no array test_features; it has feat'
+      ValueError, 'has no array test_features; it has feat'
     ):
       feature_files.read_test(self._path, ['0', '1', '2'])
 

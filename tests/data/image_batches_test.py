@@ -9,6 +9,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tests.data import image_tree
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 
@@ -55,7 +56,7 @@ class ImageBatchesTest(absltest.TestCase):
     for number, content in ((1, b'no image'), (3, b'')):
       files[number][1].write_bytes(content)
     with self.assertRaisesRegex(
-      image_files.ImageFileError, '/1.png is no JPEG, .* image$'
+      data_errors.DataError, '/1.png is no JPEG, .* image$'
     ):
       self._read(files)
     left_out = []
@@ -66,7 +67,7 @@ class ImageBatchesTest(absltest.TestCase):
     self.assertEqual(
       left_out, [f'{self._folder}/{number}.png {reason}' for number in (1, 3)]
     )
-    with self.assertRaises(image_files.ImageFileError) as raised:
+    with self.assertRaises(data_errors.DataError) as raised:
       image_batches.check_files((file for _, file in files), 1)
     self.assertEqual(str(raised.exception), '; '.join(left_out))
 

@@ -3,17 +3,31 @@
 
 """Tests of reading image files: good, unusual and damaged ones."""
 
+import io
+import os
 import pathlib
+import struct
+import tempfile
 from unittest import mock
+import zlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies
 import numpy as np
+import PIL.EpsImagePlugin
 import PIL.Image
 import PIL.ImageDraw
 import PIL.JpegImagePlugin
+import PIL.PngImagePlugin
 
+from tests import damage
+from tests.data import image_tree
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+from tff_semifl.data import image_reading
 
 _REFUSE = image_files.OnOddSize.REFUSE
 _RESIZE = image_files.OnOddSize.RESIZE
@@ -163,9 +177,7 @@ class ReadImageTest(parameterized.TestCase):
 
   def test_odd_size_is_refused(self):
     path = self._write(PIL.Image.fromarray(_noise(4, 6)))
-    with self.assertRaisesRegex(
-      image_files.ImageFileError, '^is 4x6, not 6x4$'
-    ):
+    with self.assertRaisesRegex(data_errors.DataError, '^is 4x6, not 6x4$'):
       image_files.read_image(path, (6, 4, 3), _REFUSE)
 
   def test_odd_size_is_resized_in_proportion_and_cut(self):
@@ -196,10 +208,249 @@ class ReadImageTest(parameterized.TestCase):
   def test_colors_without_a_gray_form(self):
     file = self._folder / 'a.tif'
     PIL.Image.new('LAB', (8, 8)).save(file)
-    with self.assertRaisesRegex(
-      image_files.ImageFileError, '^cannot be read .*LAB'
-    ):
+    with self.assertRaisesRegex(data_errors.DataError, '^cannot be read .*LAB'):
       image_files.read_image(file, (8, 8, 1), _REFUSE)
+
+
+_NO_IMAGE = '^is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image$'
+# Pillow's name for a JPEG file with further pictures, as many phones write it.
+_SEVERAL_JPEGS = 'MPO'
+_DECODED = frozenset(
+  {'JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF', _SEVERAL_JPEGS}
+)
+
+
+def _encode(image, image_format, **kwargs):
+  content = io.BytesIO()
+  image.save(content, image_format, **kwargs)
+  return content.getvalue()
+
+
+class _FileTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, content, name='image.jpg'):
+    path = self._folder / name
+    path.write_bytes(content)
+    return path
+
+
+class FormatsTest(_FileTest):
+  def test_no_interpreter_is_started(self):
+    path = self._write(
+      b'%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 4\n%%EndComments\n%%EOF\n'
+    )
+    with PIL.Image.open(path) as image:
+      self.assertEqual((image.format, image.size), ('EPS', (6, 4)))
+    with mock.patch.object(PIL.EpsImagePlugin, 'Ghostscript') as interpreter:
+      with self.assertRaisesRegex(data_errors.DataError, _NO_IMAGE):
+        image_files.read_size(path)
+    interpreter.assert_not_called()
+
+  def test_of_what_pillow_writes_some_is_read_and_all_else_refused(self):
+    PIL.Image.init()
+    found = {}
+    for image_format in PIL.Image.SAVE:
+      try:
+        content = _encode(PIL.Image.new('RGB', (32, 32), 'red'), image_format)
+        with PIL.Image.open(io.BytesIO(content)) as image:
+          known_as = image.format
+      # The format has no RGB, is write-only, or needs another library.
+      except Exception:
+        continue
+      # By its bytes: the name is always that of a JPEG file.
+      path = self._write(content)
+      try:
+        found[known_as] = image_files.read_size(path)
+      except data_errors.DataError as error:
+        self.assertRegex(
+          str(error), f'{_NO_IMAGE}|^has the format AVIF; convert'
+        )
+        found[known_as] = None
+    self.assertEqual(
+      {name for name, size in found.items() if size == (32, 32)},
+      _DECODED - {_SEVERAL_JPEGS},
+    )
+    self.assertContainsSubset({'ICO', 'TGA', 'PCX', 'JPEG2000'}, found)
+
+  @parameterized.parameters(b'heic', b'mif1')
+  def test_photos_of_phones_are_to_be_converted(self, brand):
+    # The beginning of a file of an iPhone: a box with brands.
+    path = self._write(
+      b'\0\0\0\x18ftyp' + brand + b'\0\0\0\0mif1heic', 'a.heic'
+    )
+    with self.assertRaisesRegex(
+      data_errors.DataError, '^has the format HEIC; convert it to JPEG, '
+    ):
+      image_files.read_size(path)
+
+  @parameterized.parameters('GIF', 'WEBP', 'TIFF', 'PNG', _SEVERAL_JPEGS)
+  def test_of_several_frames_the_first_is_taken(self, image_format):
+    first, *others = (
+      PIL.Image.new('RGB', (16, 16), color) for color in ('red', 'blue')
+    )
+    path = self._write(
+      _encode(first, image_format, save_all=True, append_images=others)
+    )
+    with PIL.Image.open(path) as image:
+      self.assertEqual((image.format, image.n_frames), (image_format, 2))
+    np.testing.assert_allclose(
+      image_files.read_image_of_any_size(path, 3).pixels,
+      np.tile(np.array([255, 0, 0]), [16, 16, 1]),
+      atol=3,
+    )
+
+  @parameterized.parameters('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
+  def test_half_a_file(self, image_format):
+    pixels = np.random.default_rng(0).integers(256, size=(64, 64, 3))
+    image = PIL.Image.fromarray(pixels.astype(np.uint8))
+    content = _encode(image, image_format)
+    path = self._write(content)
+    self.assertEqual(image_files.read_size(path), (64, 64))
+    path.write_bytes(content[: len(content) // 2])
+    with self.assertRaisesRegex(
+      data_errors.DataError, f'^cannot be read|{_NO_IMAGE}'
+    ):
+      image_files.read_image_of_any_size(path, 3)
+
+
+class NumberOfPixelsTest(_FileTest):
+  # Pillow itself refuses what has more than twice the limit.
+  @parameterized.parameters(1.01, 100)
+  def test_bomb_is_named_and_not_decoded(self, times_the_limit):
+    limit = PIL.Image.MAX_IMAGE_PIXELS
+    size = int((times_the_limit * limit) ** 0.5) + 1
+    root = image_tree.write_tree(self._folder / 'photos')
+    path = root / 'server/cat/bomb.png'
+    # A valid PNG file of one pixel, but for the size that it claims, and the
+    # CRC of that claim.
+    content = bytearray(_encode(PIL.Image.new('1', (1, 1)), 'PNG'))
+    content[16:24] = struct.pack('>II', size, size)
+    content[29:33] = struct.pack('>I', zlib.crc32(content[12:29]))
+    path.write_bytes(content)
+    reason = f'has {size * size:,} pixels, more than the {limit:,} that are'
+    with mock.patch.object(PIL.PngImagePlugin.PngImageFile, 'load') as load:
+      with self.assertRaisesRegex(data_errors.DataError, f'^{reason} decoded$'):
+        image_files.read_size(path)
+    load.assert_not_called()
+    with self.assertRaisesRegex(
+      data_errors.DataError,
+      f'^in {root}: server/cat/bomb.png {reason} decoded$',
+    ):
+      image_folders.read_image_folders(str(root), image_reading.ImageForm(None))
+
+  @parameterized.parameters('JPEG', 'WEBP')
+  def test_limit_is_that_of_pillow(self, image_format):
+    path = self._write(_encode(PIL.Image.new('RGB', (10, 20)), image_format))
+    for limit in (200, 300, None):
+      with mock.patch.object(PIL.Image, 'MAX_IMAGE_PIXELS', limit):
+        self.assertEqual(image_files.read_size(path), (20, 10))
+    for limit in (50, 150, 199):
+      with mock.patch.object(PIL.Image, 'MAX_IMAGE_PIXELS', limit):
+        with self.assertRaisesRegex(
+          data_errors.DataError,
+          f'^has 200 pixels, more than the {limit} that are decoded$',
+        ):
+          image_files.read_size(path)
+
+
+def _color_png(levels):
+  """Returns a PNG file of 16 bits a channel, which Pillow does not write."""
+  rows = b''.join(b'\0' + row.astype('>u2').tobytes() for row in levels)
+  header = struct.pack(
+    '>IIBBBBB', levels.shape[1], levels.shape[0], 16, 2, *3 * [0]
+  )
+  chunks = ((b'IHDR', header), (b'IDAT', zlib.compress(rows)), (b'IEND', b''))
+  return b'\x89PNG\r\n\x1a\n' + b''.join(
+    struct.pack('>I', len(content))
+    + name
+    + content
+    + struct.pack('>I', zlib.crc32(name + content))
+    for name, content in chunks
+  )
+
+
+class DepthTest(_FileTest):
+  """Pillow clips gray levels at 255, so that nearly all would be white."""
+
+  def test_more_than_8_bits_a_channel_are_refused(self):
+    levels = (np.arange(16).reshape(4, 4) * 4369).astype(np.uint16)
+    colors = np.repeat(levels, 3).reshape(4, 4, 3)
+    gray = PIL.Image.fromarray(levels)
+    fractions = PIL.Image.fromarray(levels.astype(np.float32))
+    for content in (
+      _encode(gray, 'PNG'),
+      _encode(gray, 'TIFF'),
+      _encode(gray, 'TIFF', compression='tiff_lzw'),
+      _encode(gray, 'PNG', transparency=4369),
+      _color_png(colors),
+      _encode(fractions, 'TIFF'),
+      b'P5 4 4 4095\n' + levels.astype('>u2').tobytes(),
+    ):
+      path = self._write(content)
+      with self.assertRaisesRegex(
+        data_errors.DataError, '^has more than 8 bits a channel; convert it'
+      ):
+        image_files.read_image(path, (4, 4, 1), _REFUSE)
+
+
+_FORMATS = ('PNG', 'JPEG', 'GIF', 'BMP', 'TIFF', 'WEBP', 'PPM')
+
+
+def _encode_noise(image_format, size=12):
+  pixels = np.random.default_rng(0).integers(
+    256, size=(size, size, 3), dtype=np.uint8
+  )
+  content = io.BytesIO()
+  PIL.Image.fromarray(pixels).save(content, image_format)
+  return content.getvalue()
+
+
+class DamagedFilesTest(parameterized.TestCase):
+  @parameterized.parameters(*_FORMATS)
+  @damage.settings(max_examples=20)
+  @hypothesis.given(strategies.data())
+  def test_file_is_an_image_or_an_error_of_one_line(self, image_format, data):
+    content = data.draw(damage.damaged(_encode_noise(image_format)))
+    shape = data.draw(
+      strategies.sampled_from([(12, 12, 3), (12, 12, 1), (5, 7, 3)])
+    )
+    on_odd_size = data.draw(strategies.sampled_from(image_files.OnOddSize))
+    with tempfile.NamedTemporaryFile() as file:
+      pathlib.Path(file.name).write_bytes(content)
+      try:
+        found = image_files.read_image(
+          pathlib.Path(file.name), shape, on_odd_size
+        )
+      except data_errors.DataError as error:
+        self.assertNotEmpty(str(error))
+        self.assertNotIn('\n', str(error))
+      else:
+        self.assertEqual(found.pixels.shape, shape)
+        self.assertEqual(found.pixels.dtype, np.uint8)
+
+  @hypothesis.given(strategies.binary(max_size=100))
+  @damage.settings(max_examples=50)
+  def test_file_of_any_bytes(self, content):
+    with tempfile.NamedTemporaryFile() as file:
+      pathlib.Path(file.name).write_bytes(content)
+      with self.assertRaises(data_errors.DataError):
+        image_files.read_size(pathlib.Path(file.name))
+
+  def test_what_is_no_file_is_not_opened(self):
+    """Opening a pipe would wait for its writer."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    os.mkfifo(folder / 'pipe.png')
+    (folder / 'loop.png').symlink_to('loop.png')
+    (folder / 'gone.png').symlink_to('nowhere.png')
+    (folder / 'folder.png').mkdir()
+    for name in ('pipe', 'loop', 'gone', 'folder', 'none', 'x' * 300):
+      with self.assertRaisesRegex(
+        data_errors.DataError, '^is neither a file nor a link to one$'
+      ):
+        image_files.read_size(folder / f'{name}.png')
 
 
 if __name__ == '__main__':

@@ -3,19 +3,38 @@
 
 """Tests of reading a user's folders, written here with a few small images."""
 
+import io
+import os
 import pathlib
 import shutil
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies
 import numpy as np
 import PIL.Image
 
+from tests import damage
+from tests.data import image_tree
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+
+
+def _read(
+  root,
+  size=None,
+  num_channels=3,
+  on_odd_size=image_files.OnOddSize.REFUSE,
+  **kwargs,
+):
+  form = image_reading.ImageForm(size, num_channels, on_odd_size)
+  return image_folders.read_image_folders(str(root), form, **kwargs)
 
 
 class ReadImageFoldersTest(parameterized.TestCase):
@@ -40,7 +59,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     PIL.Image.new('L', (size[1], size[0]), level).save(file)
 
   def _read(self, **kwargs):
-    return image_folders.read_image_folders(str(self._root), **kwargs)
+    return _read(self._root, **kwargs)
 
   def _assert_images(self, images, levels):
     np.testing.assert_array_equal(
@@ -59,20 +78,17 @@ class ReadImageFoldersTest(parameterized.TestCase):
 
   def test_without_clients(self):
     shutil.rmtree(self._root / 'clients')
-    with self.assertRaisesRegex(
-      image_listing.ImageFolderError, 'clients is missing'
-    ):
+    with self.assertRaisesRegex(data_errors.DataError, 'clients is missing'):
       self._read()
     found = self._read(has_clients=False)
     self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
     self._assert_images(found.unlabeled, [])
-    self.assertEqual(found.num_images, 4)
+    self.assertEqual(len(found.files), 3 + 1)
 
   def test_folder_of_a_client(self):
     def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
-      return image_folders.read_client_folder(
-        str(self._root / name), image_reading.ImageForm((4, 5, 3), on_odd_size)
-      )
+      form = image_reading.ImageForm((4, 5), 3, on_odd_size)
+      return image_folders.read_client_folder(str(self._root / name), form)
 
     self._write('clients/north/a.png', 29, size=(8, 10))
     images, num_resized, _ = read('clients/north')
@@ -90,9 +106,9 @@ class ReadImageFoldersTest(parameterized.TestCase):
       ('nowhere', 'is missing or is no folder'),
       ('empty', 'has no image in it'),
     ):
-      with self.assertRaisesRegex(image_listing.ImageFolderError, problem):
+      with self.assertRaisesRegex(data_errors.DataError, problem):
         read(name)
-    with self.assertRaisesRegex(image_listing.OddSizeError, 'a.png is 8x10'):
+    with self.assertRaisesRegex(data_errors.DataError, 'a.png is 8x10'):
       read('clients/north', image_files.OnOddSize.REFUSE)
 
   def test_accents_may_be_written_in_two_ways(self):
@@ -151,7 +167,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
       link = self._root / name
       link.symlink_to('.')
       with self.assertRaisesRegex(
-        image_listing.ImageFolderError, f'{name} is a link to a folder that it'
+        data_errors.DataError, f'{name} is a link to a folder that it'
       ):
         self._read()
       link.unlink()
@@ -170,42 +186,38 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self._write('clients/north/x.png', 30, size=(8, 10))
     self._write('server/dog/1.png', 10, size=(5, 4))
     with self.assertRaisesRegex(
-      image_listing.ImageFolderError,
+      data_errors.DataError,
       f'^in {self._root}: server/dog/1.png is 5x4, not 4x5;'
       ' clients/north/x.png is 8x10, not 4x5;'
       ' resize would scale and crop them$',
     ) as raised:
       self._read()
-    self.assertIsInstance(raised.exception, image_listing.OddSizeError)
-    found = self._read(on_odd_size=image_files.OnOddSize.RESIZE)
-    self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
-    self._assert_images(found.unlabeled, [40, 30, 31])
+    self.assertEqual(raised.exception.setting, 'on_odd_size')
 
   def test_size_of_images_of_several_sizes(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
     found = self._read_default_size(largest=5, otherwise=(6, 6))
     # All of the server's images have this size.
     self.assertEqual(found.unlabeled.shape, (3, 4, 5, 3))
-    self.assertEqual((found.num_resized, found.num_images), (1, 7))
+    self.assertEqual((found.num_resized, len(found.files)), (1, 7))
     self._write('server/dog/1.png', 10, size=(5, 4))
     found = self._read_default_size(largest=5, otherwise=(6, 6))
     self.assertEqual(found.unlabeled.shape, (3, 6, 6, 3))
-    self.assertEqual((found.num_resized, found.num_images), (7, 7))
+    self.assertEqual((found.num_resized, len(found.files)), (7, 7))
 
   def test_size_of_large_images(self):
     found = self._read_default_size(largest=4, otherwise=(3, 2))
     self.assertEqual(found.unlabeled.shape, (3, 3, 2, 3))
 
   def _read_default_size(self, largest, otherwise):
-    return self._read(
-      max_default_size=largest,
-      default_size=otherwise,
-      on_odd_size=image_files.OnOddSize.RESIZE,
-    )
+    with mock.patch.multiple(
+      image_folders, MAX_DEFAULT_SIZE=largest, DEFAULT_SIZE=otherwise
+    ):
+      return self._read(on_odd_size=image_files.OnOddSize.RESIZE)
 
   def test_size_and_channels_as_asked_for(self):
     found = self._read(
-      image_size=(8, 8),
+      size=(8, 8),
       num_channels=1,
       on_odd_size=image_files.OnOddSize.RESIZE,
     )
@@ -213,35 +225,34 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual(found.unlabeled.shape, (3, 8, 8, 1))
     self.assertEqual(found.test.images.shape, (1, 8, 8, 1))
     with self.assertRaisesRegex(
-      image_listing.OddSizeError, '4x5, not 8x8; and 2 more; resize would'
+      data_errors.DataError, '4x5, not 8x8; and 2 more; resize would'
     ):
-      self._read(image_size=(8, 8))
+      self._read(size=(8, 8))
 
   def test_odd_sizes_among_other_problems_are_not_all_there_is(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
     (self._root / 'clients/east/notes.txt').write_text('no image')
     with self.assertRaisesRegex(
-      image_listing.ImageFolderError,
+      data_errors.DataError,
       'east/notes.txt is no .*; clients/north/x.png is 8x10, not 4x5$',
     ) as raised:
       self._read()
-    self.assertNotIsInstance(raised.exception, image_listing.OddSizeError)
+    self.assertIsNone(raised.exception.setting)
 
   def test_large_size_is_not_taken_from_the_first_image(self):
-    with self.assertRaisesRegex(
-      image_reading.LargeImageError,
-      f'^in {self._root}: server/cat/a.png is 4x5; what is larger than 4 ',
-    ):
-      self._read(max_default_size=4)
-    self.assertLen(self._read(max_default_size=5).shares, 2)
-    found = self._read(max_default_size=4, image_size=(4, 5))
-    self.assertLen(found.shares, 2)
+    with mock.patch.object(image_folders, 'MAX_DEFAULT_SIZE', 4):
+      with self.assertRaisesRegex(
+        data_errors.DataError,
+        f'^in {self._root}: server/cat/a.png is 4x5; what is larger than 4 ',
+      ):
+        self._read()
+      self.assertLen(self._read(size=(4, 5)).shares, 2)
 
   def test_names_what_is_no_image(self):
     (self._root / 'clients/east/notes.txt').write_text('no image')
     (self._root / 'test/dog/broken.jpg').write_bytes(b'')
     with self.assertRaisesRegex(
-      image_listing.ImageFolderError,
+      data_errors.DataError,
       'clients/east/notes.txt is no JPEG, .* image;'
       ' test/dog/broken.jpg is no JPEG, .* image$',
     ):
@@ -250,7 +261,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_class_with_a_line_break_in_its_name(self):
     shutil.move(self._root / 'server/dog', self._root / 'server/dog\n')
     with self.assertRaisesRegex(
-      image_listing.ImageFolderError, 'server/dog  has a line break in its name'
+      data_errors.DataError, 'server/dog  has a line break in its name'
     ):
       self._read()
 
@@ -265,7 +276,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_names_what_is_missing(self, pattern, message):
     for path in self._root.glob(pattern):
       shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with self.assertRaisesRegex(image_listing.ImageFolderError, message):
+    with self.assertRaisesRegex(data_errors.DataError, message):
       self._read()
 
   @parameterized.named_parameters(
@@ -275,8 +286,121 @@ class ReadImageFoldersTest(parameterized.TestCase):
   )
   def test_names_what_is_out_of_place(self, path, message):
     self._write(path, 1)
-    with self.assertRaisesRegex(image_listing.ImageFolderError, message):
+    with self.assertRaisesRegex(data_errors.DataError, message):
       self._read()
+
+
+def _encode(image_format, size):
+  content = io.BytesIO()
+  PIL.Image.new('RGB', (size, size)).save(content, image_format)
+  return content.getvalue()
+
+
+class DamagedFoldersTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._root = image_tree.write_tree(folder / 'photos')
+
+  def _read(self, root=None, **kwargs):
+    return _read(root or self._root, **kwargs)
+
+  @hypothesis.given(
+    strategies.lists(
+      strategies.tuples(
+        strategies.sampled_from(
+          ['server/cat', 'server/dog', 'server', 'clients', 'clients/east']
+          + ['clients/south', 'test', 'test/dog', 'test/bird', '.']
+        ),
+        strategies.sampled_from(
+          ['a.png', 'c.png', '.hidden', 'Thumbs.db', 'x y', 'a\nb', 'é', '🐱']
+        ),
+        strategies.sampled_from(
+          [None, b'', b'no image', _encode('PNG', 16), _encode('JPEG', 9)]
+        ),
+      ),
+      max_size=3,
+    )
+  )
+  @damage.settings(max_examples=60)
+  def test_tree_is_read_whole_or_refused_in_a_line(self, additions):
+    with tempfile.TemporaryDirectory() as folder:
+      root = image_tree.write_tree(pathlib.Path(folder) / 'photos')
+      for parent, name, content in additions:
+        path = root / parent / name
+        path.parent.mkdir(exist_ok=True)
+        if path.is_dir():
+          continue
+        if content is None:
+          path.unlink(missing_ok=True)
+          path.mkdir()
+        else:
+          path.write_bytes(content)
+      try:
+        found = self._read(root)
+      except data_errors.DataError as error:
+        self.assertStartsWith(str(error), f'in {root}: ')
+        self.assertNotIn('\n', str(error))
+        return
+      # Only files that operating systems leave behind are dropped.
+      for part, images in (
+        ('server', found.labeled.images),
+        ('clients', found.unlabeled),
+        ('test', found.test.images),
+      ):
+        names = [
+          path.name for path in (root / part).glob('*/*') if path.is_file()
+        ]
+        wanted = [n for n in names if n not in ('.hidden', 'Thumbs.db')]
+        self.assertLen(images, len(wanted))
+      self.assertLen(found.client_names, len(found.shares))
+
+  def test_name_that_no_saved_model_can_have(self):
+    # A name in Latin-1, as in old archives.
+    for folder in ('server', 'test'):
+      os.rename(
+        os.fsencode(self._root / folder / 'cat'),
+        os.fsencode(self._root / folder) + b'/caf\xe9',
+      )
+    with self.assertRaisesRegex(
+      data_errors.DataError, 'server/caf.* has a name that is no Uni'
+    ) as raised:
+      self._read()
+    # Messages are printable in any encoding.
+    str(raised.exception).encode(errors='backslashreplace')
+
+  def test_name_of_an_image_may_be_any_bytes(self):
+    os.rename(
+      self._root / 'clients/east/b.png',
+      os.fsencode(self._root) + b'/clients/east/\xe9.png',
+    )
+    self.assertLen(self._read().unlabeled, 3)
+
+  @parameterized.parameters('x' * 300, '\0')
+  def test_root_that_cannot_be(self, root):
+    with self.assertRaisesRegex(
+      data_errors.DataError, 'is missing or is no folder$'
+    ):
+      self._read(root)
+
+  def test_folder_that_may_not_be_read(self):
+    if os.geteuid() == 0:
+      self.skipTest('nothing is forbidden to root')
+    folder = self._root / 'clients/east'
+    folder.chmod(0)
+    self.addCleanup(folder.chmod, 0o700)
+    with self.assertRaisesRegex(
+      data_errors.DataError, f'{folder} cannot be read .Permission'
+    ):
+      self._read()
+
+  def test_size_that_no_memory_holds(self):
+    for size in ((10**6, 10**6), (10**12, 1), (1, 10**20)):
+      with self.assertRaisesRegex(
+        data_errors.DataError,
+        f'^4 images of {size[0]}x{size[1]} do not fit into the memory$',
+      ):
+        self._read(size=size)
 
 
 class ListTest(absltest.TestCase):
@@ -340,9 +464,7 @@ class ListTest(absltest.TestCase):
       # The system has no such name.
       ('x' * 300, 'is missing'),
     ):
-      with self.assertRaisesRegex(
-        image_listing.ImageFolderError, f'/{name} {reason}$'
-      ):
+      with self.assertRaisesRegex(data_errors.DataError, f'/{name} {reason}$'):
         image_listing.list_files([str(self._root / name)])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
 
-_FORM = image_reading.ImageForm((6, 4, 3), image_files.OnOddSize.RESIZE)
+_FORM = image_reading.ImageForm((6, 4))
 
 
 class ImageReadingTest(absltest.TestCase):

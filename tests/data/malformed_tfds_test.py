@@ -16,7 +16,7 @@ import pytest
 
 from tests import damage
 from tests.data import tfds_files
-from tff_semifl.data import sources
+from tff_semifl.data import data_errors
 from tff_semifl.data import tfds_images
 
 _DATA = tfds_files.random_cifar10(8, seed=1)
@@ -47,7 +47,7 @@ class MalformedTfdsTest(parameterized.TestCase):
     return found
 
   def _assert_refused(self, *parts):
-    with self.assertRaises(sources.DataNotFoundError) as raised:
+    with self.assertRaises(data_errors.DataError) as raised:
       self._load()
     message = str(raised.exception)
     self.assertNotIn('\n', message)
@@ -61,7 +61,7 @@ class MalformedTfdsTest(parameterized.TestCase):
     self.records.write_bytes(data.draw(damage.damaged(self.content)))
     try:
       found = self._load()
-    except sources.DataNotFoundError as error:
+    except data_errors.DataError as error:
       self.assertStartsWith(
         str(error), "split 'train' of data set 'cifar10' cannot be read ("
       )
@@ -81,7 +81,7 @@ class MalformedTfdsTest(parameterized.TestCase):
 
   def test_split_that_is_not_there(self):
     with self.assertRaisesRegex(
-      sources.DataNotFoundError, "^split 'test' of data set 'cifar10' cannot"
+      data_errors.DataError, "^split 'test' of data set 'cifar10' cannot"
     ):
       tfds_images.load('cifar10', ['test'], str(self.folder))
 

@@ -11,8 +11,9 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests.data import image_tree
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
-from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.data import measuring_labels
 
 _NAMES = ('cat', 'dog')
@@ -54,12 +55,17 @@ class FilesTest(parameterized.TestCase):
       pathlib.Path(self.create_tempdir().full_path)
     )
 
+  def _read_all(self):
+    return image_folders.read_image_folders(
+      str(self._root), image_reading.ImageForm(None)
+    )
+
   def _read(self, content):
     (self._root / 'clients/east/labels.csv').write_text(content)
-    return image_folders.read_image_folders(str(self._root))
+    return self._read_all()
 
   def test_labels_of_a_client(self):
-    plain = image_folders.read_image_folders(str(self._root))
+    plain = self._read_all()
     np.testing.assert_array_equal(plain.unlabeled_labels, [-1, -1, -1])
     found = self._read('file,label\nb.png,dog\n')
     # The files are east/a.jpg, east/b.png and north/a.png.
@@ -84,7 +90,7 @@ class FilesTest(parameterized.TestCase):
     ('b.png,dog\n', 'cannot be read .it needs the columns file'),
   )
   def test_names_what_is_wrong(self, content, message):
-    with self.assertRaisesRegex(image_listing.ImageFolderError, message):
+    with self.assertRaisesRegex(data_errors.DataError, message):
       self._read(content)
 
 

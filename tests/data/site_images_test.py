@@ -7,6 +7,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import pipelines
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
@@ -36,7 +37,7 @@ class SiteImagesTest(tf.test.TestCase):
       lambda images: np.concatenate([np.zeros([1, 4, 3, 1]), images]),
     ):
       with self.assertRaisesRegex(
-        site_images.NotHereError, 'the images stay at the sites'
+        data_errors.DataError, 'the images stay at the sites'
       ):
         read(self.images)
 

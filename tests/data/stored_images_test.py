@@ -13,6 +13,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests.data import image_tree
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
 from tff_semifl.data import mapped_images
@@ -98,14 +99,16 @@ class FolderTest(absltest.TestCase):
 
   def _read(self, max_bytes):
     return image_folders.read_image_folders(
-      self.root, max_bytes_in_memory=max_bytes
+      self.root,
+      image_reading.ImageForm(None),
+      max_bytes_in_memory=max_bytes,
     )
 
   def test_images_are_the_same(self):
     # Three images of 16x16 in color.
     size = 3 * 16 * 16 * 3
     in_memory, on_disk = self._read(size), self._read(size - 1)
-    self.assertEqual(in_memory.num_images, on_disk.num_images)
+    self.assertEqual(in_memory.files, on_disk.files)
     self.assertIsInstance(in_memory.unlabeled, np.ndarray)
     self.assertIsInstance(on_disk.unlabeled, stored_images.StoredImages)
     self.assertIsInstance(on_disk.labeled.images, np.ndarray)
@@ -116,7 +119,7 @@ class FolderTest(absltest.TestCase):
     with (
       mock.patch.object(os, 'posix_fallocate', side_effect=full),
       self.assertRaisesRegex(
-        image_reading.StorageError,
+        data_errors.DataError,
         r'^3 images of 16x16 are 0.0 GB, .* no room in \S+ \(No space left on'
         r' device\); name .* TMPDIR, or choose a smaller image_size$',
       ),

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tests.data import tfds_files
-from tff_semifl.data import sources
+from tff_semifl.data import data_errors
 from tff_semifl.data import tfds_images
 
 
@@ -51,7 +51,7 @@ class LoadTest(parameterized.TestCase):
   def test_nothing_is_downloaded_if_it_may_not(self):
     self._fail_to_download(AssertionError)
     with self.assertRaisesRegex(
-      sources.DataNotFoundError,
+      data_errors.DataError,
       f"^data set 'cifar10' is not in {self._data_dir}$",
     ):
       tfds_images.load_split(
@@ -67,7 +67,7 @@ class LoadTest(parameterized.TestCase):
     self._fail_to_download(talk)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-      with self.assertRaises(sources.DataNotFoundError):
+      with self.assertRaises(data_errors.DataError):
         tfds_images.load('cifar10', ['train'], self._data_dir)
     self.assertEmpty(printed.getvalue())
 
@@ -91,7 +91,7 @@ class LoadTest(parameterized.TestCase):
 
   def test_says_where_it_looked_and_what_went_wrong(self):
     self._fail_to_download(OSError('No route to host\nand much more'))
-    with self.assertRaises(sources.DataNotFoundError) as raised:
+    with self.assertRaises(data_errors.DataError) as raised:
       tfds_images.load('cifar10', ['train'], self._data_dir)
     message = str(raised.exception)
     self.assertStartsWith(
@@ -105,7 +105,7 @@ class LoadTest(parameterized.TestCase):
 
   def test_data_set_that_does_not_exist(self):
     with self.assertRaisesRegex(
-      sources.DataNotFoundError, "data set 'cifar11' is not in"
+      data_errors.DataError, "data set 'cifar11' is not in"
     ):
       tfds_images.load('cifar11', ['train'], self._data_dir)
 

@@ -11,10 +11,15 @@ from tff_semifl import settings
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
-from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import equal_images
+from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
+from tff_semifl.systems import system
+
+_GIVEN_SHARES = federated_data.choose_data_split(
+  system.Labels.AT_SERVER, is_given=True
+)
 
 
 def _images(levels):
@@ -44,7 +49,7 @@ def _create_data(**changes):
 
 def _split(data, data_split=None, evaluated='test', **values):
   """Returns the data of server and clients."""
-  data_split = data_split or data_splits.GivenShares()
+  data_split = data_split or _GIVEN_SHARES
   part = settings.change(equal_images.EqualImages(), values)
   return part.find_and_drop(
     data, lambda images: data_split.split(None, images, 0), evaluated
@@ -159,7 +164,8 @@ class EqualImagesTest(parameterized.TestCase):
       unlabeled=_images([50, 101, 51, 102, 101, 52]),
     )
     data_split = settings.change(
-      data_splits.ServerAndClients(), {'num_labeled': 4, 'num_clients': 2}
+      federated_data.choose_data_split(system.Labels.AT_SERVER, is_given=False),
+      {'num_labeled': 4, 'num_clients': 2},
     )
     task = own_data.own_data(
       (6 * data.train.images, data.train.labels),
@@ -185,9 +191,7 @@ class EqualImagesTest(parameterized.TestCase):
       self.assertLess(index, 39)
 
   def test_validation_images(self):
-    data_split = settings.change(
-      data_splits.GivenShares(), {'num_validation': 2}
-    )
+    data_split = settings.change(_GIVEN_SHARES, {'num_validation': 2})
     data = _create_data(unlabeled=_images([0, 1, 2, 3, 24]))
     lines = _split(data, data_split, 'validation').equal_images
     self.assertRegex(lines[0], '^2 of 2 validation images.*clients')

@@ -223,10 +223,14 @@ class CommandLineTest(absltest.TestCase):
     self.assertLen(list(pathlib.Path(self.changes['output_dir']).iterdir()), 1)
 
   def test_own_module_that_has_changed(self):
+    path = pathlib.Path(self.create_tempdir().full_path, 'outside.py')
+
     def load(source):
+      path.write_text(source)
       module = types.ModuleType('outside')
+      module.__file__ = str(path)
       self.enter_context(mock.patch.dict(sys.modules, outside=module))
-      exec(source, module.__dict__)
+      exec(compile(source, path, 'exec'), module.__dict__)
       return module.SYSTEM
 
     system = load(_MODULE)

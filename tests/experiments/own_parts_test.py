@@ -87,7 +87,7 @@ class NamesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('momentum', 'tff_semifl.systems.training_settings:ClientOptimizer'),
     ('seed', 'tff_semifl.experiments.experiment_settings:Seed'),
-    ('num_clients', 'tff_semifl.experiments.data_splits:_Clients'),
+    ('num_clients', 'tff_semifl.experiments.federated_data:_Clients'),
     ('task', ':ChosenTask'),
     ('output_dir', 'tff_semifl.experiments.run_settings:RunSettings'),
     ('runtime', 'tff_semifl.experiments.runtimes:ChosenRuntime'),

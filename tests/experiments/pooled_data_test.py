@@ -12,7 +12,7 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.data import sources
-from tff_semifl.experiments import data_splits
+from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.systems import system as system_lib
 
@@ -22,7 +22,7 @@ _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
 def _split(labels, data=None, *, is_given=False, num_labeled=50):
   """Splits digits, or other data, with the default settings."""
   task = digits.Digits().create()
-  data_split = data_splits.choose_data_split(labels, is_given=is_given)
+  data_split = federated_data.choose_data_split(labels, is_given=is_given)
   data_split = settings.change_present(
     data_split, {'num_labeled': num_labeled, 'num_clients': 10}
   )

@@ -11,7 +11,7 @@ from tasks import digits
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import sources
-from tff_semifl.experiments import data_splits
+from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import validation
 from tff_semifl.systems import system as system_lib
@@ -23,7 +23,7 @@ _SEED = 3
 def _split(labels, data=None, *, is_given=False, **changes):
   task = digits.Digits().create()
   data_split = settings.change_present(
-    data_splits.choose_data_split(labels, is_given=is_given),
+    federated_data.choose_data_split(labels, is_given=is_given),
     {'num_labeled': 50, 'num_clients': 10, **changes},
   )
   return data_split.split(task, data or task.load(), seed=_SEED)
@@ -216,7 +216,7 @@ class ValidationTest(parameterized.TestCase):
     self.assertEqual(caught.exception.name, 'num_validation')
 
   def test_servers_without_labels_have_no_such_setting(self):
-    data_split = data_splits.choose_data_split(
+    data_split = federated_data.choose_data_split(
       _LABELS.AT_CLIENTS, is_given=False
     )
     with self.assertRaisesRegex(settings.SettingError, 'no such setting'):

@@ -19,8 +19,8 @@ from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
 from tff_semifl.augment import remaining_contrast
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
-from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.experiments import folder_task
 from tff_semifl.experiments import models
@@ -33,6 +33,20 @@ def _levels(images):
   return images[:, 0, 0, 0].tolist()
 
 
+def _create_task(
+  root,
+  image_size=None,
+  num_channels=3,
+  on_odd_size=image_files.OnOddSize.RESIZE,
+  background=image_files.WHITE,
+  **kwargs,
+):
+  form = image_reading.ImageForm(
+    image_size, num_channels, on_odd_size, background
+  )
+  return folder_task.create_task(root, form, **kwargs)
+
+
 class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
@@ -40,7 +54,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     image_tree.write_tree(self._root)
 
   def _create(self, **kwargs):
-    return folder_task.create_task(str(self._root), **kwargs)
+    return _create_task(str(self._root), **kwargs)
 
   def test_who_has_what(self):
     task = self._create()
@@ -72,7 +86,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
       image.save(self._root / name, 'PNG')
     task = self._create(background=image_files.parse_color(background))
     found = task.load()
-    expected = folder_task.create_task(str(self._root.with_name('flat'))).load()
+    expected = _create_task(str(self._root.with_name('flat'))).load()
     for each, other in (
       (found.train.images, expected.train.images),
       (found.unlabeled, expected.unlabeled),
@@ -85,7 +99,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_sites_have_the_images_of_clients(self):
     with self.assertRaisesRegex(
-      folder_task.ClientsHereError,
+      data_errors.DataError,
       'images/clients has images of clients; leave',
     ):
       self._create(sites=('west', 'east'))
@@ -180,7 +194,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     levels = {f'server/cat/{k}.png': 10 * k for k in range(10)}
     levels |= {f'server/dog/{k}.png': 100 + 10 * k for k in range(3)}
     image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
-    task = folder_task.create_task(str(root), test_fraction=0.3)
+    task = _create_task(str(root), test_fraction=0.3)
     data = task.load()
     # Three of the ten, the middles of three equal parts: (k + 1/2) * 10 / 3 is
     # 1.7, 5 and 8.3. One of the three, 0.9 rounded, the middle one.
@@ -204,13 +218,13 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     }
     image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
     with self.assertLogs(level='WARNING') as logs:
-      task = folder_task.create_task(str(root), test_fraction=0.2)
+      task = _create_task(str(root), test_fraction=0.2)
     self.assertLen(task.load().test.labels, 4)
     (line,) = logs.output
     for said in ('test_fraction=0.2 of 28', ' 4 test images, 14.3%', '25 poin'):
       self.assertIn(said, line)
     with self.assertNoLogs(level='WARNING'):
-      folder_task.create_task(str(root), test_fraction=0.3)
+      _create_task(str(root), test_fraction=0.3)
 
   def test_a_small_share_is_one_image_of_each_class(self):
     shutil.rmtree(self._root / 'test')
@@ -220,18 +234,18 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_what_to_test_on_must_be_clear(self):
     with self.assertRaisesRegex(
-      folder_task.TestImagesError, 'images/test has images to test on; leave'
+      data_errors.DataError, 'images/test has images to test on; leave'
     ):
       self._create(test_fraction=0.2)
     shutil.rmtree(self._root / 'test')
     with self.assertRaisesRegex(
-      folder_task.TestImagesError,
+      data_errors.DataError,
       'no folder .*images/test; add it, or say which share .* such as 0.2$',
     ):
       self._create()
     (self._root / 'server/dog/b.png').unlink()
     with self.assertRaisesRegex(
-      folder_task.TestImagesError,
+      data_errors.DataError,
       'class dog has too few labeled images, 1, to test on 1 and train on',
     ):
       self._create(test_fraction=0.5)
@@ -239,16 +253,14 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
   def test_folder_of_something_else_is_not_said_to_lack_a_test(self):
     shutil.rmtree(self._root / 'server')
     shutil.rmtree(self._root / 'test')
-    with self.assertRaisesRegex(
-      image_listing.ImageFolderError, 'server is missing'
-    ):
+    with self.assertRaisesRegex(data_errors.DataError, 'server is missing'):
       self._create()
 
   def test_photos_are_taken_as_large_as_they_are_only_if_asked_for(self):
     image_tree.write_image(self._root / 'server/cat/a.png', 1, size=(90, 129))
     self.assertEqual(self._create().image_shape, (64, 64, 3))
     with self.assertRaisesRegex(
-      image_reading.LargeImageError, 'cat/a.png is 90x129; .* larger than 128 '
+      data_errors.DataError, 'cat/a.png is 90x129; .* larger than 128 '
     ):
       self._create(on_odd_size=image_files.OnOddSize.REFUSE)
     task = self._create(image_size=(90, 129))
@@ -279,7 +291,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.copytree(self._root, copy)
 
     def describe_copy():
-      return folder_task.create_task(str(copy)).data_description
+      return _create_task(str(copy)).data_description
 
     self.assertEqual(describe_copy(), first)
     found = [first]

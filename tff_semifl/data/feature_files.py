@@ -16,7 +16,6 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-import contextlib
 import os
 import pathlib
 from typing import NamedTuple
@@ -24,6 +23,7 @@ import zipfile
 
 import numpy as np
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import names as names_lib
 from tff_semifl.data import own_features
 from tff_semifl.data import own_labels
@@ -44,10 +44,6 @@ _NAMES = (
   _TEST_FEATURES,
   _TEST_LABELS,
 )
-
-
-class FeatureFileError(Exception):
-  """Raised if a file has no usable features; the message does not name it."""
 
 
 class FeatureFile(NamedTuple):
@@ -85,8 +81,7 @@ def has_client_ids(path: str | os.PathLike) -> bool:
 def read(path: str | os.PathLike) -> FeatureFile:
   """Reads a file of features."""
   arrays = _read_arrays(pathlib.Path(path))
-  with _as_own_error():
-    return _create(arrays)
+  return _create(arrays)
 
 
 def read_test(
@@ -94,14 +89,11 @@ def read_test(
 ) -> sources.LabeledImages:
   """Reads the test features of a file; other arrays are optional."""
   arrays = _read_arrays(pathlib.Path(path), (_TEST_FEATURES, _TEST_LABELS))
-  with _as_own_error():
-    vectors = own_features.convert(_TEST_FEATURES, arrays[_TEST_FEATURES])
-    labels = own_labels.flatten(
-      _TEST_LABELS, arrays[_TEST_LABELS], len(vectors)
-    )
-    return sources.LabeledImages(
-      vectors, own_labels.index(_TEST_LABELS, labels, class_names)
-    )
+  vectors = own_features.convert(_TEST_FEATURES, arrays[_TEST_FEATURES])
+  labels = own_labels.flatten(_TEST_LABELS, arrays[_TEST_LABELS], len(vectors))
+  return sources.LabeledImages(
+    vectors, own_labels.index(_TEST_LABELS, labels, class_names)
+  )
 
 
 def read_vectors(
@@ -109,14 +101,13 @@ def read_vectors(
 ) -> np.ndarray:
   """Reads float32 [number, features] of a .npy, or `features` of a .npz."""
   arrays = _read_arrays(pathlib.Path(path), (_FEATURES,))
-  with _as_own_error():
-    vectors = own_features.convert(_FEATURES, arrays[_FEATURES])
-    if num_features not in (None, vectors.shape[1]):
-      raise ValueError(
-        f'{_FEATURES}: found {vectors.shape[1]} features; the model takes'
-        f' {num_features}'
-      )
-    return vectors
+  vectors = own_features.convert(_FEATURES, arrays[_FEATURES])
+  if num_features not in (None, vectors.shape[1]):
+    raise ValueError(
+      f'{_FEATURES}: found {vectors.shape[1]} features; the model takes'
+      f' {num_features}'
+    )
+  return vectors
 
 
 def read_batches(
@@ -129,24 +120,16 @@ def read_batches(
   for file in files:
     try:
       vectors = read_vectors(file, num_features)
-    except FeatureFileError as error:
+    except ValueError as error:
       message = f'{file} {error}'
       if on_error is None:
-        raise FeatureFileError(message) from error
+        raise data_errors.DataError(message) from error
       on_error(message)
       continue
     for start in range(0, len(vectors), _BATCH_SIZE):
       batch = vectors[start : start + _BATCH_SIZE]
       rows = range(start, start + len(batch))
       yield [f'{file}[{row}]' for row in rows], batch
-
-
-@contextlib.contextmanager
-def _as_own_error() -> Iterator[None]:
-  try:
-    yield
-  except ValueError as error:
-    raise FeatureFileError(str(error)) from error
 
 
 def _read_arrays(
@@ -160,21 +143,21 @@ def _read_arrays(
   try:
     found = np.load(path, allow_pickle=False)
   except FileNotFoundError as error:
-    raise FeatureFileError('there is no such file') from error
+    raise data_errors.DataError('there is no such file') from error
   # NumPy raises ValueError for pickles, EOFError for empty files.
   except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-    raise FeatureFileError(
+    raise data_errors.DataError(
       f'cannot be read as arrays ({_first_line(error)}); {expected}, without'
       ' pickled objects'
     ) from error
   if isinstance(found, np.ndarray):
     if len(names) != 1:
-      raise FeatureFileError(f'has a single array; {expected}')
+      raise data_errors.DataError(f'has a single array; {expected}')
     return {names[0]: found}
   with found:
     missing = [name for name in names if name not in found.files]
     if missing:
-      raise FeatureFileError(
+      raise data_errors.DataError(
         f'has no array {missing[0]}; it has {", ".join(found.files) or "none"}'
       )
     if not names:
@@ -186,7 +169,7 @@ def _check_names(found: list[str]) -> None:
   """Refuses unknown arrays, and files without labels."""
   for name in found:
     if name not in _NAMES:
-      raise FeatureFileError(
+      raise data_errors.DataError(
         f'has an array {name}, which nothing reads; arrays are'
         f' {", ".join(_NAMES)}'
       )
@@ -198,13 +181,13 @@ def _check_names(found: list[str]) -> None:
   }
   for name in (_FEATURES, _LABELS):
     if name not in found:
-      raise FeatureFileError(
+      raise data_errors.DataError(
         f'has no array {name}; it must have the features and labels of the'
         ' server'
       )
   for name, other in pairs.items():
     if name in found and other not in found:
-      raise FeatureFileError(
+      raise data_errors.DataError(
         f'has {name} but no {other}; give both, or leave out {name}'
       )
 
@@ -216,7 +199,7 @@ def _read_array(found: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
     reason = _first_line(error)
     if 'allow_pickle' in reason:
       reason = 'it has Python objects'
-    raise FeatureFileError(
+    raise data_errors.DataError(
       f'{name}: cannot be read ({reason}); give an array of numbers or strings'
     ) from error
 

@@ -9,6 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 
 _MAX_BATCH_SIZE = 64
@@ -40,10 +41,10 @@ def read_batches(
       image, _, is_transparent = image_files.read_image_of_any_size(
         file, num_channels, background
       )
-    except image_files.ImageFileError as error:
+    except data_errors.DataError as error:
       message = f'{file} {error}'
       if on_error is None:
-        raise image_files.ImageFileError(message) from error
+        raise data_errors.DataError(message) from error
       on_error(message)
       continue
     if images and (
@@ -66,7 +67,7 @@ def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
   for file in files:
     try:
       image_files.read_image_of_any_size(file, num_channels)
-    except image_files.ImageFileError as error:
+    except data_errors.DataError as error:
       problems.append(f'{file} {error}')
   if problems:
-    raise image_files.ImageFileError('; '.join(problems))
+    raise data_errors.DataError('; '.join(problems))

@@ -1,7 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads image files: decoded, upright, of one size, or refused."""
+"""Reads image files: decoded, upright, of one size, or refused.
+
+Messages of errors complete "<file> ...".
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -17,6 +20,7 @@ import PIL.Image
 import PIL.ImageColor
 import PIL.ImageOps
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import resizing
 
 # The formats of cameras, browsers, scanners and data sets, by their bytes, not
@@ -34,20 +38,14 @@ _PHONE_FORMATS = {
   b'avis': 'AVIF',
 }
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
+# The TIFF tag BitsPerSample.
+_BITS_TAG = 258
 # EXIF orientations that swap height and width.
 _LYING = range(5, 9)
 
 # Red, green and blue in 0..255.
 Color: TypeAlias = tuple[int, int, int]
 WHITE: Color = (255, 255, 255)
-
-
-class ImageFileError(Exception):
-  """Raised if a file cannot be used; completes "<file> ..."."""
-
-
-class OddSizeError(ImageFileError):
-  """Raised if only the size of an image is wrong."""
 
 
 class OnOddSize(enum.Enum):
@@ -96,7 +94,7 @@ def read_image(
   on_odd_size: OnOddSize,
   background: Color = WHITE,
 ) -> DecodedImage:
-  """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
+  """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF, of 8 bits.
 
   EXIF orientation is applied, and the first of several frames taken.
   """
@@ -104,7 +102,9 @@ def read_image(
   image = _open(file)
   is_odd = image.size != (width, height)
   if is_odd and on_odd_size is OnOddSize.REFUSE:
-    raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
+    raise data_errors.DataError(
+      f'is {image.height}x{image.width}, not {height}x{width}', 'on_odd_size'
+    )
   decoded = _to_pixels(image, num_channels, background)
   if not is_odd:
     return decoded
@@ -131,16 +131,16 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
 
 
 def _open(file: pathlib.Path) -> PIL.Image.Image:
-  """Opens an image, upright, if it has 8 bits per channel or less."""
+  """Loads an image, upright."""
   with _opening(file) as image:
-    # The mode of a color image does not tell its bits, but Pillow's raw mode.
-    # Of more than 8, Pillow clips gray levels at 255 and drops others' lower
-    # bits, and which level is white is often unclear.
-    if image.mode[0] in 'IF' or any(
-      ';16' in str(each[3]) for each in image.tile
-    ):
-      raise ImageFileError(
-        'has more than 8 bits a channel, or fractions; convert it to 8 bits'
+    # Pillow clips gray levels at 255, and of colors keeps the upper 8 bits.
+    bits = image.tag_v2.get(_BITS_TAG, (1,)) if image.format == 'TIFF' else ()
+    is_deep = max(bits, default=1) > 8 or any(
+      ';16' in str(tile[3]) for tile in image.tile
+    )
+    if is_deep or image.mode.startswith(('I', 'F')):
+      raise data_errors.DataError(
+        'has more than 8 bits a channel; convert it to 8 bits'
       )
     image.load()
     return PIL.ImageOps.exif_transpose(image)
@@ -148,10 +148,10 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
 
 @contextlib.contextmanager
 def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
-  """Opens an image without loading it; errors become `ImageFileError`."""
+  """Opens an image without loading it; errors become `DataError`."""
   # Opening a pipe would block.
   if not os.path.isfile(file):
-    raise ImageFileError('is neither a file nor a link to one')
+    raise data_errors.DataError('is neither a file nor a link to one')
   # A small file may claim a size that exhausts the memory. Users may set
   # Pillow's limit; None is no limit.
   limit = PIL.Image.MAX_IMAGE_PIXELS
@@ -165,6 +165,8 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
       if limit is not None and num_pixels > limit:
         raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
       yield image
+  except data_errors.DataError:
+    raise
   except PIL.UnidentifiedImageError as error:
     found = 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
     if (name := _find_phone_format(file)) is not None:
@@ -172,17 +174,15 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
         f'has the format {name}; convert it to JPEG, by'
         f' `magick FILE.{name.lower()} FILE.jpg` say'
       )
-    raise ImageFileError(found) from error
+    raise data_errors.DataError(found) from error
   except PIL.Image.DecompressionBombError as error:
     num_pixels = int(re.search(r'\d+', str(error))[0])
-    raise ImageFileError(
+    raise data_errors.DataError(
       f'has {num_pixels:,} pixels, more than the {limit:,} that are decoded'
     ) from error
-  except ImageFileError:
-    raise
   # Pillow's decoders raise errors of many types.
   except Exception as error:
-    raise ImageFileError(f'cannot be read ({error})') from error
+    raise data_errors.DataError(f'cannot be read ({error})') from error
 
 
 def _find_phone_format(file: pathlib.Path) -> str | None:
@@ -196,8 +196,6 @@ def _to_pixels(
   image: PIL.Image.Image, num_channels: int, background: Color
 ) -> DecodedImage:
   """The opaque image in its own size."""
-  if num_channels not in _TARGET_MODES:
-    raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
   try:
     opacity = None
     if image.has_transparency_data:
@@ -211,6 +209,6 @@ def _to_pixels(
       image = flat
     image = image.convert(_TARGET_MODES[num_channels])
   except ValueError as error:
-    raise ImageFileError(f'cannot be read ({error})') from error
+    raise data_errors.DataError(f'cannot be read ({error})') from error
   pixels = np.asarray(image).reshape(image.height, image.width, num_channels)
   return DecodedImage(pixels, is_resized=False, is_transparent=is_transparent)

@@ -21,11 +21,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import measuring_labels
 from tff_semifl.data import sources
+
+# Larger images, such as photos from a camera, are used as they are only if
+# --image_size asks for them: they fill the memory, and a step takes seconds.
+MAX_DEFAULT_SIZE = 128
+# The size if images have several sizes or are larger.
+DEFAULT_SIZE = (64, 64)
+
+_Folders = Mapping[str, Sequence[pathlib.Path]]
 
 
 class ImageFolders(NamedTuple):
@@ -56,126 +65,48 @@ class ImageFolders(NamedTuple):
   files: list[str]
   unlabeled_labels: np.ndarray
 
-  @property
-  def num_images(self) -> int:
-    """The number of all images."""
-    num_test = 0 if self.test is None else len(self.test.labels)
-    return len(self.labeled.labels) + len(self.unlabeled) + num_test
-
 
 def read_image_folders(
   root: str,
+  form: image_reading.ImageForm,
   *,
-  image_size: tuple[int, int] | None = None,
-  max_default_size: int | None = None,
-  default_size: tuple[int, int] | None = None,
-  num_channels: int = 3,
-  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
-  background: image_files.Color = image_files.WHITE,
   max_bytes_in_memory: float = math.inf,
   has_clients: bool = True,
 ) -> ImageFolders:
   """Reads the images of a server, its clients and a test set.
 
+  Without a size in `form`, it is that of the server's images, or `DEFAULT_SIZE`
+  if these have several sizes or one above `MAX_DEFAULT_SIZE`; if other sizes
+  are refused, it is that of the first image.
+
   Args:
-    image_size: Height and width; None for those of the server's first image.
-    max_default_size: The largest height or width to take from that image; None
-      for no limit.
-    default_size: Height and width instead of that image's if it is larger, or
-      if the server's images have several sizes. None for that image's.
     max_bytes_in_memory: If all clients' images are larger than this, they are
       kept in a file in `stored_images.folder()`.
   """
   root_path = pathlib.Path(root)
-  # `os.path` functions do not raise for unreadable paths, unlike `pathlib`'s.
-  if not os.path.isdir(root_path):
-    raise image_listing.ImageFolderError(f'{root} is missing or is no folder')
   problems = []
-  server = image_listing.list_folders(root_path / 'server', problems)
-  clients = {}
-  if has_clients:
-    clients = image_listing.list_folders(
-      root_path / 'clients', problems, are_clients=True
-    )
-  has_test = os.path.exists(root_path / 'test')
-  test = (
-    image_listing.list_folders(root_path / 'test', problems) if has_test else {}
-  )
-  if len(server) == 1:
-    problems.append(
-      image_listing.Problem(root_path / 'server', 'has one class only')
-    )
-  if clients and not any(clients.values()):
-    problems.append(
-      image_listing.Problem(root_path / 'clients', 'has no image in it')
-    )
-  problems.extend(
-    image_listing.Problem(
-      root_path / 'server' / name, 'has a name that is no Unicode'
-    )
-    for name in server
-    if not image_listing.is_text(name)
-  )
-  problems.extend(
-    image_listing.Problem(
-      root_path / 'server' / name, 'has a line break in its name'
-    )
-    for name in server
-    if '\n' in name
-  )
-  problems.extend(
-    image_listing.Problem(
-      root_path / 'test' / name, 'is no class of the server'
-    )
-    for name in test
-    if name not in server
-  )
+  server, clients, test = _list_all(root_path, has_clients, problems)
   unlabeled_labels = measuring_labels.read(
     root_path / 'clients',
     list(itertools.chain(*clients.values())),
     list(server),
     problems,
   )
-  image_listing.raise_if_any(root_path, problems)
-
-  if image_size is None and default_size is not None:
-    found_size = _find_common_size(itertools.chain(*server.values()))
-    is_usable = found_size is not None and (
-      max_default_size is None or max(found_size) <= max_default_size
-    )
-    image_size = found_size if is_usable else default_size
-  if image_size is None:
-    first_file = next(iter(server.values()))[0]
-    try:
-      image_size = image_files.read_size(first_file)
-    except image_files.ImageFileError as error:
-      problems.append(image_listing.Problem(first_file, str(error)))
-    image_listing.raise_if_any(root_path, problems)
-    if max_default_size is not None and max(image_size) > max_default_size:
-      raise image_reading.LargeImageError(
-        f'in {root}: {first_file.relative_to(root_path)} is'
-        f' {image_size[0]}x{image_size[1]}; what is larger than'
-        f' {max_default_size} is trained on only if that size is asked for'
-      )
-
-  form = image_reading.ImageForm(
-    (*image_size, num_channels), on_odd_size, background
-  )
+  data_errors.raise_if_any(root_path, problems)
+  if form.size is None:
+    form = form._replace(size=_find_size_of_all(root_path, server, form))
   # Only clients' images may be too many for the memory.
   found = [
     image_reading.read(
-      list(itertools.chain(*folders.values())),
-      form,
-      problems,
-      max_bytes,
+      list(itertools.chain(*folders.values())), form, problems, limit
     )
-    for folders, max_bytes in (
+    for folders, limit in (
       (server, math.inf),
       (clients, max_bytes_in_memory),
-      (test, math.inf),
+      (test or {}, math.inf),
     )
   ]
-  image_listing.raise_if_any(root_path, problems)
+  data_errors.raise_if_any(root_path, problems)
   labeled, unlabeled, test_data = (each.images for each in found)
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
@@ -187,22 +118,62 @@ def read_image_folders(
     labeled=_label(labeled, server, list(server)),
     unlabeled=unlabeled,
     shares=np.split(np.arange(len(unlabeled)), ends[:-1]),
-    test=_label(test_data, test, list(server)) if has_test else None,
+    test=None if test is None else _label(test_data, test, list(server)),
     num_resized=sum(each.num_resized for each in found),
     num_transparent=sum(each.num_transparent for each in found),
     files=[
       str(file.relative_to(root_path))
-      for folders in (server, test, clients)
+      for folders in (server, test or {}, clients)
       for file in itertools.chain(*folders.values())
     ],
     unlabeled_labels=unlabeled_labels,
   )
 
 
+def _list_all(
+  root: pathlib.Path, has_clients: bool, problems: list[data_errors.Problem]
+) -> tuple[_Folders, _Folders, _Folders | None]:
+  """The files of server, clients and test; appends `problems`."""
+  # `os.path` functions do not raise for unreadable paths, unlike `pathlib`'s.
+  if not os.path.isdir(root):
+    raise data_errors.DataError(f'{root} is missing or is no folder')
+
+  def report(path: str, reason: str) -> None:
+    problems.append(data_errors.Problem(root / path, reason))
+
+  server = image_listing.list_folders(root / 'server', problems)
+  clients, test = {}, None
+  if has_clients:
+    clients = image_listing.list_folders(
+      root / 'clients', problems, are_clients=True
+    )
+  if os.path.exists(root / 'test'):
+    test = image_listing.list_folders(root / 'test', problems)
+  if len(server) == 1:
+    report('server', 'has one class only')
+  if clients and not any(clients.values()):
+    report('clients', 'has no image in it')
+  for name in server:
+    if not _is_text(name):
+      report(f'server/{name}', 'has a name that is no Unicode')
+    if '\n' in name:
+      report(f'server/{name}', 'has a line break in its name')
+  for name in test or ():
+    if name not in server:
+      report(f'test/{name}', 'is no class of the server')
+  return server, clients, test
+
+
+def _is_text(name: str) -> bool:
+  try:
+    name.encode()
+  except UnicodeEncodeError:
+    return False
+  return True
+
+
 def _label(
-  images: np.ndarray,
-  folders: Mapping[str, Sequence[pathlib.Path]],
-  class_names: Sequence[str],
+  images: np.ndarray, folders: _Folders, class_names: Sequence[str]
 ) -> sources.LabeledImages:
   """The images of class folders with their labels."""
   labels = np.repeat(
@@ -218,23 +189,49 @@ def read_client_folder(
   """Reads the images of one client, at any depth, to a file on disk."""
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
-    raise image_listing.ImageFolderError(f'{folder} is missing or is no folder')
+    raise data_errors.DataError(f'{folder} is missing or is no folder')
   files = image_listing.list_tree(root)
   if not files:
-    raise image_listing.ImageFolderError(f'{folder} has no image in it')
+    raise data_errors.DataError(f'{folder} has no image in it')
   problems = []
   # -1 keeps any number of images on disk.
   found = image_reading.read(files, form, problems, max_bytes_in_memory=-1)
-  image_listing.raise_if_any(root, problems)
+  data_errors.raise_if_any(root, problems)
   return found
+
+
+def _find_size_of_all(
+  root: pathlib.Path, server: _Folders, form: image_reading.ImageForm
+) -> tuple[int, int]:
+  """The size to read all images in, where none is chosen."""
+  if form.on_odd_size is image_files.OnOddSize.RESIZE:
+    common = _find_common_size(itertools.chain(*server.values()))
+    if common is None or max(common) > MAX_DEFAULT_SIZE:
+      return DEFAULT_SIZE
+    return common
+  first_file = next(iter(server.values()))[0]
+  try:
+    height, width = image_files.read_size(first_file)
+  except data_errors.DataError as error:
+    data_errors.raise_if_any(
+      root, [data_errors.Problem(first_file, str(error))]
+    )
+    raise
+  if max(height, width) > MAX_DEFAULT_SIZE:
+    raise data_errors.DataError(
+      f'in {root}: {first_file.relative_to(root)} is {height}x{width}; what is'
+      f' larger than {MAX_DEFAULT_SIZE} is trained on only if that size is'
+      ' asked for',
+      'image_size',
+    )
+  return height, width
 
 
 def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
   """The common size of all images, or None."""
   common = None
   for size in image_reading.map_in_threads(_find_size, files):
-    if common is None:
-      common = size
+    common = common or size
     if size is None or size != common:
       return None
   return common
@@ -243,6 +240,6 @@ def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
 def _find_size(file: pathlib.Path) -> tuple[int, int] | None:
   try:
     return image_files.read_size(file)
-  except image_files.ImageFileError:
+  except data_errors.DataError:
     # The error is reported when all files are read.
     return None

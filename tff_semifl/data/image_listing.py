@@ -12,37 +12,19 @@ unreadable paths.
 from collections.abc import Iterator, Sequence
 import os
 import pathlib
-from typing import NamedTuple
 
-from tff_semifl.data import image_files
+from tff_semifl.data import data_errors
 from tff_semifl.data import names
 
 # The last one has labels of a client's images, see `measuring_labels`.
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
-_MAX_NAMED_PROBLEMS = 5
-
-
-class ImageFolderError(Exception):
-  """Raised if a folder of images cannot be used; the message is one line."""
-
-
-class OddSizeError(ImageFolderError):
-  """Raised if only the sizes of images are wrong."""
-
-
-class Problem(NamedTuple):
-  """The reason why a file or a folder cannot be used."""
-
-  path: pathlib.Path
-  reason: str
-  is_odd_size: bool = False
 
 
 def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
   """Lists the files of each class folder."""
   problems = []
   folders = list_folders(pathlib.Path(root), problems)
-  raise_if_any(pathlib.Path(root), problems)
+  data_errors.raise_if_any(pathlib.Path(root), problems)
   return folders
 
 
@@ -51,17 +33,17 @@ def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
   files = []
   for path in map(pathlib.Path, paths):
     if not os.path.exists(path):
-      raise ImageFolderError(f'{path} is missing')
+      raise data_errors.DataError(f'{path} is missing')
     found = list_tree(path) if os.path.isdir(path) else [path]
     if not found:
-      raise ImageFolderError(f'{path} has no file in it')
+      raise data_errors.DataError(f'{path} has no file in it')
     files.extend(found)
   return files
 
 
 def list_folders(
   folder: pathlib.Path,
-  problems: list[Problem],
+  problems: list[data_errors.Problem],
   *,
   are_clients: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
@@ -70,30 +52,34 @@ def list_folders(
   Subfolders whose names are equal after `names.normalize` are merged.
   """
   if not os.path.isdir(folder):
-    problems.append(Problem(folder, 'is missing or is no folder'))
+    problems.append(data_errors.Problem(folder, 'is missing or is no folder'))
     return {}
   found = {}
   for path in list_folder(folder):
     if not os.path.isdir(path):
-      problems.append(Problem(path, 'is a file where a folder should be'))
+      problems.append(
+        data_errors.Problem(path, 'is a file where a folder should be')
+      )
       continue
     if _leads_back(path):
-      problems.append(Problem(path, 'is a link to a folder that it is in'))
+      problems.append(
+        data_errors.Problem(path, 'is a link to a folder that it is in')
+      )
       continue
     if are_clients:
       files = list_tree(path)
     else:
       files = list(list_folder(path))
       problems.extend(
-        Problem(file, 'is a folder where an image should be')
+        data_errors.Problem(file, 'is a folder where an image should be')
         for file in files
         if os.path.isdir(file)
       )
       if not files:
-        problems.append(Problem(path, 'is empty'))
+        problems.append(data_errors.Problem(path, 'is empty'))
     found.setdefault(names.normalize(path.name), []).extend(files)
   if not found:
-    problems.append(Problem(folder, 'has no folder in it'))
+    problems.append(data_errors.Problem(folder, 'has no folder in it'))
   return dict(sorted(found.items()))
 
 
@@ -140,36 +126,8 @@ def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   try:
     paths = sorted(folder.iterdir())
   except OSError as error:
-    raise ImageFolderError(
-      f'{folder} cannot be read ({error.strerror})'
-    ) from error
+    message = f'{folder} cannot be read ({error.strerror})'
+    raise data_errors.DataError(message) from error
   for path in paths:
     if not path.name.startswith('.') and path.name not in _IGNORED:
       yield path
-
-
-def is_text(name: str) -> bool:
-  """Whether a file's name, which is bytes, is valid text."""
-  try:
-    name.encode()
-  except UnicodeEncodeError:
-    return False
-  return True
-
-
-def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
-  """Raises an error that names problems in a folder, if there are any."""
-  if not problems:
-    return
-  named = '; '.join(
-    f'{problem.path.relative_to(root)} {problem.reason}'
-    for problem in problems[:_MAX_NAMED_PROBLEMS]
-  )
-  num_more = len(problems) - _MAX_NAMED_PROBLEMS
-  more = f'; and {num_more} more' if num_more > 0 else ''
-  # Names may contain line breaks.
-  message = ' '.join(f'in {root}: {named}{more}'.split('\n'))
-  if all(problem.is_odd_size for problem in problems):
-    resize = image_files.OnOddSize.RESIZE.value
-    raise OddSizeError(f'{message}; {resize} would scale and crop them')
-  raise ImageFolderError(message)

@@ -17,44 +17,36 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import tqdm
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
-from tff_semifl.data import image_listing
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 
 _Item, _Result = TypeVar('_Item'), TypeVar('_Result')
 
 
-class LargeImageError(image_listing.ImageFolderError):
-  """Raised if images are larger than the default limit, or than the memory."""
-
-
-class StorageError(image_listing.ImageFolderError):
-  """Raised if the disk has no room for images."""
-
-
 class ImageForm(NamedTuple):
   """The form that images of files are converted to.
 
   Attributes:
-    shape: Height, width and channels.
+    size: Height and width; None if it is still to be found.
     on_odd_size: The treatment of images of another size.
     background: The color behind transparent pixels.
   """
 
-  shape: tuple[int, int, int]
-  on_odd_size: image_files.OnOddSize
+  size: tuple[int, int] | None
+  num_channels: int = 3
+  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE
   background: image_files.Color = image_files.WHITE
+
+  @property
+  def shape(self) -> tuple[int, int, int]:
+    """Height, width and channels."""
+    return (*self.size, self.num_channels)
 
 
 class ReadImages(NamedTuple):
-  """Images that were read from files.
-
-  Attributes:
-    images: uint8 [number, height, width, channels], in memory or on disk.
-    num_resized: The number of images whose files have another size.
-    num_transparent: The number of images with transparent pixels.
-  """
+  """Images of files, uint8 [number, height, width, channels]."""
 
   images: np.ndarray | stored_images.StoredImages
   num_resized: int
@@ -64,7 +56,7 @@ class ReadImages(NamedTuple):
 def read(
   files: Sequence[pathlib.Path],
   form: ImageForm,
-  problems: list[image_listing.Problem],
+  problems: list[data_errors.Problem],
   max_bytes_in_memory: float = math.inf,
 ) -> ReadImages:
   """Reads image files, in their order; appends `problems`.
@@ -72,7 +64,7 @@ def read(
   Images of more than `max_bytes_in_memory` are kept on disk.
   """
   # Reading into place avoids a second copy of all images.
-  images = _make_room((len(files), *form.shape), max_bytes_in_memory)
+  images = _allocate((len(files), *form.shape), max_bytes_in_memory)
   num_resized = num_transparent = 0
   # No progress bar for less than a second.
   bar = tqdm.tqdm(
@@ -83,7 +75,7 @@ def read(
     disable=None,
   )
   for position, found in enumerate(bar):
-    if isinstance(found, image_listing.Problem):
+    if isinstance(found, data_errors.Problem):
       problems.append(found)
       continue
     images[position] = found.pixels
@@ -94,13 +86,13 @@ def read(
 
 def _read_one(
   form: ImageForm, file: pathlib.Path
-) -> image_files.DecodedImage | image_listing.Problem:
-  """A file's image, or its problem."""
+) -> image_files.DecodedImage | data_errors.Problem:
   try:
-    return image_files.read_image(file, *form)
-  except image_files.ImageFileError as error:
-    is_odd_size = isinstance(error, image_files.OddSizeError)
-    return image_listing.Problem(file, str(error), is_odd_size)
+    return image_files.read_image(
+      file, form.shape, form.on_odd_size, form.background
+    )
+  except data_errors.DataError as error:
+    return data_errors.Problem(file, str(error), error.setting)
 
 
 def map_in_threads(
@@ -115,7 +107,7 @@ def map_in_threads(
     pool.shutdown(cancel_futures=True)
 
 
-def _make_room(
+def _allocate(
   shape: tuple[int, int, int, int], max_bytes_in_memory: float
 ) -> sources.Images:
   """An array or file for images of a shape."""
@@ -125,13 +117,16 @@ def _make_room(
     try:
       return np.zeros(shape, np.uint8)
     except (MemoryError, ValueError) as error:
-      raise LargeImageError(f'{what} do not fit into the memory') from error
+      raise data_errors.DataError(
+        f'{what} do not fit into the memory', 'image_size'
+      ) from error
   try:
     return stored_images.create(shape)
   except (OSError, OverflowError) as error:
-    raise StorageError(
+    raise data_errors.DataError(
       f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
       f' {stored_images.folder()} ({getattr(error, "strerror", error)}); name a'
       ' folder on a larger disk by the environment variable TMPDIR, or choose a'
-      ' smaller image_size'
+      ' smaller image_size',
+      'images_on_disk',
     ) from error

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tff_semifl.data import image_listing
+from tff_semifl.data import data_errors
 from tff_semifl.data import names as names_lib
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
@@ -71,7 +71,7 @@ def read(
   root: pathlib.Path,
   files: Sequence[pathlib.Path],
   class_names: Sequence[str],
-  problems: list[image_listing.Problem],
+  problems: list[data_errors.Problem],
 ) -> np.ndarray:
   """Reads labels from the `labels.csv` in clients' folders, at any depth."""
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
@@ -92,7 +92,7 @@ def read(
     try:
       rows = _read_rows(path)
     except (csv.Error, OSError, UnicodeDecodeError, ValueError) as error:
-      problems.append(image_listing.Problem(path, f'cannot be read ({error})'))
+      problems.append(data_errors.Problem(path, f'cannot be read ({error})'))
       continue
     for name, label in rows:
       place = places.get(
@@ -105,7 +105,7 @@ def read(
       else:
         labels[place] = class_names.index(label)
         continue
-      problems.append(image_listing.Problem(path, problem))
+      problems.append(data_errors.Problem(path, problem))
       break
   return labels
 

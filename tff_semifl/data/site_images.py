@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from tff_semifl.data import data_errors
+
 if TYPE_CHECKING:
   from tff_semifl.runtime import sites
-
-
-class NotHereError(Exception):
-  """Raised if images are needed that stay at their sites."""
 
 
 class SiteImages:
@@ -50,11 +48,12 @@ class SiteImages:
     return SiteImages(names.tolist(), self._image_shape)
 
   def __array__(self, dtype: np.dtype | None = None) -> NoReturn:
-    """Raises `NotHereError`."""
+    """Raises a `DataError`."""
     del dtype
-    raise NotHereError(
+    raise data_errors.DataError(
       'the images stay at the sites, and the chosen settings need them in one'
-      ' place'
+      ' place',
+      'sites',
     )
 
   def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:

@@ -17,10 +17,6 @@ UNKNOWN_LABEL = -1
 _BATCH_SIZE = 1024
 
 
-class DataNotFoundError(Exception):
-  """Raised if a data set is not in the data folder and cannot be downloaded."""
-
-
 # uint8 [num_images, height, width, channels], or feature vectors, float32
 # [number, features]; in memory, in a file that `np.asarray` reads, or at sites.
 Images: TypeAlias = (
@@ -65,6 +61,18 @@ class ImagePool(NamedTuple):
   true_labels: np.ndarray
 
 
+def hash_images(images: Images) -> np.ndarray:
+  """Hashes of images (not at sites) or feature vectors: uint64 [number].
+
+  Hashes of a million different images collide with a probability of 3e-8.
+  """
+  digests = []
+  for start in range(0, len(images), _BATCH_SIZE):
+    batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
+    digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
+  return np.frombuffer(b''.join(digests), np.uint64)
+
+
 def measure_pixels(
   images: np.ndarray,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -88,15 +96,3 @@ def measure_pixels(
     means.append(float(mean))
     standard_deviations.append(max(float(np.sqrt(variance)), 1 / 255))
   return tuple(means), tuple(standard_deviations)
-
-
-def hash_images(images: Images) -> np.ndarray:
-  """Hashes of images (not at sites) or feature vectors: uint64 [number].
-
-  Hashes of a million different images collide with a probability of 3e-8.
-  """
-  digests = []
-  for start in range(0, len(images), _BATCH_SIZE):
-    batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
-    digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
-  return np.frombuffer(b''.join(digests), np.uint64)

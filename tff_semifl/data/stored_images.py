@@ -21,19 +21,12 @@ class StoredImages:
   feature vectors, float32 [number, features]. A slice or an array of indices
   selects rows without reading; `np.asarray` reads. The file is anonymous, and
   freed when the last object that refers to it or this process goes.
-
-  Attributes:
-    dtype: uint8 for images, float32 for features.
   """
 
   def __init__(
     self, file: IO[bytes], image_shape: tuple[int, ...], rows: np.ndarray
   ):
-    """Initializes the images; use `create`.
-
-    Args:
-      rows: int64 [number], the selected images of the file.
-    """
+    """Initializes the images; `rows` are int64 [number], those selected."""
     self._file = file
     self.dtype = example_kinds.kind_of(image_shape).dtype
     self._image_shape = image_shape
@@ -41,7 +34,6 @@ class StoredImages:
 
   @property
   def shape(self) -> tuple[int, ...]:
-    """Number, height, width and channels."""
     return (len(self._rows), *self._image_shape)
 
   @property
@@ -50,15 +42,12 @@ class StoredImages:
     return f'/proc/{os.getpid()}/fd/{self._file.fileno()}'
 
   def __len__(self) -> int:
-    """The number of images."""
     return len(self._rows)
 
   def __getitem__(self, key: slice | np.ndarray) -> 'StoredImages':
-    """Selects images, without reading them."""
     return StoredImages(self._file, self._image_shape, self._rows[key])
 
   def __setitem__(self, number: int, image: np.ndarray) -> None:
-    """Writes an image to the file."""
     os.pwrite(
       self._file.fileno(),
       np.ascontiguousarray(image, self.dtype).data,
@@ -66,7 +55,6 @@ class StoredImages:
     )
 
   def __array__(self, dtype: np.dtype | None = None) -> np.ndarray:
-    """Reads the images."""
     images = np.empty(self.shape, self.dtype)
     # Pages of a memory map would count as memory of this process.
     for image, row in zip(images, self._rows, strict=True):

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import downloader
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 
 # With TFDS's default of 10, a missing network takes more than three minutes to
@@ -45,7 +46,7 @@ def _prepare(
 ) -> tfds.core.DatasetBuilder:
   """The builder of a data set, downloaded if needed."""
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
-    raise sources.DataNotFoundError(
+    raise data_errors.DataError(
       'there is no such folder; name one that has the data, or create it to'
       ' download into'
     )
@@ -57,13 +58,13 @@ def _prepare(
         builder.download_and_prepare()
   # Networks and mirrors fail with errors of many types.
   except Exception as error:
-    raise sources.DataNotFoundError(
+    raise data_errors.DataError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
       f' and could not be downloaded ({_first_line(error)}); name a folder that'
       ' has it, or connect to the network'
     ) from error
   if not builder.is_prepared():
-    raise sources.DataNotFoundError(
+    raise data_errors.DataError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
     )
   return builder
@@ -78,7 +79,7 @@ def _read_split(
     images, labels = tfds.as_numpy(dataset)
   # TFDS and TensorFlow report damaged files by errors of many types.
   except Exception as error:
-    raise sources.DataNotFoundError(
+    raise data_errors.DataError(
       f'split {split!r} of data set {builder.name!r} cannot be read'
       f' ({_first_line(error)}); with {builder.data_dir} removed, it would be'
       ' downloaded again'

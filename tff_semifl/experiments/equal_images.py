@@ -6,7 +6,7 @@
 Images are equal if all pixels are, in the size that is trained on.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 from typing import NamedTuple
 
@@ -21,18 +21,19 @@ from tff_semifl.experiments import image_task
 
 # Examples that a line has.
 _NUM_NAMED = 3
-_LABELED = 'labeled images'
 
 
-class _Split(NamedTuple):
-  """A group of a task's images, by index.
+class _Group(NamedTuple):
+  """A group of a task's images.
 
   Attributes:
-    indices: int64 [number].
+    name: Such as 'test images'.
+    indices: int64 [number], among all images of the task.
     hashes: uint64 [number].
     labels: int32 [number], or `sources.UNKNOWN_LABEL`.
   """
 
+  name: str
   indices: np.ndarray
   hashes: np.ndarray
   labels: np.ndarray
@@ -56,30 +57,31 @@ class EqualImages(settings.Settings):
   ) -> federated_data.FederatedData:
     """Splits images, and reports equal ones."""
     data = split(images)
-    hashes, has_equal = _hash_all(images)
-    if not has_equal:
+    is_elsewhere = isinstance(images.unlabeled, site_images.SiteImages)
+    parts = [images.train.images, images.test.images]
+    if images.unlabeled is not None and not is_elsewhere:
+      parts.append(images.unlabeled)
+    hashes = np.concatenate([*map(sources.hash_images, parts)])
+    if len(np.unique(hashes)) == len(hashes):
       return data
     # Splits indices likewise, which tell where each image is from.
-    data_of_indices = split(_replace_by_indices(images))
-    splits = _split(data_of_indices, hashes, images, f'{evaluated} images')
-    lines = tuple(_describe(splits, images, hashes, self.drop_test_duplicates))
+    indices = split(_replace_by_indices(images))
+    named = [
+      ('labeled images', indices.labeled),
+      (f'{evaluated} images', indices.test),
+    ]
+    if not is_elsewhere:
+      pool = "clients' images" if len(data.shares) else 'unlabeled images'
+      named.append((pool, indices.unlabeled))
+    groups = [
+      _Group(name, numbers, hashes[numbers], labels)
+      for name, (numbers, labels) in named
+    ]
+    lines = tuple(_describe(groups, images, self.drop_test_duplicates))
     if self.drop_test_duplicates:
       with settings.blame('drop_test_duplicates', True):
-        data = _drop(data, splits, f'{evaluated} images')
+        data = _drop(data, groups)
     return data._replace(equal_images=lines)
-
-
-def _hash_all(images: image_task.TaskData) -> tuple[np.ndarray, bool]:
-  """Hashes of all images that are here, and whether two are equal."""
-  parts = [images.train.images, images.test.images]
-  if images.unlabeled is not None and not _is_elsewhere(images):
-    parts.append(images.unlabeled)
-  hashes = np.concatenate([*map(sources.hash_images, parts)])
-  return hashes, len(np.unique(hashes)) < len(hashes)
-
-
-def _is_elsewhere(images: image_task.TaskData) -> bool:
-  return isinstance(images.unlabeled, site_images.SiteImages)
 
 
 def _replace_by_indices(images: image_task.TaskData) -> image_task.TaskData:
@@ -96,99 +98,70 @@ def _replace_by_indices(images: image_task.TaskData) -> image_task.TaskData:
   )
 
 
-def _split(
-  data: federated_data.FederatedData,
-  hashes: np.ndarray,
-  images: image_task.TaskData,
-  evaluated: str,
-) -> Mapping[str, _Split]:
-  """The groups of images, by name."""
-  splits = {_LABELED: data.labeled, evaluated: data.test}
-  if not _is_elsewhere(images):
-    has_clients = len(data.shares) > 0
-    pool = "clients' images" if has_clients else 'unlabeled images'
-    splits[pool] = data.unlabeled
-  return {
-    name: _Split(indices, hashes[indices], labels)
-    for name, (indices, labels) in splits.items()
-  }
-
-
 def _describe(
-  splits: Mapping[str, _Split],
-  images: image_task.TaskData,
-  hashes: np.ndarray,
-  are_dropped: bool,
+  groups: Sequence[_Group], images: image_task.TaskData, are_dropped: bool
 ) -> Iterator[str]:
   """A line for each kind of equal images."""
-  labeled, evaluated, *_ = splits
+  labeled, evaluated, *pools = groups
 
-  def name_examples(found: np.ndarray, *among: str) -> str:
+  def name_examples(found: np.ndarray, *among: _Group) -> str:
     """The names of the images with the first few of some hashes."""
-    first = np.unique(found)[:_NUM_NAMED]
     examples = []
-    for each in first:
-      indices = [
-        index
-        for name in among
-        for index in splits[name].indices[splits[name].hashes == each]
-      ]
+    for each in np.unique(found)[:_NUM_NAMED]:
+      indices = np.concatenate(
+        [group.indices[group.hashes == each] for group in among]
+      )
       examples.append(
         ' = '.join(_name(images, index) for index in indices[:_NUM_NAMED])
       )
     return '; '.join(examples)
 
-  for name, other in (
+  for one, other in (
     (evaluated, labeled),
-    *((evaluated, name) for name in splits if name not in (labeled, evaluated)),
-    *((name, labeled) for name in splits if name not in (labeled, evaluated)),
+    *((evaluated, pool) for pool in pools),
+    *((pool, labeled) for pool in pools),
   ):
-    found = splits[name].hashes[
-      np.isin(splits[name].hashes, splits[other].hashes)
-    ]
-    if len(found):
-      what = ''
-      if name == evaluated:
-        what = (
-          '; they are removed from training'
-          if are_dropped
-          else '; accuracy on them says nothing of new images, and'
-          ' drop_test_duplicates keeps them out of training'
-        )
-      yield (
-        f'{len(found)} of {len(splits[name].hashes)} {name} are also {other}'
-        f' ({name_examples(found, name, other)}){what}'
+    found = one.hashes[np.isin(one.hashes, other.hashes)]
+    if not len(found):
+      continue
+    what = ''
+    if one is evaluated and are_dropped:
+      what = '; they are removed from training'
+    elif one is evaluated:
+      what = (
+        '; accuracy on them says nothing of new images, and'
+        ' drop_test_duplicates keeps them out of training'
       )
-  for name, split in splits.items():
-    values, counts = np.unique(split.hashes, return_counts=True)
-    num_copies = len(split.hashes) - len(values)
+    yield (
+      f'{len(found)} of {len(one.hashes)} {one.name} are also {other.name}'
+      f' ({name_examples(found, one, other)}){what}'
+    )
+  for group in groups:
+    values, counts = np.unique(group.hashes, return_counts=True)
+    num_copies = len(group.hashes) - len(values)
     if num_copies:
       yield (
-        f'{num_copies} of {len(split.hashes)} {name} are copies of others of'
-        f' them ({name_examples(values[counts > 1], name)})'
+        f'{num_copies} of {len(group.hashes)} {group.name} are copies of others'
+        f' of them ({name_examples(values[counts > 1], group)})'
       )
-  found = _find_ambiguous(splits)
+  found = _find_ambiguous(groups)
   if len(found):
     yield (
       f'{len(found)} different images have more than one label'
-      f' ({name_examples(found, *splits)})'
+      f' ({name_examples(found, *groups)})'
     )
 
 
-def _find_ambiguous(splits: Mapping[str, _Split]) -> np.ndarray:
+def _find_ambiguous(groups: Sequence[_Group]) -> np.ndarray:
   """The hashes of images with labels of several classes."""
-  hashes, labels = (
-    np.concatenate(each)
-    for each in zip(
-      *((split.hashes, split.labels) for split in splits.values()), strict=True
-    )
-  )
-  is_known = labels != sources.UNKNOWN_LABEL
   pairs = {
-    *zip(hashes[is_known].tolist(), labels[is_known].tolist(), strict=False)
+    (image, label)
+    for group in groups
+    for image, label in zip(group.hashes, group.labels, strict=True)
+    if label != sources.UNKNOWN_LABEL
   }
   values, counts = np.unique(
-    np.array([each for each, _ in pairs], np.uint64), return_counts=True
+    np.array([image for image, _ in pairs], np.uint64), return_counts=True
   )
   return values[counts > 1]
 
@@ -213,38 +186,34 @@ def _name(images: image_task.TaskData, index: int) -> str:
 
 
 def _drop(
-  data: federated_data.FederatedData,
-  splits: Mapping[str, _Split],
-  evaluated: str,
+  data: federated_data.FederatedData, groups: Sequence[_Group]
 ) -> federated_data.FederatedData:
   """The data without training images that models are evaluated on."""
-  masks = {
-    name: ~np.isin(split.hashes, splits[evaluated].hashes)
-    for name, split in splits.items()
-  }
-  is_kept = masks.pop(_LABELED)
-  labeled = data.labeled.select(np.flatnonzero(is_kept))
+  labeled_group, evaluated, *pools = groups
+
+  def is_left(group: _Group) -> np.ndarray:
+    return ~np.isin(group.hashes, evaluated.hashes)
+
+  labeled = data.labeled.select(np.flatnonzero(is_left(labeled_group)))
   lost = np.setdiff1d(data.labeled.labels, labeled.labels)
   if len(lost):
     raise names_lib.ClassError(
-      f'all labeled images of class {{}} are {evaluated}, so that nothing would'
-      ' be left to train on',
+      f'all labeled images of class {{}} are {evaluated.name}, so that nothing'
+      ' would be left to train on',
       lost[0],
     )
-  masks.pop(evaluated)
-  if not masks:
-    # Images at sites cannot be compared here.
-    return data._replace(labeled=labeled)
-  ((name, is_unlabeled_kept),) = masks.items()
-  if len(is_unlabeled_kept) and not is_unlabeled_kept.any():
-    raise ValueError(f'all {name} are {evaluated}')
-  numbers = np.cumsum(is_unlabeled_kept) - 1
-  shares = [numbers[share[is_unlabeled_kept[share]]] for share in data.shares]
-  chosen = np.flatnonzero(is_unlabeled_kept)
-  return data._replace(
-    labeled=labeled,
-    unlabeled=sources.ImagePool(
-      data.unlabeled.images[chosen], data.unlabeled.true_labels[chosen]
-    ),
-    shares=shares,
-  )
+  data = data._replace(labeled=labeled)
+  # Images at sites cannot be compared here.
+  for pool in pools:
+    mask = is_left(pool)
+    if len(mask) and not mask.any():
+      raise ValueError(f'all {pool.name} are {evaluated.name}')
+    numbers = np.cumsum(mask) - 1
+    data = data._replace(
+      unlabeled=sources.ImagePool(
+        data.unlabeled.images[np.flatnonzero(mask)],
+        data.unlabeled.true_labels[mask],
+      ),
+      shares=[numbers[share[mask[share]]] for share in data.shares],
+    )
+  return data

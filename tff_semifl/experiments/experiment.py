@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.augment import rand_augment
+from tff_semifl.data import data_errors
 from tff_semifl.data import mapped_images
 from tff_semifl.data import names as names_lib
 from tff_semifl.data import pipelines
-from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment_settings
@@ -138,7 +138,7 @@ def create_experiment(
 
   compiles = has_xla and settings.model.compiles
   with (
-    settings_lib.blame('sites', names, site_images.NotHereError),
+    settings_lib.blame('sites', names, data_errors.DataError),
     settings_lib.record_reads() as reads,
   ):
     try:

@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.experiments import augmentations
-from tff_semifl.experiments import data_splits
 from tff_semifl.experiments import equal_images
+from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import frozen_models
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_models
@@ -97,7 +97,7 @@ class Data(settings.Settings):
   """The task, and the images of server and clients."""
 
   chosen_task: image_task.ChosenTask
-  data_split: data_splits.DataSplit
+  data_split: federated_data.DataSplit
   strong: augmentations.StrongAugmentation | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
   weak: augmentations.WeakAugmentation = augmentations.WeakAugmentation()
@@ -260,7 +260,7 @@ def create(
     lenient: Whether to ignore changes of settings that do not exist.
   """
   chosen_task = settings.change_present(chosen_task, changes)
-  data_split = data_splits.choose_data_split(
+  data_split = federated_data.choose_data_split(
     system.labels, is_given=chosen_task.task.gives_shares
   )
   if data_split is None:

@@ -15,37 +15,23 @@ import pathlib
 from absl import logging
 import numpy as np
 
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_reading
 from tff_semifl.data import site_images
 from tff_semifl.data import stored_images
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
-# Larger images, such as photos from a camera, are used as they are only if
-# --image_size asks for them: they fill the memory, and a step takes seconds.
-MAX_DEFAULT_SIZE = 128
-# The size if images have several sizes or are larger.
-DEFAULT_SIZE = (64, 64)
 # 39,000 images of 96x96 in color.
 MAX_GIB_IN_MEMORY = 1
 
 
-class TestImagesError(Exception):
-  """The test images are ambiguous, missing or too few."""
-
-
-class ClientsHereError(Exception):
-  """There is a folder of clients' images, although sites have them."""
-
-
 def create_task(
   root: str,
+  form: image_reading.ImageForm,
   *,
-  image_size: tuple[int, int] | None = None,
-  num_channels: int = 3,
-  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE,
-  background: image_files.Color = image_files.WHITE,
   flip: bool = True,
   test_fraction: float | None = None,
   images_on_disk: bool | None = None,
@@ -54,9 +40,6 @@ def create_task(
   """Creates the task of a folder of images; reads all images.
 
   Args:
-    image_size: Height and width. None for that of the server's images, or for
-      64x64 if these have several sizes or one above 128; if other sizes are
-      refused, for that of the first image.
     test_fraction: Share of the server's images of each class to test on, at
       least one image, if there is no folder `test`. The images are evenly
       spaced among the sorted file names, the same for all seeds.
@@ -67,8 +50,9 @@ def create_task(
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):
-    raise ClientsHereError(
-      f'{folder / "clients"} has images of clients; leave it out, or the sites'
+    raise data_errors.DataError(
+      f'{folder / "clients"} has images of clients; leave it out, or the sites',
+      'sites',
     )
   has_test = os.path.exists(folder / 'test')
   # Checked before any image is read, but only if `root` is such a folder;
@@ -76,27 +60,22 @@ def create_task(
   if os.path.isdir(folder / 'server') and has_test == (
     test_fraction is not None
   ):
-    raise TestImagesError(
+    raise data_errors.DataError(
       f'{folder / "test"} has images to test on; leave it out'
       if has_test
       else f'there is no folder {folder / "test"}; add it, or say which share'
-      " of the server's images to test on instead, such as 0.2"
+      " of the server's images to test on instead, such as 0.2",
+      'test_fraction',
     )
   found = image_folders.read_image_folders(
     root,
-    image_size=image_size,
-    max_default_size=MAX_DEFAULT_SIZE,
-    default_size=None
-    if on_odd_size is image_files.OnOddSize.REFUSE
-    else DEFAULT_SIZE,
-    num_channels=num_channels,
-    on_odd_size=on_odd_size,
-    background=background,
+    form,
     max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
       images_on_disk, math.inf
     ),
     has_clients=not sites,
   )
+  _report(root, form, found)
   unlabeled, shares = found.unlabeled, found.shares
   if sites:
     unlabeled = site_images.SiteImages(
@@ -104,34 +83,6 @@ def create_task(
     )
     # Each index stands for all images of a site.
     shares = np.split(np.arange(len(sites)), len(sites))
-  if isinstance(found.unlabeled, stored_images.StoredImages):
-    logging.warning(
-      "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
-      ' images_on_disk=false keeps them in memory',
-      root,
-      math.prod(found.unlabeled.shape) / 1e9,
-      stored_images.folder(),
-    )
-  # An explicit size is a request to scale.
-  if found.num_resized and image_size is None:
-    logging.warning(
-      '%s: %d of %d images have another size and are scaled and cropped to'
-      ' %dx%d; image_size chooses another size, on_odd_size=refuse names these'
-      ' images',
-      root,
-      found.num_resized,
-      found.num_images,
-      *found.labeled.images.shape[1:3],
-    )
-  if found.num_transparent:
-    logging.warning(
-      '%s: %d of %d images have transparent pixels, which are put on %s;'
-      ' background chooses another color',
-      root,
-      found.num_transparent,
-      found.num_images,
-      image_files.name_color(background),
-    )
   train, test, names = found.labeled, found.test, found.files
   if test is None:
     order, num_train = _hold_out(train.labels, test_fraction, found.class_names)
@@ -154,8 +105,44 @@ def create_task(
     origin_of_test='the test folder' if has_test else "the server's",
     num_resized=found.num_resized,
     num_transparent=found.num_transparent,
-    background=background,
+    background=form.background,
   )
+
+
+def _report(
+  root: str,
+  form: image_reading.ImageForm,
+  found: image_folders.ImageFolders,
+) -> None:
+  """Warns of images that are on disk or were changed."""
+  if isinstance(found.unlabeled, stored_images.StoredImages):
+    logging.warning(
+      "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
+      ' images_on_disk=false keeps them in memory',
+      root,
+      math.prod(found.unlabeled.shape) / 1e9,
+      stored_images.folder(),
+    )
+  # An explicit size is a request to scale.
+  if found.num_resized and form.size is None:
+    logging.warning(
+      '%s: %d of %d images have another size and are scaled and cropped to'
+      ' %dx%d; image_size chooses another size, on_odd_size=refuse names these'
+      ' images',
+      root,
+      found.num_resized,
+      len(found.files),
+      *found.labeled.images.shape[1:3],
+    )
+  if found.num_transparent:
+    logging.warning(
+      '%s: %d of %d images have transparent pixels, which are put on %s;'
+      ' background chooses another color',
+      root,
+      found.num_transparent,
+      len(found.files),
+      image_files.name_color(form.background),
+    )
 
 
 def _hold_out(
@@ -170,9 +157,10 @@ def _hold_out(
     indices = np.flatnonzero(labels == label)
     num_test = max(round(fraction * len(indices)), 1)
     if num_test >= len(indices):
-      raise TestImagesError(
+      raise data_errors.DataError(
         f'class {name} has too few labeled images, {len(indices)}, to test on'
-        f' {num_test} and train on others'
+        f' {num_test} and train on others',
+        'test_fraction',
       )
     positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
     is_test[indices[positions.astype(np.int64)]] = True

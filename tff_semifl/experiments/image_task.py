@@ -4,7 +4,7 @@
 """A classification task: images or features, augmentations, and a model."""
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
@@ -14,9 +14,13 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_draws
+
+# The name in records of all tasks that Python programs make.
+OWN_DATA = 'own_data'
 
 
 class TaskData(NamedTuple):
@@ -60,7 +64,7 @@ class ImageTask:
       each feature.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1; or of
       each feature.
-    load: Loads the data. Raises `sources.DataNotFoundError` if they are
+    load: Loads the data. Raises `data_errors.DataError` if they are
       unavailable.
     load_test: (may_download=bool) -> the test images alone, with the same
       error. None where loading all data is as fast.
@@ -123,7 +127,7 @@ class ImageTask:
       may_download: Whether to download missing images.
 
     Raises:
-      sources.DataNotFoundError: If the images are unavailable.
+      data_errors.DataError: If the images are unavailable.
     """
     if self.load_test is None:
       return self.load().test
@@ -203,31 +207,30 @@ class ChosenTask(settings.Settings):
 
 
 def load(part: Task, task: ImageTask) -> TaskData:
-  """Loads a task's images.
-
-  Args:
-    part: The settings.
-    task: The task of these settings.
+  """Loads the images of the task of some settings.
 
   Raises:
     settings.SettingError: If the images are unavailable.
   """
-  with _blame_data_dir(part):
+  with blame_data(part, 'data_dir'):
     return task.load()
 
 
 def load_test(part: Task, task: ImageTask) -> sources.LabeledImages:
   """Loads a task's test images; see `load`."""
-  with _blame_data_dir(part):
+  with blame_data(part, 'data_dir'):
     return task.load_test_images()
 
 
-def _blame_data_dir(part: Task) -> contextlib.AbstractContextManager[None]:
-  return settings.blame(
-    'data_dir',
-    settings.as_dict(part).get('data_dir'),
-    sources.DataNotFoundError,
-  )
+@contextlib.contextmanager
+def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
+  """Turns a `DataError` into one of its setting, or else of setting `name`."""
+  try:
+    yield
+  except data_errors.DataError as error:
+    name = error.setting or name
+    value = settings.as_dict(part).get(name)
+    raise settings.SettingError(name, value, str(error)) from error
 
 
 class WeakThenStrong(NamedTuple):

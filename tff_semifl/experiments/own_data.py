@@ -23,9 +23,6 @@ from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
-# The name of all these tasks in records.
-REFERENCE = 'own_data'
-
 
 def own_data(
   train: Any,
@@ -230,7 +227,7 @@ class OwnTask(image_task.Task):
   @property
   def reference(self) -> str:
     """The name in records, by which no program finds the task."""
-    return REFERENCE
+    return image_task.OWN_DATA
 
   @property
   def usual(self) -> Mapping[str, Any]:

@@ -3,37 +3,15 @@
 
 """The systems by name."""
 
-import collections
 import contextlib
-import importlib
 import sys
-from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.settings import references
 from tff_semifl.systems import system
 
-
-class Systems(collections.UserDict[str, Any]):
-  """Systems by name, each imported when it is first looked up.
-
-  A value is `module:NAME` of a system in this package, or of a class of systems
-  whose fields all have defaults; or a system.
-  """
-
-  def __getitem__(self, name: str) -> Any:
-    found = self.data[name]
-    if isinstance(found, str):
-      module, _, attribute = found.partition(':')
-      found = getattr(
-        importlib.import_module(f'{_PACKAGE}.{module}'), attribute
-      )
-      self.data[name] = found = found() if isinstance(found, type) else found
-    return found
-
-
-_PACKAGE = __name__.partition('.')[0]
-SYSTEMS = Systems(
+SYSTEMS = references.Options(
+  __name__.partition('.')[0],
   {
     'semifl': 'methods.fix_mix:SEMIFL',
     # The ablations and other rows of SemiFL's tables.
@@ -60,9 +38,9 @@ SYSTEMS = Systems(
     # A linear classifier on features or pixels.
     'client_priors': 'methods.client_priors.client_priors:ClientPriors',
     # Centralized training on labels and a pool of unlabeled images.
-    'pi_model': 'baselines.one_place.pi_model:PI_MODEL',
+    'pi_model': 'baselines.one_place.consistency:PI_MODEL',
     'pseudo_labeling': 'baselines.one_place.pseudo_labeling:PSEUDO_LABELING',
-    'mean_teacher': 'baselines.one_place.mean_teacher:MEAN_TEACHER',
+    'mean_teacher': 'baselines.one_place.consistency:MEAN_TEACHER',
     'mixmatch': 'baselines.one_place.mixmatch:MIXMATCH',
     'uda': 'baselines.one_place.uda:UDA_SYSTEM',
     'remixmatch': 'baselines.one_place.remixmatch:REMIXMATCH',
@@ -79,7 +57,7 @@ SYSTEMS = Systems(
     'easgd': 'baselines.zhang2020.elastic:EASGD',
     'overlap_sgd': 'baselines.zhang2020.elastic:OverlapSGD',
     'data_sharing': 'methods.data_sharing:DataSharing',
-  }
+  },
 )
 
 

@@ -7,35 +7,25 @@ Needs no TFF: programs that use an exported model have the setting too.
 """
 
 import dataclasses
-import importlib
 
 from tff_semifl import installation
 from tff_semifl import settings
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import own_data
 from tff_semifl.settings import references
 
-# The class of each task, in the module `tasks.NAME`.
-_CLASSES = {
-  'digits': 'Digits',
-  'cifar10': 'CIFAR10',
-  'cifar100': 'CIFAR100',
-  'emnist': 'EMNIST',
-  'stl10': 'STL10',
-  'svhn': 'SVHN',
-  'image_folder': 'ImageFolder',
-  'features': 'Features',
-}
-
-
-def _create(module_name: str, class_name: str) -> image_task.Task:
-  module = importlib.import_module(
-    f'{installation.find("tasks")}.{module_name}'
-  )
-  return getattr(module, class_name)()
-
-
-TASKS = {name: _create(name, found) for name, found in _CLASSES.items()}
+TASKS = references.Options(
+  installation.find('tasks'),
+  {
+    'digits': 'digits:Digits',
+    'cifar10': 'cifar10:CIFAR10',
+    'cifar100': 'cifar100:CIFAR100',
+    'emnist': 'emnist:EMNIST',
+    'stl10': 'stl10:STL10',
+    'svhn': 'svhn:SVHN',
+    'image_folder': 'image_folder:ImageFolder',
+    'features': 'features:Features',
+  },
+)
 
 
 def _load(reference: str) -> image_task.Task:
@@ -63,6 +53,6 @@ class ChosenTask(image_task.ChosenTask):
     ' features your own feature vectors, in --features_file.',
     load=_load,
     refused={
-      own_data.REFERENCE: 'its images are only in the program that has them'
+      image_task.OWN_DATA: 'its images are only in the program that has them'
     },
   )

@@ -161,7 +161,6 @@ def read(folder: pathlib.Path) -> RunRecord:
     saved_experiment.SavedExperimentError,
     settings_lib.SettingError,
     exported_model.ExportedModelError,
-    sources.DataNotFoundError,
     ValueError,
   ) as error:
     why_not = str(error)

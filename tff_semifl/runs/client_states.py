@@ -22,7 +22,7 @@ class Memories(Protocol):
   A process takes the memories of a cohort and returns new ones
   (`federated_process.FederatedProcess`). The store decides which memory a
   client gets: its own (`ClientMemories`), that of its slot in the round
-  (`slots.SlotMemories`), or one made of other clients' models
+  (`group_averaging.SlotMemories`), or one made of other clients' models
   (`helpers.Helpers`).
 
   Memories in main memory (`held`) are passed from call to call like a process's

@@ -3,6 +3,8 @@
 
 """References to objects outside of this package: 'package.module:NAME'."""
 
+import collections
+from collections.abc import Mapping
 import importlib
 import operator
 import os
@@ -43,6 +45,28 @@ def load(reference: str, expected: type | None = None) -> Any:
       f'is a {type(found).__name__}; must be a {expected.__name__}'
     )
   return found
+
+
+class Options(collections.UserDict[str, Any]):
+  """Options of a choice by name, each imported when it is first looked up.
+
+  A value is 'module:NAME' of an option in a package, or of a class of options
+  whose fields all have defaults; or an option.
+  """
+
+  def __init__(self, package: str, options: Mapping[str, Any]):
+    super().__init__(options)
+    self._package = package
+
+  def __getitem__(self, key: str) -> Any:
+    found = self.data[key]
+    if isinstance(found, str):
+      module, _, attribute = found.partition(':')
+      found = getattr(
+        importlib.import_module(f'{self._package}.{module}'), attribute
+      )
+      self.data[key] = found = found() if isinstance(found, type) else found
+    return found
 
 
 def qualified_name(named: Any) -> str:

@@ -79,30 +79,65 @@ def as_dict(part: fields.Settings) -> dict[str, Any]:
   return {each.name: each.value for each in describe(part)}
 
 
-def describe_all(
-  part: fields.Settings, owner: str = ''
-) -> Iterator[tuple[str, Description]]:
-  """Yields all settings that a tree can have with any choices."""
+def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
+  """Yields all settings that a tree can have, and the choice they need.
+
+  The choice is 'choice=option', or ''.
+  """
+  for choice, _, each in _find_all(part, ''):
+    yield choice, each
+
+
+def _find_all(
+  part: fields.Settings, choice: str
+) -> Iterator[tuple[str, fields.Settings, Description]]:
+  """Yields all possible settings with their choices and parts."""
   for field in dataclasses.fields(part):
+    for own in describe_field(part, field):
+      yield choice, part, own
     kept = field.metadata.get(fields.KEY)
     value = fields.value_of(part, field)
     if isinstance(kept, fields.Choice):
-      (own, *_) = describe_field(part, field)
-      yield owner, own
       for name, option in kept.options.items():
         chosen = value if type(value) is type(option) else option
         if isinstance(chosen, fields.Settings):
-          yield from describe_all(chosen, f'{field.name}={name}')
-    else:
-      for own in describe_field(part, field):
-        yield owner, own
-      if isinstance(value, fields.Settings):
-        yield from describe_all(value, owner)
+          yield from _find_all(chosen, f'{field.name}={name}')
+    elif isinstance(value, fields.Settings):
+      yield from _find_all(value, choice)
 
 
 def all_names(part: fields.Settings) -> set[str]:
   """The names of all settings that a tree can have."""
   return {each.name for _, each in describe_all(part)}
+
+
+def all_owners(part: fields.Settings) -> dict[str, str]:
+  """Qualified classes that own the settings a tree can have, by name."""
+  owners = {}
+  for _, owner, each in _find_all(part, ''):
+    owners.setdefault(each.name, references.qualified_name(type(owner)))
+  return owners
+
+
+def check_names(
+  part: fields.Settings, others: Mapping[str, str] = types.MappingProxyType({})
+) -> None:
+  """Raises a SettingError if two parts have a setting of the same name.
+
+  A value under this name would reach only the first part, and be recorded for
+  one of both. `others` are owners of settings beside the tree, by name.
+  """
+  owners = dict(others)
+  for owner, each in find_settings(part):
+    own = references.qualified_name(type(owner))
+    if each.name in owners:
+      raise errors.SettingError(
+        each.name,
+        each.value,
+        f'{own} and {owners[each.name]} both have a setting of this name;'
+        ' rename one of them',
+      )
+    owners[each.name] = own
 
 
 def name_of(part: fields.Settings, name: str) -> str:
@@ -195,6 +230,9 @@ def _choose(
 
 def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:
   own = getattr(part, 'reference', references.qualified_name(type(part)))
+  # Other options need not be imported.
+  if own in kept.options and type(kept.options[own]) is type(part):
+    return own
   for name, option in kept.options.items():
     # A part loaded by name may have the class of an option.
     if type(option) is type(part) and own in (
@@ -213,40 +251,3 @@ def _names_of(kept: fields.Choice) -> values_lib.Values:
   return values_lib.Values(
     f'{names.description}, or package.module:NAME', values_lib.ANY.contains
   )
-
-
-def check_names(
-  part: fields.Settings, others: Mapping[str, str] = types.MappingProxyType({})
-) -> None:
-  """Checks that no two parts have a setting of the same name.
-
-  A value under this name would reach only the first part, and be recorded for
-  one of both. `others` are owners of settings beside the tree, by name.
-  """
-  owners = dict(others)
-  for owner, each in find_settings(part):
-    own = references.qualified_name(type(owner))
-    if each.name in owners:
-      raise errors.SettingError(
-        each.name,
-        each.value,
-        f'{own} and {owners[each.name]} both have a setting of this name;'
-        ' rename one of them',
-      )
-    owners[each.name] = own
-
-
-def all_owners(part: fields.Settings) -> dict[str, str]:
-  """Qualified classes that own the settings a tree can have, by name."""
-  owners = {
-    each.name: references.qualified_name(type(owner))
-    for owner, each in find_settings(part)
-  }
-  for field in dataclasses.fields(part):
-    kept = field.metadata.get(fields.KEY)
-    if isinstance(kept, fields.Choice):
-      for option in filter(None, kept.options.values()):
-        owners = all_owners(option) | owners
-    elif isinstance(getattr(part, field.name), fields.Settings):
-      owners = all_owners(getattr(part, field.name)) | owners
-  return owners

@@ -1,0 +1,49 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The error of a user's data, and lists of problems that become one error."""
+
+from collections.abc import Sequence
+import pathlib
+from typing import NamedTuple
+
+_MAX_NAMED = 5
+_REMEDIES = {'on_odd_size': '; resize would scale and crop them'}
+
+
+class DataError(ValueError):
+  """Data cannot be used; the message is one line.
+
+  Attributes:
+    setting: The setting at fault, such as 'on_odd_size'; None for the one that
+      names the data.
+  """
+
+  def __init__(self, message: str, setting: str | None = None):
+    super().__init__(message)
+    self.setting = setting
+
+
+class Problem(NamedTuple):
+  """Why a file or folder cannot be used; `setting` as in `DataError`."""
+
+  path: pathlib.Path
+  reason: str
+  setting: str | None = None
+
+
+def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
+  """Raises a `DataError` that names problems in a folder, if there are any."""
+  if not problems:
+    return
+  named = '; '.join(
+    f'{problem.path.relative_to(root)} {problem.reason}'
+    for problem in problems[:_MAX_NAMED]
+  )
+  num_more = len(problems) - _MAX_NAMED
+  more = f'; and {num_more} more' if num_more > 0 else ''
+  settings = {problem.setting for problem in problems}
+  setting = settings.pop() if len(settings) == 1 else None
+  # Names may contain line breaks.
+  message = ' '.join(f'in {root}: {named}{more}'.split('\n'))
+  raise DataError(message + _REMEDIES.get(setting, ''), setting)
