@@ -62,8 +62,8 @@ def partition_main_classes(
   the client that has fewest images. Images are drawn at random.
 
   `labels` are int [num_images]; the result has for each client its int64
-  indices into them, in random order. `skew` is R in [0, 1]: 0 makes clients alike, 1
-  gives each its main classes only.
+  indices into them, in random order. `skew` is R in [0, 1]: 0 makes clients
+  alike, 1 gives each its main classes only.
   """
   check_classes_are_known(labels, num_classes)
   if num_clients > len(labels):
