@@ -110,6 +110,11 @@ def check_all_are_shared(
   Exactly `num_left` images have no client.
   """
   given = np.concatenate([np.empty(0, np.int64), *shares])
+  if len(given) and not 0 <= given.min() <= given.max() < num_images:
+    raise ValueError(
+      f'clients have indices from {given.min()} to {given.max()} of'
+      f' {num_images} images'
+    )
   num_clients = np.bincount(given, minlength=num_images)
   if num_clients.max(initial=0) > 1:
     raise ValueError(

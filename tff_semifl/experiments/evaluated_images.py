@@ -26,11 +26,7 @@ _BATCH_SIZE = 500
 
 
 def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
-  """The number of test images of each class, int64 [classes].
-
-  Args:
-    experiment: The experiment; if it validates, its validation images count.
-  """
+  """Counts the test (or validation) images of each class, int64 [classes]."""
   return np.bincount(
     experiment.data.test.labels, minlength=experiment.task.num_classes
   )
