@@ -90,8 +90,8 @@ def _to_array(field: str, image: Any) -> np.ndarray:
   if isinstance(image, PIL.Image.Image):
     if image.has_transparency_data:
       raise ValueError(
-        f'{field}: found a PIL image of mode {image.mode} with transparency; put'
-        ' it on a color: rgba = image.convert("RGBA"), and'
+        f'{field}: found a PIL image of mode {image.mode} with transparency;'
+        ' put it on a color: rgba = image.convert("RGBA"), and'
         ' PIL.Image.alpha_composite(PIL.Image.new("RGBA", rgba.size, "white"),'
         ' rgba).convert("RGB")'
       )
@@ -157,9 +157,9 @@ def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
       )
     last = shape[3] - 1
     raise ValueError(
-      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for color; where'
-      ' the last is opacity in 0..255, give the images on white, 255 - (255 -'
-      f' images[..., :{last}]) * (images[..., {last}:] / 255)'
+      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for color;'
+      ' where the last is opacity in 0..255, give the images on white, 255 -'
+      f' (255 - images[..., :{last}]) * (images[..., {last}:] / 255)'
     )
   if 0 in images.shape:
     raise ValueError(f'{found}, without a pixel; {_EXPECTED}')
