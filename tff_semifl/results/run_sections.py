@@ -11,7 +11,7 @@ import textwrap
 import numpy as np
 
 from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import recorded
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import task_registry
 from tff_semifl.metrics import client_accuracy
@@ -232,7 +232,7 @@ def _settings(run: run_record.RunRecord) -> Iterator[str]:
 
 def spell_command(run: run_record.RunRecord) -> str:
   """The command that repeats the training, without default values."""
-  changes = recorded.find_changes(
+  changes = experiment_folder.find_changes(
     run.hparams, task_registry.ChosenTask(), run.settings
   )
   words = [
