@@ -21,8 +21,10 @@ from tff_semifl.baselines.one_place.pooled import Pooled as Pooled
 from tff_semifl.baselines.one_place.pooled_method import (
   PooledMethod as PooledMethod,
 )
-from tff_semifl.baselines.one_place.pooled_step import PooledStep as PooledStep
-from tff_semifl.baselines.one_place.pooled_step import (
+from tff_semifl.baselines.one_place.pooled_method import (
+  PooledStep as PooledStep,
+)
+from tff_semifl.baselines.one_place.pooled_method import (
   PooledStepOutput as PooledStepOutput,
 )
 from tff_semifl.core.hook_arguments import ClientContext as ClientContext

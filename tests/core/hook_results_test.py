@@ -17,7 +17,6 @@ from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.experiments import system_registry
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
@@ -153,7 +152,7 @@ class _PooledNoMean(pooled_method.PooledMethod):
   def loss(self, step, memory):
     (logits,) = step.logits(step.labeled_images())
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(step.labels, logits)
-    return pooled_step.PooledStepOutput(losses, logits)
+    return pooled_method.PooledStepOutput(losses, logits)
 
 
 class HookResultsTest(simulation_test_case.SimulationTestCase):

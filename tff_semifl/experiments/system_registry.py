@@ -38,9 +38,9 @@ SYSTEMS = references.Options(
     # A linear classifier on features or pixels.
     'client_priors': 'methods.client_priors.client_priors:ClientPriors',
     # Centralized training on labels and a pool of unlabeled images.
-    'pi_model': 'baselines.one_place.pi_model:PI_MODEL',
+    'pi_model': 'baselines.one_place.consistency:PI_MODEL',
     'pseudo_labeling': 'baselines.one_place.pseudo_labeling:PSEUDO_LABELING',
-    'mean_teacher': 'baselines.one_place.mean_teacher:MEAN_TEACHER',
+    'mean_teacher': 'baselines.one_place.consistency:MEAN_TEACHER',
     'mixmatch': 'baselines.one_place.mixmatch:MIXMATCH',
     'uda': 'baselines.one_place.uda:UDA_SYSTEM',
     'remixmatch': 'baselines.one_place.remixmatch:REMIXMATCH',

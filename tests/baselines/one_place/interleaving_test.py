@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.baselines.one_place import mixed_step
+from tff_semifl.baselines.one_place import mixmatch
 
 
 class InterleaveTest(parameterized.TestCase, tf.test.TestCase):
@@ -17,7 +17,7 @@ class InterleaveTest(parameterized.TestCase, tf.test.TestCase):
     labeled, first, second = (
       tf.range(start, start + 7) for start in (0, 10, 20)
     )
-    found = mixed_step.interleave([labeled, first, second])
+    found = mixmatch.interleave([labeled, first, second])
     self.assertAllEqual(found[0], [0, 1, 12, 13, 24, 25, 26])
     self.assertAllEqual(found[1], [10, 11, 2, 3, 14, 15, 16])
     self.assertAllEqual(found[2], [20, 21, 22, 23, 4, 5, 6])
@@ -28,12 +28,12 @@ class InterleaveTest(parameterized.TestCase, tf.test.TestCase):
       tf.constant(block)
       for block in np.random.default_rng(0).uniform(size=(number, rows, 2, 3))
     ]
-    once = mixed_step.interleave(blocks)
-    for found, block in zip(mixed_step.interleave(once), blocks, strict=True):
+    once = mixmatch.interleave(blocks)
+    for found, block in zip(mixmatch.interleave(once), blocks, strict=True):
       self.assertAllEqual(found, block)
     # In a graph too, where the number of rows is not known.
     anywhere = tf.function(
-      mixed_step.interleave,
+      mixmatch.interleave,
       input_signature=[[tf.TensorSpec([None, 2, 3], tf.float64)] * number],
     )
     for found, expected in zip(anywhere(blocks), once, strict=True):

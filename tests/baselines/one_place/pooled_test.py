@@ -14,7 +14,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled
-from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
 
@@ -91,9 +91,9 @@ class DropoutTest(absltest.TestCase):
     weights = classifier.initial_weights
 
     def passes(num):
-      step = pooled_step.PooledStep(
+      step = pooled_method.PooledStep(
         classifier=classifier,
-        batch=pooled_step.Batch(None, None, None),
+        batch=pooled_method.Batch(None, None, None),
         student=weights,
         teacher=weights,
         head=(),

@@ -24,6 +24,7 @@ class TrainTest(parameterized.TestCase):
   ):
     """Returns the batches of a round, its outcome, and the sum of its steps."""
     steps = local_steps.LocalSteps(
+      classifier=None,
       num_steps=num_steps,
       batch_size=batch_size,
       optimizer=optimizers.build_nesterov_sgd(
@@ -42,7 +43,6 @@ class TrainTest(parameterized.TestCase):
 
     # Eagerly, so that batches can be looked at.
     result = steps.train(
-      None,
       weights,
       training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
       node=federated_process.Node(
@@ -108,6 +108,7 @@ class TrainTest(parameterized.TestCase):
 
   def test_last_learning_rate_of_a_round(self):
     steps = local_steps.LocalSteps(
+      classifier=None,
       num_steps=16,
       batch_size=64,
       optimizer=optimizers.build_nesterov_sgd(),

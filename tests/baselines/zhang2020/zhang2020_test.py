@@ -218,15 +218,6 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(found, other)
       self.assertTrue(np.any(found != old))
 
-  def test_more_clients_than_slots(self):
-    process = slotted_process.SlottedProcess(_build(), 2)
-    with self.assertRaisesRegex(ValueError, '3 clients cannot take 2 slots'):
-      process.next(
-        process.initialize(),
-        self.problem.server_data,
-        self.problem.client_data([0, 1, 2]),
-      )
-
 
 @pytest.mark.slow
 class RuntimeTest(absltest.TestCase):

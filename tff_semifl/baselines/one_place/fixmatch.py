@@ -14,7 +14,7 @@ from typing import Any
 
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.baselines.one_place import pooled_training
 from tff_semifl.systems import training_settings
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
@@ -30,15 +30,14 @@ class FixMatch(pooled_method.PooledMethod):
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
 
   def loss(
-    self, step: pooled_step.PooledStep, memory: Any
-  ) -> pooled_step.PooledStepOutput:
-    """The loss of a step."""
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
     del memory
     labeled_logits, weak_logits, strong_logits = step.logits(
       step.labeled_images(), step.weak_images(), step.strong_images()
     )
     labels = pseudo_labels.from_logits(weak_logits)
-    return pooled_step.PooledStepOutput(
+    return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.unlabeled.unlabeled_loss_weight
       * losses.masked_cross_entropy(
@@ -53,5 +52,5 @@ class FixMatch(pooled_method.PooledMethod):
 
 
 FIXMATCH = pooled.Pooled(
-  method=FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
+  method=FixMatch(), steps=pooled_training.Steps(unlabeled_ratio=7)
 )

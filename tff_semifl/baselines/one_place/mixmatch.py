@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""MixMatch (Berthelot et al., NeurIPS 2019).
+"""MixMatch (Berthelot et al., NeurIPS 2019), and its mixed batches.
 
 References:
   Berthelot, Carlini, Goodfellow, Papernot, Oliver, Raffel. MixMatch: A holistic
@@ -9,19 +9,94 @@ References:
   `mixmatch.py`.
 """
 
+from collections.abc import Sequence
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.baselines.one_place import mixed_step
+from tff_semifl.augment import mixup
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.randomness import random_seeds
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import schedules
+
+
+def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+  """Exchanges part i of block 0 with part i of block i, for each i from 1.
+
+  Each of n blocks, of the same shape, is cut into n parts. Applied twice it is
+  the identity.
+  """
+  number = len(blocks)
+  # If rows cannot be divided evenly, later parts have one more.
+  num_rows = tf.shape(blocks[0])[0]
+  small = num_rows // number
+  num_large = num_rows - small * number
+  sizes = [
+    small + tf.cast(part >= number - num_large, tf.int32)
+    for part in range(number)
+  ]
+  parts = [tf.split(block, tf.stack(sizes)) for block in blocks]
+  for i in range(1, number):
+    parts[0][i], parts[i][i] = parts[i][i], parts[0][i]
+  return [
+    tf.ensure_shape(tf.concat(part, axis=0), block.shape)
+    for part, block in zip(parts, blocks, strict=True)
+  ]
+
+
+class Mixed(NamedTuple):
+  """Logits and labels of mixed images, labeled and unlabeled.
+
+  All are float32 [images, classes]; labels and label guesses are mixed as the
+  images are.
+  """
+
+  labeled_logits: tf.Tensor
+  labels: tf.Tensor
+  unlabeled_logits: tf.Tensor
+  guesses: tf.Tensor
+
+
+def mix(
+  step: pooled_method.PooledStep,
+  labeled_images: tf.Tensor,
+  unlabeled_images: Sequence[tf.Tensor],
+  guesses: tf.Tensor,
+  *,
+  concentration: float,
+) -> Mixed:
+  """Mixes all images with each other, and passes them through the student.
+
+  Each forward pass has as many images as are labeled, of all kinds equally.
+  Labeled views are uint8 [labeled, height, width, channels], unlabeled ones
+  uint8 [unlabeled, height, width, channels] each. Guesses are float32
+  [unlabeled, classes], the same for all views.
+  """
+  images, labels = mixup.mix_with_each_other(
+    tf.cast(tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32),
+    tf.concat(
+      [
+        tf.one_hot(step.labels, step.num_classes),
+        *[guesses] * len(unlabeled_images),
+      ],
+      axis=0,
+    ),
+    step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
+    concentration=concentration,
+  )
+  num_blocks = 1 + step.unlabeled_ratio * len(unlabeled_images)
+  blocks = interleave(tf.split(images, num_blocks))
+  passes = [logits for block in blocks for logits in step.logits(block)]
+  first, *others = interleave(passes)
+  num_labeled = tf.shape(step.labels)[0]
+  return Mixed(
+    first, labels[:num_labeled], tf.concat(others, axis=0), labels[num_labeled:]
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,14 +136,13 @@ class MixMatch(pooled_method.PooledMethod):
   )
 
   def loss(
-    self, step: pooled_step.PooledStep, memory: Any
-  ) -> pooled_step.PooledStepOutput:
-    """The loss of a step."""
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
     del memory
     views = [step.weak_images(key) for key in range(2)]
     # Each augmentation is a separate batch.
     guesses = [tf.nn.softmax(step.logits(view)[0]) for view in views]
-    mixed = mixed_step.mix(
+    mixed = mix(
       step,
       step.labeled_images(),
       views,
@@ -78,7 +152,7 @@ class MixMatch(pooled_method.PooledMethod):
       ),
       concentration=self.mixing.mixup_concentration,
     )
-    return pooled_step.PooledStepOutput(
+    return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.unlabeled.unlabeled_loss_weight
       * self.mixing.ramp(step.num)

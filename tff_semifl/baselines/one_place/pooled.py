@@ -28,51 +28,6 @@ from tff_semifl.training import optimizers
 from tff_semifl.training import schedules
 
 _HALF_TURNS = 7 / 16
-_MOST_DRAWS = 2**31 - 1
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Steps(settings.Settings):
-  """The number of steps and their batches."""
-
-  total_steps: int = settings.setting(
-    2**20,
-    'Steps of the run, over which the learning rate follows a cosine for 7/16'
-    ' of a half turn.',
-    settings.AT_LEAST_1,
-  )
-  steps_per_round: int = settings.setting(
-    1024,
-    'Steps of a round, after which the model is evaluated; must divide'
-    ' --total_steps.',
-    settings.AT_LEAST_1,
-  )
-  batch_size: int = settings.setting(
-    64, 'Labeled images in a step.', settings.AT_LEAST_1
-  )
-  unlabeled_ratio: int = settings.setting(
-    1,
-    'Unlabeled images in a step for each labeled one, mu in FixMatch.',
-    settings.AT_LEAST_1,
-  )
-
-  def __post_init__(self) -> None:
-    super().__post_init__()
-    if self.total_steps % self.steps_per_round:
-      raise settings.SettingError(
-        'steps_per_round',
-        self.steps_per_round,
-        f'must divide total_steps, {self.total_steps}',
-      )
-    num_unlabeled = self.batch_size * self.unlabeled_ratio
-    num_drawn = self.total_steps * num_unlabeled
-    if num_drawn > _MOST_DRAWS:
-      raise settings.SettingError(
-        'total_steps',
-        self.total_steps,
-        f'of {num_unlabeled} unlabeled images are {num_drawn} images; at'
-        f' most {_MOST_DRAWS} can be counted',
-      )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -96,10 +51,8 @@ class KernelDecay(settings.Settings):
   ) -> tff.learning.optimizers.Optimizer:
     """Builds the optimizer; a schedule sets its learning rate.
 
-    Args:
-      trainable_names: Names of the model's weights.
-      num_others: Number of weights after these, kernel and bias of a head in
-        turn.
+    `num_others` weights after those of the model, `trainable_names`, are kernel
+    and bias of a head in turn.
     """
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
@@ -132,7 +85,7 @@ class Pooled(system.System):
   lengths = ('total_steps',)
 
   method: pooled_method.PooledMethod
-  steps: Steps = Steps()
+  steps: pooled_training.Steps = pooled_training.Steps()
   optimizer: KernelDecay = KernelDecay()
   average: Average = Average()
 
@@ -143,7 +96,7 @@ class Pooled(system.System):
     return round_parts.build_process_without_clients(
       ingredients,
       pooled_training.build_pooled_work(training),
-      learning_rate_fn=training.steps.last_learning_rate,
+      learning_rate_fn=training.last_learning_rate,
     )
 
   def build_training(
@@ -157,39 +110,31 @@ class Pooled(system.System):
       loss_fn=self.method.loss,
       weak_augmentation=ingredients.weak_augmentation,
       strong_augmentation=ingredients.strong_augmentation,
+      steps=self.steps,
+      optimizer=self.optimizer.build(classifier.trainable_names, len(head)),
+      learning_rate_fn=functools.partial(
+        schedules.warm_up_and_cosine,
+        base_value=self.optimizer.learning_rate,
+        warm_up_steps=0,
+        total_steps=self.steps.total_steps,
+        half_turns=_HALF_TURNS,
+        floor=0.0,
+      ),
+      average_decay=self.average.average_decay,
       initial_head=head,
       initial_memory=self.method.create_memory(classifier),
-      steps=pooled_training.PooledSteps(
-        steps_per_round=self.steps.steps_per_round,
-        total_steps=self.steps.total_steps,
-        batch_size=self.steps.batch_size,
-        unlabeled_ratio=self.steps.unlabeled_ratio,
-        average_decay=self.average.average_decay,
-        optimizer=self.optimizer.build(classifier.trainable_names, len(head)),
-        learning_rate_fn=functools.partial(
-          schedules.warm_up_and_cosine,
-          base_value=self.optimizer.learning_rate,
-          warm_up_steps=0,
-          total_steps=self.steps.total_steps,
-          half_turns=_HALF_TURNS,
-          floor=0.0,
-        ),
-      ),
     )
 
   @property
   def summary(self) -> str:
-    """The summaries of the system and of its method."""
     return f'{super().summary} {method_lib.summarize(self.method)}'
 
   @property
   def uses_strong_views(self) -> bool:
-    """Whether strongly augmented images are trained on."""
     return self.method.uses_strong_augmentation
 
   @property
   def total_rounds(self) -> int:
-    """The number of the last round, from 0."""
     return self.steps.total_steps // self.steps.steps_per_round - 1
 
   def count_steps(

@@ -1,19 +1,148 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of the methods that train on labels and a pool in one place."""
+"""Base of the methods in one place, and the step that their loss takes."""
 
 import abc
+from collections.abc import Callable, Iterator
 import dataclasses
-from typing import Any, ClassVar
+import itertools
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.augment import augmentation
+from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
 from tff_semifl.training import schedules
+
+_Purpose = random_seeds.Purpose
+
+
+class Batch(NamedTuple):
+  """The images of a step, uint8 [number, ...], and labels, int32 [labeled]."""
+
+  labeled: tf.Tensor
+  labels: tf.Tensor
+  unlabeled: tf.Tensor
+
+
+class PooledStepOutput(NamedTuple):
+  """The result of a loss function for a step.
+
+  Attributes:
+    loss: Scalar, to be minimized.
+    labeled_logits: float32 [labeled, classes], the student's, for accuracy.
+    memory: The method's memory after the step, of the same structure.
+  """
+
+  loss: tf.Tensor
+  labeled_logits: tf.Tensor
+  memory: Any = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PooledStep:
+  """The images, augmentations and models of a step.
+
+  Attributes:
+    student: The weights in training; the teacher has their average.
+    head: The weights of the method's head, tensors.
+    class_shares: float32 [classes], the share of each class among all labels.
+    unlabeled_ratio: Unlabeled images for each labeled one.
+    num: int32 scalar, the number of the step in the whole run, from 0.
+  """
+
+  classifier: functional.ImageClassifier
+  batch: Batch
+  student: functional.ModelWeights
+  teacher: functional.ModelWeights
+  head: tuple[tf.Tensor, ...]
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  class_shares: tf.Tensor
+  unlabeled_ratio: int
+  run_seed: tf.Tensor
+  num: tf.Tensor
+  total_steps: int
+  passes: Iterator[int] = dataclasses.field(default_factory=itertools.count)
+
+  @property
+  def labels(self) -> tf.Tensor:
+    """The true labels, int32 [labeled]."""
+    return self.batch.labels
+
+  @property
+  def progress(self) -> tf.Tensor:
+    """The fraction of all steps taken before, a float32 scalar."""
+    return tf.cast(self.num, tf.float32) / self.total_steps
+
+  @property
+  def num_classes(self) -> int:
+    """The number of classes."""
+    return self.classifier.num_classes
+
+  def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
+    """The stateless seed for a purpose in the step, int32 [2]."""
+    return random_seeds.stateless_seed(self.run_seed, purpose, self.num, *keys)
+
+  def labeled_images(self) -> tf.Tensor:
+    """The labeled images, weakly augmented, uint8."""
+    return self.weak_augmentation(
+      self.batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
+    )
+
+  def weak_images(self, key: int = 0) -> tf.Tensor:
+    """The unlabeled images, weakly augmented anew for each key, uint8."""
+    return self.weak_augmentation(
+      self.batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
+    )
+
+  def strong_images(self, key: int = 0) -> tf.Tensor:
+    """The unlabeled images, strongly augmented anew for each key, uint8."""
+    return self.strong_augmentation(
+      self.batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
+    )
+
+  def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
+    """The student's logits in training mode, for images that form one batch.
+
+    Args:
+      *parts: uint8 or float32 [batch, height, width, channels], in 0..255.
+
+    Returns:
+      float32 [batch, classes] for each of `parts`.
+    """
+    return self._pass(self.classifier.train_logits, self.student, parts)
+
+  def teacher_logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
+    """The averaged model's logits, without gradient; see `logits`."""
+    found = self._pass(self.classifier.train_logits, self.teacher, parts)
+    return [tf.stop_gradient(logits) for logits in found]
+
+  def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
+    """The inputs of the student's last layer; see `logits`.
+
+    Raises:
+      ValueError: If the last layer is not dense.
+    """
+    features = features_lib.require_features(self.classifier.features)
+    return self._pass(features.train, self.student, parts)
+
+  def _pass(
+    self,
+    function: Callable[..., tf.Tensor],
+    weights: functional.ModelWeights,
+    parts: tuple[tf.Tensor, ...],
+  ) -> list[tf.Tensor]:
+    images = tf.concat([tf.cast(part, tf.float32) for part in parts], axis=0)
+    outputs = function(
+      weights, images, self.seed(_Purpose.DROPOUT_MASK, next(self.passes))
+    )
+    return tf.split(outputs, [tf.shape(part)[0] for part in parts])
 
 
 class PooledMethod(settings.Settings, abc.ABC):
@@ -26,9 +155,7 @@ class PooledMethod(settings.Settings, abc.ABC):
   uses_strong_augmentation: ClassVar[bool] = False
 
   @abc.abstractmethod
-  def loss(
-    self, step: pooled_step.PooledStep, memory: Any
-  ) -> pooled_step.PooledStepOutput:
+  def loss(self, step: PooledStep, memory: Any) -> PooledStepOutput:
     """The loss of a step, of labeled and unlabeled images.
 
     `memory` is what the method remembers of earlier steps.

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_results
 from tff_semifl.core import server_work
@@ -31,35 +32,55 @@ from tff_semifl.training import training_loop
 _Purpose = random_seeds.Purpose
 
 
+_MOST_DRAWS = 2**31 - 1
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PooledSteps:
-  """The steps of a round.
+class Steps(settings.Settings):
+  """The number of steps and their batches."""
 
-  Attributes:
-    steps_per_round: Steps in each round, including round 0.
-    batch_size: Labeled images in a step.
-    unlabeled_ratio: Unlabeled images in a step for each labeled one.
-    average_decay: Decay of the average in a step.
-    learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
-      learning rate.
-  """
+  total_steps: int = settings.setting(
+    2**20,
+    'Steps of the run, over which the learning rate follows a cosine for 7/16'
+    ' of a half turn.',
+    settings.AT_LEAST_1,
+  )
+  steps_per_round: int = settings.setting(
+    1024,
+    'Steps of a round, after which the model is evaluated; must divide'
+    ' --total_steps.',
+    settings.AT_LEAST_1,
+  )
+  batch_size: int = settings.setting(
+    64, 'Labeled images in a step.', settings.AT_LEAST_1
+  )
+  unlabeled_ratio: int = settings.setting(
+    1,
+    'Unlabeled images in a step for each labeled one, mu in FixMatch.',
+    settings.AT_LEAST_1,
+  )
 
-  steps_per_round: int
-  total_steps: int
-  batch_size: int
-  unlabeled_ratio: int
-  average_decay: float
-  optimizer: tff.learning.optimizers.Optimizer
-  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.total_steps % self.steps_per_round:
+      raise settings.SettingError(
+        'steps_per_round',
+        self.steps_per_round,
+        f'must divide total_steps, {self.total_steps}',
+      )
+    num_drawn = self.total_steps * self.num_unlabeled
+    if num_drawn > _MOST_DRAWS:
+      raise settings.SettingError(
+        'total_steps',
+        self.total_steps,
+        f'of {self.num_unlabeled} unlabeled images are {num_drawn} images; at'
+        f' most {_MOST_DRAWS} can be counted',
+      )
 
   @property
   def num_unlabeled(self) -> int:
     """Unlabeled images in a step."""
     return self.batch_size * self.unlabeled_ratio
-
-  def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
-    """The learning rate of the last step of a round."""
-    return self.learning_rate_fn((round_num + 1) * self.steps_per_round - 1)
 
 
 class StudentState(NamedTuple):
@@ -82,18 +103,33 @@ class PooledTraining:
   included, of two endless sequences of shuffled epochs.
 
   Attributes:
+    loss_fn: (`PooledStep`, memory) -> the loss, and the memory after the step.
+    learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
+      learning rate.
+    average_decay: Decay of the average in a step.
     initial_head: Arrays, weights that are trained beside those of the model.
     initial_memory: The method's memory before the first step, a structure of
       arrays.
   """
 
   classifier: functional.ImageClassifier
-  loss_fn: pooled_step.LossFn
+  loss_fn: Callable[
+    [pooled_method.PooledStep, Any], pooled_method.PooledStepOutput
+  ]
   weak_augmentation: augmentation.Augmentation
   strong_augmentation: augmentation.Augmentation
-  steps: PooledSteps
+  steps: Steps
+  optimizer: tff.learning.optimizers.Optimizer
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+  average_decay: float
   initial_head: tuple[Any, ...] = ()
   initial_memory: Any = ()
+
+  def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
+    """The learning rate of the last step of a round."""
+    return self.learning_rate_fn(
+      (round_num + 1) * self.steps.steps_per_round - 1
+    )
 
   def initial_state(self) -> StudentState:
     """The state before the first round, tensors."""
@@ -101,9 +137,7 @@ class PooledTraining:
     trained = (*initial_weights, *self.initial_head)
     return StudentState(
       trained=tuple(tf.constant(array) for array in trained),
-      optimizer=training_loop.initial_optimizer_state(
-        self.steps.optimizer, trained
-      ),
+      optimizer=training_loop.initial_optimizer_state(self.optimizer, trained),
       memory=tf.nest.map_structure(tf.constant, self.initial_memory),
     )
 
@@ -125,16 +159,20 @@ class PooledTraining:
       steps.
     """
     steps = self.steps
-    rows = _Rows.draw(data, context, steps)
+    labeled, unlabeled = _draw_indices(data, context, steps)
     class_shares = _class_shares(data['label'], self.classifier.num_classes)
 
     def take_step(step_in_round, state, average, sums):
       num = context.round_num * steps.steps_per_round + step_in_round
       with tf.GradientTape() as tape:
         tape.watch(state.trained)
-        step = pooled_step.PooledStep(
+        step = pooled_method.PooledStep(
           classifier=self.classifier,
-          batch=rows.batch(data, step_in_round),
+          batch=pooled_method.Batch(
+            labeled=tf.gather(data['image'], labeled[step_in_round]),
+            labels=tf.gather(data['label'], labeled[step_in_round]),
+            unlabeled=tf.gather(data['image'], unlabeled[step_in_round]),
+          ),
           student=weights._replace(trainable=state.trained[: len(average)]),
           teacher=weights._replace(trainable=average),
           head=state.trained[len(average) :],
@@ -156,16 +194,16 @@ class PooledTraining:
         raise hook_results.wrong(
           self.loss_fn, 'a loss that has a gradient', str(error)
         ) from error
-      optimizer_state, trained = steps.optimizer.next(
-        steps.optimizer.set_hparams(
+      optimizer_state, trained = self.optimizer.next(
+        self.optimizer.set_hparams(
           state.optimizer,
-          {optimizers.LEARNING_RATE_KEY: steps.learning_rate_fn(num)},
+          {optimizers.LEARNING_RATE_KEY: self.learning_rate_fn(num)},
         ),
         state.trained,
         gradients,
       )
       average = optimizers.move_average(
-        average, tuple(trained[: len(average)]), steps.average_decay
+        average, tuple(trained[: len(average)]), self.average_decay
       )
       loss, num_correct = sums
       num_correct += training_loop.count_correct(
@@ -210,58 +248,33 @@ def build_pooled_work(training: PooledTraining) -> server_work.ServerWork:
   return server_work.ServerWork(initialize=training.initial_state, train=train)
 
 
-class _Rows(NamedTuple):
-  """Indices of the images of all steps of a round.
+def _draw_indices(
+  data: Mapping[str, tf.Tensor],
+  context: federated_process.RoundContext,
+  steps: Steps,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Indices of labeled and of all images for the steps of a round.
 
-  Attributes:
-    labeled: int32 [steps, labeled].
-    unlabeled: int32 [steps, unlabeled].
+  Each is int32 [steps, images of a step].
   """
 
-  labeled: tf.Tensor
-  unlabeled: tf.Tensor
-
-  @classmethod
-  def draw(
-    cls,
-    data: Mapping[str, tf.Tensor],
-    context: federated_process.RoundContext,
-    steps: PooledSteps,
-  ) -> '_Rows':
-    """Draws the indices of all steps."""
-
-    def draw(num_images, size, purpose):
-      # A round is one batch of the stream.
-      drawn = random_draws.select_from_stream(
-        num_images,
-        steps.steps_per_round * size,
-        context.round_num,
-        random_seeds.stateless_seed(context.seed, purpose),
-      )
-      return tf.reshape(drawn, [steps.steps_per_round, size])
-
-    has_label = tf.not_equal(data['label'], sources.UNKNOWN_LABEL)
-    labeled = tf.cast(tf.where(has_label)[:, 0], tf.int32)
-    return cls(
-      labeled=tf.gather(
-        labeled,
-        draw(tf.shape(labeled)[0], steps.batch_size, _Purpose.SERVER_ORDER),
-      ),
-      unlabeled=draw(
-        tf.shape(data['label'])[0], steps.num_unlabeled, _Purpose.FIX_ORDER
-      ),
+  def draw(num_images, size, purpose):
+    # A round is one batch of the stream.
+    drawn = random_draws.select_from_stream(
+      num_images,
+      steps.steps_per_round * size,
+      context.round_num,
+      random_seeds.stateless_seed(context.seed, purpose),
     )
+    return tf.reshape(drawn, [steps.steps_per_round, size])
 
-  def batch(
-    self, data: Mapping[str, tf.Tensor], step: tf.Tensor
-  ) -> pooled_step.Batch:
-    """The images of a step of the round."""
-    labeled, unlabeled = self.labeled[step], self.unlabeled[step]
-    return pooled_step.Batch(
-      labeled=tf.gather(data['image'], labeled),
-      labels=tf.gather(data['label'], labeled),
-      unlabeled=tf.gather(data['image'], unlabeled),
-    )
+  has_label = tf.not_equal(data['label'], sources.UNKNOWN_LABEL)
+  labeled = tf.cast(tf.where(has_label)[:, 0], tf.int32)
+  drawn = draw(tf.shape(labeled)[0], steps.batch_size, _Purpose.SERVER_ORDER)
+  unlabeled = draw(
+    tf.shape(data['label'])[0], steps.num_unlabeled, _Purpose.FIX_ORDER
+  )
+  return tf.gather(labeled, drawn), unlabeled
 
 
 def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:

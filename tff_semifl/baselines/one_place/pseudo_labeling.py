@@ -17,7 +17,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.systems import training_settings
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
@@ -39,9 +38,8 @@ class PseudoLabeling(pooled_method.PooledMethod):
   )
 
   def loss(
-    self, step: pooled_step.PooledStep, memory: Any
-  ) -> pooled_step.PooledStepOutput:
-    """The loss of a step."""
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
     del memory
     (labeled_logits,) = step.logits(step.labeled_images())
     (logits,) = step.logits(step.weak_images())
@@ -54,7 +52,7 @@ class PseudoLabeling(pooled_method.PooledMethod):
       loss = share * losses.cross_entropy(logits, labels.labels)
     else:
       loss = losses.masked_cross_entropy(logits, labels.labels, is_sure)
-    return pooled_step.PooledStepOutput(
+    return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.ramped.factor(step.progress) * loss,
       labeled_logits,

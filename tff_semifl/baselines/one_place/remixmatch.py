@@ -17,11 +17,9 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.baselines.one_place import mixed_step
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_step
 from tff_semifl.data import example_kinds
 from tff_semifl.methods import distribution_alignment
 from tff_semifl.models import functional
@@ -98,9 +96,8 @@ class ReMixMatch(pooled_method.PooledMethod):
     )
 
   def loss(
-    self, step: pooled_step.PooledStep, memory: Any
-  ) -> pooled_step.PooledStepOutput:
-    """The loss of a step."""
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
     weak_images = step.weak_images()
     strong_images = [
       step.strong_images(key) for key in range(self.num_strong_augmentations)
@@ -113,14 +110,14 @@ class ReMixMatch(pooled_method.PooledMethod):
       weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
     )
     guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
-    mixed = mixed_step.mix(
+    mixed = mixmatch.mix(
       step,
       step.labeled_images(),
       [weak_images, *strong_images],
       guesses,
       concentration=self.mixing.mixup_concentration,
     )
-    return pooled_step.PooledStepOutput(
+    return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.mixing.ramp(step.num)
       * (
@@ -134,7 +131,9 @@ class ReMixMatch(pooled_method.PooledMethod):
     )
 
 
-def _rotation_loss(step: pooled_step.PooledStep, views: tf.Tensor) -> tf.Tensor:
+def _rotation_loss(
+  step: pooled_method.PooledStep, views: tf.Tensor
+) -> tf.Tensor:
   """The cross-entropy of predicting by how much images were rotated."""
   rotated, num_turns = rotate(views)
   (features,) = step.features(rotated)

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.baselines.one_place import pooled_training
 from tff_semifl.systems import training_settings
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
@@ -87,9 +87,8 @@ class UDA(pooled_method.PooledMethod):
   )
 
   def loss(
-    self, step: pooled_step.PooledStep, memory: Any
-  ) -> pooled_step.PooledStepOutput:
-    """The loss of a step."""
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
     del memory
     labeled_logits, weak_logits, strong_logits = step.logits(
       step.labeled_images(), step.weak_images(), step.strong_images()
@@ -101,7 +100,7 @@ class UDA(pooled_method.PooledMethod):
     threshold = annealed_threshold(
       step.progress, step.num_classes, self.signal_annealing
     )
-    return pooled_step.PooledStepOutput(
+    return pooled_method.PooledStepOutput(
       annealed_cross_entropy(labeled_logits, step.labels, threshold)
       + self.unlabeled.unlabeled_loss_weight
       * losses.divergence(
@@ -111,4 +110,6 @@ class UDA(pooled_method.PooledMethod):
     )
 
 
-UDA_SYSTEM = pooled.Pooled(method=UDA(), steps=pooled.Steps(unlabeled_ratio=7))
+UDA_SYSTEM = pooled.Pooled(
+  method=UDA(), steps=pooled_training.Steps(unlabeled_ratio=7)
+)

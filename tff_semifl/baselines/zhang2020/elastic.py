@@ -44,6 +44,10 @@ from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
 
+_Anchor = tuple[
+  tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
+]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Elastic(zhang2020.ManyShortRounds):
@@ -57,7 +61,7 @@ class _Elastic(zhang2020.ManyShortRounds):
   ) -> federated_process.FederatedProcess:
     classifier = ingredients.classifier
     optimizer = self.optimizer.build()
-    steps = self.create_steps(optimizer)
+    steps = self.create_steps(classifier, optimizer)
     factory, anchor_optimizer = self.build_anchor()
     weights_type = classifier.weights_type
     return composition.build(
@@ -67,11 +71,7 @@ class _Elastic(zhang2020.ManyShortRounds):
         learning_rate_fn=steps.last_learning_rate,
         client_work=build_elastic_work(
           classifier,
-          local_steps.build_labeled_client_steps(
-            classifier,
-            weak_augmentation=ingredients.weak_augmentation,
-            steps=steps,
-          ),
+          local_steps.LabeledTraining(steps, ingredients.weak_augmentation),
           optimizer=optimizer,
           pull=self.pull,
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
@@ -96,11 +96,7 @@ class _Elastic(zhang2020.ManyShortRounds):
     """The fraction of the way to the anchor that a client is pulled."""
 
   @abc.abstractmethod
-  def build_anchor(
-    self,
-  ) -> tuple[
-    tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
-  ]:
+  def build_anchor(self) -> _Anchor:
     """Builds the aggregation of updates and the optimizer of the anchor.
 
     An update is the anchor minus the client's trained model.
@@ -133,11 +129,7 @@ class EASGD(_Elastic):
       )
     return self.moving_rate
 
-  def build_anchor(
-    self,
-  ) -> tuple[
-    tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
-  ]:
+  def build_anchor(self) -> _Anchor:
     return (
       tff.aggregators.SumFactory(),
       tff.learning.optimizers.build_sgdm(self.pull),
@@ -164,11 +156,7 @@ class OverlapSGD(_Elastic):
   def pull(self) -> float:
     return self.pull_back
 
-  def build_anchor(
-    self,
-  ) -> tuple[
-    tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
-  ]:
+  def build_anchor(self) -> _Anchor:
     return (
       aggregators.build_mean(),
       # The fraction of an update that the pull leaves.

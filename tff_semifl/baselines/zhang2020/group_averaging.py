@@ -13,16 +13,22 @@ References:
 """
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
 
 
 class SlotMemory(NamedTuple):
@@ -35,10 +41,8 @@ class SlotMemory(NamedTuple):
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   """The number of slots of a group; the last group may have fewer.
 
-  With 0 clients per round, the server trains alone in one group.
-
-  Raises:
-    ValueError: If a group would have no slot.
+  With 0 clients per round, the server trains alone in one group. A ValueError
+  is raised if a group would have no slot.
   """
   num_slots = max(clients_per_round, 1)
   if not 1 <= num_groups <= num_slots:
@@ -170,49 +174,114 @@ class Groups(NamedTuple):
     )
 
 
-def create_slot_memory(initialize_memory: Callable[[], Any]) -> SlotMemory:
-  """The memory of a slot before the first round, of a client's memory."""
-  return SlotMemory(slot=tf.constant(0, tf.int32), client=initialize_memory())
-
-
-class GroupSums(NamedTuple):
-  """Weighted updates of the clients of each group, and weights, summed.
-
-  Groups are along the first dimension.
-  """
-
-  update: tuple[tf.Tensor, ...]
-  weight: tf.Tensor
-
-
 def sum_in_group(
   update: tuple[tf.Tensor, ...],
   update_weight: tf.Tensor,
   group: tf.Tensor,
   *,
   num_groups: int,
-) -> GroupSums:
-  """One client's part of the sums, 0 for other groups."""
+) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
+  """A client's weighted update and weight, stacked by group, 0 for others."""
   weight = update_weight * tf.one_hot(group, num_groups)
-  return GroupSums(
-    update=tuple(tf.tensordot(weight, array, axes=0) for array in update),
-    weight=weight,
-  )
+  return tuple(tf.tensordot(weight, array, axes=0) for array in update), weight
 
 
 def average_groups(
   received: tuple[tf.Tensor, ...],
-  sums: GroupSums,
+  sums: tuple[tuple[tf.Tensor, ...], tf.Tensor],
   replicas: tuple[tf.Tensor, ...],
 ) -> tuple[tf.Tensor, ...]:
-  """The weighted mean of each group's clients and replica, stacked."""
+  """The weighted mean of each group's clients and replica, stacked.
+
+  `sums` are those of `sum_in_group` over all clients.
+  """
+  updates, weights = sums
 
   def average(stacked, update, replica):
-    shape = [-1] + [1] * (len(replica.shape) - 1)
-    weight = tf.reshape(sums.weight, shape)
+    weight = tf.reshape(weights, [-1] + [1] * (len(replica.shape) - 1))
     return (replica + weight * stacked - update) / (weight + 1.0)
 
-  return tuple(map(average, received, sums.update, replicas))
+  return tuple(map(average, received, updates, replicas))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReplicatedServerWork:
+  """A `ServerWork` that trains a replica of one model for each group.
+
+  All replicas start from the same weights and labeled images, but have their
+  own order, augmentation, dropout and momentum. The states of their optimizers
+  and their trainable weights are stacked along the first dimension.
+  Non-trainable weights are the running statistics of the first replica, if the
+  optimizer keeps any; they are for evaluation. Measurements are over all steps
+  of all replicas, NaN without any.
+  """
+
+  training: local_steps.LabeledTraining
+  num_replicas: int
+
+  def initialize(self) -> Any:
+    """The states of the replicas' optimizers."""
+    steps = self.training.steps
+    state = training_loop.initial_optimizer_state(
+      steps.optimizer, steps.classifier.initial_weights.trainable
+    )
+    return tf.nest.map_structure(
+      lambda value: tf.stack([value] * self.num_replicas), state
+    )
+
+  def train(
+    self,
+    states: Any,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    dataset: tf.data.Dataset,
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """Trains the replicas one after the other."""
+    data = pipelines.concatenate_chunks(dataset)
+    optimizer = self.training.steps.optimizer
+
+    # Nothing to convert: no Python control flow depends on a tensor.
+    @tf.autograph.experimental.do_not_convert
+    def train_replica(replica_and_state: tuple[tf.Tensor, Any]):
+      replica, state = replica_and_state
+      return self.training.train_node(
+        weights,
+        data,
+        optimizer.set_hparams(
+          state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+        ),
+        federated_process.Node(context, -1 - replica),
+      )
+
+    scalar = tf.TensorSpec([], tf.float32)
+    # One after the other, so that one replica at a time is on the device.
+    trained = tf.map_fn(
+      train_replica,
+      (tf.range(self.num_replicas), states),
+      fn_output_signature=training_loop.TrainingResult(
+        tuple(
+          tf.TensorSpec(array.shape, array.dtype) for array in weights.trainable
+        ),
+        tf.nest.map_structure(
+          lambda value: tf.TensorSpec(value.shape[1:], value.dtype), states
+        ),
+        training_loop.TrainingSums(scalar, scalar, scalar, scalar),
+      ),
+      parallel_iterations=1,
+    )
+    sums = tf.nest.map_structure(tf.reduce_sum, trained.sums)
+    metrics = collections.OrderedDict(
+      loss=sums.loss / sums.num_examples,
+      accuracy=sums.num_correct / sums.num_examples,
+    )
+    statistics = running_statistics.get_statistics(
+      optimizer, trained.optimizer_state
+    )
+    replicas = functional.ModelWeights(
+      trained.trainable,
+      tuple(stacked[0] for stacked in statistics) or weights.non_trainable,
+    )
+    return trained.optimizer_state, replicas, metrics
 
 
 class SlotMemories:
@@ -245,10 +314,6 @@ class SlotMemories:
   ) -> list[SlotMemory]:
     """The memories of the first slots, for the clients of a cohort in turn."""
     del round_num
-    if len(cohort) > self._num_slots:
-      raise ValueError(
-        f'{len(cohort)} clients cannot take {self._num_slots} slots.'
-      )
     return list(held[: len(cohort)])
 
   def keep(

@@ -5,10 +5,10 @@
 
 Server and clients take the same number of steps, however many images they have.
 Each round begins with a new order; after the last image another order follows.
-Steps on labels are here; those on unlabeled images in `consistency_training`.
 
 References:
-  Zhang et al. Benchmarking semi-supervised federated learning. 2020.
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
+  2 to 4.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,12 +20,13 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.batch_norm import running_statistics
-from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
+from tff_semifl.training import losses
+from tff_semifl.training import pseudo_labels
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
@@ -40,29 +41,24 @@ class LocalSteps:
       learning rate.
   """
 
+  classifier: functional.ImageClassifier
   num_steps: int
   batch_size: int
   optimizer: tff.learning.optimizers.Optimizer
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
 
-  def step(
-    self, round_num: tf.Tensor, step_in_round: tf.Tensor | int
-  ) -> tf.Tensor:
-    """The number of a step in the whole run, an int32 scalar.
-
-    Args:
-      round_num: The round, from 0. Round 0 has no steps, and counts as 1.
-      step_in_round: From 0 to `num_steps - 1`.
-    """
-    return tf.maximum(round_num - 1, 0) * self.num_steps + step_in_round
-
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
     """The learning rate of the last step of a round."""
-    return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
+    return self.learning_rate_fn(self._step(round_num, self.num_steps - 1))
+
+  def _step(
+    self, round_num: tf.Tensor, step_in_round: tf.Tensor | int
+  ) -> tf.Tensor:
+    """The number of a step in the whole run; round 0 counts as 1."""
+    return tf.maximum(round_num - 1, 0) * self.num_steps + step_in_round
 
   def train(
     self,
-    classifier: functional.ImageClassifier,
     weights: functional.ModelWeights,
     optimizer_state: Any,
     *,
@@ -77,8 +73,8 @@ class LocalSteps:
     Running statistics are those of the optimizer's state, if it has any.
     Without images the arguments are returned unchanged. `views_fn` is int32
     [number], indices of images -> a structure of tensors, the examples that are
-    trained on; `loss_fn` is (model, batch of views, further state) -> loss,
-    with one pass in training mode.
+    trained on; `loss_fn` is (`StepModel`, batch of views, further state) ->
+    loss, with one pass in training mode.
     """
     indices, batch_size = self._draw_batches(node, num_images)
     statistics = running_statistics.get_statistics(
@@ -89,7 +85,7 @@ class LocalSteps:
     def loss(trained, batch, epoch, batch_num, state):
       del epoch  # All steps are one epoch.
       model = StepModel(
-        classifier,
+        self.classifier,
         functional.ModelWeights(
           trained[:num_trainable],
           trained[num_trainable:] if statistics else weights.non_trainable,
@@ -99,7 +95,10 @@ class LocalSteps:
       output = loss_fn(model, batch.examples, state)
       if not statistics:
         return output
-      return output._replace(loss=output.loss + model.pull_statistics())
+      pull = running_statistics.pull(
+        self.classifier, model.weights, model.images
+      )
+      return output._replace(loss=output.loss + pull)
 
     result = training_loop.TrainingLoop(
       optimizer=self.optimizer,
@@ -112,7 +111,7 @@ class LocalSteps:
       ),
       loss_fn=loss,
       learning_rate_fn=lambda _, batch_num: self.learning_rate_fn(
-        self.step(node.context.round_num, batch_num)
+        self._step(node.context.round_num, batch_num)
       ),
     ).train((*weights.trainable, *statistics), optimizer_state, state)
     return result._replace(trainable=result.trainable[:num_trainable])
@@ -147,111 +146,139 @@ class LocalSteps:
     return tf.reshape(passes, [-1])[: num_steps * batch_size], batch_size
 
 
+@dataclasses.dataclass
 class StepModel:
-  """The model in one step.
+  """The model in one step; `weights` are those at its beginning.
 
-  Attributes:
-    weights: The weights at the beginning of the step.
+  `images` are those of the last pass in training mode.
   """
 
-  def __init__(
-    self,
-    classifier: functional.ImageClassifier,
-    weights: functional.ModelWeights,
-    dropout_seed: tf.Tensor,
-  ):
-    """Initializes the model; `dropout_seed` is a stateless seed, int32 [2]."""
-    self._classifier = classifier
-    self.weights = weights
-    self._dropout_seed = dropout_seed
-    self._images = None
+  classifier: functional.ImageClassifier
+  weights: functional.ModelWeights
+  dropout_seed: tf.Tensor
+  images: tf.Tensor | None = None
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
-    """The logits in training mode, float32 [batch, classes].
-
-    Args:
-      images: uint8 [batch, height, width, channels].
-    """
-    self._images = tf.cast(images, tf.float32)
-    return self._classifier.train_logits(
-      self.weights, self._images, self._dropout_seed
+    """Logits of uint8 images in training mode, float32 [batch, classes]."""
+    self.images = tf.cast(images, tf.float32)
+    return self.classifier.train_logits(
+      self.weights, self.images, self.dropout_seed
     )
 
   def logits(self, images: tf.Tensor) -> tf.Tensor:
-    """The logits in inference mode, float32 [batch, classes]."""
-    return self._classifier.logits(self.weights, tf.cast(images, tf.float32))
-
-  def pull_statistics(self) -> tf.Tensor:
-    """`running_statistics.pull` of the images trained on."""
-    return running_statistics.pull(self._classifier, self.weights, self._images)
+    """Logits in inference mode, float32 [batch, classes]."""
+    return self.classifier.logits(self.weights, tf.cast(images, tf.float32))
 
 
-def train_on_labels(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  data: Mapping[str, tf.Tensor],
-  optimizer_state: Any,
-  node: federated_process.Node,
-  *,
-  weak_augmentation: augmentation.Augmentation,
-  steps: LocalSteps,
-) -> training_loop.TrainingResult:
-  """Takes the steps of a round by cross-entropy (equation 2).
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabeledTraining:
+  """Training on labels by cross-entropy (equation 2).
 
-  `data` has `image`, uint8 [images, height, width, channels], and `label`,
-  int32 [images].
+  Data have `image`, uint8 [images, height, width, channels], and `label`, int32
+  [images].
   """
 
-  def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    return (
-      weak_augmentation(
-        tf.gather(data['image'], indices),
-        node.seed(random_seeds.Purpose.WEAK_VIEW),
+  steps: LocalSteps
+  weak_augmentation: augmentation.Augmentation
+
+  def train_node(
+    self,
+    weights: functional.ModelWeights,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+    node: federated_process.Node,
+  ) -> training_loop.TrainingResult:
+    """Takes the steps of a round."""
+
+    def loss(model, batch, state):
+      del state
+      images, labels = batch
+      return batch_losses.cross_entropy(model.train_logits(images), labels)
+
+    return self.steps.train(
+      weights,
+      optimizer_state,
+      node=node,
+      num_images=tf.shape(data['label'])[0],
+      views_fn=lambda indices: (
+        self.weak_augmentation(
+          tf.gather(data['image'], indices),
+          node.seed(random_seeds.Purpose.WEAK_VIEW),
+        ),
+        tf.gather(data['label'], indices),
       ),
-      tf.gather(data['label'], indices),
+      loss_fn=loss,
     )
 
-  def loss(model, batch, state):
-    del state
-    images, labels = batch
-    return batch_losses.cross_entropy(model.train_logits(images), labels)
-
-  return steps.train(
-    classifier,
-    weights,
-    optimizer_state,
-    node=node,
-    num_images=tf.shape(data['label'])[0],
-    views_fn=views,
-    loss_fn=loss,
-  )
-
-
-def build_labeled_client_steps(
-  classifier: functional.ImageClassifier,
-  *,
-  weak_augmentation: augmentation.Augmentation,
-  steps: LocalSteps,
-) -> client_work.LocalTrainingFn:
-  """Builds the local training of a client with labels (Table 3, Table G.1)."""
-
-  def train(
+  def __call__(
+    self,
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
-    training = train_on_labels(
-      classifier,
-      weights,
-      data,
-      optimizer_state,
-      federated_process.Node(context, data['client_id']),
-      weak_augmentation=weak_augmentation,
-      steps=steps,
-    )
+    """The local training of a client with labels (Table 3, Table G.1)."""
+    node = federated_process.Node(context, data['client_id'])
     return client_report.trained_on_true_labels(
-      training, tf.shape(data['label'])[0]
+      self.train_node(weights, data, optimizer_state, node),
+      tf.shape(data['label'])[0],
     )
 
-  return train
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PseudoLabelTraining:
+  """A client's training on pseudo-labels that are made in each step.
+
+  Clients without confident images count, too: momentum and weight decay change
+  their weights. The confidence threshold is in (0, 1], inclusive.
+
+  Attributes:
+    views_fn: (images, node) -> views, a structure of tensors.
+    logits_fn: (`StepModel`, batch of views) -> logits that give labels, and
+      logits that are trained.
+  """
+
+  steps: LocalSteps
+  views_fn: Callable[[tf.Tensor, federated_process.Node], Any]
+  logits_fn: Callable[[StepModel, Any], tuple[tf.Tensor, tf.Tensor]]
+  confidence_threshold: float
+
+  def __call__(
+    self,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_report.LocalTraining:
+    num_images = tf.shape(data['image'])[0]
+    node = federated_process.Node(context, data['client_id'])
+
+    def loss(model, batch, given):
+      indices, batch_views = batch
+      label_logits, logits = self.logits_fn(model, batch_views)
+      labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
+      is_confident = pseudo_labels.is_confident(
+        labels, self.confidence_threshold
+      )
+      return training_loop.BatchOutput(
+        losses.masked_cross_entropy(logits, labels.labels, is_confident),
+        training_loop.count_correct(logits, labels.labels, is_confident),
+        tf.math.count_nonzero(is_confident, dtype=tf.float32),
+        given.extend(
+          pseudo_labels.give_at_once(indices, labels.labels, is_confident)
+        ),
+      )
+
+    training = self.steps.train(
+      weights,
+      optimizer_state,
+      node=node,
+      num_images=num_images,
+      views_fn=lambda indices: (
+        indices,
+        self.views_fn(tf.gather(data['image'], indices), node),
+      ),
+      loss_fn=loss,
+      state=pseudo_labels.no_given_labels(),
+    )
+    return client_report.labeled_in_steps(training, num_images, training.state)

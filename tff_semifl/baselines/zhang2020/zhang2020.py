@@ -25,10 +25,10 @@ import dataclasses
 import functools
 import types
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.baselines.zhang2020 import consistency_training
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.batch_norm import running_statistics
@@ -36,7 +36,9 @@ from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
+from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
+from tff_semifl.randomness import random_seeds
 from tff_semifl.runs import outputs
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -129,9 +131,12 @@ class ManyShortRounds(system.System):
   rejection: aggregator_settings.Rejection = aggregator_settings.Rejection()
 
   def create_steps(
-    self, optimizer: tff.learning.optimizers.Optimizer
+    self,
+    classifier: functional.ImageClassifier,
+    optimizer: tff.learning.optimizers.Optimizer,
   ) -> local_steps.LocalSteps:
     return local_steps.LocalSteps(
+      classifier=classifier,
       num_steps=self.steps.steps_per_round,
       batch_size=self.steps.batch_size,
       optimizer=optimizer,
@@ -174,7 +179,7 @@ class _GroupAveraging(ManyShortRounds):
     classifier = ingredients.classifier
     # With static batch normalization, each node has running averages.
     steps = self.create_steps(
-      running_statistics.track(self.optimizer.build(), classifier)
+      classifier, running_statistics.track(self.optimizer.build(), classifier)
     )
     with settings.blame('num_groups', self.num_groups):
       group_size = group_averaging.slots_per_group(
@@ -198,20 +203,13 @@ class _GroupAveraging(ManyShortRounds):
         learning_rate_fn=steps.last_learning_rate,
         client_work=dataclasses.replace(
           work,
-          initialize_memory=functools.partial(
-            group_averaging.create_slot_memory, work.initialize_memory
+          initialize_memory=lambda: group_averaging.SlotMemory(
+            slot=tf.constant(0), client=work.initialize_memory()
           ),
         ),
-        server_work=consistency_training.ReplicatedServerWork(
-          classifier=classifier,
-          training_fn=functools.partial(
-            local_steps.train_on_labels,
-            classifier,
-            weak_augmentation=ingredients.weak_augmentation,
-            steps=steps,
-          ),
-          optimizer=steps.optimizer,
-          num_replicas=self.num_groups,
+        server_work=group_averaging.ReplicatedServerWork(
+          local_steps.LabeledTraining(steps, ingredients.weak_augmentation),
+          self.num_groups,
         ),
         aggregator=group_averaging.Groups(classifier, self.num_groups),
       ),
@@ -235,7 +233,6 @@ class _GroupAveraging(ManyShortRounds):
     num_kept: int,
   ) -> group_averaging.SlotMemories:
     del folder, num_clients, num_kept
-    assert process.initialize_memory is not None, 'slots have memories'
     return group_averaging.SlotMemories(
       process.initialize_memory, self.cohorts.filled_size
     )
@@ -251,12 +248,20 @@ class ConsistencyAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    return consistency_training.build_consistency_training(
-      ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=ingredients.strong_augmentation,
-      steps=steps,
-      confidence_threshold=self.confidence.confidence_threshold,
+    purpose = random_seeds.Purpose
+
+    def views(images, node):
+      return (
+        ingredients.weak_augmentation(images, node.seed(purpose.WEAK_VIEW)),
+        ingredients.strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
+      )
+
+    def logits(model, batch):
+      # One batch, over which batch normalization is computed.
+      return tf.split(model.train_logits(tf.concat(batch, axis=0)), 2)
+
+    return local_steps.PseudoLabelTraining(
+      steps, views, logits, self.confidence.confidence_threshold
     )
 
 
@@ -271,11 +276,15 @@ class SelfTrainingAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    return consistency_training.build_self_training(
-      ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      steps=steps,
-      confidence_threshold=self.confidence.confidence_threshold,
+    weak = random_seeds.Purpose.WEAK_VIEW
+    return local_steps.PseudoLabelTraining(
+      steps,
+      lambda images, node: ingredients.weak_augmentation(
+        images, node.seed(weak)
+      ),
+      # Labels are predictions in inference mode, for the same images.
+      lambda model, batch: (model.logits(batch), model.train_logits(batch)),
+      self.confidence.confidence_threshold,
     )
 
 
@@ -289,8 +298,4 @@ class SupervisedAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    return local_steps.build_labeled_client_steps(
-      ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      steps=steps,
-    )
+    return local_steps.LabeledTraining(steps, ingredients.weak_augmentation)

@@ -1,0 +1,87 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Pi-Model and Mean Teacher: equal predictions for two weak augmentations.
+
+References:
+  Laine, Aila. Temporal ensembling for semi-supervised learning. ICLR 2017. The
+  code of FixMatch, `pi_model.py`.
+  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017. The code of FixMatch, `mean_teacher.py`.
+"""
+
+import abc
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.baselines.one_place import pooled
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.training import losses
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Consistency(pooled_method.PooledMethod):
+  """Base of both methods, which differ in the model of the targets."""
+
+  consistency: pooled_method.RampedLoss
+
+  @abc.abstractmethod
+  def target_logits(
+    self, step: pooled_method.PooledStep, images: tf.Tensor
+  ) -> tf.Tensor:
+    """The logits that those of the student are to follow."""
+
+  def loss(
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
+    del memory
+    # Three passes, each normalized by its own batch.
+    (labeled_logits,) = step.logits(step.labeled_images())
+    target_logits = self.target_logits(step, step.weak_images(0))
+    (logits,) = step.logits(step.weak_images(1))
+    return pooled_method.PooledStepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.consistency.factor(step.progress)
+      * losses.consistency(
+        tf.stop_gradient(tf.nn.softmax(target_logits)), tf.nn.softmax(logits)
+      ),
+      labeled_logits,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PiModel(_Consistency):
+  """The Pi-Model: equal predictions for two weak augmentations."""
+
+  consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
+    unlabeled_loss_weight=10.0
+  )
+
+  def target_logits(
+    self, step: pooled_method.PooledStep, images: tf.Tensor
+  ) -> tf.Tensor:
+    return step.logits(images)[0]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeanTeacher(_Consistency):
+  """Mean Teacher: predictions follow those of an averaged model.
+
+  The teacher normalizes by batch statistics, as the student does.
+  """
+
+  consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
+    unlabeled_loss_weight=50.0
+  )
+
+  def target_logits(
+    self, step: pooled_method.PooledStep, images: tf.Tensor
+  ) -> tf.Tensor:
+    return step.teacher_logits(images)[0]
+
+
+PI_MODEL = pooled.Pooled(method=PiModel())
+MEAN_TEACHER = pooled.Pooled(method=MeanTeacher())
