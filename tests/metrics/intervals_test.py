@@ -78,34 +78,19 @@ def _logits(is_right):
 class BootstrapTest(absltest.TestCase):
   def test_of_an_accuracy_is_near_wilsons(self):
     is_right = np.arange(400) < 280
-    found = intervals.interval(
+    found = intervals.bootstrap(
       metric.accuracy, np.zeros(400, int), _logits(is_right)
     )
     np.testing.assert_allclose(
       found, intervals.of_accuracy(280, 400), atol=0.01
     )
 
-  def test_of_a_difference_is_paired(self):
-    # 40 images of 400 are gained, 20 are lost: the mean is 0.05, the variance
-    # of an image 0.15 - 0.05^2.
-    before, after = np.ones(400), np.ones(400)
-    before[:40] = 0
-    after[40:60] = 0
-    found = intervals.interval_of_difference(
-      metric.accuracy,
-      np.zeros(400, int),
-      _logits(before),
-      _logits(after),
-    )
-    half = 1.96 * (0.1475 / 400) ** 0.5
-    np.testing.assert_allclose(found, (0.05 - half, 0.05 + half), atol=0.006)
-
   def test_is_the_same_for_a_seed_and_another_for_another(self):
     generator = np.random.default_rng(0)
     labels = generator.integers(3, size=50)
     logits = generator.normal(size=[50, 3])
     first, again, other = (
-      intervals.interval(metric.auc, labels, logits, seed=seed)
+      intervals.bootstrap(metric.auc, labels, logits, seed=seed)
       for seed in (0, 0, 1)
     )
     self.assertEqual(first, again)
@@ -115,9 +100,9 @@ class BootstrapTest(absltest.TestCase):
   def test_samples_of_one_class_have_no_auc(self):
     labels = np.array([0, 1, 1])
     logits = np.array([[2, 0], [0, 2], [0, 3]])
-    found = intervals.interval(metric.auc, labels, logits)
+    found = intervals.bootstrap(metric.auc, labels, logits)
     self.assertEqual(found, (1, 1))
-    found = intervals.interval(metric.auc, labels[1:], logits[1:])
+    found = intervals.bootstrap(metric.auc, labels[1:], logits[1:])
     self.assertTrue(np.isnan(found).all())
 
 

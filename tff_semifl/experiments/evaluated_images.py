@@ -26,11 +26,7 @@ _BATCH_SIZE = 500
 
 
 def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
-  """The number of test images of each class, int64 [classes].
-
-  Args:
-    experiment: The experiment; if it validates, its validation images count.
-  """
+  """Counts the test (or validation) images of each class, int64 [classes]."""
   return np.bincount(
     experiment.data.test.labels, minlength=experiment.task.num_classes
   )
@@ -159,6 +155,6 @@ def describe_metrics(
     line = f'{kind} {metric.name}: {values[metric.name]:.4g}'
     # Resampling a user's metric may take long.
     if metric_lib.is_own(metric.name):
-      low, high = intervals.interval(metric.compute, labels, logits)
+      low, high = intervals.bootstrap(metric.compute, labels, logits)
       line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
     yield line
