@@ -13,7 +13,7 @@ from tff_semifl.command_line import program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.metrics import measurement
+from tff_semifl.experiments import model_selection
 from tff_semifl.results import repetitions
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
@@ -91,7 +91,7 @@ def train_all(
       logits = evaluated_images.compute_logits(experiment, kept.weights)
       values = {'accuracy': kept.accuracy}
       measure = experiment.measure
-      if isinstance(measure, measurement.Measurement):
+      if isinstance(measure, model_selection.Measurement):
         measured = measure(logits)
         values |= {
           metric.name: measured[metric.name]
