@@ -153,9 +153,7 @@ time.sleep(1)
       self._job('long', wait),
       self._job('never', ''),
     ]
-    self.assertEqual(
-      self._run(jobs, num_parallel=2), [('bad', 1), ('long', 0)]
-    )
+    self.assertEqual(self._run(jobs, num_parallel=2), [('bad', 1), ('long', 0)])
 
   def test_closing_ends_all_in_order(self):
     jobs = [

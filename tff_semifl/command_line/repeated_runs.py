@@ -18,7 +18,6 @@ from tff_semifl.results import repetitions
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
 
-
 _MAX_SEED = 2**31 - 1
 
 _SEEDS = flags.DEFINE_list(
