@@ -37,28 +37,23 @@ class Features(image_task.Task):
 
   @property
   def gives_shares(self) -> bool:
-    """Whether the file has the partition."""
     return self.features_file is not None and feature_files.has_client_ids(
       self.features_file
     )
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Values of settings by name that suit features."""
     return feature_task.USUAL
 
   @property
   def place(self) -> str:
-    """The file's name, for the default name of an experiment."""
     return pathlib.Path(self.features_file or '').stem
 
   @property
   def shares_description(self) -> str:
-    """A short description of the partition."""
     return f'as in {self.features_file}'
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task from the file."""
     if self.features_file is None:
       raise settings.SettingError(
         'features_file', None, 'must be given: the .npz of your features'

@@ -14,7 +14,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import simulation_test_case
-from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.files import durable_files
@@ -176,7 +175,7 @@ class AbsentClientsTest(absltest.TestCase):
       num_kept=3,
     )
     models = [
-      fedmatch_process.ClientModel(
+      helpers.ClientModel(
         phi=(np.full(2, client, np.float32),),
         output=np.eye(3, dtype=np.float32)[client],
         is_usable=True,

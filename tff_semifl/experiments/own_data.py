@@ -231,19 +231,12 @@ class OwnTask(image_task.Task):
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Values of settings by name that suit the examples."""
     if self.prepared is None:
       return {}
     kind = example_kinds.kind_of(self.prepared.image_shape)
     return feature_task.USUAL if kind is example_kinds.FEATURES else {}
 
   def create(self) -> image_task.ImageTask:
-    """The task.
-
-    Raises:
-      settings.SettingError: If there is none, since only the program that made
-      it has the images.
-    """
     if self.prepared is None:
       raise settings.SettingError(
         'task', self.reference, 'its images are only in the program that has it'

@@ -18,8 +18,8 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.baselines.fedmatch import fedmatch_process
 from tff_semifl.baselines.fedmatch import fedmatch_training
+from tff_semifl.baselines.fedmatch import helpers as helpers_lib
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 
@@ -131,9 +131,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     process = _build()
     state = process.initialize()
     weights = state.global_model_weights.trainable
-    probe = fedmatch_process.create_probe_image(
-      linear_reference.IMAGE_SHAPE, _SEED
-    )
+    probe = helpers_lib.create_probe_image(linear_reference.IMAGE_SHAPE, _SEED)
     models = {}
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       helpers = [
@@ -231,8 +229,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
 class ProbeImageTest(absltest.TestCase):
   def test_is_normal_truncated_and_a_function_of_the_seed(self):
     image, again, other = (
-      fedmatch_process.create_probe_image((32, 32, 3), seed)
-      for seed in (0, 0, 1)
+      helpers_lib.create_probe_image((32, 32, 3), seed) for seed in (0, 0, 1)
     )
     self.assertBetween(image.min(), 0, 5)
     self.assertBetween(image.max(), 250, 255)

@@ -189,7 +189,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(a, b)
     for path in sorted(pathlib.Path(whole, 'clients').glob('*/*/*.npz')):
       other = pathlib.Path(cut, path.relative_to(whole))
-      a, b = map(durable_files.read, (path, other))
+      a, b = map(durable_files.read_arrays, (path, other))
       np.testing.assert_equal(a, b)
 
 

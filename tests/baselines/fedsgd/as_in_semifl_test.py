@@ -19,7 +19,7 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import settings
-from tff_semifl.baselines.fedsgd import union_training
+from tff_semifl.baselines.fedsgd import union_images
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
@@ -97,7 +97,7 @@ def _train_epoch(problem, sgd, round_num):
     return random_seeds.stateless_seed(_SEED, which, round_num, *keys)
 
   num_batches = [-(-size // _CLIENT_BATCH_SIZE) for size in _CLIENT_SIZES]
-  cohorts = union_training.draw_cohorts(
+  cohorts = union_images.draw_cohorts(
     tf.constant(num_batches), _CLIENTS_PER_STEP, seed(purpose.COHORT)
   )
   orders = np.concatenate(

@@ -7,7 +7,7 @@ Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
 train phi, in fixed order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -37,11 +37,6 @@ class ClientLossWeights(NamedTuple):
   agreement: float = 1e-2
   l1: float = 1e-5
   l2: float = 10.0
-
-
-# (weights, round context, {'client_id', 'image'}, optimizer state, helpers) ->
-# training. Helpers are phi of other clients, stacked along the first dimension.
-HelpedTrainingFn = Callable[..., client_report.LocalTraining]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,7 +92,8 @@ class ClientTraining:
   augmentation. Its prediction is drawn to those of the helpers, and that under
   strong augmentation to the class that most of client and helpers predict.
   Without such images or helpers these terms are zero. phi is always kept sparse
-  and close to sigma. The confidence threshold is in (0, 1], inclusive.
+  and close to sigma. The confidence threshold is in (0, 1], inclusive. Helpers
+  are phi of other clients, stacked along the first dimension.
   """
 
   classifier: functional.ImageClassifier
@@ -181,7 +177,7 @@ def helper_logits(
 ) -> tf.Tensor:
   """Logits by each helper in training mode, float32 [helpers, batch, classes].
 
-  `helpers` are as in `HelpedTrainingFn`, images uint8 [batch, height, width,
+  `helpers` are as in `ClientTraining`, images uint8 [batch, height, width,
   channels].
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)

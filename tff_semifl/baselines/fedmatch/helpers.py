@@ -1,24 +1,117 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The choice of helpers in FedMatch, where clients help each other.
+"""FedMatch's helpers: clients whose models label for another client.
 
 The server remembers the model of each client and its output for a fixed image.
 Every tenth round each client of the cohort with a known model is sent the two
-models with the most similar outputs.
+models with the most similar outputs. Models travel from client to client, so
+that neither secure aggregation nor noise can hide them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import functools
 import pathlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import spatial
 import tensorflow as tf
 
-from tff_semifl.baselines.fedmatch import fedmatch_process
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.data import pipelines
+from tff_semifl.models import fedmatch_networks
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
 from tff_semifl.runs import client_states
+from tff_semifl.training import client_report
+
+# Distribution of the image of noise, before it is truncated to 0..255.
+_PROBE_MEAN = 125.0
+_PROBE_STANDARD_DEVIATION = 125.0
+
+
+class ClientModel(NamedTuple):
+  """The stored model of a client.
+
+  Attributes:
+    phi: Its phi after local training.
+    output: float32 [classes], its probabilities for the image of noise.
+    is_usable: bool scalar, whether the client has trained it.
+  """
+
+  phi: Any
+  output: Any
+  is_usable: Any
+
+
+def create_probe_image(
+  image_shape: tuple[int, int, int], seed: int
+) -> np.ndarray:
+  """Creates normal noise in 0..255, float32 [1, height, width, channels]."""
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.PROBE_IMAGE
+  )
+  image = np.full([1, *image_shape], -1.0)
+  while np.any(is_outside := (image < 0) | (image > 255)):
+    image[is_outside] = generator.normal(
+      _PROBE_MEAN, _PROBE_STANDARD_DEVIATION, size=is_outside.sum()
+    )
+  return image.astype(np.float32)
+
+
+def no_helpers(classifier: functional.ImageClassifier) -> tuple[tf.Tensor, ...]:
+  """Phi of no helper, of a type for any number of helpers."""
+  parts = fedmatch_networks.find_parts(classifier.trainable_names)
+  # A constant would have a fixed shape.
+  return tuple(
+    tf.compat.v1.placeholder_with_default(
+      tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
+    )
+    for array in parts.select_phi(classifier.initial_weights.trainable)
+  )
+
+
+def build_helped_work(
+  classifier: functional.ImageClassifier,
+  build_work: Callable[[tuple[tf.Tensor, ...]], client_work.ClientWork],
+  seed: int,
+) -> client_work.ClientWork:
+  """Builds client work with helpers, and with a `ClientModel` as a result.
+
+  The memory that a client brings is phi of its helpers, stacked along the first
+  dimension, at first none; the memory that it leaves is a `ClientModel`.
+  `build_work` is phi of helpers -> the client's work with them, whose optimizer
+  starts afresh in each round. The image of noise follows from `seed`.
+  """
+  parts = fedmatch_networks.find_parts(classifier.trainable_names)
+  probe_image = create_probe_image(classifier.image_shape, seed)
+
+  def update_client(
+    received: Any, dataset: tf.data.Dataset, helpers: Any
+  ) -> tuple[client_report.ClientResult, client_report.ClientSums]:
+    weights, _ = received
+    result, sums = build_work(tuple(helpers)).update(received, dataset)
+    trained = tuple(
+      before - update
+      for before, update in zip(weights.trainable, result.update, strict=True)
+    )
+    logits = classifier.train_logits(
+      functional.ModelWeights(trained, weights.non_trainable), probe_image
+    )
+    model = ClientModel(
+      phi=tuple(parts.select_phi(trained)),
+      output=tf.nn.softmax(logits)[0],
+      is_usable=result.update_weight > 0.0,
+    )
+    return result._replace(memory=model), sums
+
+  return client_work.ClientWork(
+    update=update_client,
+    data_type=pipelines.client_type(classifier.image_shape),
+    initialize_memory=functools.partial(no_helpers, classifier),
+  )
 
 
 class Helpers:
@@ -90,7 +183,7 @@ class Helpers:
     held: tuple[()],
     round_num: int,
     cohort: Sequence[int],
-    returned: Sequence[fedmatch_process.ClientModel | None],
+    returned: Sequence[ClientModel | None],
   ) -> tuple[()]:
     """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):

@@ -17,28 +17,32 @@ method to use:
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.baselines.fedsgd import gathered_images
-from tff_semifl.baselines.fedsgd import union_training
+from tff_semifl.baselines.fedsgd import union_images
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
+from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
+
+_Purpose = random_seeds.Purpose
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,18 +75,7 @@ class FedSGDAsInSemiFL(system.System):
         classifier=ingredients.classifier,
         seed=ingredients.seed,
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
-        server_work=build_union_work(
-          union_training.UnionSteps(
-            classifier=ingredients.classifier,
-            weak_augmentation=ingredients.weak_augmentation,
-            strong_augmentation=ingredients.strong_augmentation,
-            optimizer=self.optimizer.build(),
-            clients_per_step=self.clients_per_step,
-            client_batch_size=self.client.client_batch_size,
-            server_batch_size=self.server.filled_batch_size,
-            confidence_threshold=self.confidence.confidence_threshold,
-          )
-        ),
+        server_work=_UnionWork(self, ingredients, self.optimizer.build()),
         statistics=round_parts.build_batch_norm_statistics(ingredients),
       ),
       union_round,
@@ -124,7 +117,7 @@ def union_round(
   """
   image_shape = p.classifier.image_shape
   context = p.begin(state)
-  gathered = gathered_images.build_gathering(image_shape)(client_data)
+  gathered = union_images.build_gathering(image_shape)(client_data)
   trained = p.server(
     state, state.global_model_weights, context, server_data, gathered
   )
@@ -132,7 +125,7 @@ def union_round(
   given_labels = ()
   if returns_given_labels:
     given_labels = composition.run(
-      gathered_images.select_own,
+      union_images.select_own,
       tff.federated_broadcast(metrics.given_labels),
       tff.federated_broadcast(gathered.client_id),
       tff.federated_broadcast(gathered.num_images),
@@ -152,69 +145,223 @@ def union_round(
   )._replace(given_labels=given_labels)
 
 
-def build_union_work(
-  steps: union_training.UnionSteps,
-) -> server_work.ServerWork:
-  """Builds the work of a server to which clients hand over their images.
+class _Sums(NamedTuple):
+  """Sums of an epoch over images of the clients and of the server.
+
+  `num_confident` counts confident pseudo-labels, `given` are all of them, with
+  indices into the images of all clients.
+  """
+
+  client: training_loop.TrainingSums
+  server: training_loop.TrainingSums
+  num_confident: tf.Tensor
+  given: pseudo_labels.GivenLabels
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _UnionWork:
+  """The `ServerWork` of a server to which clients hand over their images.
 
   The last argument of `train` are the images, `ClientImages`; measurements are
   `client`, `server` and `given_labels`, the pseudo-labels of all images. There
   are no updates, so that weight diversity is not measured.
   """
-  classifier, optimizer = steps.classifier, steps.optimizer
+
+  system: FedSGDAsInSemiFL
+  ingredients: system.Ingredients
+  optimizer: tff.learning.optimizers.Optimizer
+
+  def initialize(self) -> Any:
+    """The state of the optimizer."""
+    return training_loop.initial_optimizer_state(
+      self.optimizer, self.ingredients.classifier.initial_weights.trainable
+    )
 
   def train(
+    self,
     state: Any,
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,
     server_data: tf.data.Dataset,
-    gathered: gathered_images.ClientImages,
-  ):
-    labeled = pipelines.concatenate_chunks(server_data)
-    result = union_training.train_epoch(
-      steps,
-      weights,
-      optimizer.set_hparams(
-        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-      ),
-      context,
-      (labeled['image'], labeled['label']),
-      gathered,
-    )
-    training, server = result.training, result.server
-    metrics = collections.OrderedDict(
-      client=_summarize_clients(result, gathered.num_images),
-      server=collections.OrderedDict(
-        loss=server.loss / server.num_examples,
-        accuracy=server.num_correct / server.num_examples,
-      ),
-      given_labels=training.state,
-    )
-    weights = functional.ModelWeights(training.trainable, weights.non_trainable)
-    return training.optimizer_state, weights, metrics
+    gathered: union_images.ClientImages,
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
+    """Takes steps until each image of each client was in one of them.
 
-  return server_work.ServerWork(
-    initialize=lambda: training_loop.initial_optimizer_state(
-      optimizer, classifier.initial_weights.trainable
-    ),
-    train=train,
-  )
+    A step has a batch of the server and one of each client of the step's
+    cohort. The loss is the cross-entropy of the server's images, weakly
+    augmented, plus that of the clients' images, strongly augmented, if any of
+    these is confident; then all of them are trained on, with predictions for
+    weak augmentation as labels. The three passes are normalized separately. The
+    server's batches are whole, from one shuffled order after another; a
+    client's are consecutive.
+    """
+    labeled = pipelines.concatenate_chunks(server_data)
+    node = federated_process.Node(context)
+    batch_size = self.system.client.client_batch_size
+    cohorts = union_images.draw_cohorts(
+      -(-gathered.num_images // batch_size),
+      self.system.clients_per_step,
+      node.seed(_Purpose.COHORT),
+    )
+    state = self.optimizer.set_hparams(
+      state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+    )
+
+    def take_step(step, state, trainable, sums):
+      model = weights._replace(trainable=trainable)
+      server_gradient, server_sums = self._train_on_server(
+        model, labeled, node, step
+      )
+      indices = union_images.find_images(
+        cohorts, step, gathered.num_images, batch_size
+      )
+      images = tf.gather(gathered.image, indices)
+      client_gradient, client_sums, labels, is_confident = (
+        self._train_on_clients(model, images, node, step)
+      )
+      state, trainable = self.optimizer.next(
+        state, trainable, tuple(map(tf.add, server_gradient, client_gradient))
+      )
+      confident = tf.reduce_sum(tf.cast(is_confident, tf.float32))
+      return (
+        step + 1,
+        state,
+        tuple(trainable),
+        _Sums(
+          tf.nest.map_structure(tf.add, sums.client, client_sums),
+          tf.nest.map_structure(tf.add, sums.server, server_sums),
+          sums.num_confident + confident,
+          sums.given.extend(
+            pseudo_labels.give_at_once(indices, labels, is_confident)
+          ),
+        ),
+      )
+
+    _, state, trainable, sums = tf.while_loop(
+      lambda step, *_: step < tf.shape(cohorts.clients)[0],
+      take_step,
+      (
+        0,
+        state,
+        tuple(weights.trainable),
+        _Sums(
+          _no_sums(),
+          _no_sums(),
+          tf.constant(0.0),
+          pseudo_labels.no_given_labels(),
+        ),
+      ),
+    )
+    metrics = collections.OrderedDict(
+      client=_summarize_clients(sums, gathered.num_images),
+      server=collections.OrderedDict(
+        loss=sums.server.loss / sums.server.num_examples,
+        accuracy=sums.server.num_correct / sums.server.num_examples,
+      ),
+      given_labels=sums.given,
+    )
+    return state, weights._replace(trainable=trainable), metrics
+
+  def _train_on_server(
+    self,
+    model: functional.ModelWeights,
+    labeled: Mapping[str, tf.Tensor],
+    node: federated_process.Node,
+    step: tf.Tensor,
+  ) -> tuple[tuple[tf.Tensor, ...], training_loop.TrainingSums]:
+    """The gradient of a batch of weakly augmented labeled images."""
+    indices = random_draws.select_from_stream(
+      tf.shape(labeled['label'])[0],
+      self.system.server.filled_batch_size,
+      step,
+      node.seed(_Purpose.SERVER_ORDER),
+    )
+    return self._find_gradient(
+      model,
+      self.ingredients.weak_augmentation(
+        tf.gather(labeled['image'], indices),
+        node.seed(_Purpose.SERVER_AUGMENTATION, step),
+      ),
+      tf.gather(labeled['label'], indices),
+      node.seed(_Purpose.DROPOUT_MASK, step, 0),
+    )
+
+  def _train_on_clients(
+    self,
+    model: functional.ModelWeights,
+    images: tf.Tensor,
+    node: federated_process.Node,
+    step: tf.Tensor,
+  ) -> tuple[
+    tuple[tf.Tensor, ...], training_loop.TrainingSums, tf.Tensor, tf.Tensor
+  ]:
+    """The gradient of a cohort's images, their labels and which are confident.
+
+    The gradient is 0 if none is confident.
+    """
+    classifier = self.ingredients.classifier
+    weak = self.ingredients.weak_augmentation(
+      images, node.seed(_Purpose.WEAK_VIEW, step)
+    )
+    labels = pseudo_labels.from_logits(
+      batch_losses.label_logits(classifier, model, weak)
+    )
+    is_confident = pseudo_labels.is_confident(
+      labels, self.system.confidence.confidence_threshold
+    )
+
+    def train_on_all():
+      return self._find_gradient(
+        model,
+        self.ingredients.strong_augmentation(
+          images, node.seed(_Purpose.STRONG_VIEW, step)
+        ),
+        labels.labels,
+        node.seed(_Purpose.DROPOUT_MASK, step, 1),
+      )
+
+    gradient, sums = tf.cond(
+      tf.reduce_any(is_confident),
+      train_on_all,
+      lambda: (tuple(map(tf.zeros_like, model.trainable)), _no_sums()),
+    )
+    sums = sums._replace(num_visited=tf.cast(tf.shape(images)[0], tf.float32))
+    return gradient, sums, labels.labels, is_confident
+
+  def _find_gradient(
+    self,
+    model: functional.ModelWeights,
+    images: tf.Tensor,
+    labels: tf.Tensor,
+    seed: tf.Tensor,
+  ) -> tuple[tuple[tf.Tensor, ...], training_loop.TrainingSums]:
+    gradient, output = batch_losses.cross_entropy_gradient(
+      self.ingredients.classifier, model, images, labels, seed
+    )
+    number = tf.cast(tf.shape(labels)[0], tf.float32)
+    return gradient, training_loop.TrainingSums(
+      number * output.loss, output.num_correct, number, number
+    )
 
 
 def _summarize_clients(
-  result: union_training.EpochResult, num_images: tf.Tensor
+  sums: _Sums, num_images: tf.Tensor
 ) -> collections.OrderedDict[str, tf.Tensor]:
   """The metrics of clients, from their numbers of images."""
-  sums = result.training.sums
+  client, ratio = sums.client, client_report.Ratio
   return client_report.summarize(
     client_report.ClientSums(
       collections.OrderedDict(
-        loss=client_report.Ratio(sums.loss, sums.num_examples),
-        accuracy=client_report.Ratio(sums.num_correct, sums.num_examples),
-        label_ratio=client_report.Ratio(result.num_confident, sums.num_visited),
+        loss=ratio(client.loss, client.num_examples),
+        accuracy=ratio(client.num_correct, client.num_examples),
+        label_ratio=ratio(sums.num_confident, client.num_visited),
         num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
         num_rejected=tf.constant(0.0),
       ),
       updates=client_report.update_sums((), None),
     )
   )
+
+
+def _no_sums() -> training_loop.TrainingSums:
+  return training_loop.TrainingSums(*[tf.constant(0.0)] * 4)

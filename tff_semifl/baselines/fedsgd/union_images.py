@@ -1,7 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images of clients in one place, which only a simulation may have."""
+"""The images of several clients as one batch, which only a simulation may have.
+
+In an epoch every image of every client is in one step. Clients without images
+left are not drawn again, so that the number of steps is random and the last
+steps may have fewer clients.
+"""
 
 import functools
 from typing import NamedTuple
@@ -11,6 +16,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
+from tff_semifl.randomness import random_draws
 from tff_semifl.training import pseudo_labels
 
 
@@ -110,4 +116,85 @@ def select_own(
   return tf.nest.map_structure(
     lambda array: tf.boolean_mask(array, is_own),
     pseudo_labels.GivenLabels(image, labels.label, labels.share),
+  )
+
+
+class EpochCohorts(NamedTuple):
+  """The cohorts of all steps of an epoch, int32 [steps, clients of a step].
+
+  Attributes:
+    clients: Positions of clients; -1 for none.
+    earlier_steps: The number of earlier steps of the epoch that the client was
+      in.
+  """
+
+  clients: tf.Tensor
+  earlier_steps: tf.Tensor
+
+
+def draw_cohorts(
+  num_batches: tf.Tensor, clients_per_step: int, seed: tf.Tensor
+) -> EpochCohorts:
+  """Draws cohorts, each uniformly among the clients that have a batch left.
+
+  `num_batches`, int32 [clients], is that of each client; the seed is stateless,
+  int32 [2].
+  """
+  num_clients = tf.shape(num_batches)[0]
+  size = tf.minimum(clients_per_step, num_clients)
+
+  def draw_step(step, steps_taken, clients, earlier_steps):
+    values = tf.random.stateless_uniform(
+      [num_clients], random_draws.fold_in(seed, step)
+    )
+    # Values are at least 0, so that clients without a batch come last.
+    values = tf.where(steps_taken < num_batches, values, -1.0)
+    values, drawn = tf.math.top_k(values, size)
+    has_batch = values >= 0
+    clients = clients.write(step, tf.where(has_batch, drawn, -1))
+    earlier_steps = earlier_steps.write(step, tf.gather(steps_taken, drawn))
+    steps_taken = tf.tensor_scatter_nd_add(
+      steps_taken, drawn[:, tf.newaxis], tf.cast(has_batch, tf.int32)
+    )
+    return step + 1, steps_taken, clients, earlier_steps
+
+  def create_array() -> tf.TensorArray:
+    return tf.TensorArray(
+      tf.int32, size=0, dynamic_size=True, element_shape=[None]
+    )
+
+  num_steps, _, clients, earlier_steps = tf.while_loop(
+    lambda step, steps_taken, *_: tf.reduce_any(steps_taken < num_batches),
+    draw_step,
+    (0, tf.zeros_like(num_batches), create_array(), create_array()),
+  )
+  # An empty `TensorArray` cannot be stacked, as its width is unknown.
+  return tf.cond(
+    num_steps > 0,
+    lambda: EpochCohorts(clients.stack(), earlier_steps.stack()),
+    lambda: EpochCohorts(
+      tf.zeros([0, size], tf.int32), tf.zeros([0, size], tf.int32)
+    ),
+  )
+
+
+def find_images(
+  cohorts: EpochCohorts,
+  step: tf.Tensor,
+  num_images: tf.Tensor,
+  batch_size: int,
+) -> tf.Tensor:
+  """Indices of the images of a step's cohort, client by client, int32.
+
+  They are into the images of all clients, of which `num_images`, int32
+  [clients], belong to each.
+  """
+  is_there = cohorts.clients[step] >= 0
+  clients = tf.boolean_mask(cohorts.clients[step], is_there)
+  starts = tf.boolean_mask(cohorts.earlier_steps[step], is_there) * batch_size
+  within = starts[:, tf.newaxis] + tf.range(batch_size)
+  first_images = tf.cumsum(num_images, exclusive=True)
+  indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
+  return tf.boolean_mask(
+    indices, within < tf.gather(num_images, clients)[:, tf.newaxis]
   )

@@ -1,19 +1,21 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the cohorts of an epoch's steps (D55), by the definition."""
+"""Tests of gathered images and of the cohorts of an epoch's steps (D55)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.baselines.fedsgd import union_training
+from tests import linear_reference
+from tff_semifl import runtime
+from tff_semifl.baselines.fedsgd import union_images
 
 
 def _draw(num_batches, clients_per_step):
   """Returns for each step its clients, as pairs (client, earlier updates)."""
-  cohorts = union_training.draw_cohorts(
+  cohorts = union_images.draw_cohorts(
     tf.constant(num_batches, tf.int32), clients_per_step, tf.constant([7, 0])
   )
   return [
@@ -46,7 +48,7 @@ class EpochCohortsTest(parameterized.TestCase):
 
   def test_first_cohorts_are_uniform(self):
     draw = tf.function(
-      lambda seed: union_training.draw_cohorts(
+      lambda seed: union_images.draw_cohorts(
         tf.ones([5], tf.int32), 2, seed
       ).clients
     )
@@ -57,18 +59,48 @@ class EpochCohortsTest(parameterized.TestCase):
     np.testing.assert_allclose(counts, 160, atol=4 * 9.8)
 
 
+class GatheringTest(absltest.TestCase):
+  def test_clients_are_in_the_order_of_their_numbers(self):
+    images = {
+      number: linear_reference.create_images(size, seed=number)
+      for number, size in ((5, 3), (0, 1), (9, 0), (2, 4))
+    }
+    gather = union_images.build_gathering(linear_reference.IMAGE_SHAPE)
+    datasets = [
+      linear_reference.client_dataset(*client) for client in images.items()
+    ]
+    # Cut into chunks, which makes no difference.
+    datasets[0] = linear_reference.client_dataset(5, images[5][:2]).concatenate(
+      linear_reference.client_dataset(5, images[5][2:])
+    )
+    with runtime.simulation_context():
+      found = gather(datasets)
+    np.testing.assert_array_equal(found.client_id, [0, 2, 5, 9])
+    np.testing.assert_array_equal(found.num_images, [1, 4, 3, 0])
+    np.testing.assert_array_equal(
+      found.image, np.concatenate([images[number] for number in (0, 2, 5, 9)])
+    )
+
+  def test_nobody_has_nothing(self):
+    gather = union_images.build_gathering(linear_reference.IMAGE_SHAPE)
+    with runtime.simulation_context():
+      found = gather([])
+    self.assertEqual(found.client_id.shape, (0,))
+    self.assertEqual(found.image.shape, (0, *linear_reference.IMAGE_SHAPE))
+
+
 class FindImagesTest(tf.test.TestCase):
   def test_batches_are_cut_from_the_images_of_each_client(self):
     # Images 0..4 are of client 0, none of client 1, 5..11 of client 2.
     num_images = tf.constant([5, 0, 7])
-    cohorts = union_training.EpochCohorts(
+    cohorts = union_images.EpochCohorts(
       clients=tf.constant([[2, 0], [0, 2], [2, -1]]),
       earlier_steps=tf.constant([[0, 0], [1, 1], [2, 0]]),
     )
     expected = [[5, 6, 7, 0, 1, 2], [3, 4, 8, 9, 10], [11]]
     for step, images in enumerate(expected):
       self.assertAllEqual(
-        union_training.find_images(cohorts, step, num_images, 3), images
+        union_images.find_images(cohorts, step, num_images, 3), images
       )
 
 
