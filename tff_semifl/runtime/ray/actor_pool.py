@@ -184,12 +184,12 @@ class ActorPool:
       actor.error = answer
       return
     pid, software, site = answer
-    here = ray_actor.Software.here()
+    here, federation = ray_actor.Software.here(), self._options.federation
     if software != here:
       actor.error = f'it has {software}, this program {here}'
-    elif actor.site is not None:
+    elif federation is not None and actor.site is not None:
       actor.error = ray_site.find_problem(
-        actor.site, self._options.federation.image_shape, site
+        actor.site, federation.image_shape, site
       )
     if actor.error is not None:
       self._failed_starts[actor.node_id] = _MAX_FAILED_STARTS
