@@ -93,11 +93,7 @@ class _Clients(settings.Settings):
     # Any of several numbers may be wrong; the message says which.
     with settings.blame('partition', self.partition.name):
       shares = self.partition.split(labels, num_classes, self.num_clients, seed)
-      partition_lib.check_all_are_shared(
-        shares,
-        len(labels),
-        num_left=self.partition.count_left(len(labels), self.num_clients),
-      )
+      partition_lib.check_shares(shares, len(labels))
     return shares
 
 
