@@ -15,8 +15,8 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl import settings
+from tff_semifl.methods import client_prior
 from tff_semifl.methods import client_prior_semifl
-from tff_semifl.methods import logit_adjustment
 from tff_semifl.training import pseudo_labels
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
@@ -131,7 +131,7 @@ class PartsTest(absltest.TestCase):
     self.assertTrue(np.all(selected))
 
   def test_logits_are_not_adjusted_twice(self):
-    adjustment = logit_adjustment.LogitAdjustment()
+    adjustment = client_prior.LogitAdjustment()
     with self.assertRaisesRegex(
       settings.SettingError, '^train_with_prior=True: .*LogitAdjustment'
     ):

@@ -11,7 +11,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl.methods import data_sharing
+from tff_semifl.methods import supervised_fedavg
 from tff_semifl.randomness import random_seeds
 
 # Two of the server's five images, for 1.6.
@@ -27,7 +27,7 @@ class SharedImagesTest(absltest.TestCase):
   def _share(self, seed, round_num):
     """Returns the numbers of the images that are shared."""
     images = linear_reference.create_images(20)
-    client = data_sharing.TrainOnSharedLabels(shared_fraction=0.5)
+    client = supervised_fedavg.TrainOnSharedLabels(shared_fraction=0.5)
     told = client.tell(
       (),
       client_updates.with_images(

@@ -56,7 +56,7 @@ SYSTEMS = references.Options(
     # The baselines of Zhang et al.
     'easgd': 'baselines.zhang2020.elastic:EASGD',
     'overlap_sgd': 'baselines.zhang2020.elastic:OverlapSGD',
-    'data_sharing': 'methods.data_sharing:DataSharing',
+    'data_sharing': 'methods.supervised_fedavg:DataSharing',
   },
 )
 

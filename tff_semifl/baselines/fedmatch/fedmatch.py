@@ -244,9 +244,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
-  ) -> tuple[
-    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
-  ]:
+  ) -> averaging.OptimizerPair:
     """Creates the optimizers of clients, for phi, and of the server, for sigma.
 
     What a side does not train does not decay either. Gradients are clipped by
