@@ -68,14 +68,15 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
       [result.accuracy for result in column]
       for column in list(zip(*rows, strict=True))[1:]
     )
-    of_alone, found = summary.summarize(alone), summary.summarize(semifl, alone)
+    of_alone, found = summary.summarize(alone), summary.summarize(semifl)
+    gain = summary.compare(semifl, alone)
     table_rows.append(
       (
         'mean',
         summary.show_share(of_alone.mean, of_alone.deviation),
         summary.show_share(found.mean, found.deviation),
-        f'{100 * found.difference:+.1f} points (standard error'
-        f' {100 * found.error:.1f})',
+        f'{100 * gain.mean:+.1f} points (standard error'
+        f' {100 * gain.error:.1f})',
         '',
       )
     )

@@ -39,7 +39,7 @@ from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
-from tff_semifl.results import scores_in_words
+from tff_semifl.results import run_facts
 
 _BATCH_SIZE = 250
 
@@ -70,7 +70,7 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
   accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
   print(f'accuracy: {accuracy}')
   print(f'loss: {scores.loss:.4f}')
-  print(f'calibration: {scores_in_words.describe_calibration(scores)}')
+  print(f'calibration: {run_facts.describe_calibration(scores)}')
   rows = zip(
     model.class_names,
     np.diag(scores.confusion),
@@ -80,10 +80,10 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
   for name, num_right, size in rows:
     of_all = f' of {size}' if size else ''
     print(f'{name}: {intervals.show(num_right, size)}{of_all}')
-  for line in scores_in_words.list_floors(scores):
+  for line in _list_floors(scores):
     print(line)
   measured = scores.measure()
-  for line in scores_in_words.describe_metrics(measured):
+  for line in run_facts.describe_metrics(measured):
     print(line)
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')
@@ -108,6 +108,21 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
       file.write(f'{json.dumps(results, indent=2)}\n'.encode())
+
+
+def _list_floors(scores: scores_lib.Scores) -> Iterator[str]:
+  """Yields accuracy and coverage at each confidence threshold."""
+  for each in scores.floors():
+    reached = 'no test image'
+    if each.num_images:
+      reached = (
+        f'{each.num_images / scores.num_images:.1%} of test images, of which'
+        f' {intervals.show(each.num_right, each.num_images)} are correct'
+      )
+    yield (
+      f'confidence {each.floor:g} or more: {reached};'
+      f' {each.share_of_noise:.1%} of noise images'
+    )
 
 
 def _batches_of_task(

@@ -181,8 +181,7 @@ def main() -> None:
       )
       for name in formats
     ]
-    model_card.write(
-      path,
+    model_card.ModelCard(
       name=folder.name,
       model=model,
       class_names=task.class_names,
@@ -201,7 +200,7 @@ def main() -> None:
       },
       temperature=temperature,
       result=evaluated_images.read_by_system(folder),
-    )
+    ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:
     print(

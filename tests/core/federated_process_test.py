@@ -1,13 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the shape of processes, with and without memories (D5)."""
+"""Tests of the shape of processes, and of the seeds of nodes."""
 
 import functools
 
 from absl.testing import absltest
 import numpy as np
 import pytest
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import fix_mix_reference
@@ -16,6 +17,7 @@ from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl import runtime
 from tff_semifl.core import federated_process
+from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import learning_process
 
 _COHORTS = ([], [2, 0], [1, 2])
@@ -130,6 +132,30 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         in_process['accumulator'], native['accumulator'], strict=True
       ):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+_CONTEXT = federated_process.RoundContext(7, 4, 0.1)
+_VIEW = random_seeds.Purpose.WEAK_VIEW
+
+
+class NodeTest(tf.test.TestCase):
+  def test_a_client_has_its_number_between_round_and_epoch(self):
+    self.assertAllEqual(
+      federated_process.Node(_CONTEXT, 3).seed(_VIEW, 5, 6),
+      random_seeds.stateless_seed(7, _VIEW, 4, 3, 5, 6),
+    )
+
+  def test_the_one_server_has_no_number(self):
+    self.assertAllEqual(
+      federated_process.Node(_CONTEXT).seed(_VIEW, 5),
+      random_seeds.stateless_seed(7, _VIEW, 4, 5),
+    )
+
+  def test_client_0_is_not_the_server(self):
+    self.assertNotAllEqual(
+      federated_process.Node(_CONTEXT, 0).seed(_VIEW),
+      federated_process.Node(_CONTEXT).seed(_VIEW),
+    )
 
 
 if __name__ == '__main__':

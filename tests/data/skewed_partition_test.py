@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the partition by classes: owners, sizes, and the authors' rules."""
+"""Tests of the non-IID partitions: owners, sizes, and the papers' rules."""
 
 import collections
+import itertools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -11,12 +12,28 @@ import hypothesis
 from hypothesis import strategies
 import numpy as np
 
-from tests.data import partition_test_case
 from tff_semifl.data import skewed_partition
 from tff_semifl.experiments import data_figures
+from tff_semifl.randomness import random_seeds
 
-# The published numbers of training images of SVHN, by digit (C.1).
 _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
+
+_SEEDS = strategies.integers(0, 2**31 - 1)
+
+
+def _shuffled(counts, seed=0):
+  """Returns so many labels of each class, in any order."""
+  labels = np.repeat(np.arange(len(counts)), counts)
+  return np.random.default_rng(seed).permutation(labels)
+
+
+class _PartitionTestCase(parameterized.TestCase):
+  """Base of the tests of a partition."""
+
+  def assert_each_image_has_one_owner(self, shares, num_images):
+    given = np.concatenate(shares)
+    self.assertEqual(given.dtype, np.int64)
+    np.testing.assert_array_equal(np.sort(given), np.arange(num_images))
 
 
 @strategies.composite
@@ -34,12 +51,12 @@ def _class_problems(draw):
       max_size=num_classes,
     )
   )
-  labels = partition_test_case.shuffled(counts, draw(partition_test_case.SEEDS))
+  labels = _shuffled(counts, draw(_SEEDS))
   return labels, num_classes, classes_per_client, num_clients
 
 
-class PartitionClassesTest(partition_test_case.PartitionTestCase):
-  @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
+class PartitionClassesTest(_PartitionTestCase):
+  @hypothesis.given(_class_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
   def test_each_image_has_one_owner(self, problem, seed):
     labels, num_classes, classes_per_client, num_clients = problem
@@ -49,7 +66,7 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
     counts = data_figures.count_classes(labels, shares, num_classes)
     self.assertBetween((counts > 0).sum(axis=1).max(), 1, classes_per_client)
 
-  @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
+  @hypothesis.given(_class_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
   def test_is_made_of_whole_shards_in_the_order_of_the_data(
     self, problem, seed
@@ -80,30 +97,9 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
       self.assertEmpty(rest)
     self.assertCountEqual(found, expected)
 
-  @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
-  @hypothesis.settings(deadline=None, max_examples=20)
-  def test_same_seed_same_clients(self, problem, seed):
-    for first, again in zip(
-      skewed_partition.partition_classes(*problem, seed),
-      skewed_partition.partition_classes(*problem, seed),
-      strict=True,
-    ):
-      np.testing.assert_array_equal(first, again)
-
-  def test_leftovers_go_to_the_first_shards_and_not_to_the_neighbors(self):
-    # 8 images in 3 shards of 2, and 6 and 7 are left.
-    shares = skewed_partition.partition_classes(
-      np.zeros(8, np.int32), 1, 1, 3, seed=0
-    )
-    self.assertCountEqual(
-      [indices.tolist() for indices in shares], [[0, 1, 6], [2, 3, 7], [4, 5]]
-    )
-
   def test_sizes_on_svhn_follow_those_of_the_classes(self):
     """231 to 692 images a shard, 25 of each class taken for labels (D26)."""
-    labels = partition_test_case.shuffled(
-      [count - 25 for count in _SVHN_COUNTS]
-    )
+    labels = _shuffled([count - 25 for count in _SVHN_COUNTS])
     shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed=0)
     sizes = [len(indices) for indices in shares]
     # Two shards of digit 9, 4634 / 20, to two of digit 1, 13836 / 20.
@@ -112,7 +108,7 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
 
   def test_a_client_can_be_dealt_a_class_twice(self):
     """9.4% of clients with two of ten classes, which we keep (D26)."""
-    labels = partition_test_case.shuffled([200] * 10)
+    labels = _shuffled([200] * 10)
     num_single = 0
     for seed in range(20):
       shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed)
@@ -148,7 +144,7 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
   ):
     with self.assertRaisesRegex(ValueError, message):
       skewed_partition.partition_classes(
-        partition_test_case.shuffled([60] * num_classes),
+        _shuffled([60] * num_classes),
         num_classes,
         classes_per_client,
         num_clients,
@@ -160,14 +156,310 @@ class PartitionClassesTest(partition_test_case.PartitionTestCase):
       ValueError, 'take 4 images of each class, but class 1 has 3'
     ):
       skewed_partition.partition_classes(
-        partition_test_case.shuffled([9, 3]), 2, 2, num_clients=4, seed=0
+        _shuffled([9, 3]), 2, 2, num_clients=4, seed=0
       )
 
-  def test_unknown_classes(self):
-    with self.assertRaisesRegex(ValueError, '^2 of 4 .* no known class'):
-      skewed_partition.partition_classes(
-        np.array([0, -1, -1, 1]), 2, 1, num_clients=2, seed=0
+
+@strategies.composite
+def _dirichlet_problems(draw):
+  """Draws labels, a concentration and a possible number of clients."""
+  num_clients = draw(strategies.integers(1, 8))
+  counts = draw(
+    strategies.lists(strategies.integers(0, 60), min_size=1, max_size=6)
+  )
+  # On average thrice the least: with 8 clients, one class and concentration 1
+  # one draw of 17 succeeds, (1 - 8 / 24)^7.
+  counts[0] += max(30 * num_clients - sum(counts), 0)
+  concentration = draw(strategies.floats(1, 100))
+  return (
+    _shuffled(counts, draw(_SEEDS)),
+    concentration,
+    num_clients,
+  )
+
+
+class PartitionDirichletTest(_PartitionTestCase):
+  @hypothesis.given(_dirichlet_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_each_image_has_one_owner(self, problem, seed):
+    labels, _, num_clients = problem
+    shares = skewed_partition.partition_dirichlet(*problem, seed)
+    self.assertLen(shares, num_clients)
+    self.assert_each_image_has_one_owner(shares, len(labels))
+    self.assertGreaterEqual(min(len(indices) for indices in shares), 10)
+
+  @hypothesis.given(_dirichlet_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_pieces_are_runs_in_the_order_of_the_data(self, problem, seed):
+    """Nothing is shuffled, class by class, client by client (D27)."""
+    labels, _, _ = problem
+    shares = skewed_partition.partition_dirichlet(*problem, seed)
+    for class_index in np.unique(labels):
+      np.testing.assert_array_equal(
+        np.concatenate([i[labels[i] == class_index] for i in shares]),
+        np.flatnonzero(labels == class_index),
       )
+    for indices in shares:
+      self.assertTrue(np.all(np.diff(labels[indices]) >= 0))
+
+  @hypothesis.given(_dirichlet_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_who_has_the_average_gets_no_more(self, problem, seed):
+    """The capacity rule, which the paper does not have (D27)."""
+    labels, _, num_clients = problem
+    shares = skewed_partition.partition_dirichlet(*problem, seed)
+    num_classes = int(labels.max()) + 1
+    counts = data_figures.count_classes(labels, shares, num_classes)
+    before = np.cumsum(counts, axis=1) - counts
+    is_full = before >= len(labels) / num_clients
+    # Cuts are rounded: at most one image can slip in.
+    self.assertLessEqual(np.max(counts * is_full), 1)
+
+  def test_other_seed_other_clients(self):
+    labels = _shuffled([500] * 10)
+    sizes = [
+      [
+        len(indices)
+        for indices in skewed_partition.partition_dirichlet(
+          labels, 0.3, 10, seed
+        )
+      ]
+      for seed in (1, 1, 2)
+    ]
+    self.assertEqual(sizes[0], sizes[1])
+    self.assertNotEqual(sizes[0], sizes[2])
+
+  def test_skew_is_that_of_the_authors(self):
+    """R of .85 and .74 with 100 clients (C.5), and less and less after that."""
+    labels = _shuffled([5000] * 10)
+
+    def mean_skew(concentration):
+      return np.mean(
+        [
+          data_figures.measure_label_skew(
+            data_figures.count_classes(
+              labels,
+              skewed_partition.partition_dirichlet(
+                labels, concentration, 100, seed
+              ),
+              10,
+            )
+          )
+          for seed in range(5)
+        ]
+      )
+
+    self.assertAlmostEqual(mean_skew(0.1), 0.85, delta=0.02)
+    self.assertAlmostEqual(mean_skew(0.3), 0.74, delta=0.02)
+    # A share's standard deviation is then a thousandth of itself.
+    self.assertLess(mean_skew(1e6), 0.01)
+
+  def test_shares_of_the_first_class_are_dirichlet(self):
+    # One class, two clients: a share of each that is uniform when both
+    # parameters are 1, with mean 1/2 and variance 1/12.
+    labels = np.zeros(10_000, np.int32)
+    shares = [
+      len(skewed_partition.partition_dirichlet(labels, 1.0, 2, seed)[0])
+      / 10_000
+      for seed in range(400)
+    ]
+    self.assertAlmostEqual(np.mean(shares), 1 / 2, delta=5 * 0.289 / 20)
+    # Squares of x - 1/2 have variance 1/80 - 1/144 = 0.0056.
+    self.assertAlmostEqual(
+      np.var(shares), 1 / 12, delta=5 * np.sqrt(0.0056 / 400)
+    )
+
+  @parameterized.parameters((99, 10), (100, 0))
+  def test_too_few_images(self, num_images, num_clients):
+    with self.assertRaisesRegex(
+      ValueError,
+      f'^{num_images} unlabeled images cannot be shared among {num_clients}'
+      f' clients with 10 each; at most {num_images // 10} clients',
+    ):
+      skewed_partition.partition_dirichlet(
+        np.zeros(num_images, np.int32), 1.0, num_clients, seed=0
+      )
+
+  def test_concentration_that_leaves_a_client_next_to_nothing(self):
+    with self.assertRaisesRegex(
+      ValueError,
+      'left a client with fewer than 10 of 200 unlabeled images; fewer clients'
+      ' than 20, or a concentration above 0.001',
+    ):
+      skewed_partition.partition_dirichlet(
+        np.zeros(200, np.int32), 0.001, 20, seed=0
+      )
+
+  # NumPy would draw for ever with those near 0 and infinity.
+
+
+_SVHN_SIZES = (4848, 13761, 10485, 8397, 7358, 6782, 5627, 5495, 4945, 4559)
+
+
+@strategies.composite
+def _problems(draw):
+  """Draws labels, their number of classes, R and clients."""
+  num_classes = draw(strategies.integers(1, 6))
+  num_clients = draw(strategies.integers(1, 12))
+  sizes = draw(
+    strategies.lists(
+      # Each client has five images at least.
+      strategies.integers(60, 200),
+      min_size=num_classes,
+      max_size=num_classes,
+    )
+  )
+  labels = np.random.default_rng(draw(_SEEDS)).permutation(
+    np.repeat(np.arange(num_classes), sizes)
+  )
+  return labels, num_classes, draw(strategies.floats(0, 1)), num_clients
+
+
+def _deal(num_classes, num_clients):
+  """Deals ceil(classes / clients) main classes each, round and round."""
+  remaining = itertools.cycle(range(num_classes))
+  num_each = -(-num_classes // num_clients)
+  return [
+    list(itertools.islice(remaining, num_each)) for _ in range(num_clients)
+  ]
+
+
+def _equation_8(sizes, skew, num_clients):
+  """Numbers of images by equation 8, before rounding.
+
+  A client has what equation 8 gives for each of its main classes.
+  """
+  num_classes, total = len(sizes), sum(sizes)
+  numbers = np.zeros([num_clients, num_classes])
+  dealt = _deal(num_classes, num_clients)
+  for user, main_classes in enumerate(dealt):
+    for j in main_classes:
+      m = sum(j in others for others in dealt)
+      for i in range(num_classes):
+        numbers[user, i] += sizes[i] * (sizes[j] / total) * (1 - skew) / m
+      numbers[user, j] += sizes[j] * skew / m
+  return numbers
+
+
+class PartitionMainClassesTest(parameterized.TestCase):
+  @hypothesis.given(_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_numbers_are_those_of_equation_8(self, problem, seed):
+    labels, num_classes, skew, num_clients = problem
+    shares = skewed_partition.partition_main_classes(*problem, seed)
+    self.assertLen(shares, num_clients)
+    counts = data_figures.count_classes(labels, shares, num_classes)
+    expected = _equation_8(np.bincount(labels), skew, num_clients)
+    self.assertLess(np.abs(counts - expected).max(), 1 + 1e-6)
+    # As n_j / m_j says; roundings of the classes add up to one each at most.
+    self.assertLess(
+      np.abs(counts.sum(axis=1) - expected.sum(axis=1)).max(), num_classes
+    )
+
+  @hypothesis.given(_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_no_image_has_two_clients_and_none_is_left(self, problem, seed):
+    labels, *_ = problem
+    shares = skewed_partition.partition_main_classes(*problem, seed)
+    given = np.concatenate(shares)
+    self.assertEqual(given.dtype, np.int64)
+    np.testing.assert_array_equal(np.sort(given), np.arange(len(labels)))
+
+  def test_other_seed_other_images_in_random_order(self):
+    labels = np.repeat(np.arange(4), 100)
+    first, other = (
+      skewed_partition.partition_main_classes(labels, 4, 0.5, 4, seed)[0]
+      for seed in (0, 1)
+    )
+    self.assertFalse(np.array_equal(np.sort(first), np.sort(other)))
+    self.assertTrue(np.any(np.diff(labels[first]) < 0))
+
+  @parameterized.parameters(
+    # Pairs of clients that share a main class are at no distance (D31): none
+    # of 45, 10 of 190, 30 of 435, 6 of 120. The numbers are the document's.
+    (10, 0.4, 0.400),
+    (30, 0.4 * 405 / 435, 0.372),
+  )
+  def test_measured_level(self, num_clients, expected, published):
+    # CIFAR-10 after 1000 labels.
+    labels = np.repeat(np.arange(10), 4900)
+    shares = skewed_partition.partition_main_classes(
+      labels, 10, 0.4, num_clients, seed=0
+    )
+    counts = data_figures.count_classes(labels, shares, 10)
+    found = data_figures.measure_label_skew(counts)
+    self.assertAlmostEqual(expected, published, places=3)
+    self.assertAlmostEqual(found, expected, delta=2e-4)
+
+  def test_fewer_clients_than_classes_have_several(self):
+    # 1000 images each, two main classes each: half of the main classes, and of
+    # the other half of all classes half each.
+    labels = np.repeat(np.arange(4), 1000)
+    shares = skewed_partition.partition_main_classes(labels, 4, 0.5, 2, seed=0)
+    np.testing.assert_array_equal(
+      data_figures.count_classes(labels, shares, 4),
+      [[750, 750, 250, 250], [250, 250, 750, 750]],
+    )
+
+  @parameterized.parameters(
+    ([4900] * 10, 16, 0.4),
+    ([4900] * 10, 30, 0.4),
+    (_SVHN_SIZES, 30, 1.0),
+    ([2300] * 47, 47, 0.4),
+  )
+  def test_as_many_clients_as_classes_have_one_each(
+    self, sizes, num_clients, skew
+  ):
+    """Exactly the images that equation 8 and the seed determine."""
+    num_classes = len(sizes)
+    numbers = np.round(_equation_8(sizes, skew, num_clients), 9)
+    counts = np.floor(numbers).astype(int)
+    for j in range(num_classes):
+      # Largest remainders first; of equal ones, who has fewest so far.
+      by_need = sorted(
+        range(num_clients),
+        key=lambda u: (
+          -round(numbers[u, j] - counts[u, j], 9),
+          counts[u].sum(),
+        ),
+      )
+      for user in by_need[: sizes[j] - counts[:, j].sum()]:
+        counts[user, j] += 1
+    labels = np.repeat(np.arange(num_classes), sizes)
+    generator = random_seeds.numpy_generator(
+      3, random_seeds.Purpose.CLIENT_PARTITION
+    )
+    expected = [[] for _ in range(num_clients)]
+    for j in range(num_classes):
+      images = list(generator.permutation(np.flatnonzero(labels == j)))
+      for user in range(num_clients):
+        expected[user] += images[: counts[user, j]]
+        del images[: counts[user, j]]
+    shares = skewed_partition.partition_main_classes(
+      labels, num_classes, skew, num_clients, seed=3
+    )
+    for share, images in zip(shares, expected, strict=True):
+      np.testing.assert_array_equal(share, generator.permutation(images))
+
+  def test_main_class_without_images(self):
+    with self.assertRaisesRegex(
+      ValueError, r'client 1 of 2 .* main classes are 1'
+    ):
+      skewed_partition.partition_main_classes(
+        np.zeros(10, np.int32), 2, 0.5, 2, seed=0
+      )
+
+
+class UnknownClassesTest(absltest.TestCase):
+  def test_are_refused(self):
+    labels = np.array([0, -1, -1, 1])
+    for split, arguments in (
+      (skewed_partition.partition_classes, (2, 1)),
+      (skewed_partition.partition_dirichlet, (1.0,)),
+      (skewed_partition.partition_main_classes, (2, 0.5)),
+    ):
+      with self.assertRaisesRegex(ValueError, '^2 of 4 .* no known class'):
+        split(labels, *arguments, num_clients=2, seed=0)
 
 
 if __name__ == '__main__':

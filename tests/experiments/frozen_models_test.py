@@ -69,7 +69,7 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     lines = io.StringIO()
     with contextlib.redirect_stderr(lines):
       experiment = self._create()
-    self.assertEqual(lines.getvalue().count('30 images in'), 3)
+    self.assertEqual(lines.getvalue().count('30 images by'), 3)
     data = experiment.data
     # Averages over pixels, which do not depend on the image size.
     features = _create_images(1).mean(axis=(1, 2))

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests.features import small_backbone
+from tff_semifl.data import resizing
 from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import preparation
 
 
 class BackboneTest(parameterized.TestCase):
@@ -38,7 +38,7 @@ class BackboneTest(parameterized.TestCase):
     x = tf.keras.layers.BatchNormalization()(inputs)
     network = tf.keras.Model(inputs, tf.keras.layers.Dropout(0.5)(x))
     backbone = backbone_lib.Backbone(
-      'mine', network, preparation.in_range((4, 4), '0_to_255')
+      'mine', network, backbone_lib.in_range((4, 4), '0_to_255')
     )
     images = np.full((8, 4, 4, 3), 100, np.uint8)
     # The initial statistics, and Keras' epsilon.
@@ -67,19 +67,13 @@ class BackboneTest(parameterized.TestCase):
       outer = tf.keras.Sequential([tf.keras.Input((4, 4, 3)), inner])
       for network in (inner, outer):
         backbone = backbone_lib.Backbone(
-          'mine', network, preparation.in_range((4, 4), '0_to_255')
+          'mine', network, backbone_lib.in_range((4, 4), '0_to_255')
         )
         digests.add(backbone.digest)
     self.assertLen(digests, 4)
 
-  def test_refuses_other_images(self):
-    backbone = small_backbone.create()
-    for images in (np.zeros((2, 4, 4, 3)), np.zeros((4, 4, 3), np.uint8)):
-      with self.assertRaisesRegex(ValueError, 'found images of dtype'):
-        backbone.features(images)
-
   def test_refuses_other_networks(self):
-    prepare = preparation.in_range((8, 8), '0_to_255')
+    prepare = backbone_lib.in_range((8, 8), '0_to_255')
     inputs = tf.keras.Input((8, 8, 3))
 
     class Subclass(tf.keras.Model):
@@ -99,6 +93,62 @@ class BackboneTest(parameterized.TestCase):
         backbone_lib.BackboneError, f'^backbone mine: .*{message}'
       ):
         backbone_lib.Backbone('mine', network, prepare)
+
+
+class PreparationTest(parameterized.TestCase):
+  def test_enlarges_bilinearly(self):
+    image = np.uint8([[0, 100], [0, 100]]).reshape(1, 2, 2, 1)
+    # Centers of the four new pixels are at -1/4, 1/4, 3/4 and 5/4 of the old.
+    found = backbone_lib.fit(tf.constant(image), (4, 4))
+    np.testing.assert_allclose(found[0, :, :, 0], [[0, 25, 75, 100]] * 4)
+
+  def test_averages_what_gets_smaller(self):
+    # A triangle of twice the width weighs four pixels 1, 3, 3, 1; the first is
+    # outside at the edge: (3 * 70 + 3 * 0 + 1 * 70) / 7.
+    image = np.uint8([[70, 0, 70, 0]] * 4).reshape(1, 4, 4, 1)
+    found = backbone_lib.fit(tf.constant(image), (2, 2))
+    np.testing.assert_allclose(
+      found[0, :, :, 0], [[40, 30]] * 2, rtol=0, atol=1e-4
+    )
+
+  @parameterized.parameters(
+    ((8, 8), (16, 16)), ((6, 4), (9, 6)), ((9, 12), (8, 8)), ((4, 9), (8, 8))
+  )
+  def test_fits_as_exported_models_do(self, shape, size):
+    images = tf.constant(small_backbone.noise(2, *shape, 3))
+    np.testing.assert_allclose(
+      backbone_lib.fit(images, size),
+      resizing.scale_and_crop(images, *size),
+      rtol=0,
+      atol=1e-3,
+    )
+
+  def test_takes_gray_images_and_floats(self):
+    prepare = backbone_lib.in_range((4, 4), '0_to_1')
+    images = small_backbone.noise(2, 4, 4, 1)
+    expected = np.repeat(images / 255, 3, axis=-1)
+    for each in (images, images.astype(np.float32)):
+      found = prepare(tf.constant(each))
+      self.assertEqual(found.dtype, tf.float32)
+      np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+  def test_description_tells_sizes_and_ranges_apart(self):
+    descriptions = {
+      backbone_lib.in_range(size, name).description
+      for size in ((4, 4), (4, 8), (8, 4))
+      for name in ('0_to_1', '-1_to_1')
+    }
+    self.assertLen(descriptions, 6)
+
+  def test_refuses_other_shapes_and_ranges(self):
+    prepare = backbone_lib.in_range((4, 4), '0_to_1')
+    for shape in ((2, 4, 4), (2, 4, 4, 2)):
+      with self.assertRaisesRegex(ValueError, 'found images of shape'):
+        prepare(tf.zeros(shape))
+    with self.assertRaisesRegex(
+      ValueError, "input_range: found '0_to_2'; give one of 0_to_255, 0_to_1"
+    ):
+      backbone_lib.in_range((4, 4), '0_to_2')
 
 
 if __name__ == '__main__':

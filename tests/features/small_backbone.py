@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import preparation
 
 
 def create_network(
@@ -30,7 +29,7 @@ def create(
   return backbone_lib.Backbone(
     'small',
     create_network(factor, image_size),
-    preparation.in_range(image_size, input_range),
+    backbone_lib.in_range(image_size, input_range),
   )
 
 

@@ -1,12 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of files that are there as a whole or not at all."""
+"""Tests of files that are complete or absent, and of arrays in them."""
 
+import collections
+import os
 import pathlib
+from typing import Any, NamedTuple
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import attrs
+import numpy as np
 import tensorflow as tf
+import tree
 
 from tff_semifl.files import durable_files
 
@@ -98,6 +105,86 @@ class DurableFilesTest(absltest.TestCase):
     with self.assertRaises(ZeroDivisionError):
       with durable_files.naming(self.path):
         raise ZeroDivisionError
+
+
+class _State(NamedTuple):
+  weights: Any
+  aggregator: Any
+
+
+@attrs.define
+class _Query:
+  norm: Any
+
+
+_STRUCTURE = _State(
+  weights=(np.eye(2, 3, dtype=np.float32), [tf.constant(3, tf.int64)]),
+  aggregator=collections.OrderedDict(
+    z=_Query(np.float64(np.nan)),
+    name=b'gaussian',
+    a=((), {'b/c': True}),
+    empty=np.zeros([0, 4], np.uint8),
+  ),
+)
+_NAMES = (
+  'weights/0',
+  'weights/1/0',
+  'aggregator/z/norm',
+  'aggregator/name',
+  'aggregator/a/1/b/c',
+  'aggregator/empty',
+)
+
+
+class ArrayFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path, '1.npz')
+
+  def test_structure_comes_back_as_it_was(self):
+    durable_files.write_arrays(self.path, _STRUCTURE)
+    other = tree.map_structure(lambda leaf: np.zeros_like(leaf)[()], _STRUCTURE)
+    found = durable_files.pack_as(other, durable_files.read_arrays(self.path))
+    tree.assert_same_structure(found, _STRUCTURE)
+    for a, b in zip(tree.flatten(found), tree.flatten(_STRUCTURE), strict=True):
+      np.testing.assert_array_equal(a, b)
+      self.assertEqual(a.dtype, np.asarray(b).dtype)
+
+  def test_numpy_reads_them_by_name(self):
+    durable_files.write_arrays(self.path, _STRUCTURE)
+    with np.load(self.path, allow_pickle=False) as arrays:
+      self.assertSameElements(arrays.files, _NAMES)
+      np.testing.assert_array_equal(arrays['weights/0'], np.eye(2, 3))
+
+  def test_a_number_alone(self):
+    durable_files.write_arrays(self.path, np.float32(0.5))
+    found = durable_files.pack_as(
+      np.float32(0), durable_files.read_arrays(self.path)
+    )
+    self.assertEqual(found, np.float32(0.5))
+
+  @parameterized.parameters(
+    ({'a': 'text'}, "'text' as 'a'"),
+    ({'a': None}, "None as 'a'"),
+    ({'a': b'x\0'}, r"b'x.x00' as 'a'"),
+    ([tf.ones([1], tf.bfloat16)], "dtype=bfloat16.* as '0'"),
+  )
+  def test_what_numpy_would_not_keep_is_refused(self, structure, message):
+    with self.assertRaisesRegex(TypeError, f'(?s)found .*{message}'):
+      durable_files.write_arrays(self.path, structure)
+    self.assertEmpty(os.listdir(self.path.parent))
+
+  def test_two_of_one_name_are_refused(self):
+    with self.assertRaisesRegex(ValueError, 'the same name'):
+      durable_files.write_arrays(self.path, {'a': {'b': 1}, 'a/b': 2})
+
+  def test_array_that_is_said_to_be_short_is_damaged(self):
+    durable_files.write_arrays(self.path, {'a': np.arange(2000)})
+    content = self.path.read_bytes()
+    self.assertEqual(content.count(b'(2000,)'), 1)
+    self.path.write_bytes(content.replace(b'(2000,)', b'(1000,)'))
+    with self.assertRaisesRegex(durable_files.DamagedFileError, "'a.npy'"):
+      durable_files.read_arrays(self.path)
 
 
 if __name__ == '__main__':

@@ -75,8 +75,7 @@ class ModelCardTest(absltest.TestCase):
         np.array([150, 20, 1, 0, 0]),
         bins,
       )
-    model_card.write(
-      self._folder,
+    model_card.ModelCard(
       name='mine',
       model=_create_model((8, 12, 3)),
       class_names=_NAMES,
@@ -93,7 +92,7 @@ class ModelCardTest(absltest.TestCase):
       privacy=privacy,
       stated=stated or {},
       **changes,
-    )
+    ).write(self._folder)
     return (self._folder / 'README.md').read_text()
 
   def test_has_the_lines_of_the_system(self):
@@ -112,11 +111,11 @@ class ModelCardTest(absltest.TestCase):
       '| task | image_folder |',
       '| labeled images | 40 |',
       '| clients in a round | 3 |',
-      '(dirichlet_concentration 0.3)',
+      '| Dirichlet concentration | 0.3 |',
       '| data | 40 labeled images, and others |',
       '1 of 90 test images are also labeled images',
       '| rounds | 10 of 10 |',
-      '| `--learning_rate` | 0.125 |',
+      '| --learning_rate | 0.125 |',
       '| git_commit | c0ffee |',
     ):
       self.assertIn(text, card)
@@ -145,9 +144,11 @@ class ModelCardTest(absltest.TestCase):
     # (k + q/2 +- 1.96 sqrt(k (n - k) / n + q/4)) / (n + q).
     for text in (
       '58.0% of 50 images of 2 of 3 classes (95% interval 44.2% to 70.6%)',
-      '| cat | 10 | 90.0% (59.6% to 98.2%) | owl (1) |',
-      '| dog\\|wolf | 40 | 50.0% (35.2% to 64.8%) | cat (10) |',
-      '| owl | 0 | no images | |',
+      # Precision 9/19, and F1 18/29.
+      '| cat | 10 | 90.0% (59.6% to 98.2%) | 47.4% (27.3% to 68.3%) | 0.62 |'
+      ' owl (1) |',
+      '| dog\\|wolf | 40 | 50.0% (35.2% to 64.8%) |',
+      '| owl | 0 | no images |',
       'cat (10), owl (0).',
       # The accuracies of two classes are 90% and 50%.
       '70.0%, over the 2 of 3',

@@ -111,7 +111,9 @@ class ClientStatesTest(simulation_test_case.SimulationTestCase):
 
   def test_memories_that_were_removed_are_missed(self):
     self.folder /= 'states'
-    memories = client_states.ClientMemories(self._open())
+    memories = client_states.ClientMemories(
+      self.folder, _initialize, num_kept=3
+    )
     # No client has finished an update.
     memories.keep(memories.initialize(), 1, [], [])
     memories.recall((), 1, [])
@@ -129,7 +131,7 @@ class AbsentClientsTest(absltest.TestCase):
   def test_own_memory(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     memories = client_states.ClientMemories(
-      client_states.ClientStates(folder, lambda: _number(0), num_kept=3)
+      folder, lambda: _number(0), num_kept=3
     )
     memories.keep((), 1, [4, 2, 3], [_number(1), None, _number(3)])
     memories.keep((), 2, [2, 4], [_number(5), None])

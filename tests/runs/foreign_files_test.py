@@ -69,7 +69,7 @@ def _no_waiting():
 _create_program = functools.cache(linear_program.create_program)
 
 
-def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
+def _train(path, total_rounds=_TOTAL_ROUNDS):
   """Trains, or resumes."""
   folder = outputs.ExperimentFolder(path, hparams_file.create({}))
 
@@ -79,7 +79,7 @@ def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
       checkpoints=folder.checkpoints(),
       metrics_manager=folder.metrics_manager(),
       on_start=lambda _: None,
-      on_round=lambda number, _: on_round(number),
+      on_round=lambda number, metrics: None,
     )
   )
 
@@ -187,37 +187,9 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       _SPECIAL_FILES[kind](path)
       with (
         _no_waiting(),
-        self.assertRaisesRegex(error, f'^{path} is {kind}, not a file'),
+        self.assertRaisesRegex(error, f'^{path} is .*{kind}, not a file'),
       ):
         read(path)
-
-  def test_table_that_is_replaced_in_mid_run_loses_no_row(self):
-    """The tables that were put in its place are kept, too."""
-    path = self.path / 'metrics.csv'
-    shutil.rmtree(self.path)
-
-    def disturb(number):
-      if number == 0:
-        path.write_text('round,a\n0,2\n')
-      elif number < 3:
-        path.unlink()
-      if number == 1:
-        os.mkfifo(path)
-
-    with _no_waiting(), self.assertLogs(level='WARNING') as logs:
-      _train(self.path, on_round=disturb)
-    self.assertLen(logs.output, 3)
-    damaged = [path.with_name(f'metrics.csv.damaged{n}') for n in (1, 2)]
-    for line, found in zip(logs.output, damaged, strict=False):
-      self.assertRegex(
-        line,
-        f'{path} is .*, though a run is using it: its rows were put back; what'
-        f' was found is {found} now',
-      )
-    self.assertEqual(damaged[0].read_text(), 'round,a\n0,2\n')
-    self.assertTrue(damaged[1].is_fifo())
-    self.assertRegex(logs.output[2], f'{path} is gone, .* were put back$')
-    self._assert_ends_as_undisturbed()
 
 
 if __name__ == '__main__':

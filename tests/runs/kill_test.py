@@ -17,7 +17,6 @@ import tensorflow as tf
 
 from tests.runs import killable_program
 from tests.runs import saved_run
-from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import outputs
 
@@ -122,7 +121,7 @@ class KillTest(absltest.TestCase):
   def _read_best(self, folder):
     """Returns the bytes of the best model that the newest checkpoint names."""
     arrays, _ = checkpoints.read_latest(folder / 'checkpoints')
-    best = best_models.read(
+    best = checkpoints.read_best_model(
       folder / outputs.BEST_MODELS_NAME, int(arrays['best/round_num'])
     )
     return {name: each.tobytes() for name, each in best.items()}

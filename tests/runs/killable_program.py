@@ -19,11 +19,10 @@ import numpy as np
 
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.runs import best_models
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
-from tff_semifl.runs import tensorboard_log
+from tff_semifl.runs import progress
 from tff_semifl.runs import training
 from tff_semifl.runs import training_program
 
@@ -103,7 +102,7 @@ def _create_program(total_rounds):
       'accuracy': np.float32(np.abs(np.sin(np.sum(weights)))),
       'loss': np.float32(np.sum(weights**2)),
     },
-    model_choice=best_models.ModelChoice(
+    model_choice=training_program.ModelChoice(
       column='test/accuracy', higher_is_better=True, stop_after=None
     ),
     server_dataset=server_data,
@@ -130,7 +129,7 @@ def train(
     pathlib.Path(folder), hparams_file.create({})
   )
   program = _create_program(total_rounds)
-  log = tensorboard_log.TensorBoardLog(experiment.path / 'logdir')
+  log = progress.TensorBoardLog(experiment.path / 'logdir')
 
   def on_start(first_round):
     metrics = metrics_table.read_metrics(experiment.metrics_path)

@@ -120,11 +120,9 @@ def create_memories(
   if program.process.initialize_memory is None:
     return None
   return client_states.ClientMemories(
-    client_states.ClientStates(
-      pathlib.Path(folder, 'client_states'),
-      program.process.initialize_memory,
-      num_kept=num_kept,
-    )
+    pathlib.Path(folder, 'client_states'),
+    program.process.initialize_memory,
+    num_kept=num_kept,
   )
 
 

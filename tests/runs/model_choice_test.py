@@ -18,8 +18,8 @@ from tests.runs import linear_program
 from tests.runs import training_test_case
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import measurement
-from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
+from tff_semifl.runs import training_program
 from tff_semifl.training import evaluation
 
 _NAN = math.nan
@@ -38,7 +38,7 @@ def _create_program(total_rounds, measure, **choice):
     linear_program.create_program(total_rounds),
     evaluation=_build_evaluation(),
     measure=measure,
-    model_choice=best_models.ModelChoice(**choice),
+    model_choice=training_program.ModelChoice(**choice),
   )
 
 
@@ -58,19 +58,19 @@ class ModelChoiceTest(parameterized.TestCase):
     ([0.0, _NAN], False, (0.0, 0, 1)),
   )
   def test_best_round(self, values, higher_is_better, expected):
-    choice = best_models.ModelChoice(
+    choice = training_program.ModelChoice(
       column='a', higher_is_better=higher_is_better
     )
-    best = best_models.Best()
+    best = training_program.Best()
     for round_num, value in enumerate(values):
       best = choice.update(best, round_num, {'a': value})
     self.assertEqual(best, expected)
 
   def test_without_any_value(self):
-    choice = best_models.ModelChoice(
+    choice = training_program.ModelChoice(
       column='a', higher_is_better=True, stop_after=2
     )
-    best = choice.update(best_models.Best(), 0, {'a': _NAN})
+    best = choice.update(training_program.Best(), 0, {'a': _NAN})
     self.assertEqual(best[1:], (-1, 1))
     self.assertFalse(choice.is_over(best))
     self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
@@ -85,7 +85,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     return [int(row['round']) for row in self.read_metrics(self._folder)]
 
   def _load_best(self, final, folder=None):
-    return best_models.read(
+    return checkpoints.read_best_model(
       pathlib.Path(folder or self._folder, 'best'), final.best.round_num
     )
 

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from tests import simulation_test_case
 from tests.runs import linear_program
-from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import training
@@ -51,7 +50,7 @@ def train(folder, program, on_round=lambda *_: None, on_start=lambda _: None):
       metrics_manager=metrics_table.MetricsFile(folder / 'metrics.csv'),
       memories=linear_program.create_memories(program, folder, num_kept=3),
       best_models=program.model_choice
-      and best_models.BestModels(folder / 'best', num_kept=4),
+      and checkpoints.BestModels(folder / 'best', num_kept=4),
       on_start=on_start,
       on_round=on_round,
     )

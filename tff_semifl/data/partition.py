@@ -31,21 +31,12 @@ def split_labels(
 
   The exception: if all images are to be labeled, classes may differ in size.
 
-  Args:
-    labels: int [num_images]; images of no class in 0..num_classes-1 stay
-      unlabeled.
-    num_labeled: Labeled images in all, a multiple of `num_classes` (or the
-      number of all images).
-    num_classes: Number of classes.
-    seed: The run's seed.
-
-  Raises:
-    ValueError: `num_labeled` is not a positive multiple of `num_classes`, or a
-      class has too few images.
+  `labels` are int [num_images]; images of no class in 0..num_classes-1 stay
+  unlabeled. Raises a `ValueError` if `num_labeled` is not a positive multiple
+  of `num_classes`, or a class has too few images.
   """
-  if num_classes < 1:
-    raise ValueError(f'{num_classes} classes are too few')
-  sizes = _class_sizes(labels, num_classes)
+  is_known = (labels >= 0) & (labels < num_classes)
+  sizes = np.bincount(labels[is_known], minlength=num_classes)
   if (
     num_labeled == sizes.sum() == len(labels) and 0 < sizes.min() < sizes.max()
   ):
@@ -78,11 +69,6 @@ def split_labels(
   )
 
 
-def _class_sizes(labels: np.ndarray, num_classes: int) -> np.ndarray:
-  is_known = (labels >= 0) & (labels < num_classes)
-  return np.bincount(labels[is_known], minlength=num_classes)
-
-
 def shuffle(num_labeled: int, seed: int) -> np.ndarray:
   """A permutation, int64 [num_labeled], of images that are sorted by class.
 
@@ -97,13 +83,9 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Gives each client the same number of images, at random.
 
   As in SemiFL's code, images that do not divide evenly have no client.
-
-  Returns:
-    int64 [num_clients, images of a client], indices in 0..num_images-1; one
-    array, as a million clients' arrays take far more memory.
-
-  Raises:
-    ValueError: There are no images, or fewer than clients.
+  The result is int64 [num_clients, images of a client]: one array, as a million
+  clients' arrays take far more memory. Raises a `ValueError` if there are fewer
+  images than clients.
   """
   if not num_images:
     raise ValueError('no unlabeled image is left for the clients')

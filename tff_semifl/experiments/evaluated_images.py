@@ -159,6 +159,6 @@ def describe_metrics(
     line = f'{kind} {metric.name}: {values[metric.name]:.4g}'
     # Resampling a user's metric may take long.
     if metric_lib.is_own(metric.name):
-      low, high = intervals.interval(metric.compute, labels, logits)
+      low, high = intervals.bootstrap(metric.compute, labels, logits)
       line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
     yield line

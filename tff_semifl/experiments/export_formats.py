@@ -136,12 +136,10 @@ def _report(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
   """Batches of images, with lines on how many are done."""
   progress_lines.to_stderr(f'{what} on {len(test.labels):,} images')
-  progress = progress_lines.ProgressLines(
-    len(test.labels), progress_lines.to_stderr, what=what
-  )
-  for images, labels in test.batches(_BATCH_SIZE):
-    yield images, labels
-    progress.advance(len(labels))
+  with progress_lines.create_bar(len(test.labels), what) as bar:
+    for images, labels in test.batches(_BATCH_SIZE):
+      yield images, labels
+      bar.update(len(labels))
 
 
 def export(

@@ -11,7 +11,7 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.metrics import measurement
 from tff_semifl.metrics import metric as metric_lib
-from tff_semifl.runs import best_models
+from tff_semifl.runs import training_program
 
 _KINDS = ('validation', 'test')
 
@@ -101,7 +101,7 @@ class ModelSelection(settings.Settings):
 
   def create_choice(
     self, found: measurement.Measurement
-  ) -> best_models.ModelChoice | None:
+  ) -> training_program.ModelChoice | None:
     """How the model is selected; None for the last round's."""
     if self.keep_best is None:
       return None
@@ -119,7 +119,7 @@ class ModelSelection(settings.Settings):
         f'{settings.did_you_mean(column, columns)}name one of'
         f' {", ".join(f"{kind}/{each}" for each in columns)}',
       )
-    return best_models.ModelChoice(
+    return training_program.ModelChoice(
       column=f'{kind}/{column}',
       higher_is_better=found.directions[column],
       stop_after=self.stop_after,

@@ -31,7 +31,6 @@ from tff_semifl.runs import outputs
 from tff_semifl.runs import progress
 from tff_semifl.runs import round_metrics
 from tff_semifl.runs import saved_experiment
-from tff_semifl.runs import tensorboard_log
 from tff_semifl.runs import training
 from tff_semifl.runs import training_program
 from tff_semifl.runs import training_warnings
@@ -195,9 +194,6 @@ class _Observer:
     self._display = display
     self._is_json = experiment.run.log_format == 'json'
     self._threshold = experiment.used_settings.get('confidence_threshold')
-    self._narration = progress.Narration(
-      experiment.total_rounds, [*folder.changes, *plan.find_facts(experiment)]
-    )
     self._warnings = training_warnings.TrainingWarnings(
       folder.path.name,
       clients_per_round=experiment.clients.clients_per_round,
@@ -207,19 +203,23 @@ class _Observer:
     )
     self._tensorboard = None
     if experiment.run.tensorboard:
-      self._tensorboard = tensorboard_log.TensorBoardLog(folder.path / 'logdir')
+      self._tensorboard = progress.TensorBoardLog(folder.path / 'logdir')
 
   def start(self, first_round: int) -> None:
-    is_complete = first_round > self._experiment.total_rounds
-    if not is_complete:
+    if first_round > self._experiment.total_rounds:
+      self._show(
+        f'was complete after round {first_round - 1}; nothing to train'
+      )
+    else:
       for problem in plan.find_problems(self._experiment):
         logging.warning('%s: %s', self._folder.path.name, problem)
       for note in self._experiment.data.equal_images:
         self._write(note)
-    *before, last = self._narration.start(first_round)
-    for line in before:
-      self._show(line)
-    self._show(last, None if is_complete else first_round)
+      if first_round:
+        self._show(f'resumed after round {first_round - 1}')
+      for line in (*self._folder.changes, *plan.find_facts(self._experiment)):
+        self._show(line)
+      self._show(f'compiling and running round {first_round}', first_round)
     if self._tensorboard is not None:
       self._tensorboard.start(
         first_round,
@@ -231,7 +231,8 @@ class _Observer:
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    text = self._narration.describe_round(round_num, metrics)
+    total_rounds = self._experiment.total_rounds
+    text = progress.describe_round(round_num, total_rounds, metrics)
     self._show(text, round_num + 1)
     if self._is_json and self._display is not None:
       progress.print_json(self._folder.path.name, round_num, metrics)

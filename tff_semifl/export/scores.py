@@ -106,7 +106,7 @@ class Scores(NamedTuple):
       compute = metric_lib.METRICS[name].compute
       found[name] = MetricScore(
         compute(self.labels, logits),
-        *intervals.interval(compute, self.labels, logits),
+        *intervals.bootstrap(compute, self.labels, logits),
       )
     return found
 

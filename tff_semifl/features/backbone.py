@@ -3,18 +3,87 @@
 
 """A frozen network that turns images into feature vectors."""
 
+from collections.abc import Callable
+import contextlib
+import dataclasses
 import functools
 import hashlib
+import importlib
+import io
 import json
+import types
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.features import preparation as preparation_lib
+from tff_semifl.data import resizing
+from tff_semifl.models import pixels
 
 # Larger batches are no faster on CPUs, and this size keeps a GPU busy.
 BATCH_SIZE = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+  """Resizes images and scales their pixels.
+
+  Attributes:
+    image_size: Height and width of the network's input.
+    scaling: A name for `scale`, such as '(x - 127) / 128': part of the key of
+      cached features.
+    scale: Scales float32 [batch, height, width, 3] in 0..255.
+  """
+
+  image_size: tuple[int, int]
+  scaling: str
+  scale: Callable[[tf.Tensor], tf.Tensor]
+
+  def __call__(self, images: tf.Tensor) -> tf.Tensor:
+    """Prepares [batch, height, width, 1 or 3] in 0..255 of static size.
+
+    Gray images are repeated to three channels.
+    """
+    if images.shape.rank != 4 or images.shape[-1] not in (1, 3):
+      raise ValueError(
+        f'found images of shape {images.shape}; give [images, height, width, 1'
+        ' or 3]'
+      )
+    fitted = fit(images, self.image_size)
+    if fitted.shape[-1] == 1:
+      fitted = tf.repeat(fitted, 3, axis=-1)
+    return self.scale(fitted)
+
+  @property
+  def description(self) -> str:
+    """One line that changes whenever the result for an image does."""
+    height, width = self.image_size
+    return f'cover {height}x{width}, bilinear, antialiased; {self.scaling}'
+
+
+def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
+  """`resizing.scale_and_crop`, with fewer operations where possible."""
+  height, width = images.shape[1:3]
+  if height is None or width is None:
+    raise ValueError(f'found images of shape {images.shape}; give one size')
+  if (height, width) == image_size:
+    return tf.cast(images, tf.float32)
+  # Without cropping or antialiasing, plain bilinear resizing gives equal
+  # results, and TFLite has it.
+  if height * image_size[1] == width * image_size[0] and height < image_size[0]:
+    return tf.image.resize(tf.cast(images, tf.float32), image_size)
+  return resizing.scale_and_crop(images, *image_size)
+
+
+def in_range(image_size: tuple[int, int], name: str) -> Preparation:
+  """A preparation for a network that takes pixels in one of `pixels.NAMES`."""
+  if name not in pixels.NAMES:
+    raise ValueError(
+      f'input_range: found {name!r}; give one of' f' {", ".join(pixels.NAMES)}'
+    )
+  return Preparation(
+    image_size, name, lambda images: pixels.rescale(images, name)
+  )
 
 
 class BackboneError(ValueError):
@@ -35,14 +104,13 @@ class Backbone:
     self,
     name: str,
     network: tf.keras.Model,
-    preparation: preparation_lib.Preparation,
+    preparation: Preparation,
   ):
     """Initializes the backbone.
 
-    Args:
-      network: A Keras model from float32 [batch, *preparation.image_size, 3] to
-        feature vectors [batch, d], or to feature maps [batch, h, w, d], which
-        are averaged over pixels.
+    `network` is from float32 [batch, *preparation.image_size, 3] to feature
+    vectors [batch, d], or to feature maps [batch, h, w, d], which are averaged
+    over pixels.
     """
     self.name = name
     self.preparation = preparation
@@ -75,31 +143,17 @@ class Backbone:
     return found.hexdigest()
 
   def __call__(self, images: tf.Tensor) -> tf.Tensor:
-    """Features as a part of a TensorFlow graph.
+    """Features, float32 [batch, feature_dimension], in a TensorFlow graph.
 
-    Args:
-      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of
-        static height and width.
-
-    Returns:
-      float32 [batch, feature_dimension].
+    `images` are as for `Preparation`.
     """
     return self.network(self.preparation(images), training=False)
 
   def features(self, images: np.ndarray) -> np.ndarray:
-    """Computes features, `BATCH_SIZE` images at a time.
+    """Features, float32 [images, feature_dimension], in batches.
 
-    Args:
-      images: uint8 [images, height, width, 1 or 3] in 0..255, of any size.
-
-    Returns:
-      float32 [images, feature_dimension].
+    `images` are uint8 [images, height, width, 1 or 3], of any size.
     """
-    if images.dtype != np.uint8 or images.ndim != 4:
-      raise ValueError(
-        f'found images of dtype {images.dtype} and shape {list(images.shape)};'
-        ' give uint8 [images, height, width, 1 or 3] in 0..255'
-      )
     compute = self._compute(images.shape[1:])
     found = np.empty([len(images), self.feature_dimension], np.float32)
     for start in range(0, len(images), BATCH_SIZE):
@@ -112,6 +166,12 @@ class Backbone:
       self.__call__,
       input_signature=[tf.TensorSpec([None, *image_shape], tf.uint8)],
     )
+
+
+def import_keras_cv() -> types.ModuleType:
+  """KerasCV, without the line that its import prints; it takes seconds."""
+  with contextlib.redirect_stdout(io.StringIO()):
+    return importlib.import_module('keras_cv')
 
 
 def _pool(

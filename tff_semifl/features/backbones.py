@@ -9,20 +9,22 @@ import json
 import pathlib
 import sys
 from typing import Any
+import zipfile
 
 import tensorflow as tf
 
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import efficientnet_lite
-from tff_semifl.features import keras_files
-from tff_semifl.features import preparation
-from tff_semifl.features import quiet_keras_cv
 
 # The size at which most networks are pretrained.
 DEFAULT_SIZE = (224, 224)
-
-
 IMAGENET = 'imagenet'
+SUFFIX = '.keras'
+# Keras imports the modules that a file names, and takes classes and functions
+# from them. Those of these packages only build layers.
+_PACKAGES = frozenset(
+  {'builtins', 'keras', 'keras_cv', 'tensorflow', 'tf_keras', 'tff_semifl'}
+)
 
 
 def application_names() -> list[str]:
@@ -76,7 +78,7 @@ def load_application(
   return backbone_lib.Backbone(
     name,
     network,
-    preparation.Preparation(
+    backbone_lib.Preparation(
       image_size,
       f'preprocess_input of {module.rpartition(".")[2]}',
       sys.modules[module].preprocess_input,
@@ -98,13 +100,13 @@ def load_keras_cv(
     input_range: The pixel range of the network, one of `pixels.NAMES`;
       '0_to_255' for presets with `include_rescaling`.
   """
-  prepare = preparation.in_range(image_size, input_range)
+  prepare = backbone_lib.in_range(image_size, input_range)
   preset_class = _find_preset_class(name)
   try:
     if preset_class is None:
-      preset_class = quiet_keras_cv.load().models.Backbone
+      preset_class = backbone_lib.import_keras_cv().models.Backbone
       config = json.loads(_config_file(name).read_text())
-      keras_files.check_modules(config)
+      check_modules(config)
       if not config.get('weights'):
         raise ValueError('it has no weights')
     network = preset_class.from_preset(
@@ -123,7 +125,7 @@ def load_keras_cv(
 
 
 def _find_preset_class(name: str) -> Any:
-  models = quiet_keras_cv.load().models
+  models = backbone_lib.import_keras_cv().models
   for found in vars(models).values():
     if (
       inspect.isclass(found)
@@ -136,6 +138,73 @@ def _find_preset_class(name: str) -> Any:
 
 def _config_file(folder: str) -> pathlib.Path:
   return pathlib.Path(folder) / 'config.json'
+
+
+def load_keras_file(
+  path: pathlib.Path,
+  image_size: tuple[int, int] | None = None,
+  input_range: str = '0_to_255',
+) -> backbone_lib.Backbone:
+  """Loads the backbone of a file that `model.save('mine.keras')` wrote.
+
+  The model is a functional or sequential one from images [height, width, 3] to
+  vectors or feature maps. Keras' safe mode is on: no lambdas, and only layers
+  of Keras, KerasCV and this package.
+
+  Args:
+    image_size: Height and width of its input; None for that of the model, or
+      224x224 if the model takes any.
+    input_range: The pixel range of the model, one of `pixels.NAMES`;
+      '0_to_255' if it scales pixels itself.
+  """
+  network = _load_keras_file(path)
+  shape = getattr(network, 'input_shape', None)
+  if isinstance(shape, tuple) and len(shape) == 4:
+    # `Backbone` checks the shape if both sizes are given.
+    size = (shape[1], shape[2])
+    if None not in size:
+      image_size = image_size or size
+    else:
+      image_size = image_size or DEFAULT_SIZE
+      inputs = tf.keras.Input((*image_size, shape[3]))
+      network = tf.keras.Model(inputs, network(inputs))
+  prepare = backbone_lib.in_range(image_size or DEFAULT_SIZE, input_range)
+  return backbone_lib.Backbone(str(path), network, prepare)
+
+
+def _load_keras_file(path: pathlib.Path) -> tf.keras.Model:
+  try:
+    # Keras would load other files as one of its older formats, which may run
+    # code.
+    if path.suffix != SUFFIX or not zipfile.is_zipfile(path):
+      raise ValueError(f'it is missing or no {SUFFIX} file of Keras')
+    with zipfile.ZipFile(path) as archive:
+      check_modules(json.loads(archive.read('config.json')))
+    # Registers KerasCV's layers, which the file may name.
+    backbone_lib.import_keras_cv()
+    return tf.keras.models.load_model(path, compile=False, safe_mode=True)
+  # Keras raises errors of many types for damaged files.
+  except Exception as error:
+    reason = str(error).partition('\n')[0] or type(error).__name__
+    raise backbone_lib.BackboneError(
+      f'backbone {path}: {reason}; give a model of layers of Keras or KerasCV,'
+      f" written by model.save('name{SUFFIX}')"
+    ) from error
+
+
+def check_modules(config: Any) -> None:
+  """Refuses a model's configuration that names code of other packages."""
+  if isinstance(config, list):
+    for each in config:
+      check_modules(each)
+  elif isinstance(config, dict):
+    module = config.get('module')
+    if isinstance(module, str) and module.split('.')[0] not in _PACKAGES:
+      raise ValueError(f'it asks for code of {module}')
+    if config.get('class_name') in ('Lambda', '__lambda__'):
+      raise ValueError('it has a lambda, which may be any code')
+    for each in config.values():
+      check_modules(each)
 
 
 def load(
@@ -171,15 +240,15 @@ def load(
   if is_application:
     return load_application(name, size, weights or IMAGENET)
   input_range = input_range or '0_to_255'
-  if name.endswith(keras_files.SUFFIX):
-    return keras_files.load(pathlib.Path(name), image_size, input_range)
+  if name.endswith(SUFFIX):
+    return load_keras_file(pathlib.Path(name), image_size, input_range)
   if is_keras_cv(name):
     return load_keras_cv(name, size, input_range)
   raise backbone_lib.BackboneError(
     f'backbone {name}: there is none of this name{_guess(name)}; give'
     f' {efficientnet_lite.NAME}, a network of Keras Applications (MobileNetV2),'
     ' a preset of KerasCV (efficientnetv2_b0_imagenet), or a file'
-    f' {keras_files.SUFFIX}'
+    f' {SUFFIX}'
   )
 
 

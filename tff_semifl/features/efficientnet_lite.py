@@ -21,8 +21,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import preparation
-from tff_semifl.features import quiet_keras_cv
 
 NAME = 'efficientnet_lite0'
 FEATURE_DIMENSION = 1280
@@ -230,7 +228,7 @@ def load(image_size: tuple[int, int]) -> backbone_lib.Backbone:
   return backbone_lib.Backbone(
     NAME,
     network,
-    preparation.Preparation(
+    backbone_lib.Preparation(
       image_size, '(x - 127) / 128', lambda images: (images - 127) / 128
     ),
   )
@@ -252,7 +250,7 @@ def create(image_size: tuple[int, int]) -> tf.keras.Model:
     [batch, ceil(height / 32), ceil(width / 32), 1280], with TensorFlow's
     padding 'SAME', as in pretraining.
   """
-  backbone = quiet_keras_cv.load().models.EfficientNetLiteBackbone(
+  backbone = backbone_lib.import_keras_cv().models.EfficientNetLiteBackbone(
     include_rescaling=False,
     width_coefficient=1.0,
     depth_coefficient=1.0,

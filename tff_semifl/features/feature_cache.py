@@ -1,23 +1,31 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Features on disk, computed once for the same images and backbone."""
+"""Features on disk, computed once for the same images and backbone.
 
-import contextlib
+A folder `KEY`, a digest of images, weights and preparation, has the features of
+each 512 images as they are computed: `00000.npy`, `00001.npy`, each float32
+[images, feature_dimension]. Any file may be removed at any time.
+"""
+
+import hashlib
+import json
 import os
 import pathlib
+import tempfile
 
 import numpy as np
 
 from tff_semifl.data import sources
 from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import cache_entry
 from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
+# Part of the key, so that a change of format changes all keys.
+_FORMAT = 2
 # The most images whose features a kill loses.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
-# Files of features that this process has computed itself, and said so.
+# Folders of features that this process has computed itself, and said so.
 _COMPUTED = set[pathlib.Path]()
 
 
@@ -35,46 +43,49 @@ def compute(
 ) -> np.ndarray:
   """Features of all images, from the cache or computed.
 
-  Memory holds a few hundred images and their features at a time. Programs may
-  share a folder: of two that compute, the second waits for the first. A
-  complete cache is only read.
+  Programs may share a folder, which is only read if it has all features.
 
   Args:
     images: uint8 [images, height, width, 1 or 3] in 0..255, in memory, mapped,
       or in a file.
 
   Returns:
-    float32 [images, feature_dimension], mapped from a file, read-only.
+    float32 [images, feature_dimension].
   """
   if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):
     raise ValueError(
       f'found images of dtype {images.dtype} and shape {list(images.shape)};'
       ' give uint8 [images, height, width, 1 or 3] in 0..255, at least one'
     )
-  entry = cache_entry.Entry(folder, backbone, images)
-  with contextlib.ExitStack() as stack:
-    with _naming(folder):
-      found = entry.load(say)
-      if found is None:
-        # Readable by the user alone: features reveal much of photos.
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stack.enter_context(entry.lock(say))
-        # Another program may have computed them since.
-        found = entry.load(lambda _: None)
-    if found is not None:
-      if entry.path not in _COMPUTED:
-        say(f'features: {len(found):,} images, computed before, in {folder}')
-      return found
-    entry.note_others(say)
-    _fill(entry, backbone, images, say)
-    _COMPUTED.add(entry.path)
-    with _naming(folder):
-      found = entry.load(say)
-  if found is None:
-    raise durable_files.OutputError(
-      f'{folder}: features are not as they were just written; check the disk'
-    )
-  return found
+  own = folder / _find_key(backbone, images)
+  found = _read(own, backbone, len(images), say)
+  num_found = sum(map(len, found.values()))
+  if num_found == len(images):
+    if own not in _COMPUTED:
+      say(f'features: {len(images):,} images, computed before, in {folder}')
+    return np.concatenate([*found.values()])
+  if num_found:
+    say(f'features: resumed after {num_found:,} of {len(images):,} images')
+  else:
+    say(f'features: {len(images):,} images by {backbone.name}')
+  chunks = []
+  with (
+    progress_lines.create_bar(len(images), 'features', num_found) as bar,
+    durable_files.naming(folder, 'with this mended, the same command goes on'),
+  ):
+    # Readable by the user alone: features reveal much of photos.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own.mkdir(mode=0o700, exist_ok=True)
+    for number, start in enumerate(range(0, len(images), _CHUNK)):
+      features = found.get(number)
+      if features is None:
+        chunk = np.asarray(images[start : start + _CHUNK])
+        features = backbone.features(chunk)
+        _save(own / f'{number:05}.npy', features)
+        bar.update(len(chunk))
+      chunks.append(features)
+  _COMPUTED.add(own)
+  return np.concatenate(chunks)
 
 
 def load(
@@ -83,51 +94,53 @@ def load(
   folder: pathlib.Path,
   say: progress_lines.Say = progress_lines.to_stderr,
 ) -> np.ndarray | None:
-  """Features of all images from the cache; None if it lacks any of them.
-
-  Args:
-    folder: The folder of the cache, which need not exist.
-    say: Called with a line if the file is damaged.
-  """
-  entry = cache_entry.Entry(folder, backbone, images)
-  with _naming(folder):
-    return entry.load(say)
+  """Features of all images from the cache; None if it lacks any of them."""
+  own = folder / _find_key(backbone, images)
+  found = _read(own, backbone, len(images), say)
+  if sum(map(len, found.values())) < len(images):
+    return None
+  return np.concatenate([*found.values()])
 
 
-def _fill(
-  entry: cache_entry.Entry,
+def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
+  """The name of the features' folder, for which all images are read."""
+  found = hashlib.sha256(repr(tuple(map(int, images.shape))).encode())
+  for start in range(0, len(images), _CHUNK):
+    chunk = np.asarray(images[start : start + _CHUNK])
+    found.update(np.ascontiguousarray(chunk).data)
+  facts = [_FORMAT, found.hexdigest(), backbone.digest]
+  return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+
+def _read(
+  own: pathlib.Path,
   backbone: backbone_lib.Backbone,
-  images: sources.Images,
+  num_images: int,
   say: progress_lines.Say,
-) -> None:
-  start = entry.count()
-  if start:
-    say(f'features: resumed after {start:,} of {len(images):,} images')
-  progress = progress_lines.ProgressLines(len(images), say, num_before=start)
-  with _naming(entry.folder):
-    file = entry.open(start)
-  with file:
-    while start < len(images):
-      chunk = images[start : start + _CHUNK]
-      rows = []
-      for first in range(0, len(chunk), backbone_lib.BATCH_SIZE):
-        batch = np.asarray(chunk[first : first + backbone_lib.BATCH_SIZE])
-        rows.append(backbone.features(batch).astype('<f4', copy=False))
-        progress.advance(len(batch))
-      start += len(chunk)
-      with _naming(entry.folder):
-        file.writelines(each.data for each in rows)
-        file.flush()
-        os.fsync(file.fileno())
-        entry.set_count(start)
-  with _naming(entry.folder):
-    entry.complete()
-  progress.finish()
+) -> dict[int, np.ndarray]:
+  """The features of each chunk that is there and whole."""
+  found = {}
+  for number, start in enumerate(range(0, num_images, _CHUNK)):
+    path = own / f'{number:05}.npy'
+    shape = (min(_CHUNK, num_images - start), backbone.feature_dimension)
+    try:
+      features = np.load(path, allow_pickle=False)
+      if features.shape != shape or features.dtype != np.float32:
+        raise ValueError(f'has {features.dtype} of shape {features.shape}')
+      found[number] = features
+    except FileNotFoundError:
+      pass
+    except (OSError, ValueError, EOFError) as error:
+      say(f'features: {path} is damaged ({error}); computing them again')
+  return found
 
 
-def _naming(
-  folder: pathlib.Path,
-) -> contextlib.AbstractContextManager[None]:
-  return durable_files.naming(
-    folder, 'with this mended, the same command goes on'
-  )
+def _save(path: pathlib.Path, features: np.ndarray) -> None:
+  """Writes a file that is complete, even after a power cut, or not there."""
+  # Of this process alone: another program may compute the same features.
+  with tempfile.NamedTemporaryFile(dir=path.parent, suffix='.tmp') as file:
+    np.save(file, features)
+    file.flush()
+    os.fsync(file.fileno())
+    os.link(file.name, f'{file.name}.npy')
+  os.replace(f'{file.name}.npy', path)

@@ -99,58 +99,21 @@ def describe_images(class_sizes: Sequence[int]) -> str:
   return text
 
 
-def interval(
+def bootstrap(
   compute: Compute, labels: np.ndarray, logits: np.ndarray, *, seed: int = 0
 ) -> tuple[float, float]:
   """The 95% percentile interval of a metric, over images.
 
   Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
 
-  Resamples where the metric is NaN, such as the AUC of one class, are left out.
-
-  Args:
-    labels: int [images].
-    logits: float [images, classes].
-    seed: The seed of resampling images with replacement.
-
-  Returns:
-    The lower and upper end; NaN if the metric is NaN in all resamples.
+  `labels` are int [images] and `logits` float [images, classes]; `seed` is that
+  of resampling images. Resamples where the metric is NaN, such as the AUC of
+  one class, are left out; the ends are NaN if it is NaN in all.
   """
-  return _percentiles(
-    [compute(labels[i], logits[i]) for i in _draw(len(labels), seed)]
-  )
-
-
-def interval_of_difference(
-  compute: Compute,
-  labels: np.ndarray,
-  before: np.ndarray,
-  after: np.ndarray,
-  *,
-  seed: int = 0,
-) -> tuple[float, float]:
-  """The 95% percentile interval of a paired difference.
-
-  Args:
-    labels: int [images].
-    before: float [images, classes], the logits of one model.
-    seed: The seed of resampling images with replacement.
-  """
-  return _percentiles(
-    [
-      compute(labels[i], after[i]) - compute(labels[i], before[i])
-      for i in _draw(len(labels), seed)
-    ]
-  )
-
-
-def _draw(num_images: int, seed: int) -> np.ndarray:
   generator = np.random.default_rng(seed)
-  return generator.integers(num_images, size=[NUM_SAMPLES, num_images])
-
-
-def _percentiles(values: list[float]) -> tuple[float, float]:
-  known = np.array([value for value in values if not np.isnan(value)])
+  samples = generator.integers(len(labels), size=[NUM_SAMPLES, len(labels)])
+  values = np.array([compute(labels[i], logits[i]) for i in samples])
+  known = values[~np.isnan(values)]
   if not len(known):
     return float('nan'), float('nan')
   low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])

@@ -9,8 +9,7 @@ fits a phone: wide tables scroll by themselves.
 """
 
 import base64
-from collections.abc import Iterable, Sequence
-import contextlib
+from collections.abc import Callable, Iterable, Sequence
 import html
 import io
 import pathlib
@@ -74,9 +73,9 @@ def text(content: object) -> str:
   return html.escape(str(content))
 
 
-def heading(content: str, level: int = 2) -> str:
+def heading(content: str) -> str:
   """A heading."""
-  return f'<h{level}>{text(content)}</h{level}>\n'
+  return f'<h2>{text(content)}</h2>\n'
 
 
 def paragraph(content: str, kind: str = '') -> str:
@@ -87,8 +86,7 @@ def paragraph(content: str, kind: str = '') -> str:
 def warnings(lines: Iterable[str]) -> str:
   """A box of what may mislead in the numbers of a page."""
   rows = ''.join(f'<li>{text(line)}</li>\n' for line in lines)
-  shown = f'<ul>\n{rows}</ul>\n' if rows else ''
-  return box('note', heading('What may mislead', 3) + shown)
+  return box('note', f'<h3>What may mislead</h3>\n<ul>\n{rows}</ul>\n')
 
 
 def box(kind: str, content: str) -> str:
@@ -115,21 +113,16 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(fig: figure.Figure, label: str) -> str:
+def draw(create: Callable[[], figure.Figure], label: str) -> str:
   """A figure as SVG; `label` describes it to those who cannot see it."""
   file = io.StringIO()
-  with figure_style():
-    fig.savefig(file, format='svg', metadata={'Date': None})
+  with matplotlib.rc_context(_FIGURE_STYLE):
+    create().savefig(file, format='svg', metadata={'Date': None})
   # Leaves out the XML prolog, which belongs to a separate file.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
   svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')
   return f'<figure role="img" aria-label="{text(label)}">\n{svg}</figure>\n'
-
-
-def figure_style() -> contextlib.AbstractContextManager[None]:
-  """A context in which figures are created in colors of the page."""
-  return matplotlib.rc_context(_FIGURE_STYLE)
 
 
 def show_image(image: np.ndarray, caption: str) -> str:

@@ -46,13 +46,8 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
       ('standard deviation', summary.show_deviation, 'deviation'),
       ('95% interval', summary.show_interval, 'interval'),
     ):
-      rows.append(
-        [
-          title,
-          '',
-          *(show(name, getattr(found[name], field)) for name in names),
-        ]
-      )
+      cells = [show(name, getattr(found[name], field)) for name in names]
+      rows.append([title, '', *cells])
   return markdown.table(['seed', 'round', *names], rows)
 
 
@@ -83,7 +78,7 @@ def describe_out_of_fold(
     line = f'out-of-fold {metric.name}: {value:.4g}'
     # A user's metric may take long.
     if metric_lib.is_own(metric.name):
-      low, high = intervals.interval(metric.compute, labels, logits)
+      low, high = intervals.bootstrap(metric.compute, labels, logits)
       line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
     yield line
 

@@ -5,36 +5,53 @@
 
 from collections.abc import Iterator, Sequence
 import contextlib
+import functools
 import pathlib
+import shlex
+import textwrap
 
+import numpy as np
 import tqdm
 
 import tff_semifl
+from tff_semifl.experiments import accuracy_of_clients
+from tff_semifl.experiments import recorded
+from tff_semifl.experiments import task_registry
 from tff_semifl.files import durable_files
-from tff_semifl.results import group_sections
+from tff_semifl.metrics import client_accuracy
+from tff_semifl.metrics import intervals
+from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.plots import client_accuracy_figure
+from tff_semifl.plots import partition_figure
 from tff_semifl.results import page
+from tff_semifl.results import report_of_classes
+from tff_semifl.results import report_of_groups
+from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
-from tff_semifl.results import run_sections
+from tff_semifl.results import summary
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import saved_experiment
 
 # More runs are only in the tables, so that the file of a sweep stays small.
 _MAX_IN_FULL = 8
+# With more logits, 500 samples take minutes.
+_MAX_BOOTSTRAPPED = 500_000
+# With so many images, one is half a point.
+_FEW_IMAGES = 200
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
   """The folders of experiments: those given, or those inside."""
   found = []
   for folder in folders:
-    if (folder / hparams_file.NAME).exists():
-      found.append(folder)
-      continue
     inside = [each.parent for each in folder.glob(f'*/{hparams_file.NAME}')]
-    if not inside:
-      with _naming(folder):
-        # Raises an error that says why the folder is no experiment.
-        saved_experiment.read_hparams(folder)
-    found.extend(sorted(inside))
+    if inside and not (folder / hparams_file.NAME).exists():
+      found.extend(sorted(inside))
+      continue
+    with _naming(folder):
+      # Raises an error that says why a folder is no experiment.
+      saved_experiment.read_hparams(folder)
+    found.append(folder)
   taken = set()
   for folder in found:
     if folder.resolve() in taken:
@@ -58,18 +75,26 @@ def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
       file.write(content.encode())
 
 
+@contextlib.contextmanager
+def _naming(folder: pathlib.Path) -> Iterator[None]:
+  """Adds the folder's name to errors about its files."""
+  try:
+    yield
+  except saved_experiment.SavedExperimentError as error:
+    raise saved_experiment.SavedExperimentError(f'{folder}: {error}') from error
+
+
 def create(runs: Sequence[run_record.RunRecord]) -> str:
   """A report as HTML."""
   shown = runs[:_MAX_IN_FULL]
   if len(runs) == 1:
-    title, body = runs[0].name, [*run_sections.create(runs[0])]
+    title, body = runs[0].name, [*_create_run(runs[0])]
   else:
     title = f'{len(runs)} runs'
-    body = [*group_sections.create(group_sections.find_groups(runs))]
+    body = [*report_of_groups.create(report_of_groups.find_groups(runs))]
     body.append(page.heading('Each run'))
     for run in shown:
-      content = ''.join(run_sections.create(run))
-      body.append(page.details(run.name, content, 'run'))
+      body.append(page.details(run.name, ''.join(_create_run(run)), 'run'))
     if len(runs) > len(shown):
       body.append(
         page.paragraph(
@@ -88,10 +113,178 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
   return page.page(title, body)
 
 
-@contextlib.contextmanager
-def _naming(folder: pathlib.Path) -> Iterator[None]:
-  """Adds the folder's name to errors about its files."""
-  try:
-    yield
-  except saved_experiment.SavedExperimentError as error:
-    raise saved_experiment.SavedExperimentError(f'{folder}: {error}') from error
+def _create_run(run: run_record.RunRecord) -> Iterator[str]:
+  """Yields all sections on a run, HTML."""
+  yield from _summary(run)
+  yield page.warnings(_find_problems(run))
+  yield page.heading('Metrics')
+  yield page.table(['metric', 'value', '95% interval', 'better'], _metrics(run))
+  yield page.paragraph(
+    'Intervals are about other images, not other seeds: Wilson of accuracies,'
+    ' bootstrap of others.',
+    'quiet',
+  )
+  yield page.heading('Learning curves')
+  yield report_of_groups.curves({run.hparams.system or run.name: [run.metrics]})
+  if run.evaluated is not None:
+    yield from report_of_classes.create(run.class_names, run.evaluated)
+  yield page.heading('Clients')
+  yield from _clients(run)
+  yield page.heading('Privacy')
+  yield from _privacy(run)
+  yield page.heading('Settings')
+  if run.settings is not None:
+    yield f'<pre>{page.text(_spell_command(run))}</pre>\n'
+  settings = page.table(*run_facts.settings_table(run.hparams))
+  yield page.details('all settings', settings)
+  versions = page.table(
+    ['what', 'version'], sorted(run.hparams.versions.items())
+  )
+  yield page.details('versions', versions)
+
+
+def _find_problems(run: run_record.RunRecord) -> list[str]:
+  """Limits of a run's numbers, the gravest first."""
+  scores = None if run.evaluated is None else run.evaluated.scores
+  lines = []
+  if scores is not None and scores.num_images < _FEW_IMAGES:
+    lines.append(
+      f'{scores.num_images} {run.kind} images are few: one is'
+      f' {100 / scores.num_images:.2g} points, and differences within the'
+      ' intervals mean nothing.'
+    )
+  if run.idle_rounds is not None:
+    lines.append(f'{run.idle_rounds}.')
+  limits = run_facts.describe_limits(
+    run.class_names, run.hparams, run.trained, scores
+  )
+  return [*lines, *run.hparams.notes, *run.warnings, *limits]
+
+
+def _summary(run: run_record.RunRecord) -> Iterator[str]:
+  trained = run.trained
+  accuracy = f'{trained.accuracy:.1%}'
+  if run.evaluated is not None:
+    scores = run.evaluated.scores
+    accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
+  yield page.paragraph(f'{run.kind} accuracy: {accuracy}', 'lead')
+  if run.evaluated is None:
+    yield page.paragraph(
+      'Predictions could not be examined here, so that this report has no'
+      f' classes, calibration and images: {run.why_not_evaluated}.',
+      'quiet',
+    )
+  if run.result:
+    yield f'<pre>{page.text(chr(10).join(run.result))}</pre>\n'
+  chosen = trained.choice.describe() if trained.choice else 'the last'
+  facts = {
+    'system': run.hparams.system,
+    **{
+      what: run.hparams.flags.get(name)
+      for name, what in (
+        ('task', 'task'),
+        ('num_labeled', 'labeled images'),
+        ('num_clients', 'clients'),
+        ('seed', 'seed'),
+      )
+    },
+    'model of round': f'{trained.round_num}, {chosen}',
+  }
+  yield page.table(
+    ['', ''], [fact for fact in facts.items() if fact[1] is not None]
+  )
+
+
+def _metrics(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
+  """Yields title, value, interval and better direction of each metric."""
+  for name, value in run.measure().items():
+    yield (
+      run_record.TITLES[name],
+      summary.show(name, value) or 'not defined here',
+      '' if run.evaluated is None else _interval(name, run.evaluated),
+      'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
+    )
+  # Metrics of the setting `metrics`; those by class have a table.
+  for name, value in run.recorded_values.items():
+    of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
+    if name not in ('loss', *run_record.TITLES) and not of_class:
+      yield name, summary.show(name, value), '', ''
+
+
+def _interval(name: str, evaluated: run_record.Evaluated) -> str:
+  labels, logits = evaluated.scores.labels, evaluated.logits
+  if name == 'accuracy':
+    num_right = int(np.sum(logits.argmax(axis=1) == labels))
+    return str(intervals.of_accuracy(num_right, len(labels)))
+  if logits.size > _MAX_BOOTSTRAPPED:
+    return 'too many images for a bootstrap'
+  ends = intervals.bootstrap(metric_lib.METRICS[name].compute, labels, logits)
+  return summary.show_interval(name, intervals.Interval(*ends))
+
+
+def _clients(run: run_record.RunRecord) -> Iterator[str]:
+  if run.client_classes:
+    yield page.paragraph('Images at all clients, estimated by client priors:')
+    yield page.table(
+      ['class', 'images', 'of a client, at least', 'at most'],
+      (
+        (name, *(f'{number:.0f}' for number in (sum(c), min(c), max(c))))
+        for name, c in run.client_classes.items()
+      ),
+    )
+    create_figure = functools.partial(
+      partition_figure.create_figure,
+      np.stack([*run.client_classes.values()], axis=1),
+      [*run.client_classes],
+      'Estimated classes of clients',
+    )
+    figure = page.draw(create_figure, 'Estimated images of each client')
+    yield page.box('large', figure)
+  if not run.clients:
+    yield page.paragraph(
+      'The accuracy of each client was not measured; --client_accuracy does it'
+      ' where images of clients have labels that only measure.'
+    )
+    return
+  described = accuracy_of_clients.describe(
+    client_accuracy.summarize(run.clients)
+  )
+  yield page.paragraph(run_facts.sentence(described))
+  create_figure = functools.partial(
+    client_accuracy_figure.create_figure, run.clients, 'Accuracy of clients'
+  )
+  yield page.box('large', page.draw(create_figure, 'Accuracy of each client'))
+
+
+def _privacy(run: run_record.RunRecord) -> Iterator[str]:
+  privacy = run.privacy
+  if privacy is None:
+    yield page.paragraph(
+      'Not trained with differential privacy. Images stay with clients; what'
+      ' their updates and the weights tell of them is not bounded.'
+    )
+    return
+  weak = 'Weak. ' if privacy.is_weak else ''
+  yield page.paragraph(f'{weak}{privacy.headline}.')
+  if privacy.meaning:
+    yield page.paragraph(f'{privacy.meaning}.')
+  if privacy.details:
+    yield page.table(['term', ''], privacy.details)
+
+
+def _spell_command(run: run_record.RunRecord) -> str:
+  """The command that repeats the training, without default values."""
+  changes = recorded.find_changes(
+    run.hparams, task_registry.ChosenTask(), run.settings
+  )
+  words = [
+    f'python -m launch.train {run.hparams.system}',
+    *(shlex.quote(f'--{k}={run_facts.spell(v)}') for k, v in changes.items()),
+  ]
+  return textwrap.fill(
+    ' '.join(words),
+    76,
+    subsequent_indent='  ',
+    break_long_words=False,
+    break_on_hyphens=False,
+  ).replace('\n', ' \\\n')

@@ -17,35 +17,46 @@ _SHARES = ('accuracy', 'balanced_accuracy')
 class Summary(NamedTuple):
   """A metric over runs; None where there are too few, NaN where undefined.
 
-  `mean` and `deviation`, the sample's, are those of the complete runs, and
-  `difference` is the mean of the paired differences to a baseline, with its
-  standard `error`. Intervals are Student's 95% intervals of the means.
+  `deviation` is the sample's, `error` the standard error of the mean, and
+  `interval` Student's 95% interval of the mean.
   """
 
-  mean: float | None
-  deviation: float | None
-  interval: intervals.Interval | None
-  difference: float | None
-  error: float | None
-  difference_interval: intervals.Interval | None
+  mean: float | None = None
+  deviation: float | None = None
+  error: float | None = None
+  interval: intervals.Interval | None = None
 
 
-def summarize(
-  values: Sequence[float | None], baseline: Sequence[float | None] = ()
+def summarize(values: Sequence[float | None]) -> Summary:
+  """Summarizes the metric of each run; None for a run that is not complete."""
+  known = [value for value in values if value is not None]
+  if not known:
+    return Summary()
+  mean = statistics.fmean(known)
+  if len(known) == 1:
+    return Summary(mean)
+  if not math.isfinite(mean):
+    nan = math.nan
+    return Summary(mean, nan, nan, intervals.Interval(nan, nan))
+  # The sample deviation: the seeds are a sample of all seeds.
+  return Summary(
+    mean,
+    statistics.stdev(known),
+    intervals.standard_error(known),
+    intervals.of_mean(known),
+  )
+
+
+def compare(
+  values: Sequence[float | None], baseline: Sequence[float | None]
 ) -> Summary:
-  """Summarizes a metric.
-
-  Args:
-    values: The metric of each run; None for a run that is not complete.
-    baseline: The metric of the baseline with the same seeds; empty for none.
-  """
-  mean, deviation, _, interval = _describe(values)
-  differences = [
-    None if a is None or b is None else a - b
-    for a, b in (zip(values, baseline, strict=True) if baseline else ())
-  ]
-  difference, _, error, of_difference = _describe(differences)
-  return Summary(mean, deviation, interval, difference, error, of_difference)
+  """Summarizes the differences to a baseline with the same seeds."""
+  return summarize(
+    [
+      None if a is None or b is None else a - b
+      for a, b in zip(values, baseline, strict=True)
+    ]
+  )
 
 
 def show(name: str, value: float | None) -> str:
@@ -56,12 +67,12 @@ def show(name: str, value: float | None) -> str:
 
 
 def show_deviation(name: str, deviation: float | None) -> str:
-  """A deviation as text: that of shares in points."""
+  """A deviation as text, with two digits; that of shares in points."""
   if deviation is None or math.isnan(deviation):
     return ''
   if name in _SHARES:
     return f'{100 * deviation:.1f} points'
-  return show(name, deviation)
+  return f'{deviation:.2g}'
 
 
 def show_interval(name: str, interval: intervals.Interval | None) -> str:
@@ -101,25 +112,4 @@ def show_points(difference: float | None, error: float | None) -> str:
     return ''
   return f'{100 * difference:+.1f}' + (
     '' if error is None else f' ({100 * error:.1f})'
-  )
-
-
-def _describe(
-  values: Sequence[float | None],
-) -> tuple[float | None, float | None, float | None, intervals.Interval | None]:
-  """The mean, deviation, standard error and interval of complete runs."""
-  known = [value for value in values if value is not None]
-  if not known:
-    return None, None, None, None
-  mean = statistics.fmean(known)
-  if len(known) == 1:
-    return mean, None, None, None
-  if not math.isfinite(mean):
-    return mean, math.nan, math.nan, intervals.Interval(math.nan, math.nan)
-  # The sample deviation: the seeds are a sample of all seeds.
-  return (
-    mean,
-    statistics.stdev(known),
-    intervals.standard_error(known),
-    intervals.of_mean(known),
   )

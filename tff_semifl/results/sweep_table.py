@@ -28,13 +28,9 @@ labeled ones; nothing was tested."""
 class Entry(NamedTuple):
   """Settings that are trained with each seed.
 
-  Attributes:
-    name: A name that no other entry has.
-    system_name: The system that is trained.
-    kind: 'flagfile' or 'preset'.
-    source: The flagfile or preset with the settings.
-    paper: The accuracy that a paper reports: as text, mean and deviation.
-    varied: The name and the value of the setting that overrides the source.
+  `kind` is 'flagfile' or 'preset', and `source` its name. `paper` is a paper's
+  accuracy: text, mean and deviation. `varied` is the name and the value of the
+  setting that overrides the source.
   """
 
   name: str
@@ -56,13 +52,9 @@ class Entry(NamedTuple):
 
 
 class Row(NamedTuple):
-  """An entry with all its seeds.
+  """An entry with the result of each seed; None for an incomplete run.
 
-  Attributes:
-    entry: The entry.
-    results: The result with each seed, in the same order in all rows; None for
-      an incomplete run.
-    task: The task; equal tasks have equal test images.
+  Seeds are in the same order in all rows. Equal tasks have equal test images.
   """
 
   entry: Entry
@@ -92,8 +84,10 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
   shown, numbers = [], []
   for row in rows:
     first = next(other for other in rows if other.task == row.task)
-    baseline = [] if first is row else first.column('accuracy')
-    last = summary.summarize(row.column('accuracy'), baseline)
+    last = summary.summarize(row.column('accuracy'))
+    gain = summary.Summary()
+    if first is not row:
+      gain = summary.compare(row.column('accuracy'), first.column('accuracy'))
     best = summary.summarize(row.column('best_accuracy'))
     minutes = summary.summarize(row.column('minutes')).mean
     text, paper, spread = row.entry.paper or ('', None, None)
@@ -103,7 +97,7 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
         row.seeds,
         summary.show_share(last.mean, last.deviation),
         summary.show_share(best.mean, best.deviation),
-        summary.show_points(last.difference, last.error),
+        summary.show_points(gain.mean, gain.error),
         text,
         '' if minutes is None else f'{minutes:.1f}',
       )
@@ -118,8 +112,8 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
         'paper_accuracy_mean': paper,
         'paper_accuracy_deviation': spread,
         'minutes_mean': minutes,
-        'difference_mean': last.difference,
-        'difference_standard_error': last.error,
+        'difference_mean': gain.mean,
+        'difference_standard_error': gain.error,
       }
     )
   heading = (
@@ -179,13 +173,8 @@ def describe_choices(
   """Lines on the value of the varied setting with the least validation loss.
 
   Few validation images leave values with equal accuracies; the loss separates
-  them.
-
-  Args:
-    rows: Of runs that validate.
-    program: The command that trains.
-    arguments: Flags of all runs, without that of the validation split.
-    failed: Names of entries with a failed run, which is not repeated.
+  them. `program` is the command that trains, `arguments` its flags but for the
+  validation split, and `failed` names entries with a failed run.
   """
   by_entry = {}
   for row in rows:
@@ -219,9 +208,9 @@ def _describe_choice(
   margin = ''
   if others and math.isfinite(_loss(others[0])):
     second = others[0]
-    found = summary.summarize(second.column('loss'), best.column('loss'))
+    found = summary.compare(second.column('loss'), best.column('loss'))
     _, other = second.entry.varied
-    margin = f', {found.difference:.4f} less than that of {other}'
+    margin = f', {found.mean:.4f} less than that of {other}'
     if found.error is not None:
       margin += f' (standard error {found.error:.4f})'
   command = [*program.split(), entry.system_name, *entry.arguments]

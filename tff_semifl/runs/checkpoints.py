@@ -1,16 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checkpoints, in files that are complete or recognized as damaged.
+"""Checkpoints and best models, in files that are complete or known as damaged.
 
 TFF's own manager writes a SavedModel with an operation for each array, which
-takes more than a second for a WideResNet-28-2.
+takes more than a second for a WideResNet-28-2. A new best model is on the disk
+before the checkpoint that names it, and stays while any kept checkpoint does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import pathlib
 import re
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from absl import logging
 import numpy as np
@@ -126,3 +127,75 @@ def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
       f' {round_num} and belongs in {_path(path.parent, round_num)}'
     )
   return arrays
+
+
+class BestModel(NamedTuple):
+  """The model of a round, its accuracy, and the metric that chose it."""
+
+  global_model_weights: Any
+  round_num: int
+  accuracy: float
+  value: float
+
+
+class BestModels:
+  """The files `<folder>/best_model_<round>.npz`.
+
+  `num_kept` must be one more than the number of checkpoints.
+  """
+
+  def __init__(self, folder: pathlib.Path, *, num_kept: int):
+    self._folder = folder
+    self._num_kept = num_kept
+
+  def resume(self, round_num: int) -> None:
+    """Checks the model of a checkpoint's best round, and removes later ones.
+
+    A `round_num` of -1 means that the checkpoint has no best round.
+    """
+    if self._folder.exists():
+      with durable_files.naming(self._folder):
+        durable_files.remove_unfinished(self._folder)
+        for later in self._rounds():
+          if later > round_num:
+            _best_path(self._folder, later).unlink()
+    if round_num >= 0:
+      read_best_model(self._folder, round_num)
+
+  def save(self, model: BestModel) -> None:
+    """Saves a model of a later round; it is on the disk when this returns."""
+    with durable_files.naming(self._folder):
+      self._folder.mkdir(exist_ok=True)
+      durable_files.write_arrays(
+        _best_path(self._folder, model.round_num), model
+      )
+      for old in self._rounds()[: -self._num_kept]:
+        _best_path(self._folder, old).unlink()
+
+  def _rounds(self) -> list[int]:
+    numbers = (
+      path.stem.rpartition('_')[2]
+      for path in self._folder.glob('best_model_*.npz')
+    )
+    return sorted(int(number) for number in numbers if number.isdecimal())
+
+
+def read_best_model(
+  folder: pathlib.Path, round_num: int
+) -> Mapping[str, np.ndarray]:
+  """A round's model, as the arrays of a `BestModel` by name."""
+  path = _best_path(folder, round_num)
+  try:
+    arrays = durable_files.read_arrays(path)
+    if arrays.get('round_num') != round_num:
+      raise durable_files.DamagedFileError(f'{path} is of another round')
+  except durable_files.DamagedFileError as error:
+    raise durable_files.OutputError(
+      f'{error}; the newest checkpoint names it as the best model: put a good'
+      ' copy in its place, or train anew in another --output_dir'
+    ) from error
+  return arrays
+
+
+def _best_path(folder: pathlib.Path, round_num: int) -> pathlib.Path:
+  return folder / f'best_model_{round_num}.npz'

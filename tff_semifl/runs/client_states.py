@@ -66,16 +66,6 @@ class ClientStates:
     self._num_kept = num_kept
     self._initial = None
 
-  def open(self, round_num: int) -> None:
-    """Creates the folder for the first round, and requires it for others."""
-    if round_num > 1 and not self._folder.is_dir():
-      raise durable_files.OutputError(
-        f'{self._folder} is missing, in which clients keep their states; put it'
-        ' back, or remove the whole experiment to train from the beginning'
-      )
-    with durable_files.naming(self._folder):
-      self._folder.mkdir(parents=True, exist_ok=True)
-
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
     """The states of clients before a round, in their order."""
     if self._initial is None:
@@ -121,11 +111,8 @@ class ClientStates:
     return self._folder / str(client) / f'{round_num}.npz'
 
 
-class ClientMemories:
+class ClientMemories(ClientStates):
   """Memories of which each client has its own, in files."""
-
-  def __init__(self, states: ClientStates):
-    self._states = states
 
   def initialize(self) -> tuple[()]:
     """The empty tuple: main memory holds nothing."""
@@ -136,8 +123,14 @@ class ClientMemories:
   ) -> list[Any]:
     """The memory of each client from its last round."""
     del held  # Empty.
-    self._states.open(round_num)
-    return self._states.load(cohort, round_num)
+    if round_num > 1 and not self._folder.is_dir():
+      raise durable_files.OutputError(
+        f'{self._folder} is missing, in which clients keep their states; put it'
+        ' back, or remove the whole experiment to train from the beginning'
+      )
+    with durable_files.naming(self._folder):
+      self._folder.mkdir(parents=True, exist_ok=True)
+    return self.load(cohort, round_num)
 
   def keep(
     self,
@@ -149,5 +142,5 @@ class ClientMemories:
     """Saves the memory of each client after its round."""
     for client, memory in zip(cohort, returned, strict=True):
       if memory is not None:
-        self._states.save([client], [memory], round_num)
+        self.save([client], [memory], round_num)
     return held

@@ -1,17 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads `metrics.csv`, with any columns, and a run's results in it."""
+"""`metrics.csv`: its writer, its reader, and the results of a run in it."""
 
 from collections.abc import Mapping, Sequence
 import csv
 import io
 import math
-import os
 import pathlib
 from typing import NamedTuple
 
-from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
@@ -20,7 +18,6 @@ from tff_semifl.runs import round_metrics
 
 # The float64 values of all rounds, by column.
 Metrics = Mapping[str, np.ndarray]
-
 
 _KEY = 'round'
 
@@ -50,7 +47,6 @@ class MetricsFile(tff.program.ReleaseManager):
     """
     values = {_KEY: key, **round_metrics.by_column(value)}
     with durable_files.naming(self._path):
-      self._set_foreign_file_aside()
       self._columns = [*dict.fromkeys([*self._columns, *values])]
       self._rows = [row for row in self._rows if int(row[_KEY]) < key]
       self._rows.append(
@@ -63,34 +59,12 @@ class MetricsFile(tff.program.ReleaseManager):
     writer = csv.DictWriter(table, self._columns, lineterminator='\n')
     writer.writeheader()
     writer.writerows(self._rows)
-    self._content = table.getvalue().encode()
     with durable_files.replacing(self._path) as file:
-      file.write(self._content)
-
-  def _set_foreign_file_aside(self) -> None:
-    """Renames a table that another program has changed or replaced."""
-    path = self._path
-    found = durable_files.describe_special_file(path)
-    if found is None and path.exists():
-      if path.read_bytes() == self._content:
-        return
-      found = 'changed'
-    remedy = ''
-    if found is not None:
-      number = 1
-      while os.path.lexists(damaged := f'{path}.damaged{number}'):
-        number += 1
-      path.rename(damaged)
-      remedy = f'; what was found is {damaged} now'
-    logging.warning(
-      '%s is %s, though a run is using it: its rows were put back%s',
-      path,
-      found or 'gone',
-      remedy,
-    )
+      file.write(table.getvalue().encode())
 
 
 def _read(path: pathlib.Path) -> tuple[list[str], list[dict[str, str]]]:
+  """The columns and rows; a ValueError if it is no table with rounds."""
   found = durable_files.describe_special_file(path)
   if found is not None:
     raise ValueError(f'it is {found}, not a file')
@@ -109,7 +83,8 @@ def _read(path: pathlib.Path) -> tuple[list[str], list[dict[str, str]]]:
       raise ValueError(
         f'a row has {len(row)} cells, and {len(columns)} columns have names'
       )
-    int(row[columns.index(_KEY)])
+    if int(row[columns.index(_KEY)]) < 0:
+      raise ValueError('a round is below 0')
   return columns, [dict(zip(columns, row, strict=True)) for row in rows]
 
 
@@ -118,31 +93,15 @@ class MetricsError(durable_files.OutputError):
 
 
 def read_metrics(file: pathlib.Path) -> Metrics:
-  """Reads a `metrics.csv`."""
+  """Reads a `metrics.csv`; columns of other than numbers are left out."""
+  if not file.exists():
+    raise MetricsError(f'cannot read {file}: it is not there')
   try:
-    found = durable_files.describe_special_file(file)
-    if found is not None:
-      raise MetricsError(f'{file} is {found}, not a file')
-    with file.open(newline='') as lines:
-      header, *rows = csv.reader(lines)
-    if any(len(row) != len(header) for row in rows):
-      raise ValueError('a row is too long or too short')
-    columns = {}
-    for index, name in enumerate(header):
-      values = _parse([row[index] for row in rows])
-      if values is not None:
-        columns[name] = values
-    if 'round' not in columns:
-      raise ValueError('it does not say which round a row is of')
-    rounds = columns['round']
-    is_whole = (rounds >= 0) & (rounds < np.inf) & (rounds == np.floor(rounds))
-    if not is_whole.all():
-      raise ValueError('a round is no number of one')
-  except OSError as error:
-    raise MetricsError(f'cannot read {file}: {error.strerror}') from error
-  except (ValueError, csv.Error) as error:
-    raise MetricsError(f'{file} is no table of metrics') from error
-  return columns
+    columns, rows = _read(file)
+  except (OSError, ValueError, csv.Error) as error:
+    raise MetricsError(f'{file} is no table of metrics: {error}') from error
+  values = {name: _parse([row[name] for row in rows]) for name in columns}
+  return {name: each for name, each in values.items() if each is not None}
 
 
 def _parse(cells: Sequence[str]) -> np.ndarray | None:

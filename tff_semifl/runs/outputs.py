@@ -15,8 +15,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
-from tff_semifl.runs import best_models
-from tff_semifl.runs import checkpoints
+from tff_semifl.runs import checkpoints as checkpoints_lib
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
@@ -113,15 +112,15 @@ class ExperimentFolder:
       for path in find_models(self.export_path)
     )
 
-  def checkpoints(self) -> checkpoints.Checkpoints:
+  def checkpoints(self) -> checkpoints_lib.Checkpoints:
     """The checkpoints."""
-    return checkpoints.Checkpoints(
+    return checkpoints_lib.Checkpoints(
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
-  def best_models(self) -> best_models.BestModels:
+  def best_models(self) -> checkpoints_lib.BestModels:
     """The models of the best rounds."""
-    return best_models.BestModels(
+    return checkpoints_lib.BestModels(
       self.path / BEST_MODELS_NAME, num_kept=NUM_CHECKPOINTS + 1
     )
 
@@ -133,11 +132,7 @@ class ExperimentFolder:
     `num_kept` is the number of latest rounds that a run may resume from.
     """
     return client_states.ClientMemories(
-      client_states.ClientStates(
-        self.path / 'client_states',
-        initialize_memory,
-        num_kept=num_kept,
-      )
+      self.path / 'client_states', initialize_memory, num_kept=num_kept
     )
 
   def record_length(self) -> None:
@@ -182,7 +177,7 @@ class ExperimentFolder:
     found = privacy_key.read(path)
     if found == key:
       return
-    latest = checkpoints.read_latest(self.path / 'checkpoints')
+    latest = checkpoints_lib.read_latest(self.path / 'checkpoints')
     is_new = latest is None and not self.metrics_path.exists()
     if found is None and is_new:
       privacy_key.write(path, key)

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progress of training: in the terminal, in `log.txt` and as JSON lines."""
+"""Progress of training: terminal, `log.txt`, JSON lines and TensorBoard."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import datetime
 import json
@@ -11,70 +11,35 @@ import logging
 import math
 import pathlib
 import sys
+from typing import Any
 
+from tensorboard.plugins.hparams import api as hparams_api
+import tensorflow as tf
 import tqdm
 
 from tff_semifl.files import durable_files
+from tff_semifl.runs import metrics_table
 from tff_semifl.runs import round_metrics
 
-# The fewest rounds to tell the time left by.
-_TIMED_ROUNDS = 2
 
+def describe_round(
+  round_num: int, total_rounds: int, metrics: round_metrics.RoundMetrics
+) -> str:
+  """A line with the accuracy, and with more if there is more to say.
 
-class Narration:
-  """Formats the progress of a run as lines; facts come before round 0."""
-
-  def __init__(self, total_rounds: int, facts: Sequence[str] = ()):
-    self._total_rounds = total_rounds
-    self._facts = facts
-    self._last_round = -1
-    self._is_compiled = False
-    self._num_timed = 0
-    self._seconds = 0.0
-    self._selects = False
-
-  def start(self, first_round: int) -> list[str]:
-    """Lines before the first round to run; past the last one if complete."""
-    if first_round > self._total_rounds:
-      return [f'was complete after round {first_round - 1}; nothing to train']
-    self._last_round = first_round - 1
-    resumed = [f'resumed after round {first_round - 1}'] if first_round else []
-    return [
-      *resumed,
-      *self._facts,
-      f'compiling and running round {first_round}',
-    ]
-
-  def describe_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
-  ) -> str:
-    """A line with the accuracy, and with more if there is more to say.
-
-    The label ratio, unless clients have trained on all pseudo-labels in all
-    rounds; clients that were rejected, if no update is left; and the time left,
-    once two rounds with clients are timed without compilation.
-    """
-    if self._is_compiled:
-      self._num_timed += round_num - self._last_round
-      self._seconds += metrics.seconds
-    # Round 0, without clients, compiles the server's part alone.
-    self._is_compiled = round_num > 0
-    self._last_round = round_num
-    kind = 'validation accuracy' if metrics.validation else 'accuracy'
-    text = (
-      f'round {round_num}/{self._total_rounds}, {kind}'
-      f' {metrics.evaluation.accuracy:.1%}'
-    )
-    client = metrics.client
-    self._selects |= client.label_ratio < 1
-    if self._selects and not math.isnan(client.label_ratio):
-      text += f', pseudo-labeled {client.label_ratio:.1%}'
-    if client.num_rejected > 0 and not client.num_participating:
-      text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
-    if self._num_timed >= _TIMED_ROUNDS:
-      left = (self._total_rounds - round_num) * self._seconds / self._num_timed
-      text += f', {tqdm.tqdm.format_interval(left)} left'
-    return text
+  The label ratio, unless clients train on all pseudo-labels; and clients that
+  were rejected, if no update is left.
+  """
+  kind = 'validation accuracy' if metrics.validation else 'accuracy'
+  accuracy = metrics.evaluation.accuracy
+  text = f'round {round_num}/{total_rounds}, {kind} {accuracy:.1%}'
+  client = metrics.client
+  # False if it is NaN.
+  if client.label_ratio < 1:
+    text += f', pseudo-labeled {client.label_ratio:.1%}'
+  if client.num_rejected > 0 and not client.num_participating:
+    text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
+  return text
 
 
 class Display(contextlib.AbstractContextManager):
@@ -100,12 +65,12 @@ class Display(contextlib.AbstractContextManager):
         desc=text,
         total=self._total_rounds + 1,
         initial=next_round,
-        # The description already has the number of rounds and the time left.
-        bar_format='{desc} |{bar}|',
+        bar_format='{desc} |{bar}| {remaining} left',
         dynamic_ncols=True,
       )
-    self._bar.n = next_round
-    self._bar.set_description_str(text)
+    self._bar.set_description_str(text, refresh=False)
+    self._bar.update(next_round - self._bar.n)
+    self._bar.refresh()
 
 
 def print_json(
@@ -133,7 +98,7 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
   """Yields a function that adds lines to a file with the warnings of a run."""
   durable_files.require_file(path, 'remove it, and the same command goes on')
   with durable_files.naming(path):
-    handler = _Handler(path, encoding='utf-8')
+    handler = LogHandler(path, encoding='utf-8')
   handler.setFormatter(
     logging.Formatter(
       '%(asctime)s %(levelname)s %(message)s', '%Y-%m-%dT%H:%M:%S%z'
@@ -164,10 +129,72 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
       handler.close()
 
 
-class _Handler(logging.FileHandler):
+class LogHandler(logging.FileHandler):
   """A logging handler that raises the errors of its file."""
 
   def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
     with durable_files.naming(pathlib.Path(self.baseFilename)):
       # The error that is being handled.
       raise
+
+
+class TensorBoardLog:
+  """One file of events, written anew whenever a run begins or resumes.
+
+  TFF's manager only appends, and flushes every two minutes: after a kill some
+  rounds would appear twice and others not at all. `metrics.csv` has each once.
+  """
+
+  def __init__(self, folder: pathlib.Path):
+    self._folder = folder
+    self._writer = None
+
+  def start(
+    self,
+    first_round: int,
+    metrics: metrics_table.Metrics,
+    hparams: Mapping[str, Any],
+    figures: Sequence[pathlib.Path],
+  ) -> None:
+    """Writes settings, PNG files and earlier rounds, in place of earlier files.
+
+    Settings that are None are left out.
+    """
+    values = {
+      name: value
+      if isinstance(value, bool | int | float | str)
+      else json.dumps(value)
+      for name, value in hparams.items()
+      if value is not None
+    }
+    with durable_files.naming(self._folder):
+      before = [*self._folder.glob('events.out.tfevents.*')]
+      self._writer = tf.summary.create_file_writer(str(self._folder))
+      with self._writer.as_default(step=0):
+        hparams_api.hparams(values)
+        for path in figures:
+          durable_files.require_file(path, 'remove it, and it is drawn anew')
+          image = tf.io.decode_png(path.read_bytes(), channels=3)
+          tf.summary.image(path.stem, image[tf.newaxis])
+      for row in zip(*metrics.values(), strict=True):
+        columns = dict(zip(metrics, row, strict=True))
+        round_num = int(columns.pop('round'))
+        if round_num < first_round:
+          self._write(round_num, columns)
+      self._writer.flush()
+      for path in before:
+        path.unlink()
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Adds an evaluated round."""
+    with durable_files.naming(self._folder):
+      self._write(round_num, round_metrics.by_column(metrics))
+      self._writer.flush()
+
+  def _write(self, round_num: int, columns: Mapping[str, float]) -> None:
+    with self._writer.as_default(round_num):
+      for name, value in columns.items():
+        if not math.isnan(value):
+          tf.summary.scalar(name, value)

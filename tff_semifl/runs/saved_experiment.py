@@ -16,7 +16,6 @@ import numpy as np
 
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
-from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
@@ -123,7 +122,9 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
       choice = choice._replace(metric=read_hparams(folder).flags['keep_best'])
       best_round = int(arrays['best/round_num'])
       if best_round >= 0:
-        kept = best_models.read(folder / outputs.BEST_MODELS_NAME, best_round)
+        kept = checkpoints.read_best_model(
+          folder / outputs.BEST_MODELS_NAME, best_round
+        )
         prefix = ''
         choice = choice._replace(value=float(kept['value']))
     return TrainedModel(

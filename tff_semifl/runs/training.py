@@ -14,7 +14,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.core import federated_process
-from tff_semifl.runs import best_models as best_models_lib
 from tff_semifl.runs import checkpoints as checkpoints_lib
 from tff_semifl.runs import client_states
 from tff_semifl.runs import round_metrics
@@ -31,7 +30,7 @@ async def train(
   checkpoints: checkpoints_lib.Checkpoints,
   metrics_manager: tff.program.ReleaseManager,
   memories: client_states.Memories | None = None,
-  best_models: best_models_lib.BestModels | None = None,
+  best_models: checkpoints_lib.BestModels | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, round_metrics.RoundMetrics], None],
 ) -> training_program.ProgramState:
@@ -65,7 +64,7 @@ async def train(
     0.0,
     0.0,
     () if memories is None else memories.initialize(),
-    () if choice is None else best_models_lib.Best(),
+    () if choice is None else training_program.Best(),
   )
   saved = checkpoints.load_latest(latest)
   if saved is not None:
@@ -77,7 +76,7 @@ async def train(
       round_metrics.shortest(saved.best_accuracy),
       saved.memories,
       saved.best
-      and best_models_lib.Best(*(number.item() for number in saved.best)),
+      and training_program.Best(*(number.item() for number in saved.best)),
     )
   if best_models is not None:
     best_models.resume(latest.best.round_num)
@@ -106,7 +105,7 @@ async def train(
     latest = reached
     if best_models is not None and latest.best.round_num == round_num:
       best_models.save(
-        best_models_lib.BestModel(
+        checkpoints_lib.BestModel(
           latest.state.global_model_weights,
           round_num,
           latest.accuracy,

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Mapping
 import dataclasses
+import math
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,7 +15,53 @@ import tensorflow_federated as tff
 from tff_semifl.core import federated_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
-from tff_semifl.runs import best_models
+
+
+class Best(NamedTuple):
+  """The best evaluated round, which a checkpoint holds.
+
+  Attributes:
+    value: The metric after this round; NaN if it was NaN in all rounds.
+    round_num: The first round with this value; -1 if there is none.
+    num_since: Evaluations since this round, or since the beginning.
+  """
+
+  value: float = math.nan
+  round_num: int = -1
+  num_since: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelChoice:
+  """The metric that selects a model, and the patience of early stopping.
+
+  Attributes:
+    column: The metric's column in `metrics.csv`.
+    higher_is_better: Whether a higher value is better.
+    stop_after: Training ends after this many evaluations without improvement;
+      None for never.
+  """
+
+  column: str
+  higher_is_better: bool
+  stop_after: int | None = None
+
+  def update(
+    self, best: Best, round_num: int, columns: Mapping[str, float]
+  ) -> Best:
+    """The best round after a further one; the first of equal ones."""
+    value = columns[self.column]
+    is_better = (
+      value > best.value if self.higher_is_better else (value < best.value)
+    )
+    # A comparison with NaN is false.
+    if is_better or (math.isnan(best.value) and not math.isnan(value)):
+      return Best(value, round_num, 0)
+    return best._replace(num_since=best.num_since + 1)
+
+  def is_over(self, best: Best) -> bool:
+    """Whether training stops early."""
+    return self.stop_after is not None and best.num_since >= self.stop_after
 
 
 class StatisticsPass(NamedTuple):
@@ -98,7 +145,7 @@ class TrainingProgram:
   mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
   measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
-  model_choice: best_models.ModelChoice | None = None
+  model_choice: ModelChoice | None = None
 
 
 Program = TypeVar('Program', bound=TrainingProgram)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that draws of examples are permutations, epochs or uniform (D55)."""
+"""Tests of draws of examples."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

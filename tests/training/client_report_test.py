@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the diversity of updates (equation 7 of Zhang et al., E.5, D51)."""
+"""Tests of the diversity of clients' updates."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -4,19 +4,22 @@
 """Sections of a report on several runs: seeds, sweeps, comparisons."""
 
 from collections.abc import Iterator, Mapping, Sequence
+import itertools
 import json
 import re
 from typing import NamedTuple
 
+from matplotlib import figure
 import numpy as np
 
 from tff_semifl.experiments import run_settings
 from tff_semifl.metrics import intervals
-from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.plots import curve_panels
+from tff_semifl.plots import learning_curves
 from tff_semifl.results import page
 from tff_semifl.results import run_record
-from tff_semifl.results import run_sections
 from tff_semifl.results import summary
+from tff_semifl.runs import metrics_table
 
 # Settings in which runs of a group differ.
 _REPEATED = ('seed', 'validation_fold')
@@ -30,6 +33,10 @@ _SHOWN = {
 }
 # The longest table of paired differences.
 _MAX_PAIRS = 60
+_LOSSES = (
+  curve_panels.Panel('test/loss', 'Test loss', '', 1.0),
+  curve_panels.Panel('validation/loss', 'Validation loss', '', 1.0),
+)
 
 # The seed and the fold of a run.
 _Key = tuple[object, ...]
@@ -56,7 +63,7 @@ def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
   A run that has the settings and the seed of an earlier one, and differs in
   what nobody recorded, is a group of its own.
   """
-  by_settings: dict[str, list[dict]] = {}
+  by_settings: dict[tuple[str, int], dict[_Key, run_record.RunRecord]] = {}
   for run in runs:
     flags = run.hparams.flags
     rest = {
@@ -66,15 +73,13 @@ def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
     }
     settings = json.dumps([run.hparams.system, rest], sort_keys=True)
     key = tuple(flags.get(name) for name in _REPEATED)
-    same = by_settings.setdefault(settings, [])
-    for members in same:
+    for number in itertools.count():
+      members = by_settings.setdefault((settings, number), {})
       if key not in members:
         members[key] = run
         break
-    else:
-      same.append({key: run})
   groups, taken = [], set()
-  for members in (each for same in by_settings.values() for each in same):
+  for members in by_settings.values():
     first = next(iter(members.values())).name
     name = _IN_NAMES.sub('', first).strip('_') or first
     if name in taken:
@@ -97,7 +102,7 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
     'quiet',
   )
   yield page.heading('Learning curves')
-  yield run_sections.curves(
+  yield curves(
     {
       group.name: [run.metrics for run in group.runs.values()]
       for group in groups
@@ -108,6 +113,33 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
     yield from _differences(groups)
   yield page.heading('Runs')
   yield _runs(groups)
+
+
+def curves(experiments: learning_curves.Experiments) -> str:
+  """Figures of all panels that have curves, HTML."""
+
+  def create_figure(panel: curve_panels.Panel) -> figure.Figure:
+    fig = learning_curves.create_figure(experiments, [panel], '')
+    # A single panel has more room than one beside others.
+    fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
+    [legend] = fig.legends
+    if len(legend.get_texts()) == 1 and legend.get_title().get_text() == '':
+      # One curve needs no legend.
+      legend.remove()
+    return fig
+
+  drawn = []
+  panels = curve_panels.choose(
+    curve_panels.LEARNING_CURVES, itertools.chain(*experiments.values())
+  )
+  for panel in (*panels, *_LOSSES):
+    try:
+      drawn.append(
+        page.draw(lambda p=panel: create_figure(p), f'{panel.title} by round')
+      )
+    except metrics_table.MetricsError:
+      continue
+  return page.box('figures', ''.join(drawn))
 
 
 def find_problems(groups: Sequence[Group]) -> list[str]:
@@ -165,9 +197,8 @@ def _means(groups: Sequence[Group]) -> str:
         shown += f'\n{summary.show_interval(name, found.interval)}'
       cells.append(shown)
     rows.append([group.name, len(group.runs), *cells])
-  return page.table(
-    ['runs of', 'number', *(_SHOWN[name] for name in names)], rows
-  )
+  headings = ['runs of', 'number', *(_SHOWN[name] for name in names)]
+  return page.table(headings, rows)
 
 
 def _differences(groups: Sequence[Group]) -> Iterator[str]:
@@ -183,72 +214,44 @@ def _differences(groups: Sequence[Group]) -> Iterator[str]:
     common = [key for key in first.runs if key in group.runs]
     cells = []
     for name in names:
-      found = summary.summarize(
+      found = summary.compare(
         [group.values[key][name] for key in common],
         [first.values[key][name] for key in common],
       )
-      cells.append(
-        summary.show_difference(
-          name, found.difference, found.difference_interval
-        )
-      )
+      cells.append(summary.show_difference(name, found.mean, found.interval))
     rows.append([group.name, len(common), *cells])
-    pairs.extend((group, key) for key in common)
-  yield page.table(
-    ['runs of', 'pairs', *(_SHOWN[name] for name in names)], rows
-  )
-  rows = [
-    [
-      group.name,
-      ' '.join(str(each) for each in key if each is not None),
-      *(
-        _paired(name, first.runs[key].evaluated, group.runs[key].evaluated)
-        for name in ('accuracy', 'macro_f1')
-      ),
-    ]
-    for group, key in pairs
-    if _are_comparable(first.runs[key].evaluated, group.runs[key].evaluated)
-  ]
-  if rows:
+    for key in common:
+      before, after = first.runs[key].evaluated, group.runs[key].evaluated
+      if before and after and before.digest == after.digest:
+        seed = ' '.join(str(each) for each in key if each is not None)
+        pairs.append([group.name, seed, _paired(before, after)])
+  headings = ['runs of', 'pairs', *(_SHOWN[name] for name in names)]
+  yield page.table(headings, rows)
+  if pairs:
     yield page.paragraph(
       'Each pair of runs on its own, with intervals that are about other'
-      ' images: Agresti and Min (2005) of the accuracy, paired bootstrap of'
-      ' macro-F1.'
+      ' images (Agresti and Min, 2005).'
     )
-    yield page.table(['run', 'seed', 'accuracy', 'macro-F1'], rows[:_MAX_PAIRS])
+    yield page.table(['run', 'seed', 'accuracy'], pairs[:_MAX_PAIRS])
 
 
-def _are_comparable(
-  before: run_record.Evaluated | None, after: run_record.Evaluated | None
-) -> bool:
-  """Whether two runs are known to be evaluated on the same images."""
-  return bool(before and after and before.digest == after.digest)
-
-
-def _paired(
-  name: str, before: run_record.Evaluated, after: run_record.Evaluated
-) -> str:
-  """The difference of two runs, with its interval over images."""
-  labels, first, second = before.scores.labels, before.logits, after.logits
-  metric = metric_lib.METRICS[name].compute
-  interval = None
-  if name == 'accuracy':
-    interval = intervals.of_difference(
-      first.argmax(axis=1) == labels, second.argmax(axis=1) == labels
-    )
-  elif first.size <= run_sections.MAX_BOOTSTRAPPED:
-    interval = intervals.interval_of_difference(metric, labels, first, second)
-  difference = metric(labels, second) - metric(labels, first)
-  return summary.show_difference(name, difference, interval)
+def _paired(before: run_record.Evaluated, after: run_record.Evaluated) -> str:
+  """The gain in accuracy on the same images, with its interval."""
+  first, second = (
+    each.logits.argmax(axis=1) == each.scores.labels for each in (before, after)
+  )
+  difference = after.scores.accuracy - before.scores.accuracy
+  return summary.show_difference(
+    'accuracy', difference, intervals.of_difference(first, second)
+  )
 
 
 def _runs(groups: Sequence[Group]) -> str:
   rows = []
   for group in groups:
     for key, run in group.runs.items():
-      values = group.values[key]
       accuracy, *others = (
-        summary.show(name, values.get(name)) for name in _SHOWN
+        summary.show(name, group.values[key].get(name)) for name in _SHOWN
       )
       if run.evaluated is not None:
         scores = run.evaluated.scores
@@ -260,6 +263,5 @@ def _runs(groups: Sequence[Group]) -> str:
         minutes = f'{float(np.nansum(run.metrics["seconds"])) / 60:.1f}'
       rows.append([run.name, run.trained.round_num, accuracy, *others, minutes])
   _, *others = _SHOWN.values()
-  return page.table(
-    ['run', 'round', 'accuracy (95% interval)', *others, 'minutes'], rows
-  )
+  headings = ['run', 'round', 'accuracy (95% interval)', *others, 'minutes']
+  return page.table(headings, rows)

@@ -1,0 +1,205 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What reports and model cards say of a run: tables and sentences.
+
+A table is its headings and its rows, for `markdown.table` or `page.table`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+
+import numpy as np
+
+from tff_semifl.experiments import run_settings
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.metrics import intervals
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import saved_experiment
+
+Table = tuple[Sequence[str], Iterable[Sequence[str]]]
+
+_NAMES = {
+  'balanced_accuracy': 'balanced accuracy',
+  'macro_f1': 'macro-F1',
+  'auc': 'AUC, one class against the rest',
+}
+_CLASS_HEADINGS = (
+  *('class', 'images', 'recall (95% interval)', 'precision (95% interval)'),
+  *('F1', 'most often taken for'),
+)
+# With 25 images, an accuracy has a standard error of up to ten points.
+_FEW_IMAGES = 25
+# From these excesses of the calibration error over chance, it is named off, or
+# far off.
+_CLOSE = 0.05
+_OFF = 0.15
+# From this ratio of class sizes on, a mean over images hides small classes.
+_UNBALANCED = 1.5
+_LIMITS_OF_ALL = (
+  'Every image gets one of these classes, often with a high probability, even'
+  ' noise. With a least confidence some of these images are unknown, not all.',
+  'It was not tested on images from other cameras, places, people or years than'
+  ' those of the task.',
+  'It was not tested what the weights reveal about training images.',
+)
+
+
+def class_table(class_names: Sequence[str], scores: scores_lib.Scores) -> Table:
+  """Recall, precision and the most frequent mistake of each class."""
+  confusion = scores.confusion
+  sizes, taken = confusion.sum(axis=1), confusion.sum(axis=0)
+  rows = []
+  for label, name in enumerate(class_names):
+    right, size = int(confusion[label, label]), int(sizes[label])
+    mistakes = confusion[label].copy()
+    mistakes[label] = 0
+    worst = int(mistakes.argmax())
+    rows.append(
+      (
+        name,
+        str(size),
+        intervals.show(right, size),
+        intervals.show(right, int(taken[label])),
+        f'{2 * right / (size + taken[label]):.2f}' if size else '',
+        f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else '',
+      )
+    )
+  return _CLASS_HEADINGS, rows
+
+
+def floors_table(scores: scores_lib.Scores) -> Table:
+  """Accuracy and coverage at each confidence threshold."""
+  return ('least confidence', 'test images', 'of these correct', 'noise'), [
+    (
+      f'{each.floor:g}',
+      f'{each.num_images / scores.num_images:.1%}',
+      intervals.show(each.num_right, each.num_images),
+      f'{each.share_of_noise:.1%}',
+    )
+    for each in scores.floors()
+  ]
+
+
+def settings_table(hparams: hparams_file.Hparams) -> Table:
+  """The settings that a run's results depend on."""
+  return ('flag', 'value'), [
+    (f'--{name}', spell(value))
+    for name, value in sorted(hparams.flags.items())
+    if value is not None and name not in run_settings.UNIMPORTANT
+  ]
+
+
+def spell(value: object) -> str:
+  """A setting's value as a flag has it."""
+  if isinstance(value, list | tuple):
+    return ','.join(map(str, value))
+  return str(value)
+
+
+def sentence(line: str) -> str:
+  """A line with a capital and a full stop."""
+  return f'{line[0].upper()}{line[1:]}.'
+
+
+def describe_calibration(scores: scores_lib.Scores) -> str:
+  """Whether the model's probabilities are the shares that are correct."""
+  by_chance = scores.calibration_error_by_chance
+  excess = scores.calibration_error - by_chance
+  bias = scores.mean_confidence - scores.accuracy
+  if excess <= _CLOSE:
+    verdict = 'about right, as far as these images tell'
+  else:
+    verdict = 'too high' if bias > 0 else 'too low'
+    # Errors of both signs cancel in the mean.
+    if abs(bias) < excess / 2:
+      verdict = 'off'
+    if excess > _OFF:
+      verdict = f'far {verdict}; do not read them as chances of being correct'
+  return (
+    f'probabilities are {verdict}: {scores.mean_confidence:.1%} on average for'
+    f' predictions of which {scores.accuracy:.1%} are correct, and an expected'
+    f' calibration error of {scores.calibration_error:.1%}, where chance alone'
+    f' makes {by_chance:.1%} of {scores.num_images} images'
+  )
+
+
+def describe_metrics(
+  measured: Mapping[str, scores_lib.MetricScore],
+) -> Iterator[str]:
+  """Yields each metric with its interval."""
+  for name, (value, low, high) in measured.items():
+    shown = f'{value:.3f} (95% interval {low:.3f} to {high:.3f}, bootstrap)'
+    if math.isnan(value):
+      shown = 'not defined for images of one class'
+    yield f'{_NAMES[name]}: {shown}'
+
+
+def describe_limits(
+  class_names: Sequence[str],
+  hparams: hparams_file.Hparams,
+  trained: saved_experiment.TrainedModel,
+  scores: scores_lib.Scores | None,
+) -> Iterator[str]:
+  """Yields the limits of a model; `scores` is None if it was not tested."""
+  total_rounds = hparams.flags.get('total_rounds')
+  choice = trained.choice
+  if choice is not None and choice.is_by_test:
+    yield (
+      f'The test images chose its round, by {choice.metric}: its accuracy on'
+      ' these images is too good.'
+    )
+  if choice is not None and choice.is_best:
+    if total_rounds is not None and choice.last_round < total_rounds:
+      yield f'Training ended after round {choice.last_round} of {total_rounds}.'
+  elif total_rounds is not None and trained.round_num < total_rounds:
+    yield (
+      f'It is not fully trained: round {trained.round_num} of {total_rounds}.'
+    )
+  if scores is None:
+    yield (
+      'What was exported was not tested itself; the model had an accuracy of'
+      f' {trained.accuracy:.1%} in training.'
+    )
+  else:
+    yield from _describe_limits_of_scores(class_names, scores)
+  yield from _LIMITS_OF_ALL
+
+
+def _describe_limits_of_scores(
+  class_names: Sequence[str], scores: scores_lib.Scores
+) -> Iterator[str]:
+  sizes = scores.class_sizes
+  few = [
+    f'{name} ({size})'
+    for name, size in zip(class_names, sizes, strict=True)
+    if size < _FEW_IMAGES
+  ]
+  if few:
+    yield (
+      f'Accuracies of classes with fewer than {_FEW_IMAGES} test images are'
+      f' imprecise: {", ".join(few)}.'
+    )
+  known = [
+    (accuracy, name)
+    for name, accuracy in zip(class_names, scores.class_accuracies, strict=True)
+    if accuracy is not None
+  ]
+  if sizes.max() > _UNBALANCED * sizes.min():
+    mean = float(np.mean([accuracy for accuracy, _ in known]))
+    of_classes = ''
+    if len(known) < len(sizes):
+      of_classes = (
+        f', over the {len(known)} of {len(sizes)} classes that have any'
+      )
+    yield (
+      f'Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
+      ' class. Large classes dominate the accuracy; the mean over classes is'
+      f' {mean:.1%}{of_classes}.'
+    )
+  (least, worst), (most, best) = min(known), max(known)
+  yield (
+    f'Accuracy differs by class: {least:.1%} for {worst}, {most:.1%} for'
+    f' {best}.'
+  )
+  yield f'Its {describe_calibration(scores)}.'
