@@ -12,7 +12,7 @@ from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl.methods import averaged_teacher
+from tff_semifl.methods import client_parts
 from tff_semifl.methods import client_prior
 from tff_semifl.methods import cohort_averages
 from tff_semifl.methods import fix_mix
@@ -150,7 +150,7 @@ class AdjustmentTest(absltest.TestCase):
 class TeacherTest(absltest.TestCase):
   def test_decay_grows(self):
     for round_num, expected in ((0, 0.1), (8, 0.5), (100, 0.9)):
-      found = averaged_teacher.decay_in_round(tf.constant(round_num), 0.9)
+      found = client_parts.decay_in_round(tf.constant(round_num), 0.9)
       self.assertAlmostEqual(float(found), expected, places=6)
 
   def test_has_statistics_of_its_own(self):
@@ -166,7 +166,7 @@ class TeacherTest(absltest.TestCase):
         ]
       )
     )
-    labeler = averaged_teacher.AveragedTeacher()
+    labeler = client_parts.AveragedTeacher()
     teacher = labeler.init_guidance(classifier)
     # The first layer scales by 3 what the second sees.
     trainable = (3 * teacher.trainable[0], *teacher.trainable[1:])

@@ -10,7 +10,6 @@ another package is named `package.module:NAME`.
 import dataclasses
 
 from tff_semifl import settings
-from tff_semifl.methods import averaged_teacher
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import client_prior
 from tff_semifl.methods import cohort_averages
@@ -28,7 +27,7 @@ SELECTIONS = {
 }
 LABELERS = {
   'received_model': None,
-  'averaged_teacher': averaged_teacher.AveragedTeacher(),
+  'averaged_teacher': client_parts.AveragedTeacher(),
 }
 ALIGNMENTS = {
   'none': None,

@@ -94,7 +94,7 @@ def check_padding(
     with random_draws.drawing_by(portable_draws.GENERATOR):
       labeler = _create_labeler(method, training)
       images = _create_images(method, training)
-      real = tf.nest.map_structure(lambda each: each[:_NUM_IMAGES], images)
+      real = _without_padding(images)
       context = labeler.context(rows_lib.Rows(real), labeler.received)
       state = method.init_state(context)
       if method.relabel == 'round':
@@ -113,9 +113,7 @@ def check_padding(
         .take(optimizer_state, state)
         .sums.loss
         for rows in (
-          rows_lib.Rows(
-            tf.nest.map_structure(lambda each: each[:_NUM_IMAGES], images)
-          ),
+          rows_lib.Rows(_without_padding(images)),
           compiled_loop.PaddedRows(images, tf.constant(_NUM_IMAGES)),
         )
       ]
@@ -128,6 +126,10 @@ def check_padding(
       ' means over a batch by step.mean or step.cross_entropy, or leave'
       ' jit_compile out'
     )
+
+
+def _without_padding(images: labeling.Images) -> labeling.Images:
+  return tf.nest.map_structure(lambda each: each[:_NUM_IMAGES], images)
 
 
 def _is_own(method: method_lib.Method) -> bool:
