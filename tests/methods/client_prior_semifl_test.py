@@ -69,31 +69,6 @@ def _build(system_name='client_prior_semifl', **changes):
   )
 
 
-class TypesTest(absltest.TestCase):
-  def test_types_are_those_of_semifl(self):
-    """Clients have no label, report no more, and the server keeps no more."""
-    semifl = linear_problem.build('semifl', returns_given_labels=True)
-    process = _build()
-    for found, expected in (
-      (process.initialize, semifl.initialize),
-      (process.next, semifl.next),
-    ):
-      self.assertEqual(
-        found.type_signature.compact_representation().replace(
-          'guidance=<method=<>>', 'guidance=<>'
-        ),
-        expected.type_signature.compact_representation(),
-      )
-
-  def test_clients_have_labels_if_the_prior_is_true(self):
-    self.assertEqual(
-      _build(
-        'true_prior_semifl'
-      ).next.type_signature.parameter.client_data.compact_representation(),
-      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
-    )
-
-
 class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
     client = settings.change(
