@@ -25,9 +25,9 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
@@ -116,7 +116,7 @@ def main() -> None:
       raise ValueError('name the folder of an experiment')
     folder = pathlib.Path(_EXPERIMENT.value).absolute()
     hparams = saved_experiment.read_hparams(folder)
-    experiment = recorded.restore(
+    experiment = experiment_folder.restore(
       hparams, task_registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)

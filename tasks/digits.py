@@ -29,7 +29,6 @@ class Digits(image_task.Task):
   short_name = 'digits'
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task."""
     # The mirror image of a digit is not a digit.
     weak_augmentation = functools.partial(
       augmentation.flip_and_crop, flip=False, padding=1

@@ -16,8 +16,8 @@ from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.data import feature_files
-from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import loaded_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,28 +37,23 @@ class Features(image_task.Task):
 
   @property
   def gives_shares(self) -> bool:
-    """Whether the file has the partition."""
     return self.features_file is not None and feature_files.has_client_ids(
       self.features_file
     )
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Values of settings by name that suit features."""
-    return feature_task.USUAL
+    return loaded_task.USUAL_OF_FEATURES
 
   @property
   def place(self) -> str:
-    """The file's name, for the default name of an experiment."""
     return pathlib.Path(self.features_file or '').stem
 
   @property
   def shares_description(self) -> str:
-    """A short description of the partition."""
     return f'as in {self.features_file}'
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task from the file."""
     if self.features_file is None:
       raise settings.SettingError(
         'features_file', None, 'must be given: the .npz of your features'
@@ -72,7 +67,7 @@ class Features(image_task.Task):
 def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
   del version
   found = feature_files.read(path)
-  return feature_task.create_task(
+  return loaded_task.create_feature_task(
     image_task.TaskData(
       train=found.labeled,
       test=found.test,

@@ -133,22 +133,14 @@ class ImageFolder(image_task.Task):
 
   @property
   def place(self) -> str:
-    """The folder's name, for the default name of an experiment."""
     return pathlib.Path(self.image_dir).resolve().name
 
   @property
   def shares_description(self) -> str:
-    """A short description of the partition."""
     return 'at sites' if self.sites else f'as in {self.image_dir}'
 
   @property
   def quick(self) -> Mapping[str, Any]:
-    """Values of settings by name, for a first result within minutes.
-
-    Images are small unless their size is chosen, and so is the network.
-    Learning rate and threshold are those of the digits, so that few labels
-    suffice for pseudo-labels after the first rounds.
-    """
     if self.image_size is None:
       size = {'image_size': '32', 'model_depth': 10}
     else:
@@ -165,12 +157,10 @@ class ImageFolder(image_task.Task):
     }
 
   def fill_in(self, task: image_task.ImageTask) -> 'ImageFolder':
-    """This task with `image_size` set to the size of its images."""
     height, width, _ = task.image_shape
     return dataclasses.replace(self, image_size=f'{height}x{width}')
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task, and reads all images."""
     if self.image_dir is None:
       raise settings.SettingError(
         'image_dir', None, 'must be given: the folder of your images'

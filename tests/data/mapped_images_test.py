@@ -97,16 +97,6 @@ class MappedImagesTest(parameterized.TestCase, tf.test.TestCase):
     del images
     self.assertEqual(_count_mapped_files(), before)
 
-  @parameterized.named_parameters(
-    ('none', []),
-    ('no_image', [_create_data(0)]),
-    ('two_shapes', [_create_data(3), _create_data(3, (3, 2, 1))]),
-    ('indices', mapped_images.MappedImages([_create_data(3)]).references),
-  )
-  def test_must_be_images_of_one_shape(self, data):
-    with self.assertRaisesRegex(ValueError, 'Expected uint8 images of one'):
-      mapped_images.MappedImages(data)
-
 
 def _build_sums(data_type, get_images):
   """Builds a factor times the sum of pixels, at the server and at clients."""

@@ -184,6 +184,8 @@ class CheckAllAreSharedTest(parameterized.TestCase):
     ([[0, 1], [3]], 2, '^1 of 4 unlabeled images have no client; .* 2 have'),
     ([[0, 1], [1, 2, 3]], 0, '^1 of 4 unlabeled images have more than one'),
     ([[0, 0, 1, 2, 3]], 0, '^1 of 4 unlabeled images have more than one'),
+    ([[0, 1], [4]], 0, '^clients have indices from 0 to 4 of 4 images'),
+    ([[0], [-1]], 0, '^clients have indices from -1 to 0 of 4 images'),
   )
   def test_others_are_an_error(self, shares, num_left, message):
     with self.assertRaisesRegex(ValueError, message):

@@ -169,6 +169,22 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
           num_updates[chunk['client_id']] += 1
       self.assertGreater(len(set(num_updates)), 1)
 
+  def test_any_round_can_be_the_first_or_come_again(self):
+    """A resumed run begins in the middle; a diverged one repeats a round."""
+    expected = [
+      [_get_element(data)['earlier_rounds'] for data in datasets]
+      for datasets in map(
+        _create_population(know_participation=True).datasets, range(7)
+      )
+    ]
+    for rounds in ((5,), (5, 2, 6), (3, 3, 4)):
+      population = _create_population(know_participation=True)
+      for round_num in rounds:
+        found = map(_get_element, population.datasets(round_num))
+        self.assertEqual(
+          [chunk['earlier_rounds'] for chunk in found], expected[round_num]
+        )
+
   def test_true_labels_are_in_the_order_of_images(self):
     data = _create_data(20)
     clients = partition.partition_iid(20, 10, seed=0)
@@ -199,6 +215,68 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
       _create_population(clients_per_round=clients_per_round)
     with self.assertRaisesRegex(ValueError, message):
       _create_population().with_clients_per_round(clients_per_round)
+
+
+class DropoutTest(parameterized.TestCase):
+  def test_cohort_is_of_the_chosen_and_lacks_a_share_of_them(self):
+    probability = 0.2
+    population = _create_population(
+      dropout_probability=probability, clients_per_round=10
+    )
+    num_rounds = 300
+    num_dropped = 0
+    for round_num in range(1, num_rounds + 1):
+      chosen = population.chosen(round_num)
+      cohort = population.cohort(round_num)
+      # In the order in which they were chosen.
+      self.assertEqual(cohort, [c for c in chosen if c in cohort])
+      num_dropped += len(chosen) - len(cohort)
+    draws = 10 * num_rounds
+    # Five standard deviations of the binomial distribution.
+    self.assertAlmostEqual(
+      num_dropped / draws,
+      probability,
+      delta=5 * np.sqrt(probability * (1 - probability) / draws),
+    )
+
+  def test_who_was_chosen_is_no_matter_of_dropout(self):
+    for round_num in range(20):
+      self.assertEqual(
+        _create_population(dropout_probability=0.9).chosen(round_num),
+        _create_population(dropout_probability=0.0).cohort(round_num),
+      )
+
+  def test_is_a_function_of_seed_and_round(self):
+    def dropped(seed, rounds):
+      population = _create_population(
+        dropout_probability=0.5, seed=seed, clients_per_round=10
+      )
+      return {
+        n: frozenset(population.chosen(n)) - frozenset(population.cohort(n))
+        for n in rounds
+      }
+
+    first = dropped(1, range(1, 20))
+    self.assertEqual(dropped(1, range(19, 0, -1)), first)
+    self.assertNotEqual(dropped(2, range(1, 20)), first)
+    # Different clients drop out in different rounds.
+    self.assertGreater(len(set(first.values())), 10)
+
+  def test_datasets_are_those_of_the_cohort(self):
+    population = _create_population(
+      dropout_probability=0.5, clients_per_round=10
+    )
+    cohort = population.cohort(1)
+    self.assertBetween(len(cohort), 1, 9)
+    self.assertEqual(
+      [_get_element(each)['client_id'] for each in population.datasets(1)],
+      cohort,
+    )
+    self.assertLen(population.true_labels(1), len(cohort))
+    # Statistics are of all, as is a population of another size.
+    self.assertLen(population.all_datasets(), 10)
+    changed = population.with_clients_per_round(9)
+    self.assertLess(len(changed.cohort(1)), 9)
 
 
 def _cut(structure, scalars, sizes):

@@ -14,7 +14,6 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import filled_settings
-from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import task_registry
@@ -23,7 +22,7 @@ from tff_semifl.runs import saved_experiment
 
 
 def _restore(values, system_name='semifl', **instead):
-  return recorded.restore(
+  return experiment_folder.restore(
     hparams_file.Hparams(system_name, values, None, {}),
     task_registry.ChosenTask(),
     instead,

@@ -30,9 +30,9 @@ from tests.export import small_model
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import program
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import python_experiment
-from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import temperature as temperature_lib
@@ -129,7 +129,7 @@ class ExportSavedModelTest(parameterized.TestCase):
         create_model=small_digits.create_small_model,
         num_validation=20,
       )
-    restored = recorded.restore(
+    restored = experiment_folder.restore(
       saved_experiment.read_hparams(self._experiment),
       task_registry.ChosenTask(),
       {},

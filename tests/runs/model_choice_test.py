@@ -16,8 +16,8 @@ import tensorflow as tf
 from tests import linear_reference
 from tests.runs import linear_program
 from tests.runs import training_test_case
+from tff_semifl.experiments import model_selection
 from tff_semifl.files import durable_files
-from tff_semifl.metrics import measurement
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import training_program
 from tff_semifl.training import evaluation
@@ -90,7 +90,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     )
 
   def test_metrics_are_columns_after_all_others_and_change_none(self):
-    measure = measurement.Measurement(
+    measure = model_selection.Measurement(
       ['recall', 'brier'], ['c', 'a', 'b'], np.arange(30) % 3
     )
     program = _create_program(2, measure, column='test/brier')

@@ -29,7 +29,6 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.training import client_report
-from tff_semifl.training import compiled_loop
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
@@ -117,11 +116,12 @@ def _train(
     steps = Steps(training, labeler, context, rows)
     return steps.take(optimizer_state, state)
 
-  result = (
-    compiled_loop.run(take_steps, images)
-    if training.jit_compile
-    else take_steps(rows_lib.Rows(images))
-  )
+  if training.jit_compile:
+    from tff_semifl.training import compiled_loop
+
+    result = compiled_loop.run(take_steps, images)
+  else:
+    result = take_steps(rows_lib.Rows(images))
   state, given_in_steps = result.state
   report = _report(method, context, state)
   if method.labels_are_true:

@@ -331,7 +331,7 @@ def choose(is_new: tff.Value, new: Any, old: Any) -> tff.Value:
   """The new values if `is_new`, a bool scalar, else the old ones."""
   return run(
     lambda is_new, new, old: tf.nest.map_structure(
-      lambda a, b: tf.where(is_new, a, b), new, old
+      functools.partial(tf.where, is_new), new, old
     ),
     is_new,
     new,

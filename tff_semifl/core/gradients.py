@@ -180,7 +180,7 @@ def build_server_work(
       optimizer_state, trainable, loss, accuracy = tf.cond(
         context.round_num > 0,
         step,
-        lambda: pretrain(before, weights, context, data),
+        functools.partial(pretrain, before, weights, context, data),
       )
     return (
       optimizer_state,

@@ -3,7 +3,9 @@
 
 """Labeling: what a client method sees of images, and the labels it gives."""
 
+from collections.abc import Callable
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -81,17 +83,6 @@ class Labeler:
       )
     )
 
-    def infer(function, width):
-      return lambda weights: views.map_batches(
-        lambda batch: function(weights, tf.cast(batch, tf.float32)),
-        width=width,
-        size=INFERENCE_BATCH_SIZE,
-      )
-
-    def infer_features():
-      features = features_lib.require_features(model.features)
-      return infer(features.infer, features.size)
-
     messages = self.node.context.guidance or {}
     return hook_arguments.ClientContext(
       images=rows.examples.image,
@@ -100,8 +91,10 @@ class Labeler:
       received=self.received,
       weights=weights,
       num_classes=model.num_classes,
-      logits_fn=infer(model.logits, model.num_classes),
-      features_fn=lambda weights: infer_features()(weights),
+      logits_fn=functools.partial(
+        _infer, model.logits, views, model.num_classes
+      ),
+      features_fn=functools.partial(_infer_features, model, views),
       true_labels=next(iter(rows.examples.true_label), None),
     )
 
@@ -117,8 +110,8 @@ class Labeler:
     """
     model, augmented = self.model, batch.examples
 
-    def infer(function):
-      return lambda weights: function(
+    def infer(function, weights):
+      return function(
         weights, tf.cast(augmented.weak, tf.float32), num_real=batch.num_real
       )
 
@@ -126,10 +119,10 @@ class Labeler:
       context,
       images=augmented.weak,
       weights=weights,
-      logits_fn=infer(model.batch_logits),
+      logits_fn=functools.partial(infer, model.batch_logits),
       features_fn=lambda weights: infer(
-        features_lib.require_features(model.features).batch
-      )(weights),
+        features_lib.require_features(model.features).batch, weights
+      ),
       true_labels=next(iter(augmented.images.true_label), None),
     )
 
@@ -186,3 +179,26 @@ class Labeler:
         labels,
       )
     return pseudo_labels.complete(labels, num_classes)
+
+
+def _infer(
+  function: Callable[..., tf.Tensor],
+  views: rows_lib.Rows,
+  width: int,
+  weights: functional.ModelWeights,
+) -> tf.Tensor:
+  """The outputs of a model for all images, float32 [images, width]."""
+  return views.map_batches(
+    lambda batch: function(weights, tf.cast(batch, tf.float32)),
+    width=width,
+    size=INFERENCE_BATCH_SIZE,
+  )
+
+
+def _infer_features(
+  model: functional.ImageClassifier,
+  views: rows_lib.Rows,
+  weights: functional.ModelWeights,
+) -> tf.Tensor:
+  features = features_lib.require_features(model.features)
+  return _infer(features.infer, views, features.size, weights)

@@ -6,6 +6,7 @@
 import collections
 from collections.abc import Callable, Mapping
 import dataclasses
+import functools
 from typing import Any
 
 import tensorflow as tf
@@ -189,10 +190,11 @@ def begin_with(
     context: federated_process.RoundContext,
     *data_and_state: Any,
   ) -> training_loop.TrainingResult:
+    arguments = weights, context, *data_and_state
     return tf.cond(
       context.round_num > 0,
-      lambda: training_fn(weights, context, *data_and_state),
-      lambda: first_fn(weights, context, *data_and_state),
+      functools.partial(training_fn, *arguments),
+      functools.partial(first_fn, *arguments),
     )
 
   return train

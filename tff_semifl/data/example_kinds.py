@@ -7,7 +7,7 @@ An image is [height, width, channels], a feature vector [features].
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,9 +64,3 @@ def kind_of(shape: Sequence[int | None]) -> ExampleKind:
 def zeros(shape: Sequence[int]) -> np.ndarray:
   """A batch of one example, all zeros."""
   return np.zeros([1, *shape], kind_of(shape).dtype)
-
-
-def has_own_dtype(examples: Any) -> bool:
-  """Whether an array has the shape and dtype of images or feature vectors."""
-  kind = _BY_RANK.get(len(examples.shape) - 1)
-  return kind is not None and examples.dtype == kind.dtype

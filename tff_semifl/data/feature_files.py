@@ -24,7 +24,6 @@ import zipfile
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import names as names_lib
 from tff_semifl.data import own_features
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
@@ -272,7 +271,7 @@ def _read_shares(
       f'{found}, for {number} vectors of clients; give one for each'
     )
   if ids.dtype.kind == 'U':
-    ids = np.array([names_lib.normalize(each) for each in ids])
+    ids = np.array([own_labels.normalize(each) for each in ids])
   found, client, sizes = np.unique(ids, return_inverse=True, return_counts=True)
   in_order = np.argsort(client, kind='stable')
   client_names = [

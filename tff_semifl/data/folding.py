@@ -27,10 +27,8 @@ def fold(
 
   Unlike `tf.data.Dataset.reduce`, which always runs on the CPU.
 
-  Args:
-    add_fn: (result, element) -> next result, of the same shapes.
-    shapes: Shapes of the results, in a structure like `initial`, if they
-      change.
+  `add_fn` maps (result, element) to the next result. `shapes` are those of all
+  results, in a structure like `initial`, if they change.
   """
 
   # `iter` needs a function. AutoGraph only costs time.

@@ -36,19 +36,9 @@ class MappedImages:
 
   def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
     """Copies images or feature vectors of one shape, at least one in all."""
-    shapes = {part.images.shape[1:] for part in data}
-    num_images = sum(len(part.images) for part in data)
-    are_examples = all(
-      example_kinds.has_own_dtype(part.images) for part in data
-    )
-    if len(shapes) != 1 or not num_images or not are_examples:
-      found = [f'{part.images.dtype}{part.images.shape}' for part in data]
-      raise ValueError(
-        'Expected uint8 images of one shape, or float32 feature vectors, at'
-        f' least one; found [{", ".join(found)}].'
-      )
-    self._dtype = example_kinds.kind_of(data[0].images.shape[1:]).dtype
-    self._shape = (num_images, *shapes.pop())
+    shape = data[0].images.shape[1:]
+    self._dtype = example_kinds.kind_of(shape).dtype
+    self._shape = (sum(len(part.images) for part in data), *shape)
     file = os.fdopen(os.memfd_create('images'), 'wb')
     weakref.finalize(self, file.close)
     self._path = f'/proc/{os.getpid()}/fd/{file.fileno()}'
@@ -62,11 +52,7 @@ class MappedImages:
     file.flush()
 
   def read(self, indices: tf.Tensor) -> tf.Tensor:
-    """Images, uint8 [number, height, width, channels], or features, at indices.
-
-    Args:
-      indices: int64 [number].
-    """
+    """Images or features, [number, ...], at indices, int64 [number]."""
     images = tf.raw_ops.ImmutableConst(
       dtype=self._dtype, shape=self._shape, memory_region_name=self._path
     )

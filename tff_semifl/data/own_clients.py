@@ -17,9 +17,9 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import example_kinds
-from tff_semifl.data import names
 from tff_semifl.data import own_features
 from tff_semifl.data import own_images
+from tff_semifl.data import own_labels
 
 
 def concatenate(
@@ -168,7 +168,7 @@ def _read_file(field: str, path: pathlib.Path) -> Any:
         return json.load(file, object_pairs_hook=_create_mapping)
       shares = {}
       for row in csv.DictReader(file):
-        name = names.normalize(row['client'])
+        name = own_labels.normalize(row['client'])
         shares.setdefault(name, []).append(int(row['index']))
       return shares
     except (
@@ -188,7 +188,7 @@ def _create_mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
   """A JSON object, whose names must be unique."""
   created = {}
   for name, value in pairs:
-    name = names.normalize(name)
+    name = own_labels.normalize(name)
     if name in created:
       raise ValueError(f'{name!r} occurs twice')
     created[name] = value

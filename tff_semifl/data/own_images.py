@@ -27,23 +27,26 @@ _BRIGHT = 64
 
 def check_form(field: str, data: Any) -> None:
   """Raises `ValueError` for paths, iterators and other values without data."""
+  problem = None
   if isinstance(data, str | os.PathLike):
-    raise ValueError(
-      f'{field}: found the path {os.fspath(data)!r}; read the images first and'
-      f' {_EXPECTED}, or use the task image_folder'
+    problem = (
+      f'the path {os.fspath(data)!r}; read the images first and {_EXPECTED}, or'
+      ' use the task image_folder'
     )
-  if isinstance(data, PIL.Image.Image):
-    raise ValueError(f'{field}: found a single PIL image; give a list of them')
-  if isinstance(data, Iterator):
-    raise ValueError(
-      f'{field}: found a {type(data).__name__}, which can be read only once;'
-      f' collect its items and {_EXPECTED}'
+  elif isinstance(data, PIL.Image.Image):
+    problem = 'a single PIL image; give a list of them'
+  elif isinstance(data, Iterator):
+    problem = (
+      f'a {type(data).__name__}, which can be read only once; collect its items'
+      f' and {_EXPECTED}'
     )
-  if is_client_data(data):
-    raise ValueError(
-      f'{field}: found a ClientData; give it as clients, or take'
+  elif is_client_data(data):
+    problem = (
+      'a ClientData; give it as clients, or take'
       ' create_tf_dataset_from_all_clients() of it'
     )
+  if problem is not None:
+    raise ValueError(f'{field}: found {problem}')
 
 
 def is_client_data(data: Any) -> bool:
@@ -58,44 +61,45 @@ def stack(field: str, images: Any) -> np.ndarray:
   if isinstance(images, Mapping):
     raise ValueError(f'{field}: found a mapping; {_EXPECTED}')
   is_object = isinstance(images, np.ndarray) and images.dtype.kind == 'O'
-  if is_object or isinstance(images, Sequence):
-    fields = [f'{field}[{index}]' for index in range(len(images))]
-    arrays = [*map(_to_array, fields, images)]
-    shapes = sorted({array.shape for array in arrays})
-    if _is_labeled(arrays):
-      raise ValueError(
-        f'{field}: found a pair of arrays of shapes {arrays[0].shape} and'
-        f' {arrays[1].shape}, as images and their labels have; give the images'
-        ' alone'
-      )
-    if len(shapes) > 1:
-      raise ValueError(
-        f'{field}: found images of different shapes, {shapes[0]} and'
-        f' {shapes[1]}; resize them to one size, with tf.image.resize say'
-      )
-    if shapes and len(shapes[0]) > 1:
-      # Features have no white level.
-      check_scales(fields, arrays)
-    return np.stack(arrays) if arrays else np.empty(0)
-  array = np.asarray(images)
-  if not array.ndim:
-    raise ValueError(f'{field}: found {images!r}; {_EXPECTED}')
-  return array
+  if not is_object and not isinstance(images, Sequence):
+    array = np.asarray(images)
+    if not array.ndim:
+      raise ValueError(f'{field}: found {images!r}; {_EXPECTED}')
+    return array
+  fields = [f'{field}[{index}]' for index in range(len(images))]
+  arrays = [*map(_to_array, fields, images)]
+  shapes = sorted({array.shape for array in arrays})
+  if _is_labeled(arrays):
+    raise ValueError(
+      f'{field}: found a pair of arrays of shapes {arrays[0].shape} and'
+      f' {arrays[1].shape}, as images and their labels have; give the images'
+      ' alone'
+    )
+  if len(shapes) > 1:
+    raise ValueError(
+      f'{field}: found images of different shapes, {shapes[0]} and'
+      f' {shapes[1]}; resize them to one size, with tf.image.resize say'
+    )
+  if shapes and len(shapes[0]) > 1:
+    # Features have no white level.
+    check_scales(fields, arrays)
+  return np.stack(arrays) if arrays else np.empty(0)
 
 
 def _to_array(field: str, image: Any) -> np.ndarray:
-  if isinstance(image, PIL.Image.Image) and image.has_transparency_data:
-    raise ValueError(
-      f'{field}: found a PIL image of mode {image.mode} with transparency; put'
-      ' it on a color: rgba = image.convert("RGBA"), and'
-      ' PIL.Image.alpha_composite(PIL.Image.new("RGBA", rgba.size, "white"),'
-      ' rgba).convert("RGB")'
-    )
-  if isinstance(image, PIL.Image.Image) and image.mode not in _LEVELS:
-    raise ValueError(
-      f'{field}: found a PIL image of mode {image.mode}; give'
-      " image.convert('RGB')"
-    )
+  if isinstance(image, PIL.Image.Image):
+    if image.has_transparency_data:
+      raise ValueError(
+        f'{field}: found a PIL image of mode {image.mode} with transparency;'
+        ' put it on a color: rgba = image.convert("RGBA"), and'
+        ' PIL.Image.alpha_composite(PIL.Image.new("RGBA", rgba.size, "white"),'
+        ' rgba).convert("RGB")'
+      )
+    if image.mode not in _LEVELS:
+      raise ValueError(
+        f'{field}: found a PIL image of mode {image.mode}; give'
+        " image.convert('RGB')"
+      )
   return np.asarray(image)
 
 
@@ -120,12 +124,10 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
 
 def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
   """Whether two arrays are all images and all labels, not two images."""
-  if len(arrays) != 2:
-    return False
-  images, labels = (array.ndim for array in arrays)
   # Two images have the ranks 3 and 2 if one is in color. Features have rank 2,
   # and their labels 1.
-  return (images, labels) in ((2, 1), (3, 1), (4, 1), (4, 2))
+  ranks = tuple(array.ndim for array in arrays)
+  return ranks in ((2, 1), (3, 1), (4, 1), (4, 2))
 
 
 def convert(field: str, images: Any) -> np.ndarray:
@@ -153,16 +155,11 @@ def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
         f'{found}, with channels first; give np.moveaxis(images, 1, -1), of'
         ' shape [images, height, width, channels]'
       )
-    opaque = ''
-    if shape[3] in (2, 4):
-      last = shape[3] - 1
-      opaque = (
-        '; where the last is opacity in 0..255, give the images on white,'
-        f' 255 - (255 - images[..., :{last}]) * (images[..., {last}:] / 255)'
-      )
+    last = shape[3] - 1
     raise ValueError(
-      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for'
-      f' color{opaque}'
+      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for color;'
+      ' where the last is opacity in 0..255, give the images on white, 255 -'
+      f' (255 - images[..., :{last}]) * (images[..., {last}:] / 255)'
     )
   if 0 in images.shape:
     raise ValueError(f'{found}, without a pixel; {_EXPECTED}')
@@ -197,16 +194,11 @@ def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
 def read_dataset(
   field: str, dataset: tf.data.Dataset, *, labeled: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-  """Reads all elements of a dataset, batched or not.
+  """Reads images and labels (None unless `labeled`) of a dataset.
 
-  Args:
-    dataset: Elements (image, label), or mappings with an 'image' (or 'pixels',
-      as in TFF's data sets) and a 'label'. Without `labeled` an element may be
-      the image alone.
-
-  Returns:
-    Images and labels as they are in the dataset; None for labels unless
-    `labeled`.
+  Elements are (image, label), or mappings with an 'image' (or 'pixels', as in
+  TFF's data sets) and a 'label', batched or not. Without `labeled` an element
+  may be the image alone.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise ValueError(
@@ -232,28 +224,21 @@ def read_dataset(
 def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
   """(image, label) of an element, or (image,)."""
   found = parts[0] if len(parts) == 1 else parts
+  num_needed = 2 if labeled else 1
   if isinstance(found, Mapping):
-    names = ['image' if 'image' in found else 'pixels']
-    names += ['label'] if labeled else []
+    names = ['image' if 'image' in found else 'pixels', 'label'][:num_needed]
     if all(name in found for name in names):
       return tuple(found[name] for name in names)
-    raise ValueError(
-      f'{field}: found elements with {", ".join(found)}; map them to'
-      f' {"(image, label)" if labeled else "images"}'
-    )
-  if not isinstance(found, tuple):
-    found = (found,)
-  if isinstance(found[0], Mapping):
-    raise ValueError(
-      f'{field}: found elements whose first part has {", ".join(found[0])}; map'
-      f' them to {"(image, label)" if labeled else "images"}'
-    )
-  if len(found) == 2:
-    return found if labeled else found[:1]
-  if len(found) == 1 and not labeled:
-    return found
+    what = f'with {", ".join(found)}'
+  else:
+    found = found if isinstance(found, tuple) else (found,)
+    if num_needed <= len(found) <= 2 and not isinstance(found[0], Mapping):
+      return found[:num_needed]
+    what = f'of {len(found)} parts'
+    if isinstance(found[0], Mapping):
+      what = f'whose first part has {", ".join(found[0])}'
   raise ValueError(
-    f'{field}: found elements of {len(found)} parts; map them to'
+    f'{field}: found elements {what}; map them to'
     f' {"(image, label)" if labeled else "images"}'
   )
 

@@ -8,20 +8,27 @@ As in `own_images`, each function takes the name of a field for its errors.
 
 from collections.abc import Sequence
 from typing import Any
+import unicodedata
 
 import numpy as np
 
-from tff_semifl.data import names as names_lib
-
 _EXPECTED = 'give an integer or a name of a class for each image'
+
+
+def normalize(name: str) -> str:
+  """A name in Unicode's composed form (NFC).
+
+  An accented letter may be one character or, as in archives from a Mac, a
+  letter and its accent.
+  """
+  return unicodedata.normalize('NFC', name)
 
 
 def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
   """Converts labels to an array, int64 or str [images].
 
-  Args:
-    labels: Integers or strings [images] or [images, 1], or one-hot numbers
-      [images, classes].
+  Labels are integers or strings [images] or [images, 1], or one-hot numbers
+  [images, classes].
   """
   try:
     labels = np.asarray(labels)
@@ -33,10 +40,8 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
   if labels.ndim == 2 and labels.shape[1] == 1:
     labels = labels[:, 0]
   elif labels.ndim == 2 and labels.dtype.kind in 'buif':
-    is_one_hot = ((labels == 0) | (labels == 1)).all() and (
-      labels.sum(axis=1) == 1
-    ).all()
-    if not is_one_hot:
+    is_binary = (labels == 0) | (labels == 1)
+    if not (is_binary.all() and (labels.sum(axis=1) == 1).all()):
       raise ValueError(f'{found} that are not one-hot; {_EXPECTED}')
     labels = labels.argmax(axis=1)
   if labels.ndim != 1:
@@ -51,9 +56,8 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
 
 def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
   """Converts labels to int64 or str."""
-  if labels.dtype.kind in 'SO' and all(
-    isinstance(label, str | bytes) for label in labels
-  ):
+  kind = labels.dtype.kind
+  if kind in 'SO' and all(isinstance(each, str | bytes) for each in labels):
     try:
       labels = np.array(
         [each.decode() if isinstance(each, bytes) else each for each in labels]
@@ -64,10 +68,8 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
         f' {_EXPECTED}'
       ) from error
   if labels.dtype.kind == 'U':
-    return np.array([names_lib.normalize(label) for label in labels])
-  if labels.dtype.kind in 'bui' or (
-    labels.dtype.kind == 'f' and (labels == np.rint(labels)).all()
-  ):
+    return np.array([normalize(label) for label in labels])
+  if kind in 'bui' or (kind == 'f' and (labels == np.rint(labels)).all()):
     return labels.astype(np.int64)
   raise ValueError(
     f'{field}: found labels of dtype {labels.dtype}, {labels[0]!r} say;'
@@ -104,23 +106,21 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
   expected = 'give a list of strings, a name for each class'
   if isinstance(names, str):
     raise ValueError(f'{field}: found the string {names!r}; {expected}')
-  names = tuple(
-    names_lib.normalize(name) if isinstance(name, str) else name
-    for name in names
-  )
-  for number, name in enumerate(names):
+  checked = []
+  for name in names:
+    if isinstance(name, str):
+      name = normalize(name)
     if not isinstance(name, str):
       raise ValueError(f'{field}: found {name!r}; {expected}')
     if '\n' in name:
       # Files of class names have one per line.
-      raise ValueError(
-        f'{field}: found {name!r}, with a line break; leave it out'
-      )
-    if name in names[:number]:
+      raise ValueError(f'{field}: found {name!r}, with a line break')
+    if name in checked:
       raise ValueError(f'{field}: found {name!r} twice; {expected}')
-  if len(names) < 2:
+    checked.append(name)
+  if len(checked) < 2:
     raise ValueError(f'{field}: found {names}; give two classes at least')
-  return names
+  return tuple(checked)
 
 
 def check_all_have_images(
@@ -148,10 +148,10 @@ def index(
         f' {", ".join(class_names)}'
       )
     return np.array([positions[label] for label in labels], np.int32)
-  is_known = (labels >= 0) & (labels < len(class_names))
-  if not is_known.all():
+  unknown = labels[(labels < 0) | (labels >= len(class_names))]
+  if len(unknown):
     raise ValueError(
-      f'{field}: found the label {labels[~is_known][0]}; with'
-      f' {len(class_names)} classes, labels are in 0..{len(class_names) - 1}'
+      f'{field}: found the label {unknown[0]}; with {len(class_names)} classes,'
+      f' labels are in 0..{len(class_names) - 1}'
     )
   return labels.astype(np.int32)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.data import names
+from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
 
@@ -55,7 +55,7 @@ def split_labels(
   for class_index in range(num_classes):
     candidates = np.flatnonzero(labels == class_index)
     if len(candidates) < per_class:
-      raise names.ClassError(
+      raise data_errors.ClassError(
         f'{num_labeled} labeled images take {per_class} of each class, but'
         f' class {{}} has {len(candidates)}; at most'
         f' {sizes.min() * num_classes} are possible',
@@ -110,6 +110,11 @@ def check_all_are_shared(
   Exactly `num_left` images have no client.
   """
   given = np.concatenate([np.empty(0, np.int64), *shares])
+  if len(given) and not 0 <= given.min() <= given.max() < num_images:
+    raise ValueError(
+      f'clients have indices from {given.min()} to {given.max()} of'
+      f' {num_images} images'
+    )
   num_clients = np.bincount(given, minlength=num_images)
   if num_clients.max(initial=0) > 1:
     raise ValueError(

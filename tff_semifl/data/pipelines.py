@@ -10,6 +10,7 @@ themselves; one chunk for all of a client's images is cheapest.
 
 import collections
 from collections.abc import Sequence
+import copy
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import folding
-from tff_semifl.data import participation
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
 
 ImageShape = example_kinds.ExampleShape
+_LABELS = tff.TensorType(np.int32, (None,))
 
 
 def batch_type(image_shape: ImageShape) -> tff.TensorType:
@@ -35,12 +36,7 @@ def batch_type(image_shape: ImageShape) -> tff.TensorType:
 
 def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of the server's data: chunks of images with labels."""
-  return tff.SequenceType(
-    collections.OrderedDict(
-      image=batch_type(image_shape),
-      label=tff.TensorType(np.int32, (None,)),
-    )
-  )
+  return _chunks(image=batch_type(image_shape), label=_LABELS)
 
 
 def client_type(image_shape: ImageShape) -> tff.SequenceType:
@@ -48,34 +44,25 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
 
   The id keys the client's random numbers.
   """
-  return tff.SequenceType(
-    collections.OrderedDict(
-      client_id=np.int32,
-      image=batch_type(image_shape),
-    )
-  )
+  return _chunks(client_id=np.int32, image=batch_type(image_shape))
 
 
 def client_with_participation_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of a client's data with its number of earlier client updates."""
-  return tff.SequenceType(
-    collections.OrderedDict(
-      client_id=np.int32,
-      earlier_rounds=np.int32,
-      image=batch_type(image_shape),
-    )
+  return _chunks(
+    client_id=np.int32, earlier_rounds=np.int32, image=batch_type(image_shape)
   )
 
 
 def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of the data of a client with labels."""
-  return tff.SequenceType(
-    collections.OrderedDict(
-      client_id=np.int32,
-      image=batch_type(image_shape),
-      label=tff.TensorType(np.int32, (None,)),
-    )
+  return _chunks(
+    client_id=np.int32, image=batch_type(image_shape), label=_LABELS
   )
+
+
+def _chunks(**fields: Any) -> tff.SequenceType:
+  return tff.SequenceType(collections.OrderedDict(fields))
 
 
 def labeled_dataset(data: sources.LabeledImages) -> tf.data.Dataset:
@@ -116,28 +103,26 @@ class ClientPopulation:
       seed: Seed of cohorts and dropouts: the run's seed, or the `cohort_seed`
         of a private run's key.
     """
-    if not 0 <= clients_per_round <= len(partition):
-      raise ValueError(
-        f'{clients_per_round} clients per round cannot be chosen among'
-        f' {len(partition)} clients'
-      )
-    if not 0 <= dropout_probability < 1:
-      raise ValueError(
-        f'the probability of a dropout is in [0, 1), not {dropout_probability}'
-      )
-    _check_indices(partition, data)
     self._data = data
     self._partition = partition
-    self._clients_per_round = clients_per_round
     self._seed = seed
     self._dropout_probability = dropout_probability
     self._have_labels = have_labels
+    self._know_participation = know_participation
     self._in_passes = in_passes
-    self._participation = None
-    if know_participation:
-      self._participation = participation.ParticipationCounter(
-        self.cohort, len(partition)
+    self._set_clients_per_round(clients_per_round)
+
+  def _set_clients_per_round(self, clients_per_round: int) -> None:
+    if not 0 <= clients_per_round <= len(self._partition):
+      raise ValueError(
+        f'{clients_per_round} clients per round cannot be chosen among'
+        f' {len(self._partition)} clients'
       )
+    self._clients_per_round = clients_per_round
+    # The client updates of each client in the rounds counted. They follow from
+    # the cohorts, so that checkpoints need not store them.
+    self._num_updates = np.zeros(len(self._partition), np.int32)
+    self._num_rounds_counted = 0
 
   @property
   def num_clients(self) -> int:
@@ -158,16 +143,9 @@ class ClientPopulation:
     self, clients_per_round: int
   ) -> 'ClientPopulation':
     """The same clients with cohorts of another size."""
-    return ClientPopulation(
-      self._data,
-      self._partition,
-      clients_per_round=clients_per_round,
-      seed=self._seed,
-      dropout_probability=self._dropout_probability,
-      have_labels=self._have_labels,
-      know_participation=self._participation is not None,
-      in_passes=self._in_passes,
-    )
+    changed = copy.copy(self)
+    changed._set_clients_per_round(clients_per_round)
+    return changed
 
   def cohort(self, round_num: int) -> list[int]:
     """The sampled clients of a round, without those that drop out."""
@@ -212,26 +190,27 @@ class ClientPopulation:
     """
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
-    if self._participation is not None:
-      # Fields must be in the order of the type.
-      chunks = [
-        collections.OrderedDict(
-          client_id=chunk['client_id'],
-          earlier_rounds=earlier_rounds,
-          image=chunk['image'],
-        )
-        for chunk, earlier_rounds in zip(
-          chunks, self._participation.before(round_num, cohort), strict=True
-        )
-      ]
+    if self._know_participation:
+      self._count_updates_before(round_num)
+      for client, chunk in zip(cohort, chunks, strict=True):
+        chunk['earlier_rounds'] = self._num_updates[client]
+        # Fields must be in the order of the type.
+        chunk.move_to_end('image')
     if self._have_labels:
-      chunks = [
-        collections.OrderedDict(chunk, label=labels)
-        for chunk, labels in zip(
-          chunks, self.true_labels(round_num), strict=True
-        )
-      ]
+      for chunk, labels in zip(
+        chunks, self.true_labels(round_num), strict=True
+      ):
+        chunk['label'] = labels
     return list(map(_to_dataset, chunks))
+
+  def _count_updates_before(self, round_num: int) -> None:
+    """Counts one more cohort; a resumed run counts all earlier ones once."""
+    if round_num < self._num_rounds_counted:
+      self._num_updates[:] = 0
+      self._num_rounds_counted = 0
+    while self._num_rounds_counted < round_num:
+      self._num_updates[self.cohort(self._num_rounds_counted)] += 1
+      self._num_rounds_counted += 1
 
   def all_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
     """All clients' datasets, of `client_type`."""
@@ -263,22 +242,6 @@ def _to_dataset(
   if isinstance(images, site_images.SiteImages):
     return images.dataset({k: v for k, v in chunk.items() if k != 'image'})
   return tf.data.Dataset.from_tensors(chunk)
-
-
-def _check_indices(
-  partition: Sequence[np.ndarray], data: sources.ImagePool
-) -> None:
-  """Checks that each index has an image."""
-  num_images = len(data.images)
-  if len(data.true_labels) != num_images:
-    raise ValueError(f'{num_images} images have {len(data.true_labels)} labels')
-  if len(partition):
-    indices = np.concatenate(partition)
-    if indices.size and not 0 <= indices.min() <= indices.max() < num_images:
-      raise ValueError(
-        f'clients have indices from {indices.min()} to {indices.max()} of'
-        f' {num_images} images'
-      )
 
 
 def concatenate_chunks(

@@ -14,23 +14,12 @@ import tensorflow as tf
 
 
 def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
-  """Scales images until they cover a size, crops the center, and rounds.
-
-  Args:
-    images: uint8 [batch, any height, any width, channels].
-
-  Returns:
-    float32 [batch, height, width, channels], whole levels in 0..255.
-  """
+  """`scale_and_crop` of uint8 images, rounded to whole levels."""
   return tf.round(scale_and_crop(images, height, width))
 
 
 def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
-  """`fit_to_size` of one image, uint8 [any height, any width, channels].
-
-  Returns:
-    uint8 [height, width, channels].
-  """
+  """`fit_to_size` of one image, uint8 [any height, any width, channels]."""
   fit = _create_function(height, width, image.shape[-1])
   return fit(image[np.newaxis]).numpy()[0].astype(np.uint8)
 

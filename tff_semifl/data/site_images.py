@@ -35,15 +35,12 @@ class SiteImages:
 
   @property
   def shape(self) -> tuple[int, ...]:
-    """Number of sites, height, width and channels."""
     return (len(self.names), *self._image_shape)
 
   def __len__(self) -> int:
-    """The number of sites."""
     return len(self.names)
 
   def __getitem__(self, key: slice | np.ndarray) -> SiteImages:
-    """The handles to the images of selected sites."""
     names = np.asarray(self.names, object)[key]
     return SiteImages(names.tolist(), self._image_shape)
 
@@ -57,11 +54,7 @@ class SiteImages:
     )
 
   def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
-    """The dataset of a single site.
-
-    Args:
-      fields: Scalars of the chunk, by name and in order.
-    """
+    """The dataset of a single site, with scalars of the chunk in order."""
     # Prediction goes without TFF, which the runtime imports.
     from tff_semifl.runtime import sites
 

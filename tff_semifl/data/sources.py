@@ -80,9 +80,6 @@ def measure_pixels(
 
   For the server's images only: those of clients are private. Deviations are at
   least one gray level, so that they can be divided by.
-
-  Args:
-    images: uint8 [num_images, height, width, channels], at least one.
   """
   levels = np.arange(256) / 255
   means, standard_deviations = [], []

@@ -27,8 +27,7 @@ def load(
 ) -> list[sources.LabeledImages]:
   """Loads splits of an image data set, and downloads it on first use.
 
-  Args:
-    data_dir: A TFDS folder, or None for TFDS's default.
+  `data_dir` is a folder of TFDS; None for TFDS's default.
   """
   builder = _prepare(name, data_dir, may_download=True)
   return [_read_split(builder, split) for split in splits]

@@ -20,12 +20,12 @@ from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
 from tff_semifl.experiments import system_registry
 from tff_semifl.files import durable_files
-from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
 from tff_semifl.runs import training_program
@@ -189,7 +189,9 @@ def run(
   """Trains and exports the model."""
   with (
     blame_output(experiment.run),
-    settings.blame('metrics', experiment.run.metrics, measurement.MetricError),
+    settings.blame(
+      'metrics', experiment.run.metrics, model_selection.MetricError
+    ),
     _blame_divergence(experiment),
   ):
     return running.run(experiment, folder, quiet=quiet)

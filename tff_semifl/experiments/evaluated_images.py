@@ -12,9 +12,9 @@ import tensorflow as tf
 
 from tff_semifl.data import sources
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import model_selection
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
-from tff_semifl.metrics import measurement
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.models import functional
 from tff_semifl.runs import metrics_table
@@ -26,11 +26,7 @@ _BATCH_SIZE = 500
 
 
 def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
-  """The number of test images of each class, int64 [classes].
-
-  Args:
-    experiment: The experiment; if it validates, its validation images count.
-  """
+  """Counts the test (or validation) images of each class, int64 [classes]."""
   return np.bincount(
     experiment.data.test.labels, minlength=experiment.task.num_classes
   )
@@ -147,7 +143,7 @@ def describe_metrics(
 ) -> Iterator[str]:
   """Yields a line for each chosen metric that is not by class."""
   measure = experiment.measure
-  if not isinstance(measure, measurement.Measurement):
+  if not isinstance(measure, model_selection.Measurement):
     return
   kind = 'validation' if experiment.settings.validates else 'test'
   labels = experiment.data.test.labels

@@ -1,19 +1,111 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of model selection and early stopping."""
+"""The metrics of evaluations, and the round's model that one selects."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.metrics import measurement
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.runs import training_program
 
 _KINDS = ('validation', 'test')
+
+
+# The metrics of every evaluation, and whether higher is better.
+ALWAYS = {'accuracy': True, 'loss': False}
+
+
+class MetricError(Exception):
+  """A metric cannot be computed."""
+
+  def __init__(self, name: str, reason: str):
+    """Initializes the error."""
+    super().__init__(f'{name}: {reason}')
+    self.name = name
+    self.reason = reason
+
+
+class Measurement:
+  """Computes metrics of logits, of the same images each time."""
+
+  def __init__(
+    self, names: Sequence[str], class_names: Sequence[str], labels: np.ndarray
+  ):
+    """Loads the metrics, and tries each on random logits.
+
+    Args:
+      labels: int [images], in the order of the logits.
+    """
+    self._labels = np.asarray(labels)
+    self._class_names = class_names
+    self._metrics: dict[str, metric_lib.Metric] = {}
+    taken = set()
+    for name in dict.fromkeys(names):
+      try:
+        metric = metric_lib.load(name)
+      except ValueError as error:
+        raise MetricError(name, str(error)) from error
+      if metric.name in ALWAYS:
+        continue
+      if metric.name in taken:
+        raise MetricError(name, f'two metrics have the name {metric.name}')
+      if len(class_names) < metric.min_classes:
+        raise MetricError(
+          name, f'is the same for all models of {len(class_names)} classes'
+        )
+      taken.add(metric.name)
+      self._metrics[name] = metric
+    shape = len(self._labels), len(class_names)
+    self(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+
+  def __bool__(self) -> bool:
+    """Whether there is any metric."""
+    return bool(self._metrics)
+
+  @property
+  def metrics(self) -> tuple[metric_lib.Metric, ...]:
+    """The metrics, in order."""
+    return tuple(self._metrics.values())
+
+  @property
+  def directions(self) -> Mapping[str, bool]:
+    """Whether higher is better, by column; includes `ALWAYS`."""
+    return {
+      **ALWAYS,
+      **{
+        column: metric.higher_is_better
+        for metric in self._metrics.values()
+        for column in metric.columns(self._class_names)
+      },
+    }
+
+  def __call__(self, logits: np.ndarray) -> dict[str, float]:
+    """Computes all metrics.
+
+    Args:
+      logits: float [images, classes].
+
+    Returns:
+      Values by column, NaN where undefined or if logits are not finite.
+    """
+    measured = {}
+    is_finite = np.isfinite(logits).all()
+    for name, metric in self._metrics.items():
+      columns = metric.columns(self._class_names)
+      values = np.full(len(columns), np.nan)
+      if is_finite:
+        try:
+          values = np.reshape(metric.compute(self._labels, logits), -1)
+        except Exception as error:
+          raise MetricError(
+            name, f'failed ({type(error).__name__}: {error})'
+          ) from error
+      measured.update(zip(columns, map(float, values), strict=True))
+    return measured
 
 
 def _is_column(value: str) -> bool:
@@ -78,7 +170,7 @@ class ModelSelection(settings.Settings):
     metrics: Sequence[str],
     class_names: Sequence[str],
     labels: np.ndarray,
-  ) -> measurement.Measurement:
+  ) -> Measurement:
     """The metrics of the setting `metrics`, and the one that selects.
 
     Labels are int [images], of the images to evaluate on.
@@ -100,7 +192,7 @@ class ModelSelection(settings.Settings):
     )
 
   def create_choice(
-    self, found: measurement.Measurement
+    self, found: Measurement
   ) -> training_program.ModelChoice | None:
     """How the model is selected; None for the last round's."""
     if self.keep_best is None:
@@ -132,10 +224,10 @@ def _measure(
   names: Sequence[str],
   class_names: Sequence[str],
   labels: np.ndarray,
-) -> measurement.Measurement:
+) -> Measurement:
   try:
-    return measurement.Measurement(names, class_names, labels)
-  except measurement.MetricError as error:
+    return Measurement(names, class_names, labels)
+  except MetricError as error:
     # A value of several names is too long to repeat.
     shown = error.name if isinstance(value, list | tuple) else value
     raise settings.SettingError(setting, shown, error.reason) from error

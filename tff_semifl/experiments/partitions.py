@@ -31,14 +31,9 @@ class Partition(settings.Settings, abc.ABC):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Partitions images among clients.
+    """For each client the int64 indices of its images.
 
-    Args:
-      labels: int [num_images], the true classes.
-      seed: The run's seed.
-
-    Returns:
-      For each client the int64 indices of its images.
+    `labels` are int [num_images], the true classes.
     """
 
   def count_left(self, num_images: int, num_clients: int) -> int:
@@ -49,11 +44,7 @@ class Partition(settings.Settings, abc.ABC):
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for.
-
-    Args:
-      labels: int [num_images], as in `split`.
-    """
+    """Lines on how the partition differs from what was asked for."""
     num_left = len(labels) - sum(map(len, shares))
     if not num_left:
       return ()
@@ -83,13 +74,11 @@ class IID(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Partitions images among clients."""
     del num_classes  # It makes no difference.
     with settings.blame('num_clients', num_clients):
       return partition.partition_iid(len(labels), num_clients, seed)
 
   def count_left(self, num_images: int, num_clients: int) -> int:
-    """The remainder of the division by the number of clients."""
     return num_images % num_clients
 
 
@@ -106,7 +95,6 @@ class Classes(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Partitions images among clients."""
     return skewed_partition.partition_classes(
       labels, num_classes, self.classes_per_client, num_clients, seed
     )
@@ -114,7 +102,6 @@ class Classes(Partition):
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
-    """A line if clients have fewer classes than were asked for."""
     numbers = np.array([len(np.unique(labels[share])) for share in shares])
     num_fewer = np.count_nonzero(numbers < self.classes_per_client)
     if not num_fewer:
@@ -144,7 +131,6 @@ class Dirichlet(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Partitions images among clients."""
     del num_classes  # The labels have them.
     return skewed_partition.partition_dirichlet(
       labels, self.dirichlet_concentration, num_clients, seed
@@ -166,7 +152,6 @@ class MainClasses(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Partitions images among clients."""
     return skewed_partition.partition_main_classes(
       labels, num_classes, self.skew, num_clients, seed
     )
@@ -187,18 +172,15 @@ class OutsidePartition(Partition):
 
   @property
   def name(self) -> str:
-    """The name of the function."""
     return self.reference.rpartition(':')[2]
 
   @property
   def description(self) -> str:
-    """The name of the function."""
     return self.name
 
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Partitions images among clients."""
     shares = self.function(labels, num_classes, num_clients, seed)
     if len(shares) != num_clients:
       raise ValueError(

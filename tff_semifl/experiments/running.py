@@ -21,11 +21,11 @@ from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import run_settings
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
-from tff_semifl.metrics import measurement
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs
 from tff_semifl.runs import progress
@@ -38,7 +38,7 @@ from tff_semifl.runs import training_warnings
 # Errors whose message is enough, without a traceback.
 _PLAIN = (
   durable_files.OutputError,
-  measurement.MetricError,
+  model_selection.MetricError,
   runtime.NotPortableError,
   runtime.WorkerError,
   settings.SettingError,
@@ -159,7 +159,7 @@ def _train(
         ),
         memories=experiment.settings.system.create_memories(
           experiment.process,
-          folder,
+          folder.path,
           num_clients=experiment.clients.num_clients,
           num_kept=outputs.NUM_CHECKPOINTS * experiment.rounds_per_evaluation,
         ),

@@ -29,11 +29,7 @@ TASKS = references.Options(
 
 
 def _load(reference: str) -> image_task.Task:
-  """Loads a task of another package.
-
-  Args:
-    reference: 'package.module:NAME' of an instance or a class.
-  """
+  """Loads 'package.module:NAME' of a task or of a class of tasks."""
   found = references.load(reference)
   if isinstance(found, type) and issubclass(found, image_task.Task):
     return found()

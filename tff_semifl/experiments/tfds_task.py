@@ -55,11 +55,7 @@ class DataSet:
   splits: tuple[str, ...] = ('train', 'test')
 
   def create_task(self, data_dir: str | None) -> image_task.ImageTask:
-    """Creates the task; loads no images.
-
-    Args:
-      data_dir: Folder of TFDS; None for the default of TFDS.
-    """
+    """Creates the task; loads no images."""
     weak_augmentation = functools.partial(
       augmentation.flip_and_crop, flip=self.flip, padding=self.padding
     )
@@ -137,7 +133,6 @@ class TFDSTask(image_task.Task):
   )
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task."""
     return self.data_set.create_task(self.data_dir)
 
 
@@ -151,7 +146,6 @@ class TFDSTaskOfBothPapers(TFDSTask):
   )
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task."""
     data_set = self.data_set
     if self.zhang2020_augmentation:
       data_set = data_set.as_in_zhang2020()

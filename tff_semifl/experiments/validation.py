@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.data import names
+from tff_semifl.data import data_errors
 from tff_semifl.experiments import image_task
 from tff_semifl.randomness import random_seeds
 
@@ -32,13 +32,8 @@ def draw(
 
   Each class keeps at least one image for training.
 
-  Args:
-    labels: int [num_images], the classes.
-    labeled: int64, indices of the labeled images; their order does not matter.
-    seed: The run's seed.
-
-  Returns:
-    int64 [num_validation], sorted indices of the images.
+  `labels` are int [num_images], `labeled` the int64 indices of the labeled
+  images in any order; the result is int64 [num_validation], sorted indices.
   """
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.VALIDATION_SPLIT
@@ -75,14 +70,7 @@ def draw_fold(
 
   Their numbers of images differ by one at most, and so do those of each class.
 
-  Args:
-    labels: int [num_images], the classes.
-    labeled: int64, indices of the labeled images, in any order, which makes no
-      difference.
-    seed: The run's seed.
-
-  Returns:
-    int64, indices of the images, in the data's order.
+  The result is int64, sorted indices of the images.
   """
   if num_folds > len(labeled):
     raise ValueError(
@@ -91,7 +79,7 @@ def draw_fold(
     )
   classes, sizes = np.unique(labels[labeled], return_counts=True)
   if sizes.min() < 2:
-    raise names.ClassError(
+    raise data_errors.ClassError(
       'class {} has one labeled image, and each class needs two: one to train'
       ' on, and one to validate on',
       classes[sizes.argmin()],
@@ -149,9 +137,7 @@ class Validation(settings.Settings):
   ) -> tuple[np.ndarray, image_task.TaskData]:
     """Holds out validation images from the labeled ones, if any are asked for.
 
-    Args:
-      labeled: int64, indices of the labeled ones among `data.train`.
-      seed: The run's seed.
+    `labeled` are int64 indices of the labeled ones among `data.train`.
     """
     if self.num_validation is not None:
       with settings.blame('num_validation', self.num_validation):

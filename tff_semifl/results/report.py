@@ -15,7 +15,7 @@ import tqdm
 
 import tff_semifl
 from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import recorded
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import task_registry
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import client_accuracy
@@ -274,7 +274,7 @@ def _privacy(run: run_record.RunRecord) -> Iterator[str]:
 
 def _spell_command(run: run_record.RunRecord) -> str:
   """The command that repeats the training, without default values."""
-  changes = recorded.find_changes(
+  changes = experiment_folder.find_changes(
     run.hparams, task_registry.ChosenTask(), run.settings
   )
   words = [

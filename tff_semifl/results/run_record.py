@@ -24,9 +24,9 @@ from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import export_formats
-from tff_semifl.experiments import recorded
 from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import task_registry
 from tff_semifl.experiments import validation
@@ -155,7 +155,9 @@ def read(folder: pathlib.Path) -> RunRecord:
   trained = saved_experiment.read_trained_model(folder)
   experiment, evaluated, class_names, why_not = None, None, (), None
   try:
-    experiment = recorded.restore(hparams, task_registry.ChosenTask(), {})
+    experiment = experiment_folder.restore(
+      hparams, task_registry.ChosenTask(), {}
+    )
     class_names, evaluated = _evaluate(folder, hparams, experiment)
   except (
     saved_experiment.SavedExperimentError,

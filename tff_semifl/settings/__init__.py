@@ -19,11 +19,6 @@ Flags, recorded hyperparameters, the table of all settings and error messages
 are derived from such trees.
 """
 
-from tff_semifl.settings.errors import SettingError
-from tff_semifl.settings.errors import blame
-from tff_semifl.settings.errors import did_you_mean
-from tff_semifl.settings.errors import filled
-from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
 from tff_semifl.settings.fields import choice
 from tff_semifl.settings.fields import outside
@@ -54,11 +49,16 @@ from tff_semifl.settings.values import FOLDER_NAME
 from tff_semifl.settings.values import FRACTION
 from tff_semifl.settings.values import INSIDE_0_TO_1
 from tff_semifl.settings.values import SHARE
+from tff_semifl.settings.values import SettingError
 from tff_semifl.settings.values import Values
 from tff_semifl.settings.values import at_least
 from tff_semifl.settings.values import between
+from tff_semifl.settings.values import blame
+from tff_semifl.settings.values import did_you_mean
+from tff_semifl.settings.values import filled
 from tff_semifl.settings.values import one_of
 from tff_semifl.settings.values import one_of_or_outside
+from tff_semifl.settings.values import show
 
 __all__ = (
   'ABOVE_0',

@@ -49,9 +49,7 @@ class Rows:
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'Rows':
     """Up to `size` consecutive examples from row `start`, an int32 scalar."""
     stop = tf.minimum(start + size, self.number)
-    return Rows(
-      tf.nest.map_structure(lambda rows: rows[start:stop], self.examples)
-    )
+    return Rows(take(self.examples, start, stop))
 
   def weigh(self, weights: Weights = ()) -> Weights:
     """Weights that make a mean over all rows one over the examples.
@@ -81,9 +79,7 @@ class Rows:
     """
 
     def add_batch(start: tf.Tensor, results: tf.Tensor):
-      batch = tf.nest.map_structure(
-        lambda rows: rows[start : start + size], self.examples
-      )
+      batch = take(self.examples, start, start + size)
       return start + size, tf.concat([results, function(batch)], axis=0)
 
     _, results = tf.while_loop(
@@ -93,6 +89,11 @@ class Rows:
       shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, width])),
     )
     return results
+
+
+def take(examples: Any, start: Any, stop: Any) -> Any:
+  """The rows from `start` to before `stop` of each tensor of `examples`."""
+  return tf.nest.map_structure(lambda array: array[start:stop], examples)
 
 
 def gather(examples: Any, rows: tf.Tensor) -> Any:

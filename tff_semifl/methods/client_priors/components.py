@@ -55,10 +55,8 @@ def build_search(
   @tff.tensorflow.computation(client_type, find_center.type_signature.result)
   def sum_up(dataset, center):
     measured = measure(head.read(dataset), center)
-    is_sound = aggregators.has_finite_norm(measured)
-    return tf.nest.map_structure(
-      lambda each: tf.where(is_sound, each, tf.zeros_like(each)), measured
-    )
+    zeros = tf.nest.map_structure(tf.zeros_like, measured)
+    return _choose(aggregators.has_finite_norm(measured), measured, zeros)
 
   @tff.tensorflow.computation(
     alone_type,
@@ -70,11 +68,7 @@ def build_search(
     x, _ = head.read_labels(dataset)
     own = measure(x, center)
     # A few examples leave out most of the directions that tell classes apart.
-    moments = tf.nest.map_structure(
-      lambda ours, theirs: tf.where(measured.count < own.count, ours, theirs),
-      own,
-      measured,
-    )
+    moments = _choose(measured.count < own.count, own, measured)
     found = find(
       moments,
       tf.cast(center, tf.float64),
@@ -93,6 +87,12 @@ def build_search(
     )
 
   return find_components
+
+
+def _choose(condition: tf.Tensor, values: Any, others: Any) -> Any:
+  return tf.nest.map_structure(
+    lambda each, other: tf.where(condition, each, other), values, others
+  )
 
 
 class Moments(NamedTuple):

@@ -10,6 +10,8 @@ cohort send means over their examples, and the server updates its estimate.
 
 import collections
 from collections.abc import Mapping
+import dataclasses
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -90,6 +92,102 @@ def summarize(
   return client, server, nothing
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Server:
+  """What the server computes; fields as the arguments of `build`."""
+
+  head: linear_head.LinearHead
+  clients_per_round: int | None
+  keep: str
+
+  def begin(
+    self,
+    estimate: state_lib.Estimate,
+    components: components_lib.Components,
+    dataset: tf.data.Dataset,
+  ) -> tuple[state_lib.Estimate, client_sums.Received]:
+    """Begins to learn with components, and what clients receive."""
+    _, labels = self._read_labels(dataset, components)
+    begun = tf.cond(
+      (estimate.passes > 0) | tf.equal(components.count, 0),
+      lambda: estimate,
+      lambda: server_steps.begin(estimate, labels),
+    )
+    return begun, server_steps.receive(begun, components)
+
+  def fit_in_round_0(
+    self, round_num: tf.Tensor, alone: labels_alone.Fitted, dataset
+  ) -> labels_alone.Fitted:
+    """The regressions of the labels alone, which later rounds keep."""
+
+    def fit() -> labels_alone.Fitted:
+      x, targets = self.head.read_labels(dataset)
+      return labels_alone.fit(tf.cast(x, tf.float64), targets)
+
+    return tf.cond(tf.equal(round_num, 0), fit, lambda: alone)
+
+  def learn(
+    self,
+    state: state_lib.State,
+    new_aggregator: Any,
+    means: client_sums.Means,
+    measured: client_sums.Measurements,
+    num_present: tf.Tensor,
+    dataset: tf.data.Dataset,
+  ) -> tuple[state_lib.State, Any]:
+    """The state after a round, and its metrics."""
+    components = state.components
+    raw, labels = self._read_labels(dataset, components)
+    added = server_steps.add(
+      state.estimate,
+      tf.nest.map_structure(lambda a: tf.cast(a, tf.float64), means),
+      tf.cast(measured.count, tf.float64),
+    )
+    learned = tf.cond(
+      self._ends_pass(state) & (components.count > 0),
+      lambda: server_steps.learn(added, components, labels),
+      lambda: added,
+    )
+    chosen = choice.choose(
+      state.alone, components, learned, raw, labels, self.keep
+    )
+    after = state._replace(
+      global_model_weights=self.head.to_weights(chosen.weights),
+      # Without clients, estimates of an aggregator would become NaN.
+      aggregator=tf.nest.map_structure(
+        lambda old, new: tf.where(num_present > 0, new, old),
+        state.aggregator,
+        new_aggregator,
+      ),
+      round_num=state.round_num + 1,
+      kept=chosen.kept,
+      estimate=learned,
+    )
+    return after, summarize(measured, num_present, learned, chosen)
+
+  def _read_labels(
+    self, dataset: tf.data.Dataset, components: components_lib.Components
+  ) -> tuple[tf.Tensor, held_out.Labels]:
+    raw, targets = self.head.read_labels(dataset)
+    return tf.cast(raw, tf.float64), held_out.Labels(
+      components_lib.project(raw, components),
+      targets,
+      held_out.weigh(targets),
+    )
+
+  def _ends_pass(self, state: state_lib.State) -> tf.Tensor:
+    """Whether all clients have taken part since the last step."""
+    rounds_per_pass = 1
+    if self.clients_per_round is not None:
+      rounds_per_pass = tf.maximum(
+        tf.cast(
+          tf.math.ceil(state.num_clients / self.clients_per_round), tf.int32
+        ),
+        1,
+      )
+    return tf.equal(tf.math.floormod(state.round_num, rounds_per_pass), 0)
+
+
 def build(
   classifier: functional.ImageClassifier,
   aggregator: tff.aggregators.AggregationFactory,
@@ -116,28 +214,14 @@ def build(
     the components.
   """
   head = linear_head.LinearHead(classifier)
+  server = _Server(head=head, clients_per_round=clients_per_round, keep=keep)
   server_type = pipelines.labeled_type(classifier.image_shape)
   client_type = pipelines.client_type(classifier.image_shape)
   initial_values = state_lib.build_initial_values(classifier, head)
   types = state_lib.State(*initial_values.type_signature.result)
-
-  def read_labels(dataset: tf.data.Dataset, components):
-    raw, targets = head.read_labels(dataset)
-    return tf.cast(raw, tf.float64), held_out.Labels(
-      components_lib.project(raw, components),
-      targets,
-      held_out.weigh(targets),
-    )
-
-  @tff.tensorflow.computation(types.estimate, types.components, server_type)
-  def begin(estimate, components, dataset):
-    _, labels = read_labels(dataset, components)
-    begun = tf.cond(
-      (estimate.passes > 0) | tf.equal(components.count, 0),
-      lambda: estimate,
-      lambda: server_steps.begin(estimate, labels),
-    )
-    return begun, server_steps.receive(begun, components)
+  begin = tff.tensorflow.computation(
+    server.begin, [types.estimate, types.components, server_type]
+  )
 
   @tff.tensorflow.computation(client_type, begin.type_signature.result[1])
   def work(dataset, received):
@@ -151,76 +235,21 @@ def build(
 
   means_type, measured_type, _ = work.type_signature.result
   aggregation = aggregators.create(aggregator, means_type)
-
-  # Without clients, estimates of an aggregator would become NaN.
-  @tff.tensorflow.computation(
-    aggregation.initialize.type_signature.result.member,
-    aggregation.initialize.type_signature.result.member,
-    np.float32,
+  aggregator_type = aggregation.initialize.type_signature.result.member
+  fit_in_round_0 = tff.tensorflow.computation(
+    server.fit_in_round_0, [types.round_num, types.alone, server_type]
   )
-  def choose_aggregator_state(old, new, num_present):
-    return tf.nest.map_structure(
-      lambda a, b: tf.where(num_present > 0, b, a), old, new
-    )
-
-  # Later rounds have these regressions.
-  @tff.tensorflow.computation(np.int32, types.alone, server_type)
-  def fit_in_round_0(round_num, alone, dataset):
-    def fit() -> labels_alone.Fitted:
-      x, targets = head.read_labels(dataset)
-      return labels_alone.fit(tf.cast(x, tf.float64), targets)
-
-    fitted = tf.cond(tf.equal(round_num, 0), fit, lambda: alone)
-    return fitted, round_num + 1
-
-  @tff.tensorflow.computation(
-    np.int32,
-    np.float32,
-    types.alone,
-    types.components,
-    types.estimate,
-    means_type,
-    measured_type,
-    np.float32,
-    server_type,
+  learn = tff.tensorflow.computation(
+    server.learn,
+    [
+      types._replace(aggregator=aggregator_type),
+      aggregator_type,
+      means_type,
+      measured_type,
+      np.float32,
+      server_type,
+    ],
   )
-  def learn(
-    next_round_num,
-    num_clients,
-    alone,
-    components,
-    estimate,
-    means,
-    measured,
-    num_present,
-    dataset,
-  ):
-    raw, labels = read_labels(dataset, components)
-    rounds_per_pass = 1
-    if clients_per_round is not None:
-      rounds_per_pass = tf.maximum(
-        tf.cast(tf.math.ceil(num_clients / clients_per_round), tf.int32), 1
-      )
-    ends_pass = tf.equal(
-      tf.math.floormod(next_round_num - 1, rounds_per_pass), 0
-    )
-    added = server_steps.add(
-      estimate,
-      tf.nest.map_structure(lambda a: tf.cast(a, tf.float64), means),
-      tf.cast(measured.count, tf.float64),
-    )
-    learned = tf.cond(
-      ends_pass & (components.count > 0),
-      lambda: server_steps.learn(added, components, labels),
-      lambda: added,
-    )
-    chosen = choice.choose(alone, components, learned, raw, labels, keep)
-    return (
-      head.to_weights(chosen.weights),
-      chosen.kept,
-      learned,
-      summarize(measured, num_present, learned, chosen),
-    )
 
   @tff.federated_computation
   def initialize_fn():
@@ -249,37 +278,22 @@ def build(
     if aggregation.is_weighted:
       arguments += (measured.count,)
     aggregated = aggregation.next(state.aggregator, *arguments)
-    num_present = tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
-    alone, round_num = tff.federated_map(
+    alone = tff.federated_map(
       fit_in_round_0, (state.round_num, state.alone, server_data)
     )
-    weights, kept, learned, metrics = tff.federated_map(
+    after, metrics = tff.federated_map(
       learn,
       (
-        round_num,
-        state.num_clients,
-        alone,
-        state.components,
-        estimate,
+        _replace(state, alone=alone, estimate=estimate),
+        aggregated.state,
         aggregated.result,
         tff.federated_sum(measured),
-        num_present,
+        tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
         server_data,
       ),
     )
     return federated_process.RoundOutput(
-      state=_replace(
-        state,
-        global_model_weights=weights,
-        aggregator=tff.federated_map(
-          choose_aggregator_state,
-          (state.aggregator, aggregated.state, num_present),
-        ),
-        round_num=round_num,
-        kept=kept,
-        alone=alone,
-        estimate=learned,
-      ),
+      state=after,
       metrics=tff.federated_zip(
         collections.OrderedDict(
           client=metrics[0],

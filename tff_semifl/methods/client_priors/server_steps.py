@@ -117,32 +117,40 @@ def learn(
   labels: held_out.Labels,
 ) -> state.Estimate:
   """Takes the step after a pass, if anybody sent anything in it."""
+  return tf.cond(
+    estimate.num_averaged > 0,
+    lambda: _step(estimate, components, labels),
+    lambda: estimate,
+  )
 
-  def step() -> state.Estimate:
-    learned = tf.cond(
-      estimate.passes < MIXTURE_PASSES,
-      lambda: _learn_mixture(estimate, components, labels),
-      lambda: estimate,
-    )
-    learned = _learn_heads(learned, components, labels)
-    learned = tf.cond(
-      tf.equal(estimate.passes + 1, MIXTURE_PASSES + WARM_PASSES),
-      lambda: _end_of_mixture(learned, components, labels),
-      lambda: learned,
-    )
-    # Residuals are about means, which there are from the second pass on.
-    finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
-    return learned._replace(
-      passes=learned.passes + 1,
-      num_averaged=tf.zeros_like(learned.num_averaged),
-      spread=tf.where(
-        finds_spread,
-        tf.clip_by_value(_split(estimate.averages.spread)[0], 0, 1),
-        estimate.spread,
-      ),
-    )
 
-  return tf.cond(estimate.num_averaged > 0, step, lambda: estimate)
+def _step(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
+  learned = tf.cond(
+    estimate.passes < MIXTURE_PASSES,
+    lambda: _learn_mixture(estimate, components, labels),
+    lambda: estimate,
+  )
+  learned = _learn_heads(learned, components, labels)
+  learned = tf.cond(
+    tf.equal(estimate.passes + 1, MIXTURE_PASSES + WARM_PASSES),
+    lambda: _end_of_mixture(learned, components, labels),
+    lambda: learned,
+  )
+  # Residuals are about means, which there are from the second pass on.
+  finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
+  return learned._replace(
+    passes=learned.passes + 1,
+    num_averaged=tf.zeros_like(learned.num_averaged),
+    spread=tf.where(
+      finds_spread,
+      tf.clip_by_value(_split(estimate.averages.spread)[0], 0, 1),
+      estimate.spread,
+    ),
+  )
 
 
 def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:

@@ -95,10 +95,6 @@ def build_initial_values(
   def initial_values():
     features, classes = head.num_features, head.num_classes
     size = components_lib.count_components(features)
-
-    def zeros(*shape: int) -> tf.Tensor:
-      return tf.zeros(shape, tf.float64)
-
     return State(
       global_model_weights=tf.nest.map_structure(
         tf.constant, classifier.initial_weights
@@ -108,10 +104,10 @@ def build_initial_values(
       num_clients=tf.constant(0.0),
       kept=tf.constant(0),
       alone=labels_alone.Fitted(
-        zeros(held_out.REPLICAS, features + 1, classes), tf.constant(False)
+        _zeros(held_out.REPLICAS, features + 1, classes), tf.constant(False)
       ),
       components=components_lib.Components(
-        zeros(features), zeros(features, size), zeros(size), zeros()
+        _zeros(features), _zeros(features, size), _zeros(size), _zeros()
       ),
       estimate=start_estimate(size, classes),
     )
@@ -121,29 +117,29 @@ def build_initial_values(
 
 def start_estimate(num_components: int, num_classes: int) -> Estimate:
   """The estimate before anything is known."""
-
-  def zeros(*shape: int) -> tf.Tensor:
-    return tf.zeros(shape, tf.float64)
-
   size = num_components + 1
-  heads = zeros(LEARNERS, size, num_classes)
-  of_classes, of_learners = zeros(LEARNERS, num_classes), zeros(LEARNERS)
+  heads = _zeros(LEARNERS, size, num_classes)
+  of_classes, of_learners = _zeros(LEARNERS, num_classes), _zeros(LEARNERS)
   return Estimate(
     passes=tf.constant(0),
     shares=tf.fill(of_classes.shape, tf.constant(1 / num_classes, tf.float64)),
     strength=tf.fill(of_learners.shape, tf.constant(num_classes, tf.float64)),
     mixture=mixture_lib.Mixture(
-      zeros(held_out.REPLICAS, size, num_classes),
-      zeros(held_out.REPLICAS, num_components, num_classes),
+      _zeros(held_out.REPLICAS, size, num_classes),
+      _zeros(held_out.REPLICAS, num_components, num_classes),
     ),
-    spread=zeros(held_out.REPLICAS),
+    spread=_zeros(held_out.REPLICAS),
     head=heads,
     point=heads,
     momentum=tf.ones([], tf.float64),
     bias=of_classes,
-    taught=zeros(held_out.REPLICAS, size, num_classes),
-    num_averaged=zeros(),
+    taught=_zeros(held_out.REPLICAS, size, num_classes),
+    num_averaged=_zeros(),
     averages=client_sums.Means(
       of_classes, of_classes, heads, of_learners, of_learners, of_learners
     ),
   )
+
+
+def _zeros(*shape: int) -> tf.Tensor:
+  return tf.zeros(shape, tf.float64)

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.metrics import measurement
+from tff_semifl.experiments import model_selection
 
 _OUTSIDE = 'tests.metrics.outside'
 _NAMES = ('cat', 'dog', 'owl')
@@ -21,7 +21,7 @@ _LOGITS = np.array(
 
 class MeasurementTest(parameterized.TestCase):
   def test_columns_are_in_order_and_absent_classes_empty(self):
-    measure = measurement.Measurement(
+    measure = model_selection.Measurement(
       ['recall', 'top_2', 'accuracy', 'recall'], _NAMES, _LABELS
     )
     found = measure(_LOGITS)
@@ -31,16 +31,16 @@ class MeasurementTest(parameterized.TestCase):
     np.testing.assert_array_equal(list(found.values()), [0.5, 0.5, np.nan, 0.5])
 
   def test_nothing_further(self):
-    self.assertFalse(measurement.Measurement(['accuracy'], _NAMES, _LABELS))
-    self.assertTrue(measurement.Measurement(['auc'], _NAMES, _LABELS))
+    self.assertFalse(model_selection.Measurement(['accuracy'], _NAMES, _LABELS))
+    self.assertTrue(model_selection.Measurement(['auc'], _NAMES, _LABELS))
 
   def test_logits_that_are_not_finite(self):
-    measure = measurement.Measurement(['auc', 'recall'], _NAMES, _LABELS)
+    measure = model_selection.Measurement(['auc', 'recall'], _NAMES, _LABELS)
     found = measure(np.where(_LOGITS == 2, np.inf, _LOGITS))
     self.assertTrue(np.isnan(list(found.values())).all())
 
   def test_directions(self):
-    measure = measurement.Measurement(
+    measure = model_selection.Measurement(
       ['macro_f1', 'nll', 'precision', f'{_OUTSIDE}:num_mistakes'],
       _NAMES,
       _LABELS,
@@ -59,12 +59,14 @@ class MeasurementTest(parameterized.TestCase):
     ),
   )
   def test_from_outside(self, name, expected):
-    measure = measurement.Measurement([f'{_OUTSIDE}:{name}'], _NAMES, _LABELS)
+    measure = model_selection.Measurement(
+      [f'{_OUTSIDE}:{name}'], _NAMES, _LABELS
+    )
     for _ in range(2):
       self.assertAlmostEqual(measure(_LOGITS)[name], expected, places=6)
 
   def test_metric_of_keras(self):
-    measure = measurement.Measurement(
+    measure = model_selection.Measurement(
       ['tensorflow.keras.metrics:CategoricalAccuracy'], _NAMES, _LABELS
     )
     self.assertEqual(measure(_LOGITS), {'CategoricalAccuracy': 0.5})
@@ -82,9 +84,9 @@ class MeasurementTest(parameterized.TestCase):
   )
   def test_refuses(self, name, message):
     with self.assertRaisesRegex(
-      measurement.MetricError, f'{name}: .*{message}'
+      model_selection.MetricError, f'{name}: .*{message}'
     ):
-      measurement.Measurement([name], _NAMES, _LABELS)
+      model_selection.Measurement([name], _NAMES, _LABELS)
 
 
 if __name__ == '__main__':
