@@ -24,7 +24,6 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import repeated_runs
-from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
@@ -116,7 +115,7 @@ def _show_difference(before: Result, after: Result) -> str:
 
 def main(command: command_lib.Command) -> None:
   """Trains with and without clients, with each seed."""
-  seeds = seeds_lib.parse(command.experiment.seed)
+  seeds = repeated_runs.parse_seeds(command.experiment.seed)
   with settings.blame('clients_per_round', 0):
     if command.experiment.system.clients_per_round == 0:
       raise ValueError('must be positive, to compare with training without any')

@@ -34,18 +34,20 @@ the table when these have ended.
 """
 
 from collections.abc import Mapping, Sequence
+import contextlib
 import csv
 import io
-import os
 import pathlib
 import shlex
+import sys
 
 from absl import flags
+import tqdm
 
 from tff_semifl.command_line import command_text
 from tff_semifl.command_line import parallel_runs
 from tff_semifl.command_line import program
-from tff_semifl.command_line import seeds as seeds_lib
+from tff_semifl.command_line import repeated_runs
 from tff_semifl.command_line import sweep_runs
 from tff_semifl.files import durable_files
 from tff_semifl.results import sweep_table
@@ -119,36 +121,21 @@ def main(passed_on: Sequence[str]) -> None:
       for run in incomplete:
         print(shlex.join(run.command))
       return
-    _open_output_dir()
+    output_dir = pathlib.Path(_OUTPUT_DIR.value)
+    with durable_files.naming(output_dir):
+      output_dir.mkdir(parents=True, exist_ok=True)
     # Written before the first run, to find out whether it is writable.
     _write_table(sweep)
-    lost = []
-
-    def describe(run: sweep_runs.Run) -> str:
-      _write_table(sweep)
-      if not run.is_complete():
-        lost.append(run)
-        return (
-          f'ended well, but {run.folder} lacks the last round in its'
-          ' metrics.csv, or its model'
-        )
-      results = run.read()
-      return f'accuracy {results.accuracy:.1%}, {results.minutes:.1f} minutes'
-
+    complete = [run.name for run in runs if run not in incomplete]
+    if complete:
+      _say(f'complete before: {", ".join(complete)}')
     try:
-      with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
-        failed = parallel_runs.run(
-          incomplete,
-          num_parallel=_PARALLEL.value,
-          stop_on_failure=_ON_FAILURE.value == 'stop',
-          describe=describe,
-          quiet=program.is_quiet(),
-        )
+      with durable_files.naming(output_dir):
+        failed = _train(sweep, incomplete)
     finally:
       print(_write_table(sweep))
       for path in _table_paths():
         print(f'table: {path}')
-    failed.extend(lost)
     if runs[0].validates:
       for line in sweep_table.describe_choices(
         _rows(sweep),
@@ -166,6 +153,54 @@ def main(passed_on: Sequence[str]) -> None:
     )
 
 
+def _train(
+  sweep: _Sweep, runs: Sequence[sweep_runs.Run]
+) -> list[sweep_runs.Run]:
+  """Trains runs, writes the table after each, and returns those that failed."""
+  failed = []
+  with (
+    contextlib.closing(
+      parallel_runs.run(
+        runs,
+        num_parallel=_PARALLEL.value,
+        stop_on_failure=_ON_FAILURE.value == 'stop',
+        say=_say,
+      )
+    ) as ended,
+    tqdm.tqdm(
+      total=len(runs),
+      unit='run',
+      # Only a terminal shows the bar.
+      disable=True if program.is_quiet() else None,
+    ) as bar,
+  ):
+    for run, exit_code in ended:
+      _write_table(sweep)
+      if not exit_code and run.is_complete():
+        results = run.read()
+        _say(
+          f'{run.name}: accuracy {results.accuracy:.1%},'
+          f' {results.minutes:.1f} minutes'
+        )
+      else:
+        failed.append(run)
+        problem = (
+          f'ended well, but {run.folder} lacks the last round in its'
+          ' metrics.csv, or its model'
+        )
+        if exit_code:
+          problem = parallel_runs.describe_failure(run, exit_code)
+        bar.write(f'{run.name}: {problem}', file=sys.stderr)
+      bar.update()
+  return failed
+
+
+def _say(text: str) -> None:
+  """Prints a line above the bar, unless progress is hidden."""
+  if not program.is_quiet():
+    tqdm.tqdm.write(text, file=sys.stderr)
+
+
 def parse(argv: Sequence[str]) -> list[str]:
   """Parses the sweep's flags, and returns the other flags, for the runs."""
   _, *passed_on = program.parse_flags(argv, known_only=True)
@@ -173,7 +208,7 @@ def parse(argv: Sequence[str]) -> list[str]:
 
 
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
-  seeds = seeds_lib.parse(0)
+  seeds = repeated_runs.parse_seeds(0)
   sweep_runs.check_passed_on(passed_on)
   with program.blame(_FLAGFILES, ValueError):
     entries = sweep_runs.read_flagfiles(_FLAGFILES.value)
@@ -182,27 +217,17 @@ def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
   with program.blame(_FLAGFILES, ValueError, value=''):
     sweep_runs.check_names(entries)
   name, values = _VARY.value, _VALUES.value
-  with program.blame(_VARY, ValueError):
-    if name is not None:
-      sweep_runs.check_varied(name)
   with program.blame(_VALUES, ValueError):
     if (name is None) != (not values):
       raise ValueError('give --vary, a setting, and --values of it, or neither')
-    if name is not None:
+  if name is not None:
+    with program.blame(_VARY, ValueError):
       entries = sweep_runs.vary(entries, name, values, passed_on)
   output_dir = pathlib.Path(_OUTPUT_DIR.value)
   return {
     entry: sweep_runs.create_runs(entry, seeds, passed_on, output_dir)
     for entry in entries
   }
-
-
-def _open_output_dir() -> None:
-  path = pathlib.Path(_OUTPUT_DIR.value)
-  with program.blame(_OUTPUT_DIR, OSError):
-    path.mkdir(parents=True, exist_ok=True)
-    if not os.access(path, os.W_OK | os.X_OK):
-      raise PermissionError(13, 'Permission denied', str(path))
 
 
 def _table_paths() -> list[pathlib.Path]:

@@ -36,7 +36,6 @@ from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.command_line import repeated_runs
-from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
@@ -65,7 +64,7 @@ _CROSS_VALIDATION = flags.DEFINE_integer(
 
 def main(command: command_lib.Command) -> None:
   """Trains, or with --dry_run prints what would be run."""
-  seeds = seeds_lib.parse(command.experiment.seed)
+  seeds = repeated_runs.parse_seeds(command.experiment.seed)
   if _CROSS_VALIDATION.value is not None:
     _cross_validate(command, seeds)
   elif len(seeds) > 1:

@@ -3,6 +3,7 @@
 
 """Tests of running programs side by side, and of ending them."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -12,7 +13,6 @@ import sys
 import time
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import pytest
 
 from tff_semifl.command_line import parallel_runs
@@ -44,9 +44,10 @@ def main():
     )
     for name in 'abc'
   ]
-  parallel_runs.run(
-    jobs, num_parallel=2, stop_on_failure=True, describe=lambda job: ''
-  )
+  for _ in parallel_runs.run(
+    jobs, num_parallel=2, stop_on_failure=True, say=lambda line: None
+  ):
+    pass
 
 program.run(main, interrupted=program.RESUMES)
 """
@@ -68,11 +69,10 @@ def _wait_until(condition, seconds=60):
     time.sleep(0.02)
 
 
-class ProcessesTest(parameterized.TestCase):
+class ProcessesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.told = []
 
   def _job(self, name, code):
     return parallel_runs.Job(
@@ -82,17 +82,16 @@ class ProcessesTest(parameterized.TestCase):
     )
 
   def _run(self, jobs, num_parallel=1, stop_on_failure=True):
-    def describe(job):
-      self.told.append(job.name)
-      return 'well'
-
-    failed = parallel_runs.run(
-      jobs,
-      num_parallel=num_parallel,
-      stop_on_failure=stop_on_failure,
-      describe=describe,
-    )
-    return [job.name for job in failed]
+    """Returns the names and exit codes of jobs in the order of their ends."""
+    return [
+      (job.name, exit_code)
+      for job, exit_code in parallel_runs.run(
+        jobs,
+        num_parallel=num_parallel,
+        stop_on_failure=stop_on_failure,
+        say=lambda line: None,
+      )
+    ]
 
   def _log(self, name):
     path = self.folder / name
@@ -103,16 +102,10 @@ class ProcessesTest(parameterized.TestCase):
     found = re.search(r'^ready (\d+)$', self._log(name), re.M)
     return found and int(found[1])
 
-  def test_one_after_the_other(self):
-    jobs = [self._job(name, f'print({name!r})') for name in 'abc']
-    self.assertEmpty(self._run(jobs))
-    self.assertEqual(self.told, ['a', 'b', 'c'])
-
   def test_log_has_command_and_output_of_each_start(self):
     code = 'import os; os.write(1, b"out "); os.write(2, b"err\\n")'
     job = self._job('job', code)
-    self._run([job])
-    self._run([job])
+    self._run([job, job])
     once = f"$ {sys.executable} -c '{code}'\nout err\n"
     self.assertEqual(self._log('job'), 2 * once)
 
@@ -126,23 +119,27 @@ me = str(os.getpid())
 while len(list(folder.glob('here_*'))) < 2: time.sleep(0.01)
 """
     jobs = [self._job(name, code) for name in 'abcd']
-    self.assertEmpty(self._run(jobs, num_parallel=2))
-    self.assertLen(self.told, 4)
+    ended = self._run(jobs, num_parallel=2)
+    self.assertCountEqual(ended, [(name, 0) for name in 'abcd'])
 
-  @parameterized.named_parameters(
-    ('stop', True, ['good']),
-    ('go_on', False, ['good', 'better']),
-  )
-  def test_failure(self, stop, told):
+  def test_failure(self):
     jobs = [
       self._job('good', ''),
-      self._job('bad', 'raise SystemExit(3)'),
+      self._job('bad', 'print("why"); raise SystemExit(3)'),
       self._job('killed', 'import os; os.kill(os.getpid(), 9)'),
       self._job('better', ''),
     ]
-    failed = self._run(jobs, stop_on_failure=stop)
-    self.assertEqual(failed, ['bad'] if stop else ['bad', 'killed'])
-    self.assertEqual(self.told, told)
+    ended = [('good', 0), ('bad', 3), ('killed', -9), ('better', 0)]
+    self.assertEqual(self._run(jobs, stop_on_failure=False), ended)
+    self.assertEqual(self._run(jobs), ended[:2])
+    self.assertRegex(
+      parallel_runs.describe_failure(jobs[1], 3),
+      '^failed with exit code 3; the end of its log .*/bad:\n(.*\n)*  why$',
+    )
+    self.assertStartsWith(
+      parallel_runs.describe_failure(jobs[2], -9),
+      'failed with signal 9 (Killed)',
+    )
 
   def test_after_a_failure_others_go_on_to_their_end(self):
     wait = f"""
@@ -156,24 +153,20 @@ time.sleep(1)
       self._job('long', wait),
       self._job('never', ''),
     ]
-    self.assertEqual(self._run(jobs, num_parallel=2), ['bad'])
-    self.assertEqual(self.told, ['long'])
+    self.assertEqual(self._run(jobs, num_parallel=2), [('bad', 1), ('long', 0)])
 
-  def test_an_error_meanwhile_ends_all_in_order(self):
+  def test_closing_ends_all_in_order(self):
     jobs = [
       self._job('a', _LONG.format(seconds=0.1)),
       self._job('b', 'import time; time.sleep(1)'),
     ]
-
-    def describe(job):
-      del job
-      _wait_until(lambda: self._pid('a'))
-      raise ValueError('a mistake')
-
-    with self.assertRaisesRegex(ValueError, 'a mistake'):
+    with contextlib.closing(
       parallel_runs.run(
-        jobs, num_parallel=2, stop_on_failure=True, describe=describe
+        jobs, num_parallel=2, stop_on_failure=True, say=lambda line: None
       )
+    ) as ended:
+      self.assertEqual(next(ended), (jobs[1], 0))
+      _wait_until(lambda: self._pid('a'))
     self.assertEndsWith(self._log('a'), 'asked\nin order\n')
 
   def _start(self, seconds):

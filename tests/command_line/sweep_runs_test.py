@@ -1,9 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the entries, runs and flags of a sweep."""
+"""Tests of what a sweep runs, and of mistakes that it refuses before."""
 
+import contextlib
+import io
+import json
 import pathlib
+import shlex
 import sys
 
 from absl import flags
@@ -17,121 +21,48 @@ from tff_semifl.command_line import sweep_runs
 from tff_semifl.experiments import presets
 from tff_semifl.results import sweep_table
 
+_FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
 
-class RunsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _create(self, text, seeds, arguments=()):
-    path = self.folder / 'my.flags'
-    path.write_text(text)
-    (entry,) = sweep_runs.read_flagfiles([f'semifl:{path}'])
-    return sweep_runs.create_runs(
-      entry, seeds, arguments, self.folder / 'results'
-    )
+class RunsTest(parameterized.TestCase):
+  def test_presets_are_found_by_patterns(self):
+    found = sweep_runs.find_presets(['semifl/svhn_*'])
+    self.assertGreater(len(found), 3)
+    for one in found:
+      self.assertEqual(one.system_name, 'semifl')
+      self.assertStartsWith(one.source, 'semifl/svhn_')
+      self.assertEqual(one.name, one.source.replace('/', '_'))
+      self.assertEqual(one.paper, presets.load(one.source).paper)
+    every = sweep_runs.find_presets(['*'])
+    self.assertEqual([one.source for one in every], list(presets.names()))
+    sweep_runs.check_names(every)
+    with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
+      sweep_runs.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
 
-  def test_one_for_each_seed(self):
-    before = flags.FLAGS.flag_values_dict()
-    first, second = self._create(
-      # The sweep overrides this output folder.
-      '--total_rounds=3\n--output_dir=elsewhere\n',
-      [5, 0],
-      ['--num_clients=10'],
-    )
-    self.assertEqual(flags.FLAGS.flag_values_dict(), before)
-    self.assertEqual(
-      first.command,
-      (
-        sys.executable,
-        '-m',
-        'launch.train',
-        'semifl',
-        f'--flagfile={self.folder}/my.flags',
-        '--num_clients=10',
-        '--seed=5',
-        f'--output_dir={self.folder}/results',
-        '--experiment_name=semifl_my_seed5',
-      ),
-    )
-    self.assertEqual(first.folder, self.folder / 'results' / 'semifl_my_seed5')
-    self.assertEqual(
-      first.log_path, self.folder / 'results' / 'semifl_my_seed5.log'
-    )
-    self.assertEqual(second.name, 'semifl_my_seed0')
-    self.assertEqual(second.total_rounds, 3)
-    # A new folder is left to its program.
-    self.assertFalse((self.folder / 'results').exists())
-
-  def test_flag_is_left_out_however_it_is_written(self):
-    for flag in (
-      ['--num_validation=1'],
-      ['-num_validation=1'],
-      ['--num_validation', '1'],
-      ['-validation_fold', '1/2'],
-    ):
-      self.assertEqual(
-        sweep_runs.without_validation(['--b', '-2', *flag, '--c=3']),
-        ['--b', '-2', '--c=3'],
-      )
-
-  def test_presets(self):
-    (entry,) = sweep_runs.find_presets(['semifl/cifar10_4000_iid'])
-    (one,) = sweep_runs.create_runs(
-      entry, [3], ['--total_rounds=7'], self.folder
+  def test_each_flagfile_has_its_system_in_front(self):
+    found = sweep_runs.read_flagfiles(
+      ['batch_label_semifl:a_0.3.flags', 'semifl:b', 'semifl:semifl_c.flags']
     )
     self.assertEqual(
-      one.command[2:],
-      (
-        'launch.train',
-        'semifl',
-        '--preset=semifl/cifar10_4000_iid',
-        '--total_rounds=7',
-        '--seed=3',
-        f'--output_dir={self.folder}',
-        '--experiment_name=semifl_cifar10_4000_iid_seed3',
-      ),
+      [(one.system_name, one.name, one.source) for one in found],
+      [
+        ('batch_label_semifl', 'batch_label_semifl_a_0.3', 'a_0.3.flags'),
+        ('semifl', 'semifl_b', 'b'),
+        ('semifl', 'semifl_c', 'semifl_c.flags'),
+      ],
     )
-    self.assertEqual(one.total_rounds, 7)
 
-  def test_values_may_stand_alone(self):
-    (one,) = self._create(
-      '--total_rounds=3\n',
-      [0],
-      ['--num_clients', '10', '--partition=classes', '--classes_per_client=1'],
+  @parameterized.parameters(
+    (['--num_validation=1'],),
+    (['-num_validation=1'],),
+    (['--num_validation', '1'],),
+    (['-validation_fold', '1/2'],),
+  )
+  def test_flag_is_left_out_however_it_is_written(self, flag):
+    self.assertEqual(
+      sweep_runs.without_validation(['--b', '-2', *flag, '--c=3']),
+      ['--b', '-2', '--c=3'],
     )
-    self.assertIn('--classes_per_client=1', one.command)
-
-  def test_early_stopping_is_refused(self):
-    with self.assertRaisesRegex(program.FlagError, '^flag --stop_after=3: '):
-      self._create('--keep_best=test/auc\n', [0], ['--stop_after=3'])
-
-  def test_flags_for_all_are_those_that_are_not_of_the_sweep(self):
-    with flagsaver.flagsaver():
-      self.assertEqual(
-        sweep.parse(
-          [
-            'sweep',
-            '--total_rounds=4',
-            '--seeds=3',
-            '--noflip',
-            # The value is a word of its own.
-            '--clients_per_round',
-            '20',
-            '--release_managers=csv,tensorboard',
-            '--output_dir=here',
-            '--verbosity=-1',
-          ]
-        ),
-        [
-          '--total_rounds=4',
-          '--noflip',
-          '--clients_per_round',
-          '20',
-          '--release_managers=csv,tensorboard',
-        ],
-      )
-      self.assertEqual(flags.FLAGS.output_dir, 'here')
 
   def test_complete_with_last_round_and_export(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
@@ -139,9 +70,7 @@ class RunsTest(absltest.TestCase):
       name='semifl_my_seed0',
       command=(),
       log_path=folder / 'semifl_my_seed0.log',
-      entry=sweep_table.Entry(
-        'semifl_my', 'semifl', 'flagfile', 'my.flags', None
-      ),
+      entry=sweep_table.Entry('semifl_my', 'semifl', 'flagfile', 'my.flags'),
       folder=folder / 'semifl_my_seed0',
       total_rounds=1,
     )
@@ -163,97 +92,175 @@ class RunsTest(absltest.TestCase):
     self.assertEqual(one.read(), (1, 0.25, 0.5, 1.5))
     (one.folder / 'export' / 'saved_model.pb').unlink()
     self.assertFalse(one.is_complete())
-    (one.folder / 'export' / 'model_float32.tflite').touch()
-    self.assertTrue(one.is_complete())
 
 
-class FlagfilesTest(parameterized.TestCase):
+class CommandLineTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.output_dir = self.folder / "it's here"
+    self._write('good.flags', _FLAGS)
 
-  def _write(self, name, text='# Nothing.\n--seed=1\n'):
-    path = self.folder / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
-    return str(path)
+  def _write(self, name, text):
+    (self.folder / name).write_text(text)
 
-  def _read_one(self, first_line):
-    path = self._write('one.flags', f'{first_line}\n--task=digits\n')
-    (entry,) = sweep_runs.read_flagfiles([f'semifl:{path}'])
-    return entry
+  def _sweep(self, *arguments, flagfiles='good.flags'):
+    """Returns the commands that the sweep prints."""
+    paths = [f'semifl:{self.folder / n}' for n in flagfiles.split(',') if n]
+    # Another test may have imported launch.train, whose flag it is.
+    of_train = [each for each in arguments if each == '--dry_run']
+    output = io.StringIO()
+    with flagsaver.flagsaver(), contextlib.redirect_stdout(output):
+      passed_on = sweep.parse(
+        [
+          'sweep',
+          f'--flagfiles={",".join(paths)}',
+          f'--output_dir={self.output_dir}',
+          *(each for each in arguments if each not in of_train),
+        ]
+      )
+      sweep.main([*passed_on, *of_train])
+    return [shlex.split(line) for line in output.getvalue().splitlines()]
 
-  def test_each_flagfile_has_its_system_in_front(self):
-    first, second = self._write('a_0.3.flags'), self._write('b')
-    third = self._write('semifl_c.flags')
-    found = sweep_runs.read_flagfiles(
-      [
-        f'batch_label_semifl:{first}',
-        f'semifl:{second}',
-        f'semifl:{first}',
-        f'semifl:{third}',
-      ]
-    )
+  def test_commands_are_printed_and_nothing_is_written(self):
     self.assertEqual(
-      [(one.system_name, one.name, one.source) for one in found],
+      self._sweep(
+        '--seeds=3,4',
+        '--total_rounds=2',
+        # The value is a word of its own.
+        *('--clients_per_round', '2'),
+        '--print_commands',
+      ),
       [
-        ('batch_label_semifl', 'batch_label_semifl_a_0.3', first),
-        ('semifl', 'semifl_b', second),
-        ('semifl', 'semifl_a_0.3', first),
-        # Once is enough.
-        ('semifl', 'semifl_c', third),
+        [
+          *(sys.executable, '-m', 'launch.train', 'semifl'),
+          f'--flagfile={self.folder / "good.flags"}',
+          '--total_rounds=2',
+          *('--clients_per_round', '2'),
+          f'--seed={seed}',
+          f'--output_dir={self.output_dir}',
+          f'--experiment_name=semifl_good_seed{seed}',
+        ]
+        for seed in (3, 4)
+      ],
+    )
+    self.assertFalse(self.output_dir.exists())
+
+  def test_names_have_the_varied_value_and_validation(self):
+    self.assertEqual(
+      [
+        command[5:]
+        for command in self._sweep(
+          '--vary=learning_rate',
+          '--values=0.1,0.3',
+          '--num_validation=20',
+          '--print_commands',
+        )
+      ],
+      [
+        [
+          '--num_validation=20',
+          f'--learning_rate={value}',
+          '--seed=0',
+          f'--output_dir={self.output_dir}',
+          '--experiment_name='
+          f'semifl_good_learning_rate{value}_validation_seed0',
+        ]
+        for value in ('0.1', '0.3')
       ],
     )
 
-  def test_presets_are_found_by_patterns(self):
-    found = sweep_runs.find_presets(['semifl/svhn_*'])
-    self.assertGreater(len(found), 3)
-    for one in found:
-      self.assertEqual(one.system_name, 'semifl')
-      self.assertStartsWith(one.source, 'semifl/svhn_')
-      self.assertEqual(one.name, one.source.replace('/', '_'))
-      self.assertEqual(one.paper, presets.load(one.source).paper)
-    every = sweep_runs.find_presets(['*'])
-    self.assertEqual([one.source for one in every], list(presets.names()))
-    sweep_runs.check_names(every)
-    with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
-      sweep_runs.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
-
-  def test_what_the_paper_reached(self):
-    found = self._read_one('# Paper: 93.1% (0.1): CIFAR-10, IID; Table 1.')
-    self.assertEqual(found.paper, ('93.1% (0.1)', 0.931, 0.001))
-    found = self._read_one('# Paper: 80.42%: SemiFL, K=2; Table 2.')
-    self.assertEqual(found.paper, ('80.42%', 0.8042, None))
-    found = self._read_one('# 93.1% test accuracy on two cores.')
-    self.assertIsNone(found.paper)
+  def _assert_refused(self, message, *arguments, **options):
+    with self.assertRaisesRegex(program.FlagError, message):
+      self._sweep(*arguments, **options)
+    # No run was begun.
+    self.assertEmpty(list(self.output_dir.glob('*')))
 
   @parameterized.parameters(
-    '# Paper: 93.1% (0.1)',
-    '# Paper: about 93.1% (0.1): a word',
+    (['--seeds=1,1'], '--seeds=1,1: each seed is trained with once'),
+    (['--seeds='], '--seeds=: name at least one'),
+    (['--seeds=0,one'], '--seeds=0,one: .* whole numbers from 0 to'),
+    (['--seeds=-1'], '--seeds=-1: .* whole numbers'),
+    (['--seeds=2147483648'], '--seeds=.*2147483647'),
+    (['-seed=1'], '--seed: .*--seeds'),
+    (['total_rounds=3'], "unexpected argument 'total_rounds=3'"),
+    (['--dry_run'], '--dry_run: '),
+    (['--stop_after=3', '--keep_best=test/auc'], 'flag --stop_after: '),
+    (
+      ['--classes_per_client=2'],
+      '--flagfiles=.*good.flags: flag --classes_per_client: .*=classes',
+    ),
+    (['--ray_address=localhost:1'], 'good.flags: flag --ray_address: .*=ray'),
+    (['--values=1'], '--values=1: give --vary'),
+    (['--vary=learning_rate', '--values=1,1'], 'each of --values'),
+    (
+      ['--vary=learning_rate', '--values=1,2', '-learning_rate=3'],
+      '--vary=learning_rate: leave --learning_rate out',
+    ),
+    (['--vary=seed', '--values=1,2'], '--vary=seed: .*--seeds'),
+    (
+      ['--vary=learning_rate', '--values=0.1,big'],
+      'good.flags: .*learning_rate.*big',
+    ),
+    (['--vary=rate', '--values=1,2'], "good.flags: Unknown .*flag 'rate'"),
+    (['--num_validation=0'], 'good.flags: flag --num_validation=0: '),
+    (
+      ['--table_files=/proc/no/table.md'],
+      '--table_files=.*cannot write /proc/no/table.md',
+    ),
+    (['--output_dir=/proc/no'], '^flag --output_dir=/proc/no: '),
   )
-  def test_a_paper_that_is_not_understood_is_an_error(self, first_line):
-    with self.assertRaisesRegex(ValueError, 'one.flags begins .* written as'):
-      self._read_one(first_line)
+  def test_bad_flags(self, arguments, message):
+    self._assert_refused(message, *arguments)
 
-  def test_mistakes_are_named(self):
-    one, other = self._write('one.flags'), self._write('other/one.flags')
-    for names, message in (
-      ([one], 'one.flags names no system; write semifl:/.*one.flags'),
-      (['train:a'], 'system=train: must be one of .*semifl,'),
-      ([f'semifl:{one}x'], 'cannot read .*one.flagsx: No such file'),
-      (
-        [f'semifl:{one}', f'semifl:{other}'],
-        'one.*other.* both be semifl_one;',
-      ),
+  @parameterized.parameters(
+    ('--totalrounds=3', "'totalrounds'"),
+    ('--seed=1', '--seed is not for a flagfile'),
+    ('--num_validation=20', '--num_validation is not for a flagfile'),
+    ('--parallel=2', "'parallel'"),
+  )
+  def test_bad_line_in_the_last_flagfile(self, line, message):
+    self._write('bad.flags', f'{_FLAGS}{line}\n')
+    self._assert_refused(
+      f'^flag --flagfiles=.*bad.flags: .*{message}',
+      flagfiles='good.flags,bad.flags',
+    )
+
+  def test_bad_entries(self):
+    self._assert_refused('--flagfiles=: name at least one', flagfiles='')
+    self._assert_refused('cannot read .*none.flags', flagfiles='none.flags')
+    self._assert_refused('both be', flagfiles='good.flags,good.flags')
+    for name, message in (
+      ('one.flags', 'one.flags names no system; write semifl:one.flags'),
+      ('train:a', 'system=train: must be one of .*semifl,'),
     ):
-      with (
-        self.subTest(message),
-        self.assertRaisesRegex(ValueError, message),
-      ):
-        sweep_runs.check_names(sweep_runs.read_flagfiles(names))
-    (self.folder / 'bytes').write_bytes(b'\xff\xfe\xff')
-    with self.assertRaisesRegex(ValueError, 'bytes is not a text file'):
-      sweep_runs.read_flagfiles([f'semifl:{self.folder}/bytes'])
+      with self.assertRaisesRegex(ValueError, message):
+        sweep_runs.read_flagfiles([name])
+    self._assert_refused(
+      '^flag --presets=semifl/svhn_250_iid: flag --classes_per_client: it is'
+      ' only for --partition=classes; leave it out',
+      '--presets=semifl/svhn_250_iid',
+      '--classes_per_client=2',
+      flagfiles='',
+    )
+
+  def test_table_of_no_known_kind(self):
+    with self.assertRaisesRegex(
+      flags.IllegalFlagValueError, 'must each end in .md or .csv'
+    ):
+      self._sweep('--table_files=a.txt')
+
+  def test_folder_of_another_experiment(self):
+    folder = self.output_dir / 'semifl_good_seed1'
+    folder.mkdir(parents=True)
+    content = {'data': None, 'parts': {}, 'versions': {}}
+    content['flags'] = {'task': 'cifar10'}
+    (folder / 'hparams.json').write_text(json.dumps(content))
+    with self.assertRaisesRegex(
+      program.FlagError, 'good.flags: .*semifl_good_seed1 holds another exp'
+    ):
+      self._sweep('--seeds=0,1')
+    self.assertLen(list(self.output_dir.iterdir()), 1)
 
 
 if __name__ == '__main__':

@@ -249,14 +249,11 @@ class AllSystemsTest(parameterized.TestCase):
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
   def test_program_says_which_systems_there_are(self):
-    asked = forked_programs.run('launch.train', '--help')
-    self.assertEqual(asked.returncode, 0, asked.stderr)
-    for name in _SYSTEMS:
-      self.assertRegex(asked.stdout, f'(?m)^  {name}\n      [A-Z]')
-    # Without a name the same list is printed, but as an error.
+    # Without a name the list is printed as an error.
     told = forked_programs.run('launch.train')
     self.assertEqual(told.returncode, 1)
-    self.assertEqual(told.stderr, asked.stdout)
+    for name in _SYSTEMS:
+      self.assertRegex(told.stderr, f'(?m)^  {name}\n      [A-Z]')
     self.assertEmpty(told.stdout)
 
   @parameterized.parameters('supervised_averaging', 'consistency_averaging')

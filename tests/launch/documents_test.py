@@ -8,16 +8,23 @@ and those of sweeps for each run. The slow ones run commands and Python of all
 pages but those of results, with a small model, few images and two rounds.
 """
 
+import contextlib
+import io
 import pathlib
 import re
 import shutil
+import sys
+from unittest import mock
 
+from absl import flags
 from absl.testing import absltest
+from absl.testing import flagsaver
 import numpy as np
 import PIL.Image
 import pytest
 from sklearn import datasets
 
+from launch import sweep
 from tests import forked_programs
 from tests import small_digits
 from tests.launch import documents
@@ -48,7 +55,6 @@ _MODULES = {
   'my_package/my_models.py': 'from tests.small_digits import'
   ' create_small_model as create\n',
 }
-# In a sentence, without the flag --table_file.
 # Why a command is not run.
 _NOT_RUN = {
   r'^(?!launch\.)|^launch\.show_settings': 'is tested elsewhere',
@@ -140,6 +146,9 @@ class DocumentsTest(absltest.TestCase):
           yield block, each
 
   def test_each_command_has_flags_that_are_taken(self):
+    self.enter_context(
+      mock.patch.object(sys, 'path', [str(self._folder), *sys.path])
+    )
     targets = re.findall(r'(?m)^([a-z-]+):', (_ROOT / 'Makefile').read_text())
     seen = set()
     for block, arguments in self._commands():
@@ -153,12 +162,27 @@ class DocumentsTest(absltest.TestCase):
         elif arguments[0] == 'python' and command is None:
           self.assertTrue((_ROOT / arguments[1]).exists())
         elif command and command[0].startswith(('launch.', 'benchmarks.')):
-          if command[0] == 'launch.sweep':
-            completed = self._run(*command, '--print_commands')
-          else:
-            completed = self._run('tests.launch.documents', *command)
-          self.assertEqual(completed.returncode, 0, completed.stderr)
+          self._check_flags(*command)
     self.assertGreater(len(seen), 50)
+
+  def _check_flags(self, module, *given):
+    """Parses flags here if they are settings, else in a process."""
+    if module == 'launch.sweep':
+      with flagsaver.flagsaver(), contextlib.redirect_stdout(io.StringIO()):
+        sweep.main(sweep.parse(['sweep', *given, '--print_commands']))
+    elif module == 'launch.demo' or (module == 'launch.train' and given[1:]):
+      system, *given = ['semifl', *given][module == 'launch.train' :]
+      own = flags.FlagValues()
+      flags.DEFINE_list('seeds', None, '', flag_values=own)
+      flags.DEFINE_bool('dry_run', False, '', flag_values=own)
+      for name in ('cross_validation', 'verbosity'):
+        flags.DEFINE_integer(name, None, '', flag_values=own)
+      _, *of_settings = own(['', *given], known_only=True)
+      if '--help' not in of_settings:
+        commands.parse(system, of_settings)
+    else:
+      completed = self._run('tests.launch.documents', module, *given)
+      self.assertEqual(completed.returncode, 0, completed.stderr)
 
   def test_finds_blocks_and_commands(self):
     (self._folder / 'README.md').write_text(

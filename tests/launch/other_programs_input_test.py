@@ -11,36 +11,23 @@ from tff_semifl.command_line import main
 
 
 class OtherProgramsInputTest(parameterized.TestCase):
-  @parameterized.parameters(
-    *('evaluate', 'export_saved_model', 'plot', 'predict', 'show_augmentations')
-    + ('show_partition', 'show_settings', 'sweep')
-  )
-  def test_other_programs_say_one_line_too(self, name):
-    completed = forked_programs.run(f'launch.{name}', '--flagfile=/nowhere')
-    self.assertEqual(completed.returncode, 1)
-    self.assertRegex(completed.stderr, '^flag --flagfile=/nowhere: .*\n$')
-
   @parameterized.parameters(*main.PROGRAMS)
   def test_help_is_no_error(self, name):
-    # Programs treat all forms of --help alike.
-    ways = ('--help', '--helpshort', '--helpfull', '-h')
-    for asking in ways if name == 'train' else ways[:1]:
-      completed = forked_programs.run(f'launch.{name}', asking)
-      self.assertEqual(completed.returncode, 0, completed.stderr)
-      self.assertEqual(completed.stderr, '')
-      # Its first line says what the program does, and examples are as one
-      # types them: with a backslash where a line goes on in the next.
-      self.assertIn(main.summarize(name).removesuffix('.'), completed.stdout)
-      text = completed.stdout.partition('\n\n--')[0]
-      self.assertNotRegex(text, r'launch.*\S {3,}\S')
+    completed = forked_programs.run(f'launch.{name}', '--help')
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertEqual(completed.stderr, '')
+    # Its first line says what the program does, and examples have a backslash
+    # where a line continues in the next.
+    self.assertIn(main.summarize(name).removesuffix('.'), completed.stdout)
+    text = completed.stdout.partition('\n\n--')[0]
+    self.assertNotRegex(text, r'launch.*\S {3,}\S')
 
   @parameterized.parameters(
+    ('evaluate', '--flagfile=/nowhere', 'flag --flagfile=/nowhere: '),
     ('plot', '--experiment=a', "Unknown command line flag 'experiment'"),
-    ('export_saved_model', '--format=onnx', 'flag --format='),
     ('sweep', '--parallel=0', 'flag --parallel=0: '),
-    ('plot', '--experiments=/a,/b', 'flag --experiments=/a,/b: .*/a/metrics'),
   )
-  def test_one_line_of_another_program(self, name, argument, start):
+  def test_one_line_says_what_is_wrong(self, name, argument, start):
     completed = forked_programs.run(f'launch.{name}', argument)
     self.assertEqual(completed.returncode, 1)
     self.assertRegex(completed.stderr, f'^{start}.*\n$')

@@ -118,6 +118,8 @@ class SweepTest(absltest.TestCase):
 
     # All runs are complete, so that none is started.
     self.assertEqual(self._finish('--verbosity=-1'), (0, output, ''))
+    complete = 'complete before: semifl_small_seed0, semifl_small_seed1\n'
+    self.assertEqual(self._finish(), (0, output, complete))
     self.assertEqual(self._logs(), logs)
 
     # A run that ends well lacks a file that the table needs.
@@ -127,6 +129,7 @@ class SweepTest(absltest.TestCase):
     (folder / 'export' / 'notes.txt').touch()
     status, output, errors = self._finish()
     self.assertEqual(status, 1)
+    self.assertIn('| semifl_small | 1 of 2 |', output)
     self.assertIn(f'semifl_small_seed0: ended well, but {folder} lacks', errors)
     self.assertRegex(errors.splitlines()[-1], '^failed: semifl_small_seed0; ')
     self.assertTrue((folder / 'export' / 'notes.txt').exists())

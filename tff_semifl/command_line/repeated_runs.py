@@ -1,10 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs of one program that differ in a few settings, one after the other."""
+"""Runs of one program that differ in seeds or a few other settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from absl import flags
 
 from tff_semifl import settings
 from tff_semifl.command_line import program
@@ -16,12 +18,41 @@ from tff_semifl.results import repetitions
 from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
 
+_MAX_SEED = 2**31 - 1
+
+_SEEDS = flags.DEFINE_list(
+  'seeds',
+  None,
+  'Seeds to train with, separated by commas; by default that of --seed, or 0.',
+)
+
 
 class Run(NamedTuple):
   """An experiment with its folder."""
 
   experiment: experiment_lib.Experiment
   folder: outputs.ExperimentFolder
+
+
+def parse_seeds(default: int) -> list[int]:
+  """The seeds of --seeds in their order, or only `default` without the flag."""
+  if _SEEDS.value is None:
+    return [default]
+  with program.blame(_SEEDS, ValueError):
+    if 'seed' in flags.FLAGS and flags.FLAGS['seed'].present:
+      raise ValueError('--seeds replaces --seed; leave --seed out')
+    if not _SEEDS.value:
+      raise ValueError('name at least one')
+    # `int` would also accept underscores, spaces and a sign.
+    if not all(
+      text.isascii() and text.isdecimal() and int(text) <= _MAX_SEED
+      for text in _SEEDS.value
+    ):
+      raise ValueError(f'seeds are whole numbers from 0 to {_MAX_SEED}')
+    seeds = [int(text) for text in _SEEDS.value]
+    if len(set(seeds)) < len(seeds):
+      raise ValueError('each seed is trained with once')
+    return seeds
 
 
 def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:

@@ -7,7 +7,7 @@ Each is checked by the code of `launch.train`, with the same flags. Checks that
 need the data are left to the runs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import fnmatch
 import pathlib
@@ -21,6 +21,7 @@ from tff_semifl.command_line import command_text
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import parallel_runs
 from tff_semifl.command_line import program
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import presets
 from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import validation
@@ -30,8 +31,8 @@ from tff_semifl.runs import outputs
 
 # A sweep sets the first two for each run; the last does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
-# Nor can it try several values of where it writes, of what it compares by, and
-# of flags that stand for many.
+# A sweep cannot try several values of where it writes, of what it compares by,
+# and of flags that stand for many.
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
@@ -39,20 +40,13 @@ _NOT_TO_VARY = (
   'flagfile',
   'preset',
 )
-# SemiFL's Table 2 has one more digit and no deviation.
-_PAPER = re.compile(r'# Paper: (\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?: \S')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Run(parallel_runs.Job):
   """A job that trains an entry with a seed.
 
-  Attributes:
-    entry: The entry.
-    folder: The folder of the results.
-    total_rounds: The number of the last round.
-    task: The task with its settings; equal tasks have equal test images.
-    validates: Whether the run evaluates on a validation split.
+  `task` has the task with its settings; equal tasks have equal test images.
   """
 
   entry: sweep_table.Entry
@@ -86,54 +80,34 @@ def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
   """An entry for each 'system:flagfile'."""
   found = []
   for name in names:
-    system_name, colon, rest = name.rpartition(':')
+    system_name, colon, path = name.rpartition(':')
     if not colon:
       raise ValueError(f'{name} names no system; write semifl:{name}')
     system_registry.load(system_name)
-    path = pathlib.Path(rest)
-    try:
-      first_line = path.read_text().partition('\n')[0]
-    except OSError as error:
-      raise ValueError(f'cannot read {path}: {error.strerror}') from error
-    except UnicodeDecodeError as error:
-      raise ValueError(f'{path} is not a text file') from error
-    paper = _PAPER.match(first_line)
-    if first_line.startswith('# Paper:') and not paper:
-      raise ValueError(
-        f"{path} begins with {first_line!r}; the paper's accuracy is written"
-        " as '# Paper: 93.1% (0.1): ...' or '# Paper: 80.42%: ...'"
-      )
-    short = system_name.rpartition(':')[2]
-    stem = path.stem if path.stem.startswith(short) else f'{short}_{path.stem}'
-    found.append(
-      sweep_table.Entry(
-        stem,
-        system_name,
-        'flagfile',
-        str(path),
-        paper and presets.parse_accuracy(*paper.groups()),
-      )
-    )
+    short, stem = system_name.rpartition(':')[2], pathlib.Path(path).stem
+    label = stem if stem.startswith(short) else f'{short}_{stem}'
+    found.append(sweep_table.Entry(label, system_name, 'flagfile', path))
   return found
 
 
 def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
   """An entry for each preset that matches a pattern."""
-  found = []
-  for pattern in patterns:
-    # Of a pattern without a match, `load` suggests similar presets.
-    for name in fnmatch.filter(presets.names(), pattern) or [pattern]:
-      preset = presets.load(name)
-      found.append(
-        sweep_table.Entry(
-          name.replace('/', '_'),
-          preset.system_name,
-          'preset',
-          name,
-          preset.paper,
-        )
-      )
-  return found
+  # Of a pattern without a match, `load` suggests similar presets.
+  found = [
+    presets.load(name)
+    for pattern in patterns
+    for name in fnmatch.filter(presets.names(), pattern) or [pattern]
+  ]
+  return [
+    sweep_table.Entry(
+      preset.name.replace('/', '_'),
+      preset.system_name,
+      'preset',
+      preset.name,
+      preset.paper,
+    )
+    for preset in found
+  ]
 
 
 def check_names(entries: Sequence[sweep_table.Entry]) -> None:
@@ -157,10 +131,12 @@ def vary(
   passed_on: Sequence[str],
 ) -> list[sweep_table.Entry]:
   """Each entry with each value of a setting, without the paper's accuracy."""
+  if name in _NOT_TO_VARY:
+    raise ValueError('a sweep cannot vary this setting; --seeds varies seeds')
   if len(set(values)) < len(values):
-    raise ValueError('each value is trained with once')
-  if any(_name_flag(each) in (name, f'no{name}') for each in passed_on):
-    raise ValueError(f'--vary sets {name}; leave --{name} out')
+    raise ValueError('each of --values is trained with once')
+  if _find(passed_on, [name]):
+    raise ValueError(f'leave --{name} out')
   return [
     entry._replace(varied=(name, value), paper=None)
     for entry in entries
@@ -168,41 +144,22 @@ def vary(
   ]
 
 
-def check_varied(name: str) -> None:
-  """Checks that a sweep can try several values of a setting."""
-  if name == 'seed':
-    raise ValueError('give --seeds')
-  if name in _NOT_TO_VARY:
-    raise ValueError('a sweep cannot vary this setting')
-
-
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks the flags that are passed on to all runs."""
-  may_be_value = False
-  for argument in arguments:
-    name = _name_flag(argument)
-    for own in _NOT_FOR_ALL:
-      if name in (own, f'no{own}'):
-        remedy = 'give --seeds' if own == 'seed' else 'leave it out'
-        raise program.FlagError(
-          f'flag --{own}: a sweep has none for all; {remedy}'
-        )
-    if name is None and not may_be_value and not argument.startswith('-'):
-      raise program.FlagError(
-        f'unexpected argument {argument!r}; flags are --name=value'
-      )
-    may_be_value = name is not None and '=' not in argument
+  """Checks that no flag for all runs is one that the sweep sets itself."""
+  found = _find(arguments, _NOT_FOR_ALL)
+  if found:
+    remedy = 'give --seeds' if found == 'seed' else 'leave it out'
+    raise program.FlagError(
+      f'flag --{found}: a sweep has none for all; {remedy}'
+    )
 
 
 def without_validation(arguments: Sequence[str]) -> list[str]:
   """Removes the flags of a validation split, and their values."""
-  kept, is_value = [], False
-  for argument in arguments:
-    is_it = _name_flag(argument) in validation.SETTINGS
-    if not is_it and not is_value:
-      kept.append(argument)
-    is_value = is_it and '=' not in argument
-  return kept
+  values = flags.FlagValues()
+  for name in validation.SETTINGS:
+    flags.DEFINE_string(name, None, '', flag_values=values)
+  return values(['', *arguments], known_only=True)[1:]
 
 
 def create_runs(
@@ -213,56 +170,47 @@ def create_runs(
 ) -> list[Run]:
   """The runs of an entry; `arguments` take precedence over its source."""
   varied = [] if entry.varied is None else [f'--{"=".join(entry.varied)}']
-  return [
-    _create_run(
-      entry,
-      [
-        *entry.arguments,
-        *arguments,
-        *varied,
-        f'--seed={seed}',
-        f'--output_dir={output_dir}',
-      ],
-      seed,
-      output_dir,
-    )
-    for seed in seeds
-  ]
-
-
-def _create_run(
-  entry: sweep_table.Entry,
-  arguments: Sequence[str],
-  seed: int,
-  output_dir: pathlib.Path,
-) -> Run:
+  arguments = [*entry.arguments, *arguments, *varied]
   try:
     _check_source(entry)
-    command = commands.parse(entry.system_name, arguments)
+    command = settings.change(
+      commands.parse(entry.system_name, arguments),
+      {'output_dir': str(output_dir)},
+    )
     command.check()
-    validates = command.experiment.validates
-    kind = 'validation_' if validates else ''
-    name = f'{entry.label}_{kind}seed{seed}'
-    command = settings.change(command, {'experiment_name': name})
-    # A new folder is left to the run, which records its versions in it.
-    if command.run.path.exists():
-      command.check_folder()
+    if command.experiment.selection.stop_after is not None:
+      raise ValueError(
+        'flag --stop_after: runs of a sweep must have the same number of'
+        ' rounds; leave it out'
+      )
+    return [_create_run(entry, command, seed, arguments) for seed in seeds]
   except (ValueError, flags.Error) as error:
     shown = program.describe(error) or str(error)
     raise program.FlagError(
       f'flag --{entry.kind}s={entry.source}: {shown}'
     ) from error
-  stop_after = command.experiment.selection.stop_after
-  if stop_after is not None:
-    raise program.FlagError(
-      f'flag --stop_after={stop_after}: runs of a sweep must have the same'
-      ' number of rounds; leave it out'
-    )
+
+
+def _create_run(
+  entry: sweep_table.Entry,
+  command: command_lib.Command,
+  seed: int,
+  arguments: Sequence[str],
+) -> Run:
+  validates = command.experiment.validates
+  name = f'{entry.label}_{"validation_" if validates else ""}seed{seed}'
+  command = settings.change(command, {'seed': seed, 'experiment_name': name})
+  # A new folder is left to the run, which records its versions in it.
+  if command.run.path.exists():
+    command.check_folder()
+  output_dir = pathlib.Path(command.run.output_dir)
   return Run(
     name=name,
     command=(
       *(sys.executable, '-m', 'launch.train', entry.system_name),
       *arguments,
+      f'--seed={seed}',
+      f'--output_dir={output_dir}',
       f'--experiment_name={name}',
     ),
     log_path=output_dir / f'{name}.log',
@@ -276,16 +224,19 @@ def _create_run(
 
 def _check_source(entry: sweep_table.Entry) -> None:
   """Checks that a flagfile has no flag that the sweep sets itself."""
-  for argument in command_text.expand(entry.system_name, entry.arguments):
-    name = _name_flag(argument)
-    if name in (*_NOT_FOR_ALL, *validation.SETTINGS):
-      remedy = 'give it to the sweep'
-      if name in _NOT_FOR_ALL:
-        remedy = 'leave it out'
-      raise ValueError(f'--{name} is not for a flagfile of a sweep; {remedy}')
+  found = _find(
+    command_text.expand(entry.system_name, entry.arguments),
+    [*_NOT_FOR_ALL, *validation.SETTINGS],
+  )
+  if found:
+    remedy = 'leave it out' if found in _NOT_FOR_ALL else 'give it to the sweep'
+    raise ValueError(f'--{found} is not for a flagfile of a sweep; {remedy}')
 
 
-def _name_flag(argument: str) -> str | None:
-  """The name in an argument that is a flag, of one dash or two."""
-  match = re.match(r'--?([A-Za-z_]\w*)', argument)
-  return match and match[1]
+def _find(arguments: Iterable[str], names: Iterable[str]) -> str | None:
+  """The first of `names` that is a flag, however it is written, or None."""
+  for argument in arguments:
+    for name in names:
+      if re.match(rf'--?(no)?{re.escape(name)}(=|$)', argument):
+        return name
+  return None

@@ -14,6 +14,7 @@ References:
 from collections.abc import Sequence
 import dataclasses
 import functools
+import pathlib
 import types
 
 import tensorflow as tf
@@ -32,7 +33,6 @@ from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
-from tff_semifl.runs import outputs
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -204,14 +204,14 @@ class FedMatch(system.System):
   def create_memories(
     self,
     process: federated_process.FederatedProcess,
-    folder: outputs.ExperimentFolder,
+    folder: pathlib.Path,
     *,
     num_clients: int,
     num_kept: int,
   ) -> helpers.Helpers:
     return helpers.Helpers(
       process,
-      folder.path / 'helpers',
+      folder / 'helpers',
       num_clients=num_clients,
       num_helpers=self.num_helpers,
       rounds_per_help=self.rounds_per_help,
