@@ -264,8 +264,8 @@ def _read_input(
         pathlib.Path(_PHOTO_DIR.value), backbone.image_size
       )
     if given[0] is _TFDS_NAME:
-      found = tfds_images.load_split(
-        _TFDS_NAME.value, _SPLIT.value, _DATA_DIR.value, may_download=True
+      [found] = tfds_images.load(
+        _TFDS_NAME.value, [_SPLIT.value], _DATA_DIR.value
       )
       found = ImageInput(found.images, {'labels': found.labels})
     elif given[0] is _IMAGE_FOLDER:

@@ -30,8 +30,8 @@ from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
-from tff_semifl.data import image_batches
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import exported_model
@@ -168,11 +168,11 @@ def _batches_of_folder(
       for name, files in classes.items()
       for file in files
     ]
-    image_batches.check_files((file for _, file in files), model.num_channels)
+    image_reading.check_files((file for _, file in files), model.num_channels)
 
   def read() -> _Batches:
     num_transparent = 0
-    for batch in image_batches.read_batches(
+    for batch in image_reading.read_batches(
       files, model.num_channels, model.background
     ):
       num_transparent += batch.num_transparent

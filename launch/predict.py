@@ -37,8 +37,8 @@ from tff_semifl.command_line import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
-from tff_semifl.data import image_batches
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.export import exported_model
 from tff_semifl.files import durable_files
 
@@ -116,7 +116,7 @@ def _read_batches(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
   on_error: Callable[[str], None] | None,
-) -> Iterator[image_batches.ImageBatch]:
+) -> Iterator[image_reading.ImageBatch]:
   """Batches of the files' contents; see `write_table`."""
   is_of_features = model.kind is example_kinds.FEATURES
   size = model.image_shape[-1]
@@ -126,16 +126,16 @@ def _read_batches(
       for _ in feature_files.read_batches(checked, size):
         pass
     else:
-      image_batches.check_files(checked, size)
+      image_reading.check_files(checked, size)
   shown = tqdm.tqdm(files, 'predicting', disable=None)
   if is_of_features:
     return (
-      image_batches.ImageBatch(keys, vectors, 0)
+      image_reading.ImageBatch(keys, vectors, 0)
       for keys, vectors in feature_files.read_batches(
         shown, size, on_error=on_error
       )
     )
-  return image_batches.read_batches(
+  return image_reading.read_batches(
     ((file, file) for file in shown),
     size,
     model.background,

@@ -16,8 +16,8 @@ from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.data import feature_files
-from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import loaded_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Features(image_task.Task):
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    return feature_task.USUAL
+    return loaded_task.USUAL_OF_FEATURES
 
   @property
   def place(self) -> str:
@@ -67,7 +67,7 @@ class Features(image_task.Task):
 def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
   del version
   found = feature_files.read(path)
-  return feature_task.create_task(
+  return loaded_task.create_feature_task(
     image_task.TaskData(
       train=found.labeled,
       test=found.test,

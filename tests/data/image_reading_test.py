@@ -11,6 +11,8 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 
+from tests.data import image_tree
+from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
 
@@ -60,6 +62,64 @@ class ImageReadingTest(absltest.TestCase):
     with self.assertRaises(KeyboardInterrupt):
       list(image_reading.map_in_threads(work, range(10_000)))
     self.assertLess(len(begun), 1000)
+
+
+class ImageBatchesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, sizes):
+    """Writes images of gray levels 0, 1, ...; returns their files by number."""
+    files = [self._folder / f'{number}.png' for number in range(len(sizes))]
+    for level, (file, size) in enumerate(zip(files, sizes, strict=True)):
+      image_tree.write_image(file, level, size=size)
+    return list(enumerate(files))
+
+  def _read(self, files, **kwargs):
+    batches = list(
+      image_reading.read_batches(files, 1, image_files.WHITE, **kwargs)
+    )
+    for batch in batches:
+      self.assertEqual(batch.images.dtype, np.uint8)
+      np.testing.assert_array_equal(batch.images[:, 0, 0, 0], batch.keys)
+    return [(batch.keys, batch.images.shape) for batch in batches]
+
+  def test_batches_are_of_one_size_and_in_order(self):
+    files = self._write([(2, 3), (2, 3), (4, 3), (2, 3)])
+    self.assertEqual(
+      self._read(files),
+      [([0, 1], (2, 2, 3, 1)), ([2], (1, 4, 3, 1)), ([3], (1, 2, 3, 1))],
+    )
+
+  def test_batches_have_at_most_64_images(self):
+    files = self._write([(1, 1)] * 130)
+    self.assertEqual([len(keys) for keys, _ in self._read(files)], [64, 64, 2])
+
+  def test_large_images_are_few_at_a_time(self):
+    # 2048 * 3072 bytes are 6 MiB, of which two fit into 16.
+    files = self._write([(2048, 3072)] * 3)
+    self.assertEqual([keys for keys, _ in self._read(files)], [[0, 1], [2]])
+
+  def test_files_that_cannot_be_read(self):
+    files = self._write([(2, 3)] * 4)
+    for number, content in ((1, b'no image'), (3, b'')):
+      files[number][1].write_bytes(content)
+    with self.assertRaisesRegex(
+      data_errors.DataError, '/1.png is no JPEG, .* image$'
+    ):
+      self._read(files)
+    left_out = []
+    self.assertEqual(
+      self._read(files, on_error=left_out.append), [([0, 2], (2, 2, 3, 1))]
+    )
+    reason = 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
+    self.assertEqual(
+      left_out, [f'{self._folder}/{number}.png {reason}' for number in (1, 3)]
+    )
+    with self.assertRaises(data_errors.DataError) as raised:
+      image_reading.check_files((file for _, file in files), 1)
+    self.assertEqual(str(raised.exception), '; '.join(left_out))
 
 
 if __name__ == '__main__':

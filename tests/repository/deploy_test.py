@@ -21,9 +21,8 @@ from tests import small_digits
 from tests.repository import source_tree
 from tff_semifl.command_line import commands
 
-_DOCKERFILE = source_tree.PROJECT_ROOT / 'deploy' / 'Dockerfile'
-_FOLDER = source_tree.PROJECT_ROOT / 'deploy'
-_SCRIPT = _FOLDER / 'slurm_array.sh'
+_ROOT = source_tree.PROJECT_ROOT
+_FOLDER = _ROOT / 'deploy'
 # Two machines in Ray's view.
 _SRUN = """#!/bin/bash
 "$@" &
@@ -42,7 +41,7 @@ class SlurmArrayTest(absltest.TestCase):
     file = folder / 'all commands.txt'
     file.write_text(''.join(f'{shlex.join(each)}\n' for each in commands))
     return subprocess.run(
-      ['bash', _SCRIPT, file],
+      ['bash', _FOLDER / 'slurm_array.sh', file],
       env={**os.environ, 'SLURM_ARRAY_TASK_ID': str(task_id)},
       cwd=folder,
       capture_output=True,
@@ -51,69 +50,40 @@ class SlurmArrayTest(absltest.TestCase):
     )
 
   def test_each_task_runs_its_line(self):
-    commands = [
-      ['false'],
-      [
-        'printf',
-        '%s|',
-        "--output_dir=it's here",
-        '--presets=semifl/*',
-        '$HOME',
-      ],
-    ]
+    words = ["--output_dir=it's here", '--presets=semifl/*', '$HOME']
+    commands = [['false'], ['printf', '%s|', *words]]
     self.assertEqual(self._run(1, *commands).returncode, 1)
     completed = self._run(2, *commands)
-    self.assertEqual(
-      (completed.returncode, completed.stdout, completed.stderr),
-      (0, "--output_dir=it's here|--presets=semifl/*|$HOME|", ''),
-    )
-
-  def test_task_without_a_line(self):
-    completed = self._run(3, ['true'], ['true'])
+    self.assertEqual((completed.returncode, completed.stderr), (0, ''))
+    self.assertEqual(completed.stdout, ''.join(f'{word}|' for word in words))
+    completed = self._run(3, *commands)
     self.assertEqual(completed.returncode, 1)
     self.assertEndsWith(completed.stderr, 'has no line 3\n')
 
 
 class DockerfileTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    lines = re.sub(r'#.*\n|\\\n', '', _DOCKERFILE.read_text()).splitlines()
-    self._instructions = [
-      tuple(line.split(maxsplit=1)) for line in lines if line
-    ]
-    project = source_tree.PROJECT_ROOT / 'pyproject.toml'
-    self._project = tomllib.loads(project.read_text())
-
-  def _find(self, name):
-    return [rest for found, rest in self._instructions if found == name]
-
   def test_has_all_that_the_package_is_made_of(self):
-    copied = {
-      source
-      for rest in self._find('COPY')
-      if not rest.startswith('--from')
-      for source in rest.split()[:-1]
-    }
-    packages = self._project['tool']['setuptools']
+    project = tomllib.loads((_ROOT / 'pyproject.toml').read_text())
+    packages = project['tool']['setuptools']
     folders = {
       packages['package-dir'].get(name, name.replace('.', '/')).split('/')[0]
       for name in packages['packages']
     }
     wanted = {
       *folders,
-      *self._project['project']['license-files'],
-      self._project['project']['readme'],
+      *project['project']['license-files'],
+      project['project']['readme'],
       'pyproject.toml',
       # The packages of `make venv`, and with GPU=1.
-      'Makefile',
-      'requirements.txt',
-      'requirements-gpu.txt',
+      *('Makefile', 'requirements.txt', 'requirements-gpu.txt'),
     }
-    self.assertEqual(copied, wanted)
-    ignored = _DOCKERFILE.with_name('Dockerfile.dockerignore').read_text()
-    kept = re.findall('^!(.*)$', ignored, re.MULTILINE)
+    text = re.sub(r'#.*\n|\\\n', '', (_FOLDER / 'Dockerfile').read_text())
+    copies = re.findall(r'(?m)^COPY (?!--from)(.*) \S+$', text)
+    self.assertEqual(set(' '.join(copies).split()), wanted)
+    ignored = (_FOLDER / 'Dockerfile.dockerignore').read_text()
+    kept = re.findall('(?m)^!(.*)$', ignored)
     for name in wanted:
-      self.assertTrue((source_tree.PROJECT_ROOT / name).exists(), name)
+      self.assertTrue((_ROOT / name).exists(), name)
       self.assertTrue(any(fnmatch.fnmatch(name, each) for each in kept), name)
 
 
@@ -124,7 +94,7 @@ class RayJobTest(absltest.TestCase):
     self.assertEqual((program, train), ('tff-semifl', 'train'))
     self.assertStartsWith(preset, '--preset=')
     commands.parse(system, ['--task=cifar10', *flags]).check()
-    lock = (source_tree.PROJECT_ROOT / 'requirements.txt').read_text()
+    lock = (_ROOT / 'requirements.txt').read_text()
     self.assertIn(f'ray=={job["rayClusterSpec"]["rayVersion"]} ', lock)
 
 
@@ -138,7 +108,7 @@ class SlurmRayTest(absltest.TestCase):
     (programs / 'srun').chmod(0o755)
     (programs / 'python').symlink_to(sys.executable)
     path = os.pathsep.join([str(programs), os.environ['PATH']])
-    python_path = os.pathsep.join([str(source_tree.PROJECT_ROOT), *sys.path])
+    python_path = os.pathsep.join([str(_ROOT), *sys.path])
     with tempfile.TemporaryFile('r+') as log:
       completed = subprocess.run(
         [

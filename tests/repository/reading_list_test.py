@@ -25,7 +25,7 @@ def _find_imported(path: str) -> set[str]:
   root = source_tree.PROJECT_ROOT
   return {
     imported
-    for _, module in source_tree.find_imports(root / path)
+    for _, module in source_tree.find_imports(path)
     if source_tree.is_own(module)
     and (
       imported := source_tree.find_module_file(root, module) or ''

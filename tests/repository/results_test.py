@@ -12,7 +12,6 @@ from absl.testing import parameterized
 import numpy as np
 
 from benchmarks import client_priors_summaries
-from benchmarks import digits_table
 from benchmarks import results_pages
 from tests.repository import source_tree
 
@@ -166,32 +165,6 @@ class ResultsTest(parameterized.TestCase):
       '<!-- chosen digits_50_iid_fair -->\n<!-- end -->'
     )
     self.assertIn(f'| (FL)², `flfl` | {rate} |', page)
-
-  def test_tuned_rates_are_chosen_on_other_seeds(self):
-    """Client priors with 20 labels and two classes."""
-    path = _RESULTS / 'digits_tuned'
-    with (path / 'runs.csv').open(newline='') as file:
-      rows = [
-        row
-        for row in csv.DictReader(file)
-        if (row['system'], row['labels'], row['partition'])
-        == ('client_prior_semifl', '20', 'two classes')
-      ]
-
-    def last(rate, seeds):
-      return statistics.fmean(
-        float(row['last'])
-        for row in rows
-        if row['learning_rate'] == rate and int(row['seed']) in seeds
-      )
-
-    rate = max(('0.1', '0.3'), key=lambda rate: last(rate, (0, 1)))
-    runs = digits_table.read_runs(path)
-    self.assertEmpty(digits_table.missing_runs(runs))
-    self.assertIn(
-      f'| client priors | {last(rate, range(20, 28)):.1%} (',
-      digits_table.summarize(runs),
-    )
 
 
 if __name__ == '__main__':

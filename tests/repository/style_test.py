@@ -4,7 +4,6 @@
 """Rules that ruff lacks: license lines, type hints of arguments."""
 
 import ast
-from collections.abc import Iterator
 
 from absl.testing import absltest
 
@@ -16,56 +15,36 @@ _LICENSE_LINES = (
 )
 
 
-def _find_public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
-  """Yields functions of a module, and methods of its classes; none inside."""
-  for node in body:
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
-      if not node.name.startswith('_') or node.name == '__init__':
-        if isinstance(node, ast.FunctionDef):
-          yield node
-        else:
-          yield from _find_public_functions(node.body)
-
-
-def find_arguments_without_hint(source: str) -> list[str]:
-  """Returns 'line: function(argument)' for each that has no type hint."""
-  found = []
-  for function in _find_public_functions(ast.parse(source).body):
-    arguments = function.args
-    for argument in (
-      *arguments.posonlyargs,
-      *arguments.args,
-      *arguments.kwonlyargs,
-      arguments.vararg,
-      arguments.kwarg,
-    ):
-      if (
-        argument is not None
-        and argument.annotation is None
-        and argument.arg not in ('self', 'cls')
-        and not argument.arg.startswith('_')
-      ):
-        found.append(f'{function.lineno}: {function.name}({argument.arg})')
-  return found
+def _find_arguments_without_hint(source: str) -> list[str]:
+  """'line: function(argument)' for each of a public function or method."""
+  tree = ast.parse(source)
+  classes = [
+    node
+    for node in tree.body
+    if isinstance(node, ast.ClassDef) and not node.name.startswith('_')
+  ]
+  return [
+    f'{node.lineno}: {node.name}({argument.arg})'
+    for body in (tree.body, *(each.body for each in classes))
+    for node in body
+    if isinstance(node, ast.FunctionDef)
+    and (not node.name.startswith('_') or node.name == '__init__')
+    for argument in ast.walk(node.args)
+    if isinstance(argument, ast.arg)
+    and argument.annotation is None
+    and argument.arg not in ('self', 'cls')
+    and not argument.arg.startswith('_')
+  ]
 
 
 class StyleTest(absltest.TestCase):
-  def test_every_file_names_its_license(self):
-    without = [
-      path
-      for path in source_tree.find_python_files(source_tree.PROJECT_ROOT)
-      if not (source_tree.PROJECT_ROOT / path)
-      .read_text()
-      .startswith(_LICENSE_LINES)
-    ]
-    self.assertEmpty(without, f'Please begin them with:\n{_LICENSE_LINES}')
-
-  def test_public_arguments_have_type_hints(self):
-    for path in source_tree.find_python_files(source_tree.PROJECT_ROOT):
-      if not path.startswith('tests/'):
-        with self.subTest(path):
-          source = (source_tree.PROJECT_ROOT / path).read_text()
-          self.assertEmpty(find_arguments_without_hint(source))
+  def test_files_name_their_license_and_types_of_arguments(self):
+    for path in source_tree.find_python_files():
+      with self.subTest(path):
+        source = (source_tree.PROJECT_ROOT / path).read_text()
+        self.assertStartsWith(source, _LICENSE_LINES)
+        if not path.startswith('tests/'):
+          self.assertEmpty(_find_arguments_without_hint(source))
 
 
 if __name__ == '__main__':

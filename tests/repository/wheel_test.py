@@ -45,12 +45,8 @@ with sfl.simulation_context():
   final = sfl.run(experiment, sfl.open_folder(experiment), quiet=True)
 print(final.round_num, sfl.__file__, digits.__file__)
 """
-_FLAGS = (
-  'labels_alone',
-  '--task=digits',
-  '--total_epochs=2',
-  '--model_width=1',
-)
+_COMMAND = 'train labels_alone --task=digits --total_epochs=2 --model_width=1'
+_SUFFIXES = ('.py', '.pyi', '.csv', '.css', '.md', '.typed')
 
 
 def _run(*command, **kwargs) -> str:
@@ -65,9 +61,6 @@ def _run(*command, **kwargs) -> str:
   if completed.returncode:
     raise AssertionError(f'{command} failed:\n{completed.stderr}')
   return completed.stdout
-
-
-_SUFFIXES = ('.py', '.pyi', '.csv', '.css', '.md', '.typed')
 
 
 def _package_files() -> dict[str, pathlib.Path]:
@@ -149,7 +142,7 @@ class WheelTest(absltest.TestCase):
     )
 
   def test_trains_by_command(self):
-    output = self.run_there('tff-semifl', 'train', *_FLAGS)
+    output = self.run_there('tff-semifl', *_COMMAND.split())
     self.assertRegex(output, 'test accuracy after round 1: ')
 
 

@@ -215,6 +215,16 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(found, [2, 3])
 
+  def test_external_data_is_refused_with_advice(self):
+    proto = tff.tensorflow.computation(lambda: 1).to_building_block().proto
+    content = type(proto.tensorflow.graph_def)()
+    data = tff.framework.Data(content, np.int32)
+    computation = tff.framework.ConcreteComputation.from_building_block(
+      tff.framework.Lambda(None, None, data)
+    )
+    with self.assertRaisesRegex(NotImplementedError, 'external data'):
+      self._context.invoke(computation, None)
+
   def test_value_that_clients_share(self):
     same = tff.federated_computation(
       lambda x: (x, tff.federated_sum(x)), _at_clients(np.int32, all_equal=True)

@@ -7,17 +7,15 @@ import collections
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
-from tff_semifl.runtime import intrinsics
+from tff_semifl.runtime import interpreter
 
 _INT_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _FLOAT_AT_CLIENTS = tff.FederatedType(np.float32, tff.CLIENTS)
 _INT_AT_SERVER = tff.FederatedType(np.int32, tff.SERVER)
-_INTS = tff.SequenceType(np.int32)
 
 
 @tff.tensorflow.computation(np.int32)
@@ -264,47 +262,9 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
       [[dict(z=10 + k, a=k) for k in client] for client in keys],
     )
 
-  @pytest.mark.slow
-  def test_sequences(self):
-    @tff.federated_computation(_INTS)
-    def run(sequence):
-      return (
-        tff.sequence_map(_increment, sequence),
-        tff.sequence_reduce(sequence, 5, _append_digit),
-        tff.sequence_sum(sequence),
-      )
-
-    mapped, reduced, total = _invoke(run, [1, 2, 3])
-
-    self.assertEqual(list(mapped.as_numpy_iterator()), [2, 3, 4])
-    self.assertEqual(reduced, 5123)
-    self.assertEqual(total, 6)
-
-  @parameterized.named_parameters(
-    ('tuple', (1, 2)), ('dict', collections.OrderedDict(z=1, a=2))
-  )
-  def test_sequences_of_structs(self, element):
-    element_type = tf.nest.map_structure(lambda _: np.int32, element)
-
-    @tff.tensorflow.computation(element_type)
-    def increment(x):
-      return tf.nest.map_structure(lambda part: part + 1, x)
-
-    @tff.federated_computation(tff.SequenceType(element_type))
-    def run(sequence):
-      return tff.sequence_map(increment, sequence), tff.sequence_sum(sequence)
-
-    mapped, total = _invoke(run, [element, element])
-
-    self.assertEqual(
-      list(mapped.as_numpy_iterator()),
-      [tf.nest.map_structure(lambda x: x + 1, element)] * 2,
-    )
-    self.assertEqual(total, tf.nest.map_structure(lambda x: 2 * x, element))
-
   def test_unknown_intrinsic_is_refused(self):
     with self.assertRaisesRegex(NotImplementedError, 'not_an_intrinsic'):
-      intrinsics.get_intrinsic('not_an_intrinsic')
+      interpreter.get_intrinsic('not_an_intrinsic')
 
 
 if __name__ == '__main__':

@@ -5,6 +5,8 @@
 
 from absl.testing import absltest
 
+from tff_semifl import runtime
+from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import placement as ray_placement
 
 _Share = ray_placement.Share
@@ -14,19 +16,23 @@ def _machine(name, **resources):
   return {'NodeID': name, 'Resources': resources}
 
 
+def _place(machines, **options):
+  return ray_placement.place(machines, runtime.RayOptions(**options))
+
+
 class PlacementTest(absltest.TestCase):
   def test_one_for_all_cores_of_a_machine(self):
     self.assertEqual(
-      ray_placement.Placement().place(
-        [_machine('a', CPU=8.0), _machine('b', CPU=2.0)]
-      ),
+      _place([_machine('a', CPU=8.0), _machine('b', CPU=2.0)]),
       {'a': (1, _Share(8, 0)), 'b': (1, _Share(2, 0))},
     )
 
   def test_as_many_as_threads_leave_cores_for(self):
-    placement = ray_placement.Placement(threads_per_operation=3)
     self.assertEqual(
-      placement.place([_machine('a', CPU=8.0), _machine('b', CPU=2.0)]),
+      _place(
+        [_machine('a', CPU=8.0), _machine('b', CPU=2.0)],
+        threads_per_operation=3,
+      ),
       {'a': (2, _Share(3, 0)), 'b': (1, _Share(2, 0))},
     )
 
@@ -44,13 +50,16 @@ class PlacementTest(absltest.TestCase):
       [ray_placement.site_of(each) for each in machines],
       [None, 'east', 'west', 'north'],
     )
-    placement = ray_placement.Placement(
-      threads_per_operation=2, max_actors=1, gpus_per_client=0.5
-    )
+    options = {
+      'threads_per_operation': 2,
+      'max_actors': 1,
+      'gpus_per_client': 0.5,
+    }
+    federation = sites.Federation(('west', 'east', 'south'), (8, 8, 1), True)
     others = {'a': (1, _Share(2, 0))}
-    self.assertEqual(placement.place(machines), others)
+    self.assertEqual(_place(machines, **options), others)
     self.assertEqual(
-      placement.place(machines, ('west', 'east', 'south')),
+      _place(machines, federation=federation, **options),
       others
       | {
         'b': (1, _Share(0, 0.5, site('east'))),
@@ -65,34 +74,31 @@ class PlacementTest(absltest.TestCase):
       _machine('c', CPU=8.0, GPU=1.0),
     ]
     self.assertEqual(
-      ray_placement.Placement().place(machines),
+      _place(machines),
       {'a': (2, _Share(0, 1)), 'c': (1, _Share(0, 1))},
     )
     self.assertEqual(
-      ray_placement.Placement(gpus_per_client=0.5).place(machines),
+      _place(machines, gpus_per_client=0.5),
       {'a': (4, _Share(0, 0.5)), 'c': (2, _Share(0, 0.5))},
     )
     # In floats, seven times a seventh is less than one.
-    seventh = ray_placement.Placement(gpus_per_client=1 / 7)
-    self.assertEqual(seventh.place(machines)['c'][0], 7)
+    found = _place(machines, gpus_per_client=1 / 7)
+    self.assertEqual(found['c'][0], 7)
     self.assertEqual(
-      ray_placement.Placement(gpus_per_client=2.0).place(machines),
+      _place(machines, gpus_per_client=2.0),
       {'a': (1, _Share(0, 2))},
     )
 
   def test_no_more_than_wanted(self):
-    placement = ray_placement.Placement(max_actors=3, threads_per_operation=1)
     machines = [_machine(name, CPU=2.0) for name in 'abc']
     self.assertEqual(
-      placement.place(machines),
+      _place(machines, max_actors=3, threads_per_operation=1),
       {'a': (2, _Share(1, 0)), 'b': (1, _Share(1, 0))},
     )
 
   def test_machine_without_cpus_directs_the_others(self):
     self.assertEqual(
-      ray_placement.Placement().place(
-        [_machine('head', memory=1.0), _machine('a', CPU=1.0)]
-      ),
+      _place([_machine('head', memory=1.0), _machine('a', CPU=1.0)]),
       {'a': (1, _Share(1, 0))},
     )
 

@@ -8,9 +8,9 @@ from unittest import mock
 from absl.testing import absltest
 
 from tests.runtime import ray_machines
+from tff_semifl import runtime
 from tff_semifl.runtime import errors
 from tff_semifl.runtime.ray import actor_pool
-from tff_semifl.runtime.ray import placement as ray_placement
 from tff_semifl.runtime.ray import remote_actor
 
 ray = ray_machines.ray
@@ -94,7 +94,7 @@ class CrewTest(absltest.TestCase):
       fake_ray.get_runtime_context().get_node_id.return_value = _A
       fake_ray.wait.return_value = [], []
       fake_ray.remote.return_value.return_value.options = start
-      pool = actor_pool.ActorPool(ray_placement.Placement(max_actors=1))
+      pool = actor_pool.ActorPool(runtime.RayOptions(max_actors=1))
       with self.assertRaisesRegex(
         errors.WorkerError, 'no actor is left: actor at address of bb: bad'
       ):

@@ -13,7 +13,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import graphs
+from tff_semifl.runtime import graph_digest
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
 from tff_semifl.runtime.ray import site as ray_site
@@ -87,7 +87,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_programs_that_it_runs(self):
     block = _program(np.float32, (np.uint8, (None, 3)))
-    digest = graphs.digest(block)
+    digest = graph_digest.digest(block)
     approving = self.site._replace(approved=['0' * 64, digest])
     for site in (self.site, approving):
       site.check_program(block)
@@ -112,7 +112,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
   def test_programs_that_it_refuses(self, approved, result_type, reason):
     block = _program(np.float32, result_type)
     site = self.site._replace(approved=approved)
-    problem = f'refuses program {graphs.digest(block)}, {reason}'
+    problem = f'refuses program {graph_digest.digest(block)}, {reason}'
     with self.assertRaisesRegex(errors.SiteError, f'^east {problem}'):
       site.check_program(block)
     self.assertRegex(self.messages.read_text(), f'^{problem}.*\n$')

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests.runtime import agreement
-from tests.runtime import linear_regression
 
 _INTS = tff.SequenceType(np.int32)
 _INT_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
@@ -124,66 +122,6 @@ class TffComputationsTest(agreement.AgreementTestCase):
     if num_clients == 3:
       self.assertAllEqual(smallest['x'], [1, 5])
       self.assertEqual(largest['n'], 3)
-
-  def test_descriptor_of_data_as_argument(self):
-    make_dataset = tff.tensorflow.computation(
-      lambda n: tf.data.Dataset.range(tf.cast(n, tf.int64)).map(
-        lambda x: tf.cast(x, tf.int32)
-      ),
-      np.int32,
-    )
-    make_datasets = tff.federated_computation(
-      lambda sizes: tff.federated_map(make_dataset, sizes), _INT_AT_CLIENTS
-    )
-
-    @tff.federated_computation(
-      tff.FederatedType(_INTS, tff.CLIENTS), _INT_AT_SERVER
-    )
-    def sum_all(datasets, at_server):
-      sums = tff.federated_map(_sum_dataset, datasets)
-      return sums, tff.federated_sum(sums), at_server
-
-    result = self.assert_agree(
-      sum_all,
-      tff.framework.DataDescriptor(make_datasets, [3, 4], _INT_AT_CLIENTS, 2),
-      tff.framework.CardinalityFreeDataDescriptor(None, 5, _INT_AT_SERVER),
-    )
-    # 0 + 1 + 2 and 0 + 1 + 2 + 3.
-    self.assertEqual(result, ([3, 6], 9, 5))
-
-  @parameterized.parameters('map_reduce', 'distribute_aggregate')
-  @pytest.mark.slow
-  def test_forms_of_other_platforms(self, form):
-    mapreduce = tff.backends.mapreduce
-    process = tff.learning.algorithms.build_weighted_fed_avg(
-      linear_regression.create_functional_model(),
-      tff.learning.optimizers.build_sgdm(0.02),
-    )
-    if form == 'map_reduce':
-      rewritten = mapreduce.get_computation_for_map_reduce_form(
-        mapreduce.get_map_reduce_form_for_computation(process.next)
-      )
-    else:
-      rewritten = mapreduce.get_computation_for_distribute_aggregate_form(
-        mapreduce.get_distribute_aggregate_form_for_computation(process.next)
-      )
-    datasets = linear_regression.create_client_datasets([3, 2], 0)
-    with self.use(self.in_process):
-      state = process.initialize()
-      direct = process.next(state, datasets)
-    state, metrics = self.assert_agree(
-      # The form has secure sums of empty structures.
-      tff.backends.test.replace_secure_intrinsics_with_bodies(rewritten),
-      state,
-      datasets,
-    )
-    self.assertAllClose(
-      state['global_model_weights']['trainable'],
-      direct.state.global_model_weights.trainable,
-    )
-    self.assertAllClose(
-      metrics['client_work']['train'], direct.metrics['client_work']['train']
-    )
 
 
 if __name__ == '__main__':

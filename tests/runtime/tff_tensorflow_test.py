@@ -32,12 +32,6 @@ def _use_tables(n):
     return mutable.lookup([n, n + 1]), mutable.size()
 
 
-def _use_queue(n):
-  queue = tf.queue.FIFOQueue(9, [tf.int32], shapes=[[]])
-  with tf.control_dependencies([queue.enqueue_many([[n, 2 * n]])]):
-    return queue.dequeue()
-
-
 def _use_generators(n):
   generator = tf.random.Generator.from_seed(3)
   return generator.normal([2]), tf.random.stateless_uniform([2], [n, 1])
@@ -82,7 +76,6 @@ class TffTensorFlowTest(agreement.AgreementTestCase):
   @parameterized.parameters(
     _use_variables,
     _use_tables,
-    _use_queue,
     _use_generators,
     _use_op_with_seed,
     _use_pipeline,

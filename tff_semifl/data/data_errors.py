@@ -24,6 +24,22 @@ class DataError(ValueError):
     self.setting = setting
 
 
+class ClassError(ValueError):
+  """An error of classes, which the code that raises it knows by number."""
+
+  def __init__(self, message: str, *classes: int):
+    """Initializes the error."""
+    super().__init__(message.format(', '.join(map(str, classes))))
+    self._message = message
+    self._classes = classes
+
+  def with_names(self, class_names: Sequence[str]) -> str:
+    """The message with names in place of numbers."""
+    return self._message.format(
+      ', '.join(class_names[number] for number in self._classes)
+    )
+
+
 class Problem(NamedTuple):
   """Why a file or folder cannot be used; `setting` as in `DataError`."""
 

@@ -24,7 +24,6 @@ import zipfile
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import names as names_lib
 from tff_semifl.data import own_features
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
@@ -47,17 +46,16 @@ _NAMES = (
 
 
 class FeatureFile(NamedTuple):
-  """The content of a file.
+  """The content of a file; None for what it does not have.
 
   Attributes:
     labeled: The server's features, float32 [number, features].
-    class_names: Names of classes, in the order of the labels.
     test: Test features; may be empty.
-    unlabeled: Clients' features, float32 [number, features], or None.
-    client_labels: int32, the classes of `unlabeled`, or None.
+    unlabeled: Clients' features, float32 [number, features].
+    client_labels: int32, the classes of `unlabeled`.
     shares: int64 indices into `unlabeled` for each client, in the order of the
-      sorted ids; None if the file has no ids.
-    client_names: The ids as strings; None if the file has none.
+      sorted ids.
+    client_names: The ids as strings.
   """
 
   labeled: sources.LabeledImages
@@ -272,7 +270,7 @@ def _read_shares(
       f'{found}, for {number} vectors of clients; give one for each'
     )
   if ids.dtype.kind == 'U':
-    ids = np.array([names_lib.normalize(each) for each in ids])
+    ids = np.array([own_labels.normalize(each) for each in ids])
   found, client, sizes = np.unique(ids, return_inverse=True, return_counts=True)
   in_order = np.argsort(client, kind='stable')
   client_names = [

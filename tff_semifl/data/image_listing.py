@@ -14,7 +14,7 @@ import os
 import pathlib
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import names
+from tff_semifl.data import own_labels
 
 # The last one has labels of a client's images, see `measuring_labels`.
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
@@ -49,7 +49,7 @@ def list_folders(
 ) -> dict[str, list[pathlib.Path]]:
   """Lists the files of each subfolder, sorted by name; appends `problems`.
 
-  Subfolders whose names are equal after `names.normalize` are merged.
+  Subfolders whose names are equal after `own_labels.normalize` are merged.
   """
   if not os.path.isdir(folder):
     problems.append(data_errors.Problem(folder, 'is missing or is no folder'))
@@ -77,7 +77,7 @@ def list_folders(
       )
       if not files:
         problems.append(data_errors.Problem(path, 'is empty'))
-    found.setdefault(names.normalize(path.name), []).extend(files)
+    found.setdefault(own_labels.normalize(path.name), []).extend(files)
   if not found:
     problems.append(data_errors.Problem(folder, 'has no folder in it'))
   return dict(sorted(found.items()))

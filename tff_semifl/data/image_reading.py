@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads many image files into one array, in memory or on disk.
+"""Reads many image files: into one array in memory or on disk, or in batches.
 
 Each core decodes in a thread.
 """
@@ -12,7 +12,7 @@ import functools
 import math
 import os
 import pathlib
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import tqdm
@@ -22,16 +22,19 @@ from tff_semifl.data import image_files
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 
-_Item, _Result = TypeVar('_Item'), TypeVar('_Result')
+_MAX_BATCH_SIZE = 64
+# Large photos come one by one.
+_MAX_BATCH_BYTES = 2**24
+
+_Item, _Key = TypeVar('_Item'), TypeVar('_Key')
+_Result = TypeVar('_Result')
 
 
 class ImageForm(NamedTuple):
   """The form that images of files are converted to.
 
-  Attributes:
-    size: Height and width; None if it is still to be found.
-    on_odd_size: The treatment of images of another size.
-    background: The color behind transparent pixels.
+  `size` is height and width, or None if it is still to be found; `background`
+  the color behind transparent pixels.
   """
 
   size: tuple[int, int] | None
@@ -130,3 +133,57 @@ def _allocate(
       ' smaller image_size',
       'images_on_disk',
     ) from error
+
+
+class ImageBatch(NamedTuple, Generic[_Key]):
+  """Images of one size, uint8 [batch, height, width, channels], with keys."""
+
+  keys: list[_Key]
+  images: np.ndarray
+  num_transparent: int
+
+
+def read_batches(
+  files: Iterable[tuple[_Key, pathlib.Path]],
+  num_channels: int,
+  background: image_files.Color,
+  *,
+  on_error: Callable[[str], None] | None = None,
+) -> Iterator[ImageBatch[_Key]]:
+  """Reads images in their own sizes; a change of size begins a new batch."""
+  keys, images, num_transparent = [], [], 0
+  for key, file in files:
+    try:
+      image, _, is_transparent = image_files.read_image_of_any_size(
+        file, num_channels, background
+      )
+    except data_errors.DataError as error:
+      message = f'{file} {error}'
+      if on_error is None:
+        raise data_errors.DataError(message) from error
+      on_error(message)
+      continue
+    if images and (
+      image.shape != images[0].shape
+      or len(images) == _MAX_BATCH_SIZE
+      or (len(images) + 1) * image.nbytes > _MAX_BATCH_BYTES
+    ):
+      yield ImageBatch(keys, np.stack(images), num_transparent)
+      keys, images, num_transparent = [], [], 0
+    keys.append(key)
+    images.append(image)
+    num_transparent += is_transparent
+  if images:
+    yield ImageBatch(keys, np.stack(images), num_transparent)
+
+
+def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
+  """Checks that all files can be read."""
+  problems = []
+  for file in files:
+    try:
+      image_files.read_image_of_any_size(file, num_channels)
+    except data_errors.DataError as error:
+      problems.append(f'{file} {error}')
+  if problems:
+    raise data_errors.DataError('; '.join(problems))

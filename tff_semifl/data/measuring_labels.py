@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import names as names_lib
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
@@ -44,9 +43,8 @@ def index_by_client(
 ) -> np.ndarray:
   """Converts the labels of each client's images to class indices.
 
-  Args:
-    labels: Labels of each client as for `index`, in a sequence, or a mapping in
-      the order of the clients; None for a client without labels.
+  They are in a sequence, or a mapping in the order of the clients, as for
+  `index`, or None for a client without labels.
   """
   named = (
     list(labels.items())
@@ -81,7 +79,7 @@ def read(
   }
   # Spreadsheets and file systems spell accented letters differently.
   places = {
-    folder / names_lib.normalize(str(file.relative_to(folder))): number
+    folder / own_labels.normalize(str(file.relative_to(folder))): number
     for number, file in enumerate(files)
     for folder in folders[file.parent]
   } | {file: number for number, file in enumerate(files)}
@@ -96,7 +94,7 @@ def read(
       continue
     for name, label in rows:
       place = places.get(
-        folder / name, places.get(folder / names_lib.normalize(name))
+        folder / name, places.get(folder / own_labels.normalize(name))
       )
       if place is None:
         problem = f'names {name}, which is no image of this folder'
@@ -117,6 +115,6 @@ def _read_rows(path: pathlib.Path) -> list[tuple[str, str]]:
     if not {*_COLUMNS} <= {*(reader.fieldnames or ())}:
       raise ValueError(f'it needs the columns {" and ".join(_COLUMNS)}')
     return [
-      (row['file'] or '', names_lib.normalize(row['label'] or ''))
+      (row['file'] or '', own_labels.normalize(row['label'] or ''))
       for row in reader
     ]

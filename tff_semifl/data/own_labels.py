@@ -8,12 +8,20 @@ As in `own_images`, each function takes the name of a field for its errors.
 
 from collections.abc import Sequence
 from typing import Any
+import unicodedata
 
 import numpy as np
 
-from tff_semifl.data import names as names_lib
-
 _EXPECTED = 'give an integer or a name of a class for each image'
+
+
+def normalize(name: str) -> str:
+  """A name in Unicode's composed form (NFC).
+
+  An accented letter may be one character or, as in archives from a Mac, a
+  letter and its accent.
+  """
+  return unicodedata.normalize('NFC', name)
 
 
 def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
@@ -60,7 +68,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
         f' {_EXPECTED}'
       ) from error
   if labels.dtype.kind == 'U':
-    return np.array([names_lib.normalize(label) for label in labels])
+    return np.array([normalize(label) for label in labels])
   if kind in 'bui' or (kind == 'f' and (labels == np.rint(labels)).all()):
     return labels.astype(np.int64)
   raise ValueError(
@@ -101,7 +109,7 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
   checked = []
   for name in names:
     if isinstance(name, str):
-      name = names_lib.normalize(name)
+      name = normalize(name)
     if not isinstance(name, str):
       raise ValueError(f'{field}: found {name!r}; {expected}')
     if '\n' in name:

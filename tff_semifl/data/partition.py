@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.data import names
+from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
 
@@ -55,7 +55,7 @@ def split_labels(
   for class_index in range(num_classes):
     candidates = np.flatnonzero(labels == class_index)
     if len(candidates) < per_class:
-      raise names.ClassError(
+      raise data_errors.ClassError(
         f'{num_labeled} labeled images take {per_class} of each class, but'
         f' class {{}} has {len(candidates)}; at most'
         f' {sizes.min() * num_classes} are possible',

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tff_semifl.data import names
+from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
 # Beyond these bounds, all shares are 0 or 1, or all are equal, and NumPy's
@@ -79,7 +79,7 @@ def partition_main_classes(
     [main_classes] = np.nonzero(
       _deal_main_classes(num_classes, num_clients)[client]
     )
-    raise names.ClassError(
+    raise data_errors.ClassError(
       f'{len(labels)} unlabeled images leave client {client} of {num_clients}'
       ' without any; its main classes are {}',
       *main_classes,
@@ -167,7 +167,7 @@ def partition_classes(
   shards_per_class = num_clients * classes_per_client // num_classes
   counts = np.bincount(labels, minlength=num_classes)
   if counts.min() < shards_per_class:
-    raise names.ClassError(
+    raise data_errors.ClassError(
       f'{num_clients} clients with {classes_per_client} classes each take'
       f' {shards_per_class} images of each class, but class {{}} has'
       f' {counts.min()} unlabeled ones',

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.data import names as names_lib
+from tff_semifl.data import data_errors
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
@@ -197,7 +197,7 @@ def _drop(
   labeled = data.labeled.select(np.flatnonzero(is_left(labeled_group)))
   lost = np.setdiff1d(data.labeled.labels, labeled.labels)
   if len(lost):
-    raise names_lib.ClassError(
+    raise data_errors.ClassError(
       f'all labeled images of class {{}} are {evaluated.name}, so that nothing'
       ' would be left to train on',
       lost[0],

@@ -16,7 +16,6 @@ from tff_semifl import settings as settings_lib
 from tff_semifl.augment import rand_augment
 from tff_semifl.data import data_errors
 from tff_semifl.data import mapped_images
-from tff_semifl.data import names as names_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
@@ -284,7 +283,7 @@ def load_data(
       'validation' if data.validates else 'test',
     )
   except settings_lib.SettingError as error:
-    if not isinstance(error.__cause__, names_lib.ClassError):
+    if not isinstance(error.__cause__, data_errors.ClassError):
       raise
     raise settings_lib.SettingError(
       error.name, error.value, error.__cause__.with_names(task.class_names)

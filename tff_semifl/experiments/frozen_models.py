@@ -22,6 +22,7 @@ from tff_semifl import settings
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import loaded_task
 from tff_semifl.experiments import models
 from tff_semifl.files import durable_files
 
@@ -135,8 +136,6 @@ class Frozen(models.Linear):
 
     Features that the cache has are not computed again.
     """
-    from tff_semifl.experiments import feature_task
-
     backbone = self._load()
     with settings.blame('model', self.reference):
       if part.sites:
@@ -157,7 +156,7 @@ class Frozen(models.Linear):
         'feature_cache', self.feature_cache, durable_files.OutputError
       ),
     ):
-      task = feature_task.create_task(
+      task = loaded_task.create_feature_task(
         self._compute(backbone, data), images.class_names
       )
     return dataclasses.replace(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of images that are in memory, with augmentations and a model that suit.
+"""Tasks of images or features in memory, with augmentations that suit.
 
 Mean and standard deviation of pixels are those of the server's images where
 clients have images of their own: statistics of clients' images would reveal
@@ -11,8 +11,11 @@ magnitude, whose shifts scale with the image. SemiFL's augmentation shifts by
 FixMatch's is made for 32 pixels and changes larger images little.
 """
 
+from collections.abc import Mapping
 import functools
 import hashlib
+import types
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +23,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
+from tff_semifl.data import own_features
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
@@ -37,6 +41,10 @@ _PADDING_SHARE = 8
 _BLOCKS_PER_GROUP = 4
 _WIDTH = 2
 _MAX_WIDE_GROUPS = 4
+# Settings of tasks of features, where nothing is chosen.
+USUAL_OF_FEATURES: Mapping[str, Any] = types.MappingProxyType(
+  {'model': 'linear', 'strong_augmentation': None}
+)
 
 
 def create_task(
@@ -44,7 +52,6 @@ def create_task(
   class_names: tuple[str, ...],
   *,
   flip: bool = True,
-  num_labeled: int | None = None,
   origin_of_test: str = 'the test images',
   num_resized: int = 0,
   num_transparent: int = 0,
@@ -52,12 +59,8 @@ def create_task(
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
 
-  Args:
-    num_labeled: Labeled images at the server; None for all training images.
-
-  Returns:
-    The task. Its description has a digest of all images, so that a run resumes
-    on the same images only.
+  Its description has a digest of all images, so that a run resumes on the same
+  images only.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -85,7 +88,7 @@ def create_task(
     # more.
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
-    num_labeled=len(data.train.labels) if num_labeled is None else num_labeled,
+    num_labeled=len(data.train.labels),
     background=background,
     data_description=describe(
       data,
@@ -96,6 +99,39 @@ def create_task(
       if num_transparent
       else '',
     ),
+  )
+
+
+def create_feature_task(
+  data: image_task.TaskData,
+  class_names: tuple[str, ...],
+  *,
+  origin_of_test: str = 'the test vectors',
+) -> image_task.ImageTask:
+  """Creates a task of feature vectors, float32 [number, features].
+
+  There is no weak augmentation; the strong one adds Gaussian noise, see
+  `augmentation.add_noise`.
+  """
+  mean, standard_deviation = own_features.measure(data.train.images)
+  return image_task.ImageTask(
+    image_shape=data.train.images.shape[1:],
+    class_names=class_names,
+    pixel_mean=mean,
+    pixel_standard_deviation=standard_deviation,
+    load=lambda: data,
+    weak_augmentation=augmentation.keep,
+    strong_augmentation=image_task.weak_then_strong(
+      augmentation.keep,
+      functools.partial(
+        augmentation.add_noise, standard_deviation=standard_deviation
+      ),
+    ),
+    # Unused: no WideResNet takes features.
+    model_depth=1,
+    model_width=1,
+    num_labeled=len(data.train.labels),
+    data_description=describe(data, class_names, origin_of_test),
   )
 
 

@@ -19,7 +19,6 @@ from tff_semifl.data import own_features
 from tff_semifl.data import own_images
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
-from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
@@ -146,7 +145,7 @@ def own_data(
   )
   if kind is example_kinds.FEATURES:
     own_features.check_server('train', train_images)
-    task = feature_task.create_task(data, class_names)
+    task = loaded_task.create_feature_task(data, class_names)
   else:
     task = loaded_task.create_task(data, class_names, flip=flip)
   if shares is not None:
@@ -234,7 +233,9 @@ class OwnTask(image_task.Task):
     if self.prepared is None:
       return {}
     kind = example_kinds.kind_of(self.prepared.image_shape)
-    return feature_task.USUAL if kind is example_kinds.FEATURES else {}
+    return (
+      loaded_task.USUAL_OF_FEATURES if kind is example_kinds.FEATURES else {}
+    )
 
   def create(self) -> image_task.ImageTask:
     if self.prepared is None:

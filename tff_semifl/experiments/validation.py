@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.data import names
+from tff_semifl.data import data_errors
 from tff_semifl.experiments import image_task
 from tff_semifl.randomness import random_seeds
 
@@ -79,7 +79,7 @@ def draw_fold(
     )
   classes, sizes = np.unique(labels[labeled], return_counts=True)
   if sizes.min() < 2:
-    raise names.ClassError(
+    raise data_errors.ClassError(
       'class {} has one labeled image, and each class needs two: one to train'
       ' on, and one to validate on',
       classes[sizes.argmin()],

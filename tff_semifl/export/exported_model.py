@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
-from tff_semifl.data import names as names_lib
+from tff_semifl.data import own_labels
 from tff_semifl.data import resizing
 from tff_semifl.export import converter_lines
 from tff_semifl.privacy import privacy_statement
@@ -209,7 +209,7 @@ class _TFLiteModel(ExportedModel):
 
 
 def _normalize(names: Iterable[str]) -> tuple[str, ...]:
-  return tuple(map(names_lib.normalize, names))
+  return tuple(map(own_labels.normalize, names))
 
 
 def _read_privacy(

@@ -4,8 +4,6 @@
 """Runtimes of TFF computations: this process, a worker, or a Ray cluster."""
 
 from tff_semifl.runtime.contexts import AsyncContext
-from tff_semifl.runtime.contexts import RayOptions
-from tff_semifl.runtime.contexts import ray_connection
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import NotPortableError
@@ -13,7 +11,8 @@ from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.limited_functions import OWN_THREADS
-from tff_semifl.runtime.ray.stages import find_client_programs
+from tff_semifl.runtime.ray.environment import RayOptions
+from tff_semifl.runtime.ray.programs import find_client_programs
 
 __all__ = (
   'OWN_THREADS',
@@ -25,6 +24,5 @@ __all__ = (
   'SiteError',
   'WorkerError',
   'find_client_programs',
-  'ray_connection',
   'simulation_context',
 )

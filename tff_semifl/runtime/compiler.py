@@ -16,7 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import intrinsics
+from tff_semifl.runtime import interpreter
 
 _lock = threading.RLock()
 
@@ -75,14 +75,14 @@ def compile_computation(
 def _check_not_secure(block):
   """Raises `NotImplementedError` if a result needs secure aggregation."""
   if not private_api.tree_analysis.contains_called_intrinsic(
-    block, list(intrinsics.REFUSED)
+    block, list(interpreter.REFUSED)
   ):
     return
   # The call-dominant form has only what the result needs.
   block = tff.framework.to_call_dominant(block)
-  for uri in intrinsics.REFUSED:
+  for uri in interpreter.REFUSED:
     if private_api.tree_analysis.contains_called_intrinsic(block, uri):
-      intrinsics.get_intrinsic(uri)  # Raises.
+      interpreter.get_intrinsic(uri)  # Raises.
 
 
 def _replace_intrinsics(computation):

@@ -15,44 +15,19 @@ import contextlib
 import gc
 import inspect
 import threading
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
-from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import environment as ray_environment
-from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray.environment import RayOptions
 
 Kind = Literal['in_process', 'native', 'ray']
 
 # TFF's worker takes half a second to end, if it ends at all.
 _COLLECT_SECONDS = 5
-
-
-class RayOptions(NamedTuple):
-  """The Ray cluster that clients run on, its resources and timeouts.
-
-  Attributes:
-    address: The Ray cluster, as host:port, or 'auto' for the one that this
-      machine belongs to. By default, a cluster is started for this process.
-    threads_per_operation: CPU threads per TensorFlow operation, and cores per
-      client process on machines without GPUs; None for all cores.
-    gpus_per_client: GPUs per client process; with 0.5, two processes share one.
-    silence_seconds: A process that is silent for this long counts as lost.
-    client_seconds: A process that needs longer for one client counts as lost,
-      even if it answers; None for no limit.
-    federation: The sites that hold the images of clients; None if this program
-      holds them.
-  """
-
-  address: str | None = None
-  threads_per_operation: int | None = None
-  gpus_per_client: float = 1.0
-  silence_seconds: float = 60
-  client_seconds: float | None = None
-  federation: sites.Federation | None = None
 
 
 @contextlib.contextmanager
@@ -100,9 +75,12 @@ def simulation_context(
   elif kind == 'native':
     creator = native.connect(default_num_clients, max_concurrent_clients)
   else:
-    creator = _ray(
-      ray or RayOptions(), default_num_clients, max_concurrent_clients
-    )
+    options = (ray or RayOptions())._replace(max_actors=max_concurrent_clients)
+    ray_environment.prepare(is_local=options.address is None)
+    # Ray is optional, and its import takes a second.
+    from tff_semifl.runtime.ray import context as ray_context
+
+    creator = ray_context.connect(options, default_num_clients)
   former = tff.framework.get_context_stack().current
   with creator as context:
     tff.framework.set_default_context(context)
@@ -110,35 +88,6 @@ def simulation_context(
       yield context
     finally:
       tff.framework.set_default_context(former)
-
-
-def _ray(options, default_num_clients, max_concurrent_clients):
-  ray_environment.prepare(is_local=options.address is None)
-  # Ray is optional, and its import takes a second.
-  from tff_semifl.runtime.ray import context as ray_context
-
-  return ray_context.connect(
-    options.address,
-    ray_placement.Placement(
-      max_actors=max_concurrent_clients,
-      threads_per_operation=options.threads_per_operation,
-      gpus_per_client=options.gpus_per_client,
-    ),
-    silence_seconds=options.silence_seconds,
-    client_seconds=options.client_seconds,
-    federation=options.federation,
-    default_num_clients=default_num_clients,
-  )
-
-
-def ray_connection(
-  address: str | None,
-) -> contextlib.AbstractContextManager[None]:
-  """A context manager that connects this process to a Ray cluster."""
-  ray_environment.prepare(is_local=address is None)
-  from tff_semifl.runtime.ray import cluster as ray_cluster
-
-  return ray_cluster.connection(address)
 
 
 class AsyncContext(tff.framework.AsyncContext):

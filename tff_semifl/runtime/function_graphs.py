@@ -8,13 +8,14 @@ many graphs: function names must be unique, and each call must create its own
 variables and tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import itertools
 from typing import Any
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
-from tff_semifl.runtime import graphs
+from tff_semifl import private_api
 
 # A `shared_name` that creates a new variable at each execution of the op: see
 # `tf.raw_ops.VarHandleOp`, and ResourceHandle::ANONYMOUS_NAME in TensorFlow.
@@ -32,24 +33,75 @@ _ANONYMOUS_TABLES = {
 # iterators on other devices cannot read them.
 _CPU_ONLY = ('Dataset', 'Iterator')
 
-# Ops of TensorFlow 1 with state that outlives a call, and their replacements.
+# Ops with state that outlives a call, and their replacements.
 _REFUSED_OPS = {
+  'FIFOQueueV2': '`tf.data`',
+  'PaddingFIFOQueueV2': '`tf.data`',
+  'PriorityQueueV2': '`tf.data`',
+  'RandomShuffleQueueV2': '`tf.data`',
   'IteratorV2': '`iter(dataset)` in a `tf.function`',
   'OneShotIterator': '`iter(dataset)` in a `tf.function`',
   'VariableV2': '`tf.Variable`',
 }
 
-# Queues live as long as their function. TFF's heavy hitters use them.
-_QUEUES = (
-  'FIFOQueueV2',
-  'PaddingFIFOQueueV2',
-  'PriorityQueueV2',
-  'RandomShuffleQueueV2',
-)
+# These ops refer to a table of Python functions in this process.
+PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 _LOOPS = ('StatelessWhile', 'While')
 
 _numbers = itertools.count()
+
+
+def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
+  """Yields the nodes of a graph and of its functions."""
+  return itertools.chain(
+    graph_def.node,
+    *(function.node_def for function in graph_def.library.function),
+  )
+
+
+def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
+  """Whether a block calls Python functions while it runs."""
+
+  def has_call(part):
+    return isinstance(part, tff.framework.CompiledComputation) and any(
+      node.op in PYTHON_OPS
+      for node in all_nodes(
+        tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
+      )
+    )
+
+  return private_api.tree_analysis.contains(block, has_call)
+
+
+def rename_functions(
+  graph_def: tf.compat.v1.GraphDef, new_names: Mapping[str, str]
+) -> None:
+  """Renames functions of the library, and all calls of them."""
+  library = graph_def.library
+
+  def rename(attributes):
+    for attribute in attributes.values():
+      for function in (attribute.func, *attribute.list.func):
+        if function.name in new_names:
+          function.name = new_names[function.name]
+          rename(function.attr)
+      # This attribute ties a function to its forward or backward half.
+      name = attribute.s.decode('utf-8', 'ignore')
+      if name in new_names:
+        attribute.s = new_names[name].encode()
+
+  for node in all_nodes(graph_def):
+    rename(node.attr)
+    node.op = new_names.get(node.op, node.op)
+  for function in library.function:
+    rename(function.attr)
+    name = function.signature.name
+    function.signature.name = new_names.get(name, name)
+  for gradient in library.gradient:
+    for field in ('function_name', 'gradient_func'):
+      name = getattr(gradient, field)
+      setattr(gradient, field, new_names.get(name, name))
 
 
 def read(code: Any) -> tf.compat.v1.GraphDef:
@@ -58,7 +110,7 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
   # Functions of a process share one namespace.
   suffix = f'_graph_{next(_numbers)}'
   names = [function.signature.name for function in graph_def.library.function]
-  graphs.rename_functions(graph_def, {name: name + suffix for name in names})
+  rename_functions(graph_def, {name: name + suffix for name in names})
   _own_resources(graph_def)
   if len(tf.config.list_logical_devices()) > 1:
     _pin_datasets_to_cpu(graph_def)
@@ -67,15 +119,10 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
   return graph_def
 
 
-def has_queue(graph_def: tf.compat.v1.GraphDef) -> bool:
-  """Whether a graph has a queue, which its calls would share."""
-  return any(node.op in _QUEUES for node in graphs.all_nodes(graph_def))
-
-
 def has_loop(code: Any) -> bool:
   """Whether TensorFlow code has a loop, as all training code does."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
-  return any(node.op in _LOOPS for node in graphs.all_nodes(graph_def))
+  return any(node.op in _LOOPS for node in all_nodes(graph_def))
 
 
 def node_name(name: str) -> str:
@@ -99,18 +146,16 @@ def ancestors(
 
 def _own_resources(graph_def) -> None:
   """Makes every call of the graph create its own variables and tables."""
-  for node in graphs.all_nodes(graph_def):
+  for node in all_nodes(graph_def):
     # Colocation may name a node that is pruned.
     node.attr.pop('_class', None)
     if node.op in _REFUSED_OPS:
       raise NotImplementedError(
-        f'Found an op of TensorFlow 1 ({node.op}) that would not be fresh at '
-        f'each call. Use {_REFUSED_OPS[node.op]}.'
+        f'Found an op ({node.op}) that would not be fresh at each call. Use '
+        f'{_REFUSED_OPS[node.op]}.'
       )
     if node.op == 'VarHandleOp':
       node.attr['shared_name'].s = _ANONYMOUS_NAME
-    elif node.op in _QUEUES:
-      node.attr['shared_name'].s = b''
     elif node.op in _ANONYMOUS_TABLES:
       node.op = _ANONYMOUS_TABLES[node.op]
       for name in ('container', 'shared_name', 'usenode_name_sharing'):
@@ -119,7 +164,7 @@ def _own_resources(graph_def) -> None:
 
 def _pin_datasets_to_cpu(graph_def) -> None:
   """Places dataset ops on the CPU."""
-  for node in graphs.all_nodes(graph_def):
+  for node in all_nodes(graph_def):
     if any(part in node.op for part in _CPU_ONLY):
       node.device = '/device:CPU:0'
 

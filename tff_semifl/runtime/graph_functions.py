@@ -18,10 +18,9 @@ import weakref
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.runtime import eager
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import function_graphs
-from tff_semifl.runtime import released
 
 _MAX_TYPE_LENGTH = 80
 # Parts of TensorFlow's messages that do not name the error.
@@ -38,8 +37,7 @@ class GraphFunction:
   """A TensorFlow graph as a function from eager tensors to eager tensors.
 
   It is pure except for random numbers: each call initializes new variables and
-  tables. Several threads may call it at once. A graph with a queue is slow, as
-  each call imports it again.
+  tables. Several threads may call it at once.
   """
 
   def __init__(self, block: tff.framework.CompiledComputation):
@@ -55,37 +53,29 @@ class GraphFunction:
     self._result = _tensor_names(self._proto.result)
     # Indices of the feeds that the result depends on; set by the import.
     self._used_feeds = []
-    self._has_queue = False  # Set by the import.
 
   def __call__(self, argument: Value) -> Value:
     """Runs the graph on an argument nested like its type, or on None."""
     function = self._get_function()
     tensors = list(flatten(argument))
     try:
-      fetched = function_calls.call(
+      fetched = eager.call(
         function, [tensors[index] for index in self._used_feeds]
       )
     except tf.errors.OpError as error:
       raise failure(self._type, error) from error
-    return unflatten(self._result, map(released.release_attributes, fetched))
+    return unflatten(self._result, map(eager.release_attributes, fetched))
 
   def _get_function(self):
     with self._lock:
-      if self._function is not None:
-        return self._function
-      function = self._import_graph()
-      if not self._has_queue:
-        self._function = function
+      if self._function is None:
+        self._function, self._used_feeds = import_part(
+          function_graphs.read(self._proto),
+          self._feeds,
+          list(flatten(self._result)),
+        )
         self._proto = None  # Frees constants, which may include weights.
-      return function
-
-  def _import_graph(self):
-    """The graph as a function of the feeds that it needs."""
-    graph_def = function_graphs.read(self._proto)
-    self._has_queue = function_graphs.has_queue(graph_def)
-    fetches = list(flatten(self._result))
-    function, self._used_feeds = import_part(graph_def, self._feeds, fetches)
-    return function
+      return self._function
 
 
 def import_part(

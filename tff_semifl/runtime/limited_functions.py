@@ -18,10 +18,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import function_calls
+from tff_semifl.runtime import eager
 from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
-from tff_semifl.runtime import released
 
 # Gives each device its own threads, instead of one pool for all.
 OWN_THREADS = 'TF_OVERRIDE_GLOBAL_THREADPOOL'
@@ -66,7 +65,7 @@ class LimitedFunction(graph_functions.GraphFunction):
     except tf.errors.OpError as error:
       raise graph_functions.failure(self._type, error) from error
     return graph_functions.unflatten(
-      self._result, map(released.release_attributes, fetched)
+      self._result, map(eager.release_attributes, fetched)
     )
 
   def _get_run(self):
@@ -136,9 +135,7 @@ def _build(
     config=tf.compat.v1.ConfigProto(
       device_count={'GPU': 0},
       intra_op_parallelism_threads=threads_per_operation,
-      graph_options=tf.compat.v1.GraphOptions(
-        rewrite_options=function_calls.REWRITING
-      ),
+      graph_options=tf.compat.v1.GraphOptions(rewrite_options=eager.REWRITING),
     ),
   )
   options = private_api.CallableOptions(
@@ -150,7 +147,7 @@ def _build(
   call = private_api.make_callable(session, options)
 
   def run(tensors):
-    found = function_calls.call(read, [tensors[index] for index in read_feeds])
+    found = eager.call(read, [tensors[index] for index in read_feeds])
     values = dict(zip(read_inputs, found, strict=True))
     values |= {name: tensors[index] for name, index in given.items()}
     # Neither conversion copies, unless memory is not aligned.

@@ -8,8 +8,6 @@ a list, a function a callable of one argument, a value at the server its member,
 and a value at the clients a tuple with one member per client or an `AllEqual`.
 """
 
-import asyncio
-from concurrent import futures
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +15,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import released
+from tff_semifl.runtime import eager
 from tff_semifl.runtime import sites
 
 
@@ -27,29 +25,9 @@ class AllEqual(NamedTuple):
   member: Any
 
 
-def count_clients(value: Any, value_type: tff.Type) -> set[int]:
-  """The numbers of clients that the parts of an argument have."""
-  if isinstance(value, tff.framework.CardinalityCarrying):
-    return {n for p, n in value.cardinality.items() if p is tff.CLIENTS}
-  if isinstance(value_type, tff.FederatedType):
-    if value_type.all_equal:
-      return set()
-    if not isinstance(value, (list, tuple)):
-      raise TypeError(
-        f'Expected a list with one value per client for {value_type}, found '
-        f'{type(value)}.'
-      )
-    return {len(value)}
-  if isinstance(value_type, tff.StructType):
-    return set().union(
-      *(count_clients(v, t) for v, t in _struct_items(value, value_type))
-    )
-  return set()
-
-
 def num_clients(value: Any, value_type: tff.Type) -> int | None:
   """The number of clients of an argument, or None if it does not tell."""
-  counts = count_clients(value, value_type)
+  counts = _count_clients(value, value_type)
   if len(counts) > 1:
     raise ValueError(
       # TFF's own contexts begin with these two words.
@@ -60,10 +38,24 @@ def num_clients(value: Any, value_type: tff.Type) -> int | None:
   return counts.pop() if counts else None
 
 
+def _count_clients(value: Any, value_type: tff.Type) -> set[int]:
+  """The numbers of clients that the parts of an argument have."""
+  if isinstance(value_type, tff.FederatedType) and not value_type.all_equal:
+    if not isinstance(value, (list, tuple)):
+      raise TypeError(
+        f'Expected a list with one value per client for {value_type}, found '
+        f'{type(value)}.'
+      )
+    return {len(value)}
+  if isinstance(value_type, tff.StructType):
+    return set().union(
+      *(_count_clients(v, t) for v, t in _struct_items(value, value_type))
+    )
+  return set()
+
+
 def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
   """Converts a value of the user to one of the runtime."""
-  if isinstance(value, tff.framework.Ingestable):
-    return _embed_ingestable(value, value_type, embed_function)
   if isinstance(value_type, tff.TensorType):
     return _embed_tensor(value, value_type)
   if isinstance(value_type, tff.SequenceType):
@@ -140,37 +132,6 @@ def _struct_items(value: Any, value_type: tff.StructType):
   return items
 
 
-class _Ingestion:
-  """Takes the place of a TFF executor, to read a data descriptor."""
-
-  def __init__(self, num_clients: set[int], embed_function: Any):
-    self._num_clients = num_clients
-    self._embed_function = embed_function
-
-  async def create_value(self, value: Any, value_type: tff.Type) -> Any:
-    found = count_clients(value, value_type)
-    if not found <= self._num_clients:
-      raise ValueError(
-        f'Expected values for {self._num_clients} clients in a descriptor of '
-        f'data, found {found}.'
-      )
-    return embed(value, value_type, self._embed_function)
-
-  async def create_call(self, function: Any, argument: Any) -> Any:
-    return function(argument)
-
-
-def _embed_ingestable(
-  value: Any, value_type: tff.Type, embed_function: Any
-) -> Any:
-  """The value of a `tff.framework.DataDescriptor`."""
-  value_type.check_assignable_from(value.type_signature)
-  ingestion = _Ingestion(count_clients(value, value_type), embed_function)
-  # A new thread, since this one may run an event loop already.
-  with futures.ThreadPoolExecutor(1, 'ingest') as thread:
-    return thread.submit(asyncio.run, value.ingest(ingestion)).result()
-
-
 def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
   """An eager tensor; tensors of the right dtype are not copied."""
   if isinstance(value, tf.Variable):
@@ -197,7 +158,7 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
     )
   if not private_api.array.is_compatible_shape(value, value_type.shape):
     raise TypeError(f'Expected {value_type}, found shape {np.shape(value)}.')
-  return released.release_attributes(tf.constant(value, tf_dtype))
+  return eager.release_attributes(tf.constant(value, tf_dtype))
 
 
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:

@@ -13,7 +13,6 @@ import types
 import typing
 from typing import Any, ClassVar, NamedTuple, Self
 
-from tff_semifl.settings import errors
 from tff_semifl.settings import references
 from tff_semifl.settings import values as values_lib
 
@@ -172,22 +171,22 @@ def _convert(
     value = tuple(value)
   if type(value) is not kind:
     found = ', not None' if value is None else ''
-    raise errors.SettingError(
+    raise values_lib.SettingError(
       name,
       value,
       f'must be of type {kind.__name__}, {values.description}{found}',
     )
   if kind is float and not math.isfinite(value):
-    raise errors.SettingError(
+    raise values_lib.SettingError(
       name, value, f'must be a finite number, {values.description}'
     )
   if not values.contains(value):
-    hint = errors.did_you_mean(value, values.names)
-    raise errors.SettingError(
+    hint = values_lib.did_you_mean(value, values.names)
+    raise values_lib.SettingError(
       name, value, f'{hint}must be {values.description}'
     )
   if values.load is not None and value not in values.names:
-    with errors.blame(name, value):
+    with values_lib.blame(name, value):
       values.load(value)
   return value
 

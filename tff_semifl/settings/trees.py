@@ -8,7 +8,6 @@ import dataclasses
 import types
 from typing import Any, NamedTuple
 
-from tff_semifl.settings import errors
 from tff_semifl.settings import fields
 from tff_semifl.settings import references
 from tff_semifl.settings import values as values_lib
@@ -131,7 +130,7 @@ def check_names(
   for owner, each in find_settings(part):
     own = references.qualified_name(type(owner))
     if each.name in owners:
-      raise errors.SettingError(
+      raise values_lib.SettingError(
         each.name,
         each.value,
         f'{own} and {owners[each.name]} both have a setting of this name;'
@@ -154,7 +153,7 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   left = dict(changes)
   changed = _change(part, left)
   for name, value in left.items():
-    raise errors.SettingError(name, value, _explain_unknown(changed, name))
+    raise values_lib.SettingError(name, value, _explain_unknown(changed, name))
   return changed
 
 
@@ -170,7 +169,7 @@ def _explain_unknown(part: fields.Settings, name: str) -> str:
   owners = find_owners(part, name)
   if owners:
     return f'it is only for {" or ".join(owners)}; leave it out'
-  hint = errors.did_you_mean(name, as_dict(part))
+  hint = values_lib.did_you_mean(name, as_dict(part))
   return f'{hint}there is no such setting here'
 
 
@@ -213,19 +212,19 @@ def _choose(
   """The part of that name; the present part if it is chosen already."""
   must_be = f'must be {_names_of(kept).description}'
   if not isinstance(chosen, str):
-    raise errors.SettingError(name, chosen, must_be)
+    raise values_lib.SettingError(name, chosen, must_be)
   if chosen == _name_of(kept, old):
     return old
   if chosen in kept.options:
     return kept.options[chosen]
   if kept.load is not None and ':' in chosen:
-    with errors.blame(name, chosen):
+    with values_lib.blame(name, chosen):
       return kept.load(chosen)
   why = kept.refused.get(chosen)
   if why is None:
-    hint = errors.did_you_mean(chosen, kept.options)
-    raise errors.SettingError(name, chosen, f'{hint}{must_be}')
-  raise errors.SettingError(name, chosen, f'{why}; {must_be}')
+    hint = values_lib.did_you_mean(chosen, kept.options)
+    raise values_lib.SettingError(name, chosen, f'{hint}{must_be}')
+  raise values_lib.SettingError(name, chosen, f'{why}; {must_be}')
 
 
 def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:

@@ -44,11 +44,7 @@ class Actor:
   """Runs programs, one at a time, and caches compiled ones."""
 
   def __init__(self, threads_per_operation: int | None):
-    """Prepares TensorFlow.
-
-    Args:
-      threads_per_operation: CPU threads per operation; None for one per core.
-    """
+    """Prepares TensorFlow; None is a thread for each core."""
     if threads_per_operation is not None:
       tf.config.threading.set_intra_op_parallelism_threads(
         threads_per_operation
@@ -85,10 +81,9 @@ class Actor:
   ) -> list[Any]:
     """Runs a program, and returns its encoded outputs.
 
-    Args:
-      content: A list with a reference to its content, fetched if it is new.
-      shared: For each input, a list with its encoded value if all clients share
-        it, else an empty list.
+    `content` refers to its content, fetched if it is new. `shared` has for each
+    input a list with its encoded value if all clients share it, else an empty
+    list; `own` has the others.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:

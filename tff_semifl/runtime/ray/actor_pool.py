@@ -21,6 +21,7 @@ from ray.util import scheduling_strategies
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import actor as ray_actor
+from tff_semifl.runtime.ray import environment
 from tff_semifl.runtime.ray import placement as ray_placement
 from tff_semifl.runtime.ray import remote_actor
 from tff_semifl.runtime.ray import site as ray_site
@@ -37,12 +38,7 @@ _WINDOW = 4
 
 
 class Task(NamedTuple):
-  """Work for an actor.
-
-  Attributes:
-    start: Starts the task on an actor, and returns a reference to its result.
-    site: The site whose actor must run the task; None for an actor at no site.
-  """
+  """Work that `start` gives to an actor: that of `site`, or one at no site."""
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None
@@ -51,21 +47,13 @@ class Task(NamedTuple):
 class ActorPool:
   """Distributes tasks over actors, and repeats those of lost actors."""
 
-  def __init__(
-    self,
-    placement: ray_placement.Placement,
-    silence_seconds: float = 60,
-    client_seconds: float | None = None,
-    federation: sites.Federation | None = None,
-  ):
-    """Starts actors; see `RayOptions` for the arguments."""
-    self._placement = placement
-    self._silence_seconds = silence_seconds
-    self._client_seconds = client_seconds
+  def __init__(self, options: environment.RayOptions):
+    """Starts actors."""
+    self._options = options
     self._actors: list[remote_actor.RemoteActor] = []
     self._failed_starts = collections.Counter()
     self._own_machine = ray.get_runtime_context().get_node_id()
-    self._federation = federation
+    federation = options.federation
     others = '' if federation is None else ' but those of sites'
     self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
     # Why there is no actor at any site.
@@ -196,13 +184,12 @@ class ActorPool:
       actor.error = answer
       return
     pid, software, site = answer
-    here = ray_actor.Software.here()
+    here, federation = ray_actor.Software.here(), self._options.federation
     if software != here:
       actor.error = f'it has {software}, this program {here}'
-    elif actor.site is not None:
-      assert self._federation is not None, 'actors at sites are of one'
+    elif federation is not None and actor.site is not None:
       actor.error = ray_site.find_problem(
-        actor.site, self._federation.image_shape, site
+        actor.site, federation.image_shape, site
       )
     if actor.error is not None:
       self._failed_starts[actor.node_id] = _MAX_FAILED_STARTS
@@ -218,12 +205,9 @@ class ActorPool:
 
   def _find_lost(self):
     """Lost actors, each with the reason; pings silent ones."""
-    found = []
-    for actor in self._actors:
-      why = actor.find_loss(self._silence_seconds, self._client_seconds)
-      if why is not None:
-        found.append((actor, why))
-    return found
+    silence, limit = self._options.silence_seconds, self._options.client_seconds
+    losses = [(each, each.find_loss(silence, limit)) for each in self._actors]
+    return [(actor, why) for actor, why in losses if why is not None]
 
   def _lose(self, actor, why):
     """Removes an actor, and returns the indices of its tasks."""
@@ -259,7 +243,7 @@ class ActorPool:
       if actor.node_id not in machines and not actor.tasks:
         actor.error = 'its machine left the cluster'
     counts = collections.Counter(each.node_id for each in self._actors)
-    placed = self._placement.place(
+    placed = ray_placement.place(
       # Machines with actors come first, so that `max_actors` keeps these.
       sorted(
         (
@@ -269,7 +253,7 @@ class ActorPool:
         ),
         key=lambda machine: -counts[machine['NodeID']],
       ),
-      () if self._federation is None else self._federation.names,
+      self._options,
     )
     for node, (count, share) in placed.items():
       for _ in range(count - counts[node]):
@@ -283,7 +267,7 @@ class ActorPool:
       scheduling_strategy=scheduling_strategies.NodeAffinitySchedulingStrategy(
         machine['NodeID'], soft=False
       ),
-    ).remote(self._placement.threads_per_operation)
+    ).remote(self._options.threads_per_operation)
     return remote_actor.RemoteActor(actor, machine)
 
 

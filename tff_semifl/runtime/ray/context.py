@@ -29,26 +29,21 @@ from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
 from tff_semifl.runtime.ray import actor_pool
 from tff_semifl.runtime.ray import cluster as ray_cluster
-from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import environment
 from tff_semifl.runtime.ray import programs as ray_programs
 from tff_semifl.runtime.ray import remote_actor
-from tff_semifl.runtime.ray import stages as ray_stages
 from tff_semifl.runtime.ray import values as ray_values
 
 
 class Runner:
-  """Runs programs for clients.
-
-  Attributes:
-    pool: The actors.
-    sent: Bytes put into the object store or sent to actors, by kind.
-  """
+  """Runs programs for clients on the actors of a pool."""
 
   def __init__(self, pool: actor_pool.ActorPool, max_bytes: int):
     """Initializes the runner; keeps up to `max_bytes` in the object store."""
     self.pool = pool
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
+    # Bytes put into the object store or sent to actors, by kind.
     self.sent = collections.Counter()
 
   def run(
@@ -57,7 +52,7 @@ class Runner:
     inputs: Sequence[Any],
     cohort: cohorts.Cohort | None,
   ) -> Generator[list[Any] | None, None, None]:
-    """Runs a program for each client, or for the server: `ray_stages.Run`."""
+    """Runs a program for each client, or for the server: `programs.Run`."""
     clients = [0] if cohort is None else cohort.present()
     if clients:
       with self._lock:
@@ -186,7 +181,7 @@ class RayContext(in_process.InProcessContext):
       max_concurrent_clients=1,
       devices=['/device:CPU:0'],
       build_evaluate=functools.partial(
-        ray_stages.build_evaluate, run=runner.run
+        ray_programs.build_evaluate, run=runner.run
       ),
     )
     self.runner = runner
@@ -194,24 +189,13 @@ class RayContext(in_process.InProcessContext):
 
 @contextlib.contextmanager
 def connect(
-  address: str | None,
-  placement: ray_placement.Placement,
-  *,
-  silence_seconds: float,
-  client_seconds: float | None,
-  federation: sites.Federation | None,
-  default_num_clients: int,
+  options: environment.RayOptions, default_num_clients: int
 ) -> Iterator[RayContext]:
-  """A context with its own actors, which end with the `with` block.
-
-  See `RayOptions` for the arguments.
-  """
-  with ray_cluster.connection(address):
-    pool = actor_pool.ActorPool(
-      placement, silence_seconds, client_seconds, federation
-    )
+  """A context with its own actors, which end with the `with` block."""
+  with ray_cluster.connection(options.address):
+    pool = actor_pool.ActorPool(options)
     with contextlib.closing(pool):
-      if federation is not None:
+      if options.federation is not None:
         pool.await_sites()
       runner = Runner(pool, ray_cluster.max_kept_bytes())
       yield RayContext(runner, default_num_clients=default_num_clients)

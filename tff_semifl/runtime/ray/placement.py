@@ -3,8 +3,10 @@
 
 """The number of actors on each machine, and their resources."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from tff_semifl.runtime.ray import environment
 
 # The prefix of the Ray resource that a site's machine has; the name follows.
 SITE_RESOURCE = 'tff_semifl_site:'
@@ -18,66 +20,47 @@ class Share(NamedTuple):
   resources: Mapping[str, float] | None = None
 
 
-class Placement(NamedTuple):
-  """The rule by which machines get actors, at most `max_actors` in all.
+def place(
+  machines: Sequence[Mapping[str, Any]], options: environment.RayOptions
+) -> dict[str, tuple[int, Share]]:
+  """The number of actors and the resources of each, by machine id.
 
-  See `RayOptions` for the other attributes.
+  Actors are on all GPUs, or on all CPUs if there are none, at most `max_actors`
+  in all. A site of the federation gets one actor more. Machines of sites get no
+  other work.
   """
-
-  max_actors: int | None = None
-  threads_per_operation: int | None = None
-  gpus_per_client: float = 1.0
-
-  def place(
-    self, machines: Sequence[Mapping[str, Any]], sites: Collection[str] = ()
-  ) -> dict[str, tuple[int, Share]]:
-    """The number of actors and the resources of each, by machine id.
-
-    Actors are on all GPUs, or on all CPUs if there are none. A site gets one
-    actor, which does not count towards `max_actors`. Machines of sites get no
-    other work.
-    """
-    placed = self._place([each for each in machines if site_of(each) is None])
-    for machine in machines:
-      name = site_of(machine)
-      if name in sites:
-        gpus = min(self.gpus_per_client, machine['Resources'].get('GPU', 0))
-        share = Share(0, gpus, {f'{SITE_RESOURCE}{name}': 1})
-        placed[machine['NodeID']] = 1, share
-    return placed
-
-  def _place(self, machines):
-    resources = {each['NodeID']: each['Resources'] for each in machines}
-    if any(each.get('GPU') for each in resources.values()):
-      counts = {
-        node: (
-          # Seven sevenths of a GPU are one, whatever the rounding.
-          int(each.get('GPU', 0) / self.gpus_per_client + 1e-6),
-          Share(0, self.gpus_per_client),
-        )
-        for node, each in resources.items()
-      }
+  resources = {
+    each['NodeID']: each['Resources']
+    for each in machines
+    if site_of(each) is None
+  }
+  has_gpus = any(each.get('GPU') for each in resources.values())
+  left = options.max_actors
+  placed = {}
+  for node, each in resources.items():
+    if has_gpus:
+      share = Share(0, options.gpus_per_client)
+      # Seven sevenths of a GPU are one, whatever the rounding.
+      count = int(each.get('GPU', 0) / options.gpus_per_client + 1e-6)
     else:
-      counts = {
-        node: self._split_cpus(each.get('CPU', 0))
-        for node, each in resources.items()
-      }
-    left = self.max_actors
-    placed = {}
-    for node, (count, share) in counts.items():
-      if left is not None:
-        count = min(count, left)
-        left -= count
-      if count:
-        placed[node] = count, share
-    return placed
-
-  def _split_cpus(self, num_cpus: float) -> tuple[int, Share]:
-    if num_cpus < 1:
+      num_cpus = each.get('CPU', 0)
+      cores = min(options.threads_per_operation or num_cpus, num_cpus)
+      share = Share(cores, 0)
       # Machines without CPUs only coordinate.
-      return 0, Share(0, 0)
-    cores = min(self.threads_per_operation or num_cpus, num_cpus)
-    return int(num_cpus // cores), Share(cores, 0)
+      count = int(num_cpus // cores) if num_cpus >= 1 else 0
+    if left is not None:
+      count = min(count, left)
+      left -= count
+    if count:
+      placed[node] = count, share
+  sites = options.federation.names if options.federation else ()
+  for machine in machines:
+    name = site_of(machine)
+    if name in sites:
+      gpus = min(options.gpus_per_client, machine['Resources'].get('GPU', 0))
+      share = Share(0, gpus, {f'{SITE_RESOURCE}{name}': 1})
+      placed[machine['NodeID']] = 1, share
+  return placed
 
 
 def site_of(machine: Mapping[str, Any]) -> str | None:

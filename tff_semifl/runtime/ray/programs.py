@@ -5,19 +5,25 @@
 
 Steps at clients become steps of one client: a map is a call, a zip a struct.
 What steps take from elsewhere in the computation are inputs of the program.
+Each stage of a computation (`stages`) has one program for each client.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+import functools
 import hashlib
 from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import function_graphs
+from tff_semifl.runtime import graph_digest
 from tff_semifl.runtime import graph_functions
-from tff_semifl.runtime import graphs
 from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
 
 _MAPS = ('federated_map', 'federated_apply')
@@ -28,28 +34,23 @@ _INPUT = 'program_input'
 class Program(NamedTuple):
   """A function from a struct of inputs to a struct of outputs.
 
-  Attributes:
-    key: A hash of the content.
-    content: The serialized function.
-    inputs: Functions that evaluate the inputs in the original computation.
-    input_types: Types without placement.
-    output_types: Types without placement.
+  `content` is the serialized function and `key` its hash. `inputs` evaluate the
+  inputs in the original computation. Types are without placement.
   """
 
   key: str
   content: bytes
   inputs: tuple[interpreter.Evaluate, ...]
   input_types: tuple[tff.Type, ...]
-  output_types: tuple[tff.Type, ...]
 
   @property
   def takes_dataset(self) -> bool:
     """Whether an input is or contains a dataset."""
-    return any(map(_has_sequence, self.input_types))
+    return any(_has(each, tff.SequenceType) for each in self.input_types)
 
   def digest(self) -> str:
-    """A hash of what the program computes, see `graphs.digest`."""
-    return graphs.digest(read(self.content))
+    """A hash of what the program computes, see `graph_digest`."""
+    return graph_digest.digest(read(self.content))
 
   def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
     """The inputs, each `AllEqual` or a tuple of client values."""
@@ -63,17 +64,90 @@ def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
   )
 
 
-def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
-  """Whether TensorFlow code in a step takes a dataset.
+# Runs a program for each present client of a cohort, or once for the server.
+# Inputs are values at clients (see `values`). Yields the outputs of each client
+# in order, None for one that drops out.
+Run = Callable[
+  [Program, Sequence[Any], cohorts.Cohort | None],
+  Generator[Sequence[Any] | None, None, None],
+]
 
-  Args:
-    step: A step of the server, or without placement.
+
+def build_evaluate(
+  block: tff.framework.ComputationBuildingBlock,
+  cache: graph_functions.GraphFunctionCache,
+  run: Run,
+) -> interpreter.Evaluate:
+  """Builds a function from a scope to a computation's value, see `values`.
+
+  Programs of clients run elsewhere. So do steps of the server that take a
+  dataset (training and evaluation), but not arithmetic on weights.
   """
+  if isinstance(block, tff.framework.CompiledComputation):
+    block = _call(block)
+
+  def build_clients(steps, outputs):
+    program = build_program(steps, outputs, cache)
+    return lambda scope: run(
+      program, program.evaluate_inputs(scope), scope.cohort
+    )
+
+  def build_step(step):
+    if not _takes_dataset(step[1]):
+      return interpreter.build_evaluate(step[1], cache)
+    program = build_program([step], [step[0]], cache)
+    return functools.partial(_run_at_server, run, program)
+
+  return stages.build_evaluate(block, cache, build_clients, build_step)
+
+
+def _run_at_server(run, program, scope):
+  [[value]] = run(program, program.evaluate_inputs(scope), None)
+  return value
+
+
+def _call(compiled):
+  """Wraps compiled code in a function with a single named step."""
+  parameter_type = compiled.type_signature.parameter
+  argument = None
+  if parameter_type is not None:
+    argument = tff.framework.Reference('argument', parameter_type)
+  call = tff.framework.Call(compiled, argument)
+  return tff.framework.Lambda(
+    None if argument is None else argument.name,
+    parameter_type,
+    tff.framework.Block(
+      [('result', call)],
+      tff.framework.Reference('result', call.type_signature),
+    ),
+  )
+
+
+def find_client_programs(
+  computation: tff.framework.ConcreteComputation,
+) -> list[str]:
+  """The hashes of the programs that clients run on their data."""
+  cache = graph_functions.GraphFunctionCache()
+  programs = []
+
+  def build_clients(steps, outputs):
+    programs.append(build_program(steps, outputs, cache))
+    return stages.run_nothing
+
+  # Later stages are built first.
+  stages.build_evaluate(
+    compiler.compile_to_block(computation), cache, build_clients
+  )
+  return [each.digest() for each in reversed(programs) if each.takes_dataset]
+
+
+def _takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
+  """Whether TensorFlow code in a step of the server takes a dataset."""
   return private_api.tree_analysis.contains(
     step,
     lambda block: isinstance(block, tff.framework.CompiledComputation)
     and block.type_signature.parameter is not None
-    and _has_sequence(block.type_signature.parameter),
+    and _has(block.type_signature.parameter, tff.SequenceType),
   )
 
 
@@ -88,9 +162,7 @@ def build_program(
   inputs = list(rewriter.inputs.values())
   input_types = tuple(_member_type(block.type_signature) for block in inputs)
   for input_type in input_types:
-    if private_api.type_analysis.contains(
-      input_type, lambda part: isinstance(part, tff.FunctionType)
-    ):
+    if _has(input_type, tff.FunctionType):
       raise NotImplementedError(
         'A computation that is an argument of another cannot be sent to'
         f' clients with --runtime=ray: {input_type}.'
@@ -114,8 +186,8 @@ def build_program(
   )
   # Fails here rather than in another process.
   interpreter.build_evaluate(function, cache)
-  function = graphs.drop_unused_functions(function)
-  if graphs.calls_python(function):
+  function = graph_digest.drop_unused_functions(function)
+  if function_graphs.calls_python(function):
     raise errors.NotPortableError(
       'tf.numpy_function and tf.py_function call Python code of this process,'
       ' which the processes of clients do not have; write it with operations of'
@@ -127,7 +199,6 @@ def build_program(
     content,
     tuple(_build_input(block, cache) for block in inputs),
     input_types,
-    tuple(by_name[name].type_signature for name in outputs),
   )
 
 
@@ -144,14 +215,11 @@ def _build_input(block, cache):
 
 
 class _Rewriter:
-  """Takes steps out of their computation.
-
-  Attributes:
-    inputs: Blocks outside of the steps that they use, by their TFF notation.
-  """
+  """Takes steps out of their computation."""
 
   def __init__(self, steps: Mapping[str, tff.Type]):
     self._steps = steps
+    # Blocks outside of the steps that these use, by their TFF notation.
     self.inputs: dict[str, tff.framework.ComputationBuildingBlock] = {}
 
   def rewrite_step(self, step: tff.framework.ComputationBuildingBlock) -> Any:
@@ -165,9 +233,12 @@ class _Rewriter:
       function, argument = argument, None
     else:
       return self._rewrite(argument, frozenset())
+    return self._call(function, argument, frozenset())
+
+  def _call(self, function, argument, bound):
     return tff.framework.Call(
-      self._rewrite(function, frozenset()),
-      None if argument is None else self._rewrite(argument, frozenset()),
+      self._rewrite(function, bound),
+      None if argument is None else self._rewrite(argument, bound),
     )
 
   def _rewrite(self, block, bound):
@@ -190,11 +261,7 @@ class _Rewriter:
         for name, part in tff.structure.iter_elements(block)
       )
     if isinstance(block, framework.Call):
-      argument = block.argument
-      return framework.Call(
-        self._rewrite(block.function, bound),
-        None if argument is None else self._rewrite(argument, bound),
-      )
+      return self._call(block.function, block.argument, bound)
     if isinstance(block, framework.Lambda):
       return framework.Lambda(
         block.parameter_name,
@@ -212,7 +279,9 @@ class _Rewriter:
   def _take(self, block, root):
     """A reference to another step or to an input."""
     block_type = block.type_signature
-    if isinstance(block_type, tff.StructType) and _has_place(block_type):
+    if isinstance(block_type, tff.StructType) and _has(
+      block_type, tff.FederatedType
+    ):
       return tff.framework.Struct(
         (name, self._take(tff.framework.Selection(block, index=i), root))
         for i, (name, _) in enumerate(tff.structure.iter_elements(block_type))
@@ -227,15 +296,9 @@ class _Rewriter:
     )
 
 
-def _has_sequence(value_type: tff.Type) -> bool:
+def _has(value_type: tff.Type, kind: type[tff.Type]) -> bool:
   return private_api.type_analysis.contains(
-    value_type, lambda part: isinstance(part, tff.SequenceType)
-  )
-
-
-def _has_place(value_type: tff.Type) -> bool:
-  return private_api.type_analysis.contains(
-    value_type, lambda part: isinstance(part, tff.FederatedType)
+    value_type, lambda part: isinstance(part, kind)
   )
 
 

@@ -73,12 +73,7 @@ class RemoteActor:
   def find_loss(
     self, silence_seconds: float, client_seconds: float | None
   ) -> str | None:
-    """Why the actor is lost, or None; pings it if it is silent.
-
-    Args:
-      silence_seconds: It is lost if it does not answer for this long.
-      client_seconds: It is lost if one task takes longer; None for no limit.
-    """
+    """Why the actor is lost, or None; pings it if it is silent."""
     if self.error is not None:
       return str(self.error)
     now = time.monotonic()

@@ -19,7 +19,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import graphs
+from tff_semifl.runtime import graph_digest
 from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import values as ray_values
 
@@ -38,11 +38,9 @@ class Description(NamedTuple):
 class Site(NamedTuple):
   """A site, as processes of its machine know it.
 
-  Attributes:
-    description: What other machines may know.
-    images: The path of a file with all images, uint8, concatenated.
-    messages: The path of a file that takes lines for the site's operator.
-    approved: Hashes of the programs that may run; None for any.
+  `images` is the path of a file with all images, uint8, concatenated, and
+  `messages` that of a file that takes lines for the site's operator. `approved`
+  are hashes of the programs that may run; None for any.
   """
 
   description: Description
@@ -92,7 +90,7 @@ class Site(NamedTuple):
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
     """Checks that a program may run here, and tells the site's operator."""
-    found = graphs.digest(block)
+    found = graph_digest.digest(block)
     if self.approved is not None and found not in self.approved:
       self._refuse(f'program {found}, which --approved of launch.site lacks')
     result_type = block.type_signature.result

@@ -14,9 +14,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.runtime import eager
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import graphs
-from tff_semifl.runtime import released
+from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import sites
 
 # Smaller constants cost no more than a reference to them.
@@ -26,12 +26,7 @@ _TAKEN = '_taken_content'
 
 
 class DatasetGraph(NamedTuple):
-  """A dataset without its large constants.
-
-  Attributes:
-    graph: The serialized graph, which yields the dataset.
-    contents: The result of `take_content` for each constant.
-  """
+  """The graph of a dataset, and `take_content` of its large constants."""
 
   graph: bytes
   contents: tuple[Any, ...]
@@ -42,11 +37,7 @@ def encode(
   value_type: tff.Type,
   take_content: Callable[[bytes], Any] | None = None,
 ) -> Any:
-  """Nested lists of arrays, `DatasetGraph`s and `SiteDataset`s for a value.
-
-  Args:
-    value: A value without placement, see `values`.
-  """
+  """Nested arrays, `DatasetGraph`s and `SiteDataset`s for a client's value."""
   if isinstance(value_type, tff.StructType):
     return [
       encode(part, part_type, take_content)
@@ -73,7 +64,7 @@ def decode(
     return read_site(message)
   if isinstance(message, list):
     return [decode(part, read_content, read_site) for part in message]
-  return released.release_attributes(tf.convert_to_tensor(message))
+  return eager.release_attributes(tf.convert_to_tensor(message))
 
 
 def count_bytes(message: Any) -> int:
@@ -101,8 +92,8 @@ def _encode_dataset(variant, take_content):
   except tf.errors.OpError as error:
     raise TypeError(f'{why}{error.message}') from error
   graph_def = tf.compat.v1.GraphDef.FromString(graph)
-  for node in graphs.all_nodes(graph_def):
-    if node.op in graphs.PYTHON_OPS:
+  for node in function_graphs.all_nodes(graph_def):
+    if node.op in function_graphs.PYTHON_OPS:
       raise TypeError(
         f'{why}it calls a Python function. Use operations of TensorFlow, or'
         ' pass a list of elements.'
@@ -130,13 +121,13 @@ def _decode_dataset(message: DatasetGraph, read_content):
     graph = graph_def.SerializeToString()
   with tf.device('CPU'):
     dataset = tf.raw_ops.DatasetFromGraph(graph_def=graph)
-  return released.release_attributes(dataset)
+  return eager.release_attributes(dataset)
 
 
 def _constants(graph_def) -> Sequence[tuple[Any, Any]]:
   """The tensor and the node of each constant."""
   return [
     (node.attr['value'].tensor, node)
-    for node in graphs.all_nodes(graph_def)
+    for node in function_graphs.all_nodes(graph_def)
     if node.op == 'Const'
   ]

@@ -17,7 +17,7 @@ from tff_semifl.runtime import compiler
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import values
-from tff_semifl.runtime.ray import stages as ray_stages
+from tff_semifl.runtime.ray import programs as ray_programs
 
 # The operation that has the key of the noise.
 _KEYED = b'StringToHashBucketStrong'
@@ -33,13 +33,17 @@ def _find_programs(computation, argument):
     yield from ()
 
   block = compiler.compile_to_block(computation)
-  evaluate = ray_stages.build_evaluate(
+  evaluate = ray_programs.build_evaluate(
     block, graph_functions.GraphFunctionCache(), run
   )
   scope = interpreter.Scope(cohorts.Cohort(0, cohorts.ClientPool()), {})
   parameter_type = computation.type_signature.parameter
   evaluate(scope)(values.embed(argument, parameter_type))
   return block, programs
+
+
+def _outputs(program):
+  return ray_programs.read(program.content).type_signature.result
 
 
 def _run_without(absent, computation, argument):
@@ -58,7 +62,7 @@ def _run_without(absent, computation, argument):
       else:
         yield function([cohort.members(each)[client] for each in inputs])
 
-  evaluate = ray_stages.build_evaluate(
+  evaluate = ray_programs.build_evaluate(
     compiler.compile_to_block(computation),
     graph_functions.GraphFunctionCache(),
     run,
@@ -142,7 +146,7 @@ class StagesTest(absltest.TestCase):
     _, programs = _find_programs(work, [])
     self.assertLen(programs, 2)
     # The sum of `twice`, and `once` for the second stage.
-    self.assertLen(programs[0].output_types, 2)
+    self.assertLen(_outputs(programs[0]), 2)
     self.assertLen(programs[1].input_types, 2)
 
 

@@ -10,7 +10,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import runtime
 from tff_semifl.runtime import compiler
-from tff_semifl.runtime import graphs
+from tff_semifl.runtime import graph_digest
 
 
 def _build(name, added=1.0):
@@ -54,7 +54,7 @@ def _block(*args, **kwargs):
   return compiler.compile_to_block(_build(*args, **kwargs))
 
 
-class GraphsTest(absltest.TestCase):
+class GraphDigestTest(absltest.TestCase):
   def test_the_same_code_has_one_digest(self):
     first, second, other = (_block('a'), _block('b_1'), _block('a', added=2.0))
     self.assertNotEqual(
@@ -63,17 +63,17 @@ class GraphsTest(absltest.TestCase):
         for each in (first, second)
       )
     )
-    self.assertEqual(graphs.digest(first), graphs.digest(second))
-    self.assertNotEqual(graphs.digest(first), graphs.digest(other))
+    self.assertEqual(graph_digest.digest(first), graph_digest.digest(second))
+    self.assertNotEqual(graph_digest.digest(first), graph_digest.digest(other))
 
   def test_functions_that_are_never_called(self):
     block = _block('a')
-    fewer = graphs.drop_unused_functions(block)
+    fewer = graph_digest.drop_unused_functions(block)
     # Without dropping functions, the digest differs.
-    self.assertNotEqual(graphs.digest(fewer), graphs.digest(block))
+    self.assertNotEqual(graph_digest.digest(fewer), graph_digest.digest(block))
     self.assertEqual(
-      graphs.digest(fewer),
-      graphs.digest(graphs.drop_unused_functions(_block('b_1'))),
+      graph_digest.digest(fewer),
+      graph_digest.digest(graph_digest.drop_unused_functions(_block('b_1'))),
     )
     computation = tff.framework.ConcreteComputation.from_building_block(fewer)
     with runtime.simulation_context():

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads, changes and hashes the TensorFlow graphs of a computation."""
+"""Hashes of what a computation's TensorFlow graphs compute."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import hashlib
@@ -12,66 +12,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
+from tff_semifl.runtime import function_graphs
 
 # Attributes without influence on the result: colocation, names in the source,
 # threads and devices.
 _NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
-
-
-# These ops refer to a table of Python functions in this process.
-PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
-
-
-def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph and of its functions."""
-  return itertools.chain(
-    graph_def.node,
-    *(function.node_def for function in graph_def.library.function),
-  )
-
-
-def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
-  """Whether a block calls Python functions while it runs."""
-
-  def has_call(part):
-    return isinstance(part, tff.framework.CompiledComputation) and any(
-      node.op in PYTHON_OPS
-      for node in all_nodes(
-        tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
-      )
-    )
-
-  return private_api.tree_analysis.contains(block, has_call)
-
-
-def rename_functions(
-  graph_def: tf.compat.v1.GraphDef, new_names: Mapping[str, str]
-) -> None:
-  """Renames functions of the library, and all calls of them."""
-  library = graph_def.library
-
-  def rename(attributes):
-    for attribute in attributes.values():
-      for function in (attribute.func, *attribute.list.func):
-        if function.name in new_names:
-          function.name = new_names[function.name]
-          rename(function.attr)
-      # This attribute ties a function to its forward or backward half.
-      name = attribute.s.decode('utf-8', 'ignore')
-      if name in new_names:
-        attribute.s = new_names[name].encode()
-
-  for node in all_nodes(graph_def):
-    rename(node.attr)
-    node.op = new_names.get(node.op, node.op)
-  for function in library.function:
-    rename(function.attr)
-    name = function.signature.name
-    function.signature.name = new_names.get(name, name)
-  for gradient in library.gradient:
-    for field in ('function_name', 'gradient_func'):
-      name = getattr(gradient, field)
-      setattr(gradient, field, new_names.get(name, name))
 
 
 def drop_unused_functions(
@@ -101,7 +46,7 @@ def digest(block: tff.framework.ComputationBuildingBlock) -> str:
       dict.fromkeys([*_find_called(graph_def), *_functions(graph_def)])
     )
     _choose_functions(graph_def, names)
-    rename_functions(
+    function_graphs.rename_functions(
       graph_def, {name: f'function_{i}' for i, name in enumerate(names)}
     )
     new_names = _rename_nodes(graph_def)
@@ -180,12 +125,12 @@ def _names_in(attributes) -> Iterator[str]:
 
 def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
   """Numbers the nodes of a graph and its functions, and drops debug info."""
-  for node in all_nodes(graph_def):
+  for node in function_graphs.all_nodes(graph_def):
     node.ClearField('experimental_debug_info')
     _drop_what_is_not_computed(node.attr)
   # A function without a call op (such as a loop body) has its results taken by
   # name.
-  ops = {node.op for node in all_nodes(graph_def)}
+  ops = {node.op for node in function_graphs.all_nodes(graph_def)}
   for function in graph_def.library.function:
     signature = function.signature
     for argument in function.arg_attr.values():
