@@ -24,8 +24,8 @@ import numpy as np
 from tests import simulation_test_case
 from tests.runs import linear_program
 from tests.runs import saved_run
+from tff_semifl.core import client_states
 from tff_semifl.files import durable_files
-from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs

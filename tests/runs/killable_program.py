@@ -17,6 +17,7 @@ import types
 
 import numpy as np
 
+from tff_semifl.core import client_states
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.runs import hparams_file
@@ -141,8 +142,10 @@ def train(
       program,
       checkpoints=experiment.checkpoints(),
       metrics_manager=experiment.metrics_manager(),
-      memories=experiment.client_memories(
-        program.process.initialize_memory, outputs.NUM_CHECKPOINTS
+      memories=client_states.ClientMemories(
+        experiment.path / 'client_states',
+        program.process.initialize_memory,
+        num_kept=outputs.NUM_CHECKPOINTS,
       ),
       best_models=experiment.best_models(),
       on_start=on_start,

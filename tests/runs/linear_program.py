@@ -14,13 +14,13 @@ import tensorflow_federated as tff
 from tests import linear_reference
 from tests import small_systems
 from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.core import client_states
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.runs import client_states
 from tff_semifl.runs import training_program
 from tff_semifl.training import evaluation
 

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from tests import damage
+from tff_semifl.core import client_states
 from tff_semifl.files import durable_files
 from tff_semifl.runs import checkpoints
-from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
 from tff_semifl.runs import outputs

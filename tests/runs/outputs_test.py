@@ -12,6 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tff_semifl.core import client_states
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 from tff_semifl.runs import hparams_file
@@ -159,11 +160,10 @@ class ExperimentFolderTest(absltest.TestCase):
 class ClientMemoriesTest(absltest.TestCase):
   def test_each_checkpoint_finds_what_clients_had_then(self):
     """Checkpoints of every fifth round; three are kept."""
-    folder = outputs.ExperimentFolder(
-      pathlib.Path(self.create_tempdir().full_path), hparams_file.create({})
-    )
-    memories = folder.client_memories(
-      lambda: np.int32(0), num_kept=5 * outputs.NUM_CHECKPOINTS
+    memories = client_states.ClientMemories(
+      pathlib.Path(self.create_tempdir().full_path),
+      lambda: np.int32(0),
+      num_kept=5 * outputs.NUM_CHECKPOINTS,
     )
     # A client that is in all rounds but those of checkpoints.
     for round_num in range(1, 20):

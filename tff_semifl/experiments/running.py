@@ -159,7 +159,7 @@ def _train(
         ),
         memories=experiment.settings.system.create_memories(
           experiment.process,
-          folder,
+          folder.path,
           num_clients=experiment.clients.num_clients,
           num_kept=outputs.NUM_CHECKPOINTS * experiment.rounds_per_evaluation,
         ),

@@ -11,12 +11,10 @@ import pathlib
 from typing import IO
 
 import numpy as np
-import tensorflow_federated as tff
 
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runs import checkpoints as checkpoints_lib
-from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import metrics_table
 
@@ -122,17 +120,6 @@ class ExperimentFolder:
     """The models of the best rounds."""
     return checkpoints_lib.BestModels(
       self.path / BEST_MODELS_NAME, num_kept=NUM_CHECKPOINTS + 1
-    )
-
-  def client_memories(
-    self, initialize_memory: tff.Computation, num_kept: int
-  ) -> client_states.ClientMemories:
-    """A store in which each client keeps its own memory.
-
-    `num_kept` is the number of latest rounds that a run may resume from.
-    """
-    return client_states.ClientMemories(
-      self.path / 'client_states', initialize_memory, num_kept=num_kept
     )
 
   def record_length(self) -> None:

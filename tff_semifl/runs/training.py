@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.runs import checkpoints as checkpoints_lib
-from tff_semifl.runs import client_states
 from tff_semifl.runs import round_metrics
 from tff_semifl.runs import training_program
 

@@ -7,6 +7,7 @@ import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import enum
+import pathlib
 import types
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,14 +16,13 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import privacy_key as privacy_key_lib
-from tff_semifl.runs import client_states
-from tff_semifl.runs import outputs
 from tff_semifl.systems import training_settings
 
 
@@ -176,19 +176,22 @@ class System(settings.Settings, abc.ABC):
   def create_memories(
     self,
     process: federated_process.FederatedProcess,
-    folder: outputs.ExperimentFolder,
+    folder: pathlib.Path,
     *,
     num_clients: int,
     num_kept: int,
   ) -> client_states.Memories | None:
     """Creates the store of clients' memories, by default one each, or None.
 
-    `num_kept` is the number of last rounds that a run can return to.
+    It may have files in the experiment's `folder`. A run can return to the last
+    `num_kept` rounds.
     """
     del num_clients  # Only clients that took part have a memory.
     if process.initialize_memory is None:
       return None
-    return folder.client_memories(process.initialize_memory, num_kept)
+    return client_states.ClientMemories(
+      folder / 'client_states', process.initialize_memory, num_kept=num_kept
+    )
 
   @property
   def client_method(self) -> method.Method | None:

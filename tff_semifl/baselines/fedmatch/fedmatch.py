@@ -14,6 +14,7 @@ References:
 from collections.abc import Sequence
 import dataclasses
 import functools
+import pathlib
 import types
 
 import tensorflow as tf
@@ -27,12 +28,11 @@ from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.core import server_work
-from tff_semifl.methods import label_each_batch
+from tff_semifl.methods import fix_mix
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
-from tff_semifl.runs import outputs
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -204,14 +204,14 @@ class FedMatch(system.System):
   def create_memories(
     self,
     process: federated_process.FederatedProcess,
-    folder: outputs.ExperimentFolder,
+    folder: pathlib.Path,
     *,
     num_clients: int,
     num_kept: int,
   ) -> helpers.Helpers:
     return helpers.Helpers(
       process,
-      folder.path / 'helpers',
+      folder / 'helpers',
       num_clients=num_clients,
       num_helpers=self.num_helpers,
       rounds_per_help=self.rounds_per_help,
@@ -234,7 +234,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
 
-  client: method.Method = label_each_batch.LabelEachBatch()
+  client: method.Method = fix_mix.LabelEachBatch()
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
@@ -244,9 +244,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
-  ) -> tuple[
-    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
-  ]:
+  ) -> averaging.OptimizerPair:
     """Creates the optimizers of clients, for phi, and of the server, for sigma.
 
     What a side does not train does not decay either. Gradients are clipped by

@@ -23,6 +23,7 @@ import abc
 from collections.abc import Sequence
 import dataclasses
 import functools
+import pathlib
 import types
 
 import tensorflow as tf
@@ -39,7 +40,6 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.randomness import random_seeds
-from tff_semifl.runs import outputs
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import schedules
@@ -227,7 +227,7 @@ class _GroupAveraging(ManyShortRounds):
   def create_memories(
     self,
     process: federated_process.FederatedProcess,
-    folder: outputs.ExperimentFolder,
+    folder: pathlib.Path,
     *,
     num_clients: int,
     num_kept: int,

@@ -16,8 +16,8 @@ import tensorflow_federated as tff
 from tests import simulation_test_case
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.baselines.zhang2020 import group_averaging
+from tff_semifl.core import client_states
 from tff_semifl.files import durable_files
-from tff_semifl.runs import client_states
 
 
 @tff.tensorflow.computation
