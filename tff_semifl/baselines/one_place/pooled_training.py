@@ -19,7 +19,7 @@ from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
-from tff_semifl.core import hook_results
+from tff_semifl.core import method
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -152,11 +152,6 @@ class PooledTraining:
 
     `data` has `image`, uint8 [images, height, width, channels], and `label`,
     int32 [images], `sources.UNKNOWN_LABEL` for unlabeled images.
-
-    Returns:
-      State and averaged weights after the round; `loss` and `accuracy`, on
-      weakly augmented labeled images or what these were mixed into, means over
-      steps.
     """
     steps = self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)
@@ -185,13 +180,13 @@ class PooledTraining:
           total_steps=steps.total_steps,
         )
         output = self.loss_fn(step, state.memory)
-        hook_results.scalar(self.loss_fn, output.loss)
+        method.check_scalar(self.loss_fn, output.loss)
       try:
         gradients = training_loop.find_gradient(
           tape, output.loss, state.trained
         )
       except training_loop.NoGradientError as error:
-        raise hook_results.wrong(
+        raise method.wrong_result(
           self.loss_fn, 'a loss that has a gradient', str(error)
         ) from error
       optimizer_state, trained = self.optimizer.next(

@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that mistakes in hooks are named before training, with their line."""
+"""Tests that mistakes in hooks are named before training."""
 
 import dataclasses
-import inspect
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -20,7 +19,6 @@ from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.experiments import system_registry
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
-from tff_semifl.methods import label_each_batch
 from tff_semifl.systems import averaging
 from tff_semifl.training import pseudo_labels
 
@@ -36,7 +34,7 @@ class _NoMean(fix_mix.FixMix):
 
 
 @_part
-class _NoResult(label_each_batch.LabelEachBatch):
+class _NoResult(fix_mix.LabelEachBatch):
   def loss(self, step, state):
     step.cross_entropy(step.logits(step.strong))
 
@@ -92,7 +90,7 @@ class _Logits(fix_mix.FixMix):
 
 
 @_part
-class _LogitsOfBatch(label_each_batch.LabelEachBatch):
+class _LogitsOfBatch(fix_mix.LabelEachBatch):
   def label(self, client, state):
     logits = client.logits() / 2.0
     return logits, tf.ones_like(logits[:, 0], tf.bool)
@@ -174,16 +172,14 @@ class HookResultsTest(simulation_test_case.SimulationTestCase):
   def test_method_hook_and_what_is_wanted(self, kind, hook, wanted):
     with self.assertRaisesRegex(
       TypeError, f'^{kind.__name__}: {hook} .*{wanted}'
-    ) as context:
+    ):
       _build(kind())
-    self._assert_line(context.exception, getattr(kind, hook))
 
   def test_part_that_reports_to_nobody(self):
     with self.assertRaisesRegex(
       TypeError, '^_PartThatReports: report .*init_guidance'
-    ) as context:
+    ):
       _build(fix_mix.FixMix(weighting=_PartThatReports()))
-    self._assert_line(context.exception, _PartThatReports.report)
 
   def test_pooled_loss(self):
     system = settings.change_present(
@@ -191,16 +187,8 @@ class HookResultsTest(simulation_test_case.SimulationTestCase):
     )
     with self.assertRaisesRegex(
       TypeError, '^_PooledNoMean: loss .*float32 scalar'
-    ) as context:
+    ):
       system.build(small_systems.create_ingredients())
-    self._assert_line(context.exception, _PooledNoMean.loss)
-
-  def _assert_line(self, error, function):
-    """Asserts that the error has a note with the line of a function."""
-    self.assertNotIn('\n', str(error))
-    _, line = inspect.getsourcelines(function)
-    [note] = error.__notes__
-    self.assertStartsWith(note, f'  File "{__file__}", line {line}, in ')
 
   def test_weight_without_a_gradient_stays(self):
     ingredients = small_systems.create_ingredients()
