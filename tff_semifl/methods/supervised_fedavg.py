@@ -16,7 +16,6 @@ from tff_semifl.core import method
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.training import batch_losses
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class TrainOnLabels(method.Method):
     del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:
-      logits = batch_losses.mask_absent(logits, step.client.true_labels)
+      logits = mask_absent(logits, step.client.true_labels)
     return step.cross_entropy(logits)
 
 
@@ -72,3 +71,17 @@ class Supervised(averaging.Averaging):
   ) -> system.Steps:
     del num_labeled
     return system.Steps(0, self.local_training.count_steps(client_sizes))
+
+
+def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Replaces the logits of classes without images by 0, without gradient.
+
+  `logits` are float32 [batch, classes], `labels` int32 [images], of all images
+  of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
+  communication efficient federated learning for heterogeneous clients. ICLR
+  2021).
+  """
+  is_present = tf.reduce_any(
+    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
+  )
+  return tf.where(is_present, logits, 0.0)
