@@ -48,9 +48,7 @@ class Result(NamedTuple):
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   """Accuracies and minutes as a Markdown table.
 
-  Args:
-    rows: For each seed, the results of the labels alone and of SemiFL, on the
-      same images.
+  For each seed, `rows` have the results of the labels alone and of SemiFL.
   """
   table_rows = [
     (
@@ -172,6 +170,4 @@ def _train(run: repeated_runs.Run) -> Result:
 
 
 if __name__ == '__main__':
-  commands.run(
-    'demo', __doc__, main, system_name='semifl', create_command=create
-  )
+  commands.run('demo', main, system_name='semifl', create_command=create)

@@ -55,30 +55,11 @@ def _members() -> dict[str, list[str]]:
   }
 
 
-def _split(names: Iterable[str]) -> tuple[list[str], list[str]]:
-  """Splits systems into whole groups and others.
-
-  Returns:
-    The largest groups of which all members are among the systems, and the names
-    of the systems in none of them.
-  """
-  left = set(names)
-  groups = []
-  for group, of_group in _members().items():
-    if left.issuperset(of_group):
-      groups.append(group)
-      left.difference_update(of_group)
-  return groups, [name for name in system_registry.SYSTEMS if name in left]
-
-
 class _Row(NamedTuple):
   """A row of a table, about one setting.
 
-  Attributes:
-    owners: Choices, such as 'task=cifar10', one of which the setting requires;
-      empty if it requires none.
-    setting: The setting.
-    defaults: The default of each system that has the setting.
+  The setting requires one of the choices `owners`, such as 'task=cifar10', if
+  there are any. `defaults` are those of each system that has the setting.
   """
 
   owners: list[str]
@@ -150,8 +131,15 @@ def _say_where(row: _Row) -> Iterator[str]:
 
 
 def _say_systems(names: Iterable[str]) -> list[str]:
-  groups, others = _split(names)
-  return groups + [f'`{name}`' for name in others]
+  """The largest whole groups of systems, and the names of the others."""
+  left, said = set(names), []
+  for group, members in _members().items():
+    if left.issuperset(members):
+      said.append(group)
+      left.difference_update(members)
+  return said + [
+    f'`{name}`' for name in system_registry.SYSTEMS if name in left
+  ]
 
 
 def _format_default(row: _Row) -> str:

@@ -40,10 +40,10 @@ from tff_semifl.data.skewed_partition import (
   partition_dirichlet as partition_dirichlet,
 )
 from tff_semifl.data.sources import LabeledImages as LabeledImages
+from tff_semifl.data.sources import TaskData as TaskData
 from tff_semifl.experiments.experiment_folder import open_folder as open_folder
 from tff_semifl.experiments.image_task import ImageTask as ImageTask
 from tff_semifl.experiments.image_task import Task as Task
-from tff_semifl.experiments.image_task import TaskData as TaskData
 from tff_semifl.experiments.image_task import (
   weak_then_strong as weak_then_strong,
 )
@@ -57,17 +57,19 @@ from tff_semifl.experiments.task_registry import TASKS as TASKS
 from tff_semifl.export.saved_model import (
   export_saved_model as export_saved_model,
 )
-from tff_semifl.methods.averaged_teacher import (
-  AveragedTeacher as AveragedTeacher,
-)
+from tff_semifl.methods.client_parts import AveragedTeacher as AveragedTeacher
+from tff_semifl.methods.client_prior import LogitAdjustment as LogitAdjustment
 from tff_semifl.methods.client_prior_semifl import (
   ClientPriorFixMix as ClientPriorFixMix,
 )
-from tff_semifl.methods.cohort_alignment import (
+from tff_semifl.methods.cohort_averages import (
   DistributionAlignment as DistributionAlignment,
 )
+from tff_semifl.methods.cohort_averages import FreeMatch as FreeMatch
+from tff_semifl.methods.cohort_averages import SoftMatch as SoftMatch
 from tff_semifl.methods.fix_mix import Fix as Fix
 from tff_semifl.methods.fix_mix import FixMix as FixMix
+from tff_semifl.methods.fix_mix import LabelEachBatch as LabelEachBatch
 from tff_semifl.methods.flexmatch import FlexMatch as FlexMatch
 from tff_semifl.methods.flfl import (
   ClassAdaptiveThresholds as ClassAdaptiveThresholds,
@@ -76,12 +78,6 @@ from tff_semifl.methods.flfl import LearningStatus as LearningStatus
 from tff_semifl.methods.flfl import (
   SharpnessAwareConsistency as SharpnessAwareConsistency,
 )
-from tff_semifl.methods.freematch import FreeMatch as FreeMatch
-from tff_semifl.methods.label_each_batch import LabelEachBatch as LabelEachBatch
-from tff_semifl.methods.logit_adjustment import (
-  LogitAdjustment as LogitAdjustment,
-)
-from tff_semifl.methods.softmatch import SoftMatch as SoftMatch
 from tff_semifl.models.features import require_features as require_features
 from tff_semifl.models.functional import ImageClassifier as ImageClassifier
 from tff_semifl.models.functional import from_keras as from_keras

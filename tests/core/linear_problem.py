@@ -4,7 +4,7 @@
 """A federation small enough to be trained a second time, in NumPy."""
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import types
 from typing import Any
 
@@ -218,3 +218,28 @@ class Federation:
       state.global_model_weights.trainable, self.sgd.weights, strict=True
     ):
       np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def follow(
+  process: federated_process.FederatedProcess,
+  cohorts: Iterable[list[int]],
+  *,
+  have_labels: bool = False,
+  create_sgd: Callable[..., linear_reference.NumpySGD] = (
+    linear_reference.NumpySGD
+  ),
+) -> Iterator[tuple[int, list[int], Federation, Any]]:
+  """Yields number, cohort, federation and output of the rounds of a process.
+
+  The consumer trains the federation, whose weights are compared with those of
+  the process after each round.
+  """
+  problem = LinearProblem()
+  state = process.initialize()
+  federation = Federation(create_sgd(state.global_model_weights.trainable, 0.0))
+  data_of = problem.labeled_client_data if have_labels else problem.client_data
+  for round_num, cohort in enumerate(cohorts):
+    output = process.next(state, problem.server_data, data_of(cohort))
+    state = output.state
+    yield round_num, cohort, federation, output
+    federation.assert_equal(state)

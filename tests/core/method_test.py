@@ -19,7 +19,6 @@ from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.experiments import system_registry
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
-from tff_semifl.methods import label_each_batch
 from tff_semifl.systems import averaging
 from tff_semifl.training import pseudo_labels
 
@@ -35,7 +34,7 @@ class _NoMean(fix_mix.FixMix):
 
 
 @_part
-class _NoResult(label_each_batch.LabelEachBatch):
+class _NoResult(fix_mix.LabelEachBatch):
   def loss(self, step, state):
     step.cross_entropy(step.logits(step.strong))
 
@@ -91,7 +90,7 @@ class _Logits(fix_mix.FixMix):
 
 
 @_part
-class _LogitsOfBatch(label_each_batch.LabelEachBatch):
+class _LogitsOfBatch(fix_mix.LabelEachBatch):
   def label(self, client, state):
     logits = client.logits() / 2.0
     return logits, tf.ones_like(logits[:, 0], tf.bool)

@@ -22,7 +22,6 @@ from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
-from tff_semifl.methods import label_each_batch
 from tff_semifl.systems import averaging
 from tff_semifl.training import pseudo_labels
 
@@ -77,7 +76,7 @@ class EMATeacherTest(_Problem):
     model, forgetful, other = (
       self._weights(client)
       for client in (
-        label_each_batch.LabelEachBatch(),
+        fix_mix.LabelEachBatch(),
         ema_teacher.EMATeacher(teacher_decay=0.0),
         ema_teacher.EMATeacher(teacher_decay=1.0),
       )
@@ -183,7 +182,7 @@ class _StepMean(fix_mix.FixMix):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _BatchMean(label_each_batch.LabelEachBatch):
+class _BatchMean(fix_mix.LabelEachBatch):
   """Selects by a mean over all rows."""
 
   def label(self, client, state):

@@ -15,8 +15,8 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl import settings
+from tff_semifl.methods import client_prior
 from tff_semifl.methods import client_prior_semifl
-from tff_semifl.methods import logit_adjustment
 from tff_semifl.training import pseudo_labels
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
@@ -69,31 +69,6 @@ def _build(system_name='client_prior_semifl', **changes):
   )
 
 
-class TypesTest(absltest.TestCase):
-  def test_types_are_those_of_semifl(self):
-    """Clients have no label, report no more, and the server keeps no more."""
-    semifl = linear_problem.build('semifl', returns_given_labels=True)
-    process = _build()
-    for found, expected in (
-      (process.initialize, semifl.initialize),
-      (process.next, semifl.next),
-    ):
-      self.assertEqual(
-        found.type_signature.compact_representation().replace(
-          'guidance=<method=<>>', 'guidance=<>'
-        ),
-        expected.type_signature.compact_representation(),
-      )
-
-  def test_clients_have_labels_if_the_prior_is_true(self):
-    self.assertEqual(
-      _build(
-        'true_prior_semifl'
-      ).next.type_signature.parameter.client_data.compact_representation(),
-      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
-    )
-
-
 class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
     client = settings.change(
@@ -131,7 +106,7 @@ class PartsTest(absltest.TestCase):
     self.assertTrue(np.all(selected))
 
   def test_logits_are_not_adjusted_twice(self):
-    adjustment = logit_adjustment.LogitAdjustment()
+    adjustment = client_prior.LogitAdjustment()
     with self.assertRaisesRegex(
       settings.SettingError, '^train_with_prior=True: .*LogitAdjustment'
     ):

@@ -12,13 +12,10 @@ from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl.methods import averaged_teacher
-from tff_semifl.methods import cohort_alignment
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import client_prior
 from tff_semifl.methods import cohort_averages
 from tff_semifl.methods import fix_mix
-from tff_semifl.methods import freematch
-from tff_semifl.methods import logit_adjustment
-from tff_semifl.methods import softmatch
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.training import pseudo_labels
@@ -51,7 +48,7 @@ class SelectionTest(parameterized.TestCase):
     # The mean confidence for the most frequent class, half of it for one that
     # is half as frequent.
     np.testing.assert_allclose(
-      freematch.class_thresholds(
+      cohort_averages.class_thresholds(
         tf.constant(0.8), tf.constant([0.5, 0.25, 0.25, 0.0])
       ),
       [0.8, 0.4, 0.4, 0.0],
@@ -61,7 +58,7 @@ class SelectionTest(parameterized.TestCase):
   def test_weights_of_softmatch(self):
     # Two deviations: the bell curve has half the width, so that one standard
     # deviation of 0.1 below the mean is exp(-2).
-    weights = softmatch.image_weights(
+    weights = cohort_averages.image_weights(
       tf.constant([0.9, 0.8, 0.7, 0.65]), 0.8, 0.01, 2.0
     )
     np.testing.assert_allclose(
@@ -69,11 +66,13 @@ class SelectionTest(parameterized.TestCase):
     )
 
   def test_softmatch_without_variance_weighs_all_the_same(self):
-    weights = softmatch.image_weights(tf.constant([0.9, 0.8]), 0.8, 0.0, 2.0)
+    weights = cohort_averages.image_weights(
+      tf.constant([0.9, 0.8]), 0.8, 0.0, 2.0
+    )
     np.testing.assert_array_equal(weights, [1, 1])
 
   def test_softmatch_keeps_mean_and_unbiased_variance_of_a_cohort(self):
-    part = softmatch.SoftMatch(softness_decay=0.25)
+    part = cohort_averages.SoftMatch(softness_decay=0.25)
     server = client_updates.create_server()
     state = part.init_guidance(server.model)
     clients = [[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], [[0.9, 0.1, 0.0]]]
@@ -112,7 +111,7 @@ class AlignmentTest(parameterized.TestCase):
   @parameterized.parameters(True, False)
   def test_labels_and_confidence(self, align_labels):
     # Divided by the shares: 0.6 / 0.8 and 0.4 / 0.2, so 3 / 11 and 8 / 11.
-    part = cohort_alignment.DistributionAlignment(align_labels=align_labels)
+    part = cohort_averages.DistributionAlignment(align_labels=align_labels)
     labels = part.label(
       client_updates.of_labels(
         guidance={'class_shares': tf.constant([0.8, 0.2])}
@@ -130,7 +129,7 @@ class AlignmentTest(parameterized.TestCase):
 class AdjustmentTest(absltest.TestCase):
   def test_offset_is_of_shares_with_a_pseudo_count(self):
     client = fix_mix.FixMix(
-      adjustment=logit_adjustment.LogitAdjustment(
+      adjustment=client_prior.LogitAdjustment(
         adjustment_strength=0.5, adjustment_pseudo_count=2.0
       )
     )
@@ -142,7 +141,7 @@ class AdjustmentTest(absltest.TestCase):
     np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
 
   def test_shares_without_an_image_are_equal(self):
-    offset = logit_adjustment.LogitAdjustment().logit_offset(
+    offset = client_prior.LogitAdjustment().logit_offset(
       (), _labels(np.zeros([0, 4]))
     )
     np.testing.assert_allclose(offset, np.log(np.full(4, 0.25)), rtol=1e-6)
@@ -151,7 +150,7 @@ class AdjustmentTest(absltest.TestCase):
 class TeacherTest(absltest.TestCase):
   def test_decay_grows(self):
     for round_num, expected in ((0, 0.1), (8, 0.5), (100, 0.9)):
-      found = averaged_teacher.decay_in_round(tf.constant(round_num), 0.9)
+      found = client_parts.decay_in_round(tf.constant(round_num), 0.9)
       self.assertAlmostEqual(float(found), expected, places=6)
 
   def test_has_statistics_of_its_own(self):
@@ -167,7 +166,7 @@ class TeacherTest(absltest.TestCase):
         ]
       )
     )
-    labeler = averaged_teacher.AveragedTeacher()
+    labeler = client_parts.AveragedTeacher()
     teacher = labeler.init_guidance(classifier)
     # The first layer scales by 3 what the second sees.
     trainable = (3 * teacher.trainable[0], *teacher.trainable[1:])

@@ -9,9 +9,8 @@ import numpy as np
 from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
-from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl.methods import data_sharing
+from tff_semifl.methods import supervised_fedavg
 from tff_semifl.randomness import random_seeds
 
 # Two of the server's five images, for 1.6.
@@ -27,7 +26,7 @@ class SharedImagesTest(absltest.TestCase):
   def _share(self, seed, round_num):
     """Returns the numbers of the images that are shared."""
     images = linear_reference.create_images(20)
-    client = data_sharing.TrainOnSharedLabels(shared_fraction=0.5)
+    client = supervised_fedavg.TrainOnSharedLabels(shared_fraction=0.5)
     told = client.tell(
       (),
       client_updates.with_images(
@@ -52,22 +51,14 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
     super().setUpClass()
     cls.process = linear_problem.build('data_sharing', _CHANGES)
 
-  def test_types_of_clients_that_have_labels(self):
-    _, _, client_type = self.process.next.type_signature.parameter
-    self.assertEqual(
-      client_type.compact_representation(),
-      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
-    )
-
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
-    state = self.process.initialize()
-    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    federation = linear_problem.Federation(sgd)
     shared = linear_reference.order(
       5, linear_problem.SEED, random_seeds.Purpose.SHARED_IMAGE
     )[:2]
-    for round_num, cohort in enumerate(([], [0, 2])):
+    for round_num, cohort, federation, _ in linear_problem.follow(
+      self.process, ([], [0, 2]), have_labels=True
+    ):
       trained = []
       for client_id in cohort:
         images, labels = (
@@ -89,19 +80,6 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
         federation.sgd.weights = [
           np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)
         ]
-      output = self.process.next(
-        state, problem.server_data, problem.labeled_client_data(cohort)
-      )
-      state = output.state
-      federation.assert_equal(state)
-
-  def test_steps_are_of_both(self):
-    system = small_systems.create(
-      'data_sharing',
-      {'shared_fraction': 0.2, 'client_batch_size': 10, 'client_epochs': 2},
-    )
-    # 50 + 0.2 * 100 images, in two epochs of batches of ten.
-    self.assertEqual(system.count_steps(100, [50, 30]), (0, 14))
 
 
 if __name__ == '__main__':

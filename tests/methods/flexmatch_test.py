@@ -54,13 +54,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       'flexmatch_semifl', {'confidence_threshold': _TAU}
     )
 
-  def test_type(self):
-    state_type = self.process.initialize.type_signature.result.member
-    self.assertEqual(
-      state_type.guidance.compact_representation(),
-      '<selection=<of_class=float32[3],of_none=float32>>',
-    )
-
   def test_rounds_select_and_count_as_numpy(self):
     problem = linear_problem.LinearProblem()
     state = self.process.initialize()

@@ -159,22 +159,11 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     super().setUpClass()
     cls.process = linear_problem.build('flfl', _CHANGES)
 
-  def test_type_is_that_of_semifl(self):
-    """The server keeps no further state, and clients report no further sums."""
-    self.assertEqual(
-      self.process.next.type_signature.compact_representation(),
-      linear_problem.build(
-        'semifl'
-      ).next.type_signature.compact_representation(),
-    )
-
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
-    state = self.process.initialize()
-    federation = linear_problem.Federation(
-      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    )
-    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
+    for round_num, cohort, federation, output in linear_problem.follow(
+      self.process, ([], [2, 0], [1, 2])
+    ):
       updates = [
         problem.train_client(
           flfl_reference.train_client,
@@ -198,15 +187,11 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
           ],
         )
       problem.train_server(federation.sgd, round_num)
-      output = self.process.next(
-        state, problem.server_data, problem.client_data(cohort)
-      )
-      state = output.state
-      federation.assert_equal(state)
+      label_ratio = output.metrics['client']['label_ratio']
     num_images = sum(len(problem.clients[c][1]) for c in cohort)
     num_selected = sum(number for _, _, number in updates)
     self.assertAlmostEqual(
-      float(output.metrics['client']['label_ratio']),
+      float(label_ratio),
       num_selected / num_images,
       places=6,
     )

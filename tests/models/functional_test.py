@@ -184,14 +184,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       found[1], self._classifier.logits(weights, images), rtol=1e-3
     )
 
-  def test_keras_works_after_a_computation_was_traced(self):
-    tff.tensorflow.computation(
-      lambda weights: self._classifier.logits(weights, _random_images(1)),
-      self._classifier.weights_type,
-    )
-    # TFF's own bridge leaves Keras in TF 1 behavior.
-    _create_keras_model()(_random_images(1))
-
 
 def _connect(*layers):
   """Returns a sequence of image layers with a classifier."""
@@ -243,15 +235,6 @@ class OtherModelsTest(tf.test.TestCase):
       classifier.logits(classifier.initial_weights, images),
       model(images),
       rtol=1e-4,
-    )
-
-  def test_layer_that_is_used_twice(self):
-    twice = tf.keras.layers.Conv2D(3, 1)
-    classifier = functional.from_keras(_connect(twice, twice))
-    images = _random_images(2)
-    self.assertEqual(
-      classifier.logits(classifier.initial_weights, images).shape,
-      [2, _NUM_CLASSES],
     )
 
   def test_layer_that_holds_tensors(self):

@@ -8,7 +8,6 @@ import functools
 from absl.testing import absltest
 
 from tests import batch_label_reference
-from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 
@@ -22,30 +21,12 @@ def _build(system_name='batch_label_semifl'):
 
 
 class BatchLabelSemiFLTest(simulation_test_case.SimulationTestCase):
-  def test_types_are_those_of_semifl(self):
-    found, expected = _build(), _build('semifl')
-    self.assertEqual(
-      found.initialize.type_signature, expected.initialize.type_signature
-    )
-    for each in ('parameter', 'result'):
-      self.assertEqual(
-        getattr(found.next.type_signature, each)[0],
-        getattr(expected.next.type_signature, each)[0],
-      )
-
   def test_rounds_equal_numpy(self):
     """Server alone (D1), then two cohorts, then the server after each."""
     problem = linear_problem.LinearProblem()
-    process = _build()
-    state = process.initialize()
-    federation = linear_problem.Federation(
-      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    )
-    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
-      output = process.next(
-        state, problem.server_data, problem.client_data(cohort)
-      )
-      state = output.state
+    for round_num, cohort, federation, output in linear_problem.follow(
+      _build(), ([], [2, 0], [1, 2])
+    ):
       rounds = [
         problem.train_client(
           batch_label_reference.train_client,
@@ -60,7 +41,6 @@ class BatchLabelSemiFLTest(simulation_test_case.SimulationTestCase):
         self.assertGreater(sum(r.num_confident for r in rounds), 0)
       federation.average([r.weights for r in rounds])
       problem.train_server(federation.sgd, round_num)
-      federation.assert_equal(state)
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )

@@ -17,7 +17,6 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tests.systems import slotted_process
-from tff_semifl.experiments import system_registry
 
 _NUM_CLIENTS = 3
 _ROUNDS = 3
@@ -121,19 +120,6 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     self.assertLen(counts, num_passes)
     self.assertEqual(set(counts.values()), {1})
     self.assertEqual(watched.num_labelings, num_labelings)
-
-  def test_centralized_training(self):
-    watched = self._train('labels_alone')
-    counts = collections.Counter(watched.seeds)
-    self.assertNotEmpty(counts)
-    self.assertEqual(set(counts.values()), {1})
-
-  def test_all_systems_are_tested(self):
-    """Systems with models of their own have no dropout."""
-    self.assertEqual(
-      {name for name, each in system_registry.SYSTEMS.items() if each.models},
-      {'fedmatch', 'fedmatch_as_in_semifl', 'client_priors'},
-    )
 
 
 def _chunk(names, client_id, images, update):

@@ -33,24 +33,6 @@ def _build(classifier=None, *, system_name='fedmatch_as_in_semifl', **changes):
 
 
 class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
-  def test_types_are_those_of_alternate_training_d40(self):
-    """Optimizers keep no state of weights that they do not train."""
-    found, expected = (
-      _build(system_name=name).next.type_signature
-      for name in ('fedmatch_as_in_semifl', 'batch_label_semifl')
-    )
-    for part in ('global_model_weights', 'finalizer', 'round_num'):
-      self.assertEqual(
-        getattr(found.parameter[0].member, part),
-        getattr(expected.parameter[0].member, part),
-      )
-    self.assertEqual(list(found.parameter)[1:], list(expected.parameter)[1:])
-    self.assertEqual(found.result.metrics, expected.result.metrics)
-    self.assertEqual(
-      str(found.parameter[0].member.server_work),
-      '<learning_rate=float32,accumulator=<float32[2,2,1,4]>>',
-    )
-
   @parameterized.named_parameters(
     ('with_bugs', True, {_SIGMA}, {_PHI}),
     ('fixed', False, {_SIGMA, _KERNEL, _BIAS}, {_PHI, _KERNEL, _BIAS}),
@@ -61,23 +43,16 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
     """Server alone (D1), then two cohorts, then the server after each."""
     problem = linear_problem.LinearProblem()
     process = _build(reproduce_bugs=reproduce_bugs)
-    state = process.initialize()
-    server = decomposed_reference.NumpySGD(
-      state.global_model_weights.trainable,
-      0.0,
-      trained=server_trains,
-      masks=reproduce_bugs,
+    create_sgd = functools.partial(
+      decomposed_reference.NumpySGD, trained=server_trains, masks=reproduce_bugs
     )
-    federation = linear_problem.Federation(server)
-    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
-      output = process.next(
-        state, problem.server_data, problem.client_data(cohort)
-      )
-      state = output.state
+    for round_num, cohort, federation, output in linear_problem.follow(
+      process, ([], [2, 0], [1, 2]), create_sgd=create_sgd
+    ):
       rounds = [
         problem.train_client(
           batch_label_reference.train_client,
-          server.weights,
+          federation.sgd.weights,
           client_id,
           round_num,
           threshold=_THRESHOLD,
@@ -90,8 +65,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
       if rounds:
         self.assertGreater(sum(r.num_confident for r in rounds), 0)
       federation.average([r.weights for r in rounds])
-      problem.train_server(server, round_num)
-      federation.assert_equal(state)
+      problem.train_server(federation.sgd, round_num)
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )
@@ -106,7 +80,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
     for index in {_SIGMA, _PHI, _KERNEL, _BIAS} - clients_train:
       np.testing.assert_array_equal(federation.velocity[index], 0)
     self.assertGreater(np.abs(federation.velocity[_PHI]).max(), 0)
-    self.assertGreater(server.num_clipped, 0)
+    self.assertGreater(federation.sgd.num_clipped, 0)
 
   @pytest.mark.slow
   def test_masked_half_of_the_outputs_only_decays_d41(self):
@@ -167,18 +141,6 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
         with self.subTest(name):
           is_trained = is_owned or (not reproduce_bugs and not is_foreign)
           self.assertEqual(np.any(old != new), is_trained)
-
-  @pytest.mark.slow
-  def test_momentum_that_clients_keep_is_that_of_phi_d5(self):
-    process = _build(keep_client_momentum=True)
-    self.assertEqual(
-      str(process.initialize_memory.type_signature.result),
-      '<learning_rate=float32,accumulator=<float32[2,2,1,4]>>',
-    )
-
-  def test_plain_kernels_are_refused(self):
-    with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
-      _build(linear_reference.create_classifier())
 
 
 if __name__ == '__main__':

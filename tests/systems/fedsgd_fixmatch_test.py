@@ -47,18 +47,6 @@ def _select(images, size, update, purpose, *keys):
 
 
 class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
-  def test_clients_know_their_earlier_rounds(
-    self,
-  ):
-    found = _build().next.type_signature
-    expected = _build('batch_label_semifl').next.type_signature
-    self.assertEqual(found.parameter[1], expected.parameter[1])
-    self.assertEqual(
-      str(found.parameter[2]),
-      '{<client_id=int32,earlier_rounds=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
-    )
-    self.assertEqual(found.result.metrics, expected.result.metrics)
-
   def test_rounds_equal_numpy(self):
     """One step a round, on the union of the batches of server and clients.
 

@@ -9,7 +9,6 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -26,9 +25,6 @@ from tff_semifl.randomness import random_seeds
 _THRESHOLD = 0.36
 _COHORT = [2, 0]
 _EARLIER_ROUNDS = 1
-_GIVEN_LABELS = (
-  'given_labels={<image=int32[?],label=int32[?],share=float32[?]>}'
-)
 
 
 def _builder(
@@ -116,35 +112,6 @@ def _next(process, problem, round_num):
 def _names_of_client_data(process):
   client_data = process.next.type_signature.parameter.client_data
   return list(tff.structure.name_list(client_data.member.element))
-
-
-class ComputationTest(parameterized.TestCase):
-  def test_types_of_semifl(self):
-    self._check_types(*_SYSTEMS['semifl'])
-
-  @parameterized.named_parameters(
-    (name, *system) for name, system in _SYSTEMS.items() if name != 'semifl'
-  )
-  @pytest.mark.slow
-  def test_types_of(self, build, num_labels):
-    self._check_types(build, num_labels)
-
-  def _check_types(self, build, num_labels):
-    del num_labels  # Unused.
-    process = build(returns_labels=True)
-    plain = build(returns_labels=False).next.type_signature
-    found = process.next.type_signature
-    # Clients have images without labels, as always.
-    self.assertEqual(found.parameter, plain.parameter)
-    self.assertContainsSubset(
-      _names_of_client_data(process), ['client_id', 'earlier_rounds', 'image']
-    )
-    # Pseudo-labels stay with clients, and follow all other outputs.
-    self.assertEqual(
-      found.result.compact_representation(),
-      plain.result.compact_representation().removesuffix('given_labels=<>>')
-      + f'{_GIVEN_LABELS}@CLIENTS>',
-    )
 
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):

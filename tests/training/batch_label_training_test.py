@@ -16,7 +16,7 @@ from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.methods import label_each_batch
+from tff_semifl.methods import fix_mix
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.training import optimizers
@@ -38,7 +38,7 @@ def _build(
     classifier,
     client_update.build_local_training(
       settings.change(
-        label_each_batch.LabelEachBatch(), {'confidence_threshold': threshold}
+        fix_mix.LabelEachBatch(), {'confidence_threshold': threshold}
       ),
       client_update.Training(
         model=classifier,

@@ -14,7 +14,6 @@ from tff_semifl import settings
 from tff_semifl.command_line import command_text
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
-from tff_semifl.command_line import setting_program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import system_registry
@@ -56,7 +55,6 @@ def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
 
 def run(
   name: str,
-  description: str,
   main: Callable[[command_lib.Command], None],
   *,
   system_name: str | None = None,
@@ -73,7 +71,7 @@ def run(
   try:
     if system_name is None:
       if not arguments or arguments[0] in command_text.HELP:
-        _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
+        _say_systems(f'{how} SYSTEM', is_asked=bool(arguments))
       system_name, *arguments = arguments
       if system_name.startswith('-'):
         raise program.FlagError(
@@ -89,23 +87,22 @@ def run(
     arguments = command_text.expand(system_name, arguments)
   except Exception as error:
     program.end_with_error(error)
-  setting_program.run(
+  setting_flags.run(
     how,
-    description,
     functools.partial(create_command, system_name),
     main,
     arguments=arguments,
     groups=command_lib.Command.groups,
-    common={'preset': command_text.PRESET_HELP, **setting_program.COMMON},
+    common={'preset': command_text.PRESET_HELP, **setting_flags.COMMON},
     elsewhere=names_of_all_settings,
     interrupted=program.RESUMES,
   )
 
 
-def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
+def _say_systems(how: str, *, is_asked: bool) -> NoReturn:
   """Prints the systems, and ends the process."""
   lines = [
-    command_text.spell_commands(description),
+    command_text.describe_program(),
     f'usage: {how} [--flag=value ...]',
     '',
     'systems:',

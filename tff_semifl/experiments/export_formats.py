@@ -69,11 +69,7 @@ class ExportedFile:
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
-  """A file in a folder that no export writes; None if there is none.
-
-  Args:
-    path: The folder, which need not exist.
-  """
+  """A file in a folder that no export writes; None if there is none."""
   if not path.exists():
     return None
   for inner in sorted(path.iterdir()):
@@ -119,11 +115,7 @@ def load_validation_images(
 def fit_temperature(
   model: tf.keras.Model, validation: sources.LabeledImages
 ) -> temperature_lib.Temperature:
-  """Fits the temperature of a model's probabilities.
-
-  Args:
-    validation: Images that it was not trained on.
-  """
+  """Fits the temperature of probabilities, on images not trained on."""
   logits = [
     model(images.astype(np.float32), training=False).numpy()
     for images, _ in validation.batches(_BATCH_SIZE)
@@ -142,47 +134,38 @@ def _report(
       bar.update(len(labels))
 
 
-def export(
+def write(
   name: str,
   path: pathlib.Path,
   model: tf.keras.Model,
   class_names: Sequence[str],
   *,
   calibration_images: np.ndarray | None,
-  test: sources.LabeledImages | None,
   privacy: privacy_statement.PrivacyStatement | None,
   least_confidence: float,
   background: image_files.Color,
-) -> ExportedFile:
-  """Exports a model in one format, and tests what was written.
+) -> pathlib.Path:
+  """Exports a model in one format to a folder, and returns the file.
 
-  Args:
-    name: One of `NAMES`; the SavedModel must be the first.
-    calibration_images: For `TFLITE_INT8`, see `tflite.convert`.
-    test: Images to test on, or None.
-    privacy: The privacy statement, or None without privacy.
+  `name` is one of `NAMES`; the SavedModel, which is the folder itself, must be
+  the first. For `calibration_images`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
     progress_lines.to_stderr(f'exporting {name}')
-    file = path
     saved_model.export_saved_model(
       model, class_names, path, privacy, least_confidence, background
     )
-    num_bytes = sum(
-      inner.stat().st_size for inner in path.rglob('*') if inner.is_file()
-    )
-  else:
-    precision = _TFLITE[name]
-    calibrated = ''
-    if precision is tflite.Precision.INT8:
-      calibrated = (
-        f' and calibrating it with {len(calibration_images):,} images'
-      )
-    progress_lines.to_stderr(
-      f'exporting {name}: converting the model{calibrated}, a minute or more'
-    )
-    file = path / f'model_{precision.value}.tflite'
-    content = tflite.convert(
+    return path
+  precision = _TFLITE[name]
+  calibrated = ''
+  if precision is tflite.Precision.INT8:
+    calibrated = f' and calibrating it with {len(calibration_images):,} images'
+  progress_lines.to_stderr(
+    f'exporting {name}: converting the model{calibrated}, a minute or more'
+  )
+  file = path / f'model_{precision.value}.tflite'
+  file.write_bytes(
+    tflite.convert(
       model,
       class_names,
       precision,
@@ -191,9 +174,20 @@ def export(
       least_confidence,
       background,
     )
-    file.write_bytes(content)
-    num_bytes = len(content)
-    (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  )
+  (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  return file
+
+
+def examine(
+  name: str, file: pathlib.Path, test: sources.LabeledImages | None
+) -> ExportedFile:
+  """Measures what `write` has just written, on `test` if there are images."""
+  if file.is_dir():
+    path = '.'
+    files = [inner for inner in file.rglob('*') if inner.is_file()]
+  else:
+    path, files = file.name, [file]
   scores = None
   if test is not None:
     scores = scores_lib.score(
@@ -201,7 +195,7 @@ def export(
     )
   return ExportedFile(
     format=name,
-    file=file.relative_to(path).as_posix(),
-    num_bytes=num_bytes,
+    file=path,
+    num_bytes=sum(inner.stat().st_size for inner in files),
     scores=scores,
   )

@@ -15,10 +15,10 @@ SYSTEMS = references.Options(
   {
     'semifl': 'methods.fix_mix:SEMIFL',
     # The ablations and other rows of SemiFL's tables.
-    'batch_label_semifl': 'methods.label_each_batch:BATCH_LABEL_SEMIFL',
+    'batch_label_semifl': 'methods.fix_mix:BATCH_LABEL_SEMIFL',
     'parallel_semifl': 'methods.fix_mix:PARALLEL_SEMIFL',
-    'fedavg_fixmatch': 'methods.label_each_batch:FEDAVG_FIXMATCH',
-    'fedrgd_as_in_semifl': 'methods.label_each_batch:FEDRGD_AS_IN_SEMIFL',
+    'fedavg_fixmatch': 'methods.fix_mix:FEDAVG_FIXMATCH',
+    'fedrgd_as_in_semifl': 'methods.fix_mix:FEDRGD_AS_IN_SEMIFL',
     'fedmatch_as_in_semifl': 'baselines.fedmatch.fedmatch:FedMatchAsInSemiFL',
     'fedsgd_fixmatch': 'baselines.fedsgd.fedsgd:FedSGD',
     'fedsgd_fixmatch_as_in_semifl': (
@@ -56,7 +56,7 @@ SYSTEMS = references.Options(
     # The baselines of Zhang et al.
     'easgd': 'baselines.zhang2020.elastic:EASGD',
     'overlap_sgd': 'baselines.zhang2020.elastic:OverlapSGD',
-    'data_sharing': 'methods.data_sharing:DataSharing',
+    'data_sharing': 'methods.supervised_fedavg:DataSharing',
   },
 )
 

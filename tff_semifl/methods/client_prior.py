@@ -10,9 +10,22 @@ a client may have another, while images of a class look the same everywhere.
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
   priori probabilities: a simple procedure. Neural Computation, 2002.
+  Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
+  adjustment. ICLR 2021.
+  Zhang, Li, Li, Xu, Wu, Ding, Wu. Federated learning with label distribution
+  skew via logits calibration. ICML 2022. Its clients know their labels.
 """
 
+from collections.abc import Mapping
+import dataclasses
+
 import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.core import hook_arguments
+from tff_semifl.data import folding
+from tff_semifl.methods import client_parts
+from tff_semifl.training import pseudo_labels
 
 # Share that a class without any label has, in labels.
 _ABSENT = 0.5
@@ -20,6 +33,17 @@ _ABSENT = 0.5
 _LEAST_SHARE = 1e-3
 # Labels of each class at which a client's own shares count half.
 _LABELS_FOR_HALF_WEIGHT = 2.0
+
+
+def count_labels(server: hook_arguments.Server) -> tf.Tensor:
+  """The number of the server's labels of each class, float32 [classes]."""
+  num_classes = server.model.num_classes
+
+  def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
+    labels = tf.one_hot(chunk['label'], num_classes)
+    return counts + tf.reduce_sum(labels, axis=0)
+
+  return folding.fold(server.data, tf.zeros([num_classes]), add_counts)
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:
@@ -104,3 +128,35 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
   prior = tf.maximum(prior, _LEAST_SHARE)
   prior /= tf.reduce_sum(prior)
   return tf.math.log(prior) - tf.math.log(server_prior)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LogitAdjustment(client_parts.Adjustment):
+  """Adds the logarithms of a client's class shares to logits in its losses."""
+
+  adjustment_strength: float = settings.setting(
+    1.0,
+    "Weight of the logarithms of a client's class shares that are added to"
+    ' logits in its losses; 0 adds nothing.',
+    settings.AT_LEAST_0,
+  )
+  adjustment_pseudo_count: float = settings.setting(
+    10.0,
+    'Number of images, the same of each class, that are added to those of a'
+    ' client for its class shares.',
+    settings.ABOVE_0,
+  )
+
+  def logit_offset(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    del client
+    num_classes = tf.shape(labels.probabilities)[1]
+    shares = from_probabilities(
+      labels.probabilities,
+      tf.fill([num_classes], 1.0 / tf.cast(num_classes, tf.float32)),
+      self.adjustment_pseudo_count,
+    )
+    return self.adjustment_strength * tf.math.log(shares)

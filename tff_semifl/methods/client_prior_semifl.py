@@ -16,7 +16,6 @@ References:
 """
 
 import abc
-from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -25,7 +24,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.data import folding
 from tff_semifl.methods import client_prior
 from tff_semifl.methods import composed
 from tff_semifl.systems import averaging
@@ -80,21 +78,13 @@ class PriorFixMix(composed.ComposedFixMix):
   ) -> tf.Tensor:
     """The client's prior, float32 [classes].
 
-    Args:
-      client: The client.
-      logits: float32 [images, classes], of all images, by the model that the
-        client received.
+    `logits` are float32 [images, classes], of all images, by the model that the
+    client received.
     """
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
     del kept  # The server keeps no state.
-    num_classes = server.model.num_classes
-
-    def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
-      labels = tf.one_hot(chunk['label'], num_classes)
-      return counts + tf.reduce_sum(labels, axis=0)
-
-    counts = folding.fold(server.data, tf.zeros([num_classes]), add_counts)
+    counts = client_prior.count_labels(server)
     return {
       'server_prior': client_prior.from_counts(counts),
       'label_prior_weight': client_prior.label_weight(counts)
@@ -105,7 +95,7 @@ class PriorFixMix(composed.ComposedFixMix):
   def pseudo_label(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
-    """Returns labels of all images of a client, with its prior."""
+    """Labels of all images of a client, with its prior."""
     prior = self.find_prior(client, logits)
     server_prior = client.guidance['server_prior']
     weight = client.guidance['label_prior_weight']

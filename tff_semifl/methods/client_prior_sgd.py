@@ -29,7 +29,6 @@ from tff_semifl.core import gradients
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import server_work
-from tff_semifl.data import folding
 from tff_semifl.methods import client_prior
 from tff_semifl.methods.client_priors import class_shares
 from tff_semifl.models import functional
@@ -102,12 +101,7 @@ def start(num_classes: int) -> Estimate:
 
 
 def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
-  """What clients are told.
-
-  Args:
-    estimate: The estimate.
-    shares: float32 [classes], above 0, m, those of the server's labels.
-  """
+  """The message to clients; `shares` are m, float32 [classes], above 0."""
   # About what clients have together, so that a model that gives one class to
   # all of them is not taken for clients that differ.
   found = tf.maximum(estimate.posteriors, _LEAST_SHARE)
@@ -123,12 +117,7 @@ def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
 
 
 def learn(estimate: Estimate, sums: Sums) -> Estimate:
-  """The estimate after a round.
-
-  Args:
-    estimate: The estimate before it.
-    sums: The sums of its clients, added up. Without any the estimate stays.
-  """
+  """The estimate after a round, with its clients' reports added up."""
 
   def update() -> Estimate:
     posteriors = sums.posteriors / sums.num_images
@@ -288,14 +277,8 @@ class _Estimate(method.Guiding):
     return start(model.num_classes)
 
   def tell(self, kept: Estimate, server: hook_arguments.Server) -> Message:
-    num_classes = server.model.num_classes
-
-    def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
-      labels = tf.one_hot(chunk['label'], num_classes)
-      return counts + tf.reduce_sum(labels, axis=0)
-
-    counts = folding.fold(server.data, tf.zeros([num_classes]), add_counts)
-    return tell(kept, client_prior.from_counts(counts))
+    shares = client_prior.from_counts(client_prior.count_labels(server))
+    return tell(kept, shares)
 
   def guidance(
     self,

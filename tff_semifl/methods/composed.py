@@ -10,35 +10,32 @@ another package is named `package.module:NAME`.
 import dataclasses
 
 from tff_semifl import settings
-from tff_semifl.methods import averaged_teacher
 from tff_semifl.methods import client_parts
-from tff_semifl.methods import cohort_alignment
+from tff_semifl.methods import client_prior
+from tff_semifl.methods import cohort_averages
 from tff_semifl.methods import fix_mix
 from tff_semifl.methods import flexmatch
 from tff_semifl.methods import flfl
-from tff_semifl.methods import freematch
-from tff_semifl.methods import logit_adjustment
-from tff_semifl.methods import softmatch
 from tff_semifl.systems import averaging
 
 SELECTIONS = {
   'fixed_threshold': client_parts.FixedThreshold(),
   'flexmatch': flexmatch.FlexMatch(),
-  'freematch': freematch.FreeMatch(),
-  'softmatch': softmatch.SoftMatch(),
+  'freematch': cohort_averages.FreeMatch(),
+  'softmatch': cohort_averages.SoftMatch(),
   'class_adaptive': flfl.ClassAdaptiveThresholds(),
 }
 LABELERS = {
   'received_model': None,
-  'averaged_teacher': averaged_teacher.AveragedTeacher(),
+  'averaged_teacher': client_parts.AveragedTeacher(),
 }
 ALIGNMENTS = {
   'none': None,
-  'distribution': cohort_alignment.DistributionAlignment(),
+  'distribution': cohort_averages.DistributionAlignment(),
 }
 ADJUSTMENTS = {
   'none': None,
-  'client_classes': logit_adjustment.LogitAdjustment(),
+  'client_classes': client_prior.LogitAdjustment(),
 }
 REGULARIZERS = {
   'none': None,

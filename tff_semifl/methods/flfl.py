@@ -18,8 +18,8 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.methods import client_parts
+from tff_semifl.methods import cohort_averages
 from tff_semifl.methods import fix_mix
-from tff_semifl.methods import freematch
 from tff_semifl.systems import averaging
 from tff_semifl.systems import training_settings
 from tff_semifl.training import losses
@@ -42,7 +42,7 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
     del client
-    return freematch.class_thresholds(
+    return cohort_averages.class_thresholds(
       pseudo_labels.mean_over_images(labels.confidences),
       pseudo_labels.mean_over_images(labels.probabilities),
     )

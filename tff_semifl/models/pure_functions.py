@@ -85,9 +85,7 @@ def build(
     ):
       outputs = call_fn(model, images)
     needs_seed = bool(seed.consumers())
-    return tf.nest.map_structure(
-      lambda output: tf.cast(output, tf.float32), outputs
-    )
+    return tf.nest.map_structure(_to_float32, outputs)
 
   position = {id(symbol): index for index, symbol in enumerate(symbols)}
   constants = [*frozen]
@@ -187,9 +185,19 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
       name='model',
     )
     # A tape does not record imported operations.
-    return outputs, lambda *upstream: tf.gradients(outputs, values, upstream)
+    return outputs, functools.partial(_differentiate, outputs, values)
 
   return insert
+
+
+def _differentiate(
+  outputs: list[tf.Tensor], values: list[tf.Tensor], *upstream: tf.Tensor
+) -> list[tf.Tensor | None]:
+  return tf.gradients(outputs, values, upstream)
+
+
+def _to_float32(output: tf.Tensor) -> tf.Tensor:
+  return tf.cast(output, tf.float32)
 
 
 def copy_layer_in_bfloat16(

@@ -25,6 +25,11 @@ from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
 
+# Of clients, and of the server.
+OptimizerPair = tuple[
+  tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
+]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Averaging(system.System):
@@ -107,9 +112,7 @@ class Averaging(system.System):
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
-  ) -> tuple[
-    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
-  ]:
+  ) -> OptimizerPair:
     """Creates the optimizers of clients and of the server.
 
     Override it for other optimizers of TFF. Rounds set their learning rates.
@@ -135,10 +138,7 @@ class SemiSupervisedAveraging(Averaging):
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
-  ) -> tuple[
-    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
-  ]:
-    """Creates the optimizers of clients and of the server."""
+  ) -> OptimizerPair:
     of_clients, _ = super().create_optimizers(classifier)
     return of_clients, self.optimizer.build(self.server.server_optimizer)
 

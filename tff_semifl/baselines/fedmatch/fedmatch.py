@@ -28,7 +28,7 @@ from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.core import server_work
-from tff_semifl.methods import label_each_batch
+from tff_semifl.methods import fix_mix
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
@@ -234,7 +234,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
 
-  client: method.Method = label_each_batch.LabelEachBatch()
+  client: method.Method = fix_mix.LabelEachBatch()
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
@@ -244,9 +244,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
-  ) -> tuple[
-    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
-  ]:
+  ) -> averaging.OptimizerPair:
     """Creates the optimizers of clients, for phi, and of the server, for sigma.
 
     What a side does not train does not decay either. Gradients are clipped by

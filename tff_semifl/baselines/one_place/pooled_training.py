@@ -152,11 +152,6 @@ class PooledTraining:
 
     `data` has `image`, uint8 [images, height, width, channels], and `label`,
     int32 [images], `sources.UNKNOWN_LABEL` for unlabeled images.
-
-    Returns:
-      State and averaged weights after the round; `loss` and `accuracy`, on
-      weakly augmented labeled images or what these were mixed into, means over
-      steps.
     """
     steps = self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)

@@ -1,0 +1,310 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of residual networks: published counts, and a second network in NumPy.
+
+The second network, `residual_reference`, reads B.1 to B.3 and the weights.
+"""
+
+import collections
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.models import residual_reference
+from tff_semifl.models import fedmatch_networks
+from tff_semifl.models import fixmatch_wide_resnet
+from tff_semifl.models import functional
+from tff_semifl.models import residual
+from tff_semifl.models import wide_resnet
+from tff_semifl.models import zhang2020_networks
+
+_MEAN = (0.4914, 0.4822, 0.4465)
+_STANDARD_DEVIATION = (0.2023, 0.1994, 0.2010)
+_STATIC = (
+  residual.create_static_batch_norm,
+  residual_reference.normalize_batch,
+)
+_GROUPS = (
+  residual.create_group_norm,
+  # As many groups as there are channels, but at most 32 (D21).
+  lambda x: residual_reference.normalize_groups(x, min(32, x.shape[-1])),
+)
+
+
+def _create(
+  size=32,
+  num_classes=10,
+  create=wide_resnet.create_wide_resnet,
+  channels=3,
+  **kwargs,
+):
+  if create is wide_resnet.create_wide_resnet:
+    kwargs = {'depth': 28, 'width': 2} | kwargs
+  return create(
+    (size, size, channels),
+    num_classes,
+    pixel_mean=_MEAN,
+    pixel_standard_deviation=_STANDARD_DEVIATION,
+    **kwargs,
+  )
+
+
+_create_once = functools.lru_cache(_create)
+_ResNet = functools.partial(_create, create=wide_resnet.create_resnet)
+_PostActivation = functools.partial(
+  _create, create=zhang2020_networks.create_post_activation_resnet
+)
+
+
+class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(
+    (_create_once, 1_467_610),
+    (lambda: _create(96, depth=37), 5_929_434),
+    # These could not be trained in the last code of SemiFL's authors (D20).
+    (lambda: _ResNet(depth=9), 4_901_450),
+    (lambda: _ResNet(num_classes=100, depth=9), 4_947_620),
+    (lambda: _ResNet(depth=18), 11_172_170),
+    (
+      lambda: _ResNet(depth=9, create_normalization=residual.create_group_norm),
+      4_901_450,
+    ),
+    (_PostActivation, 11_173_962),
+    # Biases of the stem, and of nine convolutions in each group.
+    (
+      lambda: fixmatch_wide_resnet.create_fixmatch_wide_resnet(
+        (32, 32, 3), 10, depth=28, width=2
+      ),
+      1_467_610 + 16 + 9 * (32 + 64 + 128),
+    ),
+    (
+      lambda: _create(
+        create=fedmatch_networks.create_decomposed_wide_resnet,
+        depth=28,
+        width=2,
+      ),
+      2_930_314,
+    ),
+  )
+  def test_published_parameter_counts(self, create, expected):
+    self.assertEqual(
+      residual_reference.count(create().trainable_weights), expected
+    )
+
+  @parameterized.parameters((8, 4, 8), (96, 13, 12))
+  def test_groups_are_as_many_as_leave_8_pixels_or_a_little_more(
+    self, size, depth, last_size
+  ):
+    # One block in each of 1, 2, 3, 4 groups: twice that, stem and classifier
+    # with it, and what else counts, make depth 4, 7, 10, 13.
+    model = _create(size, depth=depth, width=1)
+    blocks = residual_reference.in_order_of_creation(model, tf.keras.layers.Add)
+    self.assertLen(blocks, (depth - 1) // 3)
+    self.assertEqual(blocks[-1].output_shape[1:3], (last_size, last_size))
+
+  @parameterized.parameters(
+    # 16 channels at first and then: a projection everywhere.
+    (dict(width=2, depth=7, num_groups=2), (1, 2), _STATIC),
+    (dict(width=2, depth=7, num_groups=2), (1, 2), _GROUPS),
+    # Width 1: the first group keeps 16 channels, so the identity.
+    (dict(width=1, depth=7, num_groups=2), (1, 2), _STATIC),
+    # A second block in each group, which keeps the channels.
+    (dict(width=1, depth=11, num_groups=2), (1, 1, 2, 1), _STATIC),
+    (
+      dict(create=wide_resnet.create_resnet, depth=9),
+      (1, 2, 2, 2),
+      _STATIC,
+    ),
+    (
+      dict(create=wide_resnet.create_resnet, depth=18),
+      (1, 1, 2, 1, 2, 1, 2, 1),
+      _GROUPS,
+    ),
+  )
+  def test_equals_a_second_network(self, arguments, strides, normalization):
+    """SemiFL's code, not FixMatch's or Keras' (D19)."""
+    create_normalization, normalize = normalization
+    model = _create(
+      8, 5, create_normalization=create_normalization, **arguments
+    )
+    residual_reference.randomize_norms(model)
+    images = np.random.default_rng(1).integers(256, size=(6, 8, 8, 3))
+    images = images.astype(np.float32)
+    self.assertAllClose(
+      model(images, training=True),
+      residual_reference.forward(
+        model,
+        images.astype(np.float64),
+        strides=strides,
+        pixel_mean=_MEAN,
+        pixel_standard_deviation=_STANDARD_DEVIATION,
+        normalize=normalize,
+      ),
+      rtol=1e-3,
+      atol=1e-3,
+    )
+
+  @parameterized.parameters(_STATIC, _GROUPS)
+  @pytest.mark.slow
+  def test_post_activation_equals_a_second_network(
+    self, create_normalization, normalize
+  ):
+    model = _PostActivation(8, 5, create_normalization=create_normalization)
+    residual_reference.randomize_norms(model)
+    images = np.random.default_rng(1).integers(256, size=(6, 8, 8, 3))
+    images = images.astype(np.float32)
+    self.assertAllClose(
+      model(images, training=True),
+      _forward_post_activation(model, images.astype(np.float64), normalize),
+      rtol=1e-3,
+      atol=1e-3,
+    )
+
+  @parameterized.parameters(
+    (dict(depth=27, width=1), 'with 3 groups has depth 27; .* 10, 16, 22, 28'),
+    (
+      dict(create=wide_resnet.create_resnet, depth=10),
+      'has depth 10; possible are 9 and 18',
+    ),
+    (dict(channels=1, depth=10), '3 values for 1 channels'),
+  )
+  def test_what_no_network_has(self, arguments, message):
+    with self.assertRaisesRegex(ValueError, message):
+      _create(**arguments)
+
+
+def _forward_post_activation(model, images, normalize):
+  """The network of B.3, block by block, in float64."""
+  kernels = collections.deque(residual_reference.get_kernels(model))
+  norms = collections.deque(residual_reference.get_norms(model))
+
+  def convolve(x, stride=1):
+    return residual_reference.convolve(x, kernels.popleft(), stride)
+
+  def norm(x):
+    layer = norms.popleft()
+    return normalize(x) * layer.gamma + layer.beta
+
+  x = (images / 255 - np.array(_MEAN)) / np.array(_STANDARD_DEVIATION)
+  x = np.maximum(norm(convolve(x)), 0)
+  for block in range(8):
+    projects = block in (2, 4, 6)
+    stride = 2 if projects else 1
+    h = np.maximum(norm(convolve(x, stride)), 0)
+    h = norm(convolve(h))
+    skip = norm(convolve(x, stride)) if projects else x
+    x = np.maximum(h + skip, 0)
+  assert not (kernels or norms), 'Some layers were not used.'
+  kernel, bias = model.layers[-1].get_weights()
+  return x.mean(axis=(1, 2)) @ kernel + bias
+
+
+class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(_create_once, lambda: _ResNet(depth=9))
+  def test_kernels_are_kaiming_normal(self, create):
+    residual_reference.assert_kernels_are_kaiming_normal(create())
+
+  def test_classifier_is_uniform(self):
+    kernel, bias = _create_once().layers[-1].get_weights()
+    _assert_uniform(kernel, 128)
+    self.assertAllEqual(bias, np.zeros(10))
+
+  def test_layers_differ(self):
+    by_shape = collections.defaultdict(list)
+    for kernel in residual_reference.get_kernels(_create_once()):
+      by_shape[kernel.shape].append(np.ravel(kernel))
+    alike = [each for each in by_shape.values() if len(each) > 1]
+    self.assertLen(alike, 3)
+    for each in alike:
+      correlations = np.corrcoef(each) - np.eye(len(each))
+      self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(each[0].size))
+
+  def test_are_a_function_of_the_seed(self):
+    residual_reference.assert_is_function_of_seed(
+      lambda seed: _create(8, depth=4, width=1, seed=seed)
+    )
+
+  @pytest.mark.slow
+  def test_post_activation_has_weights_of_pytorch(self):
+    """Uniform by the number of inputs, biases too; functions of the seed."""
+    model = _PostActivation()
+    kernel, bias = model.layers[-1].get_weights()
+    for array in (*residual_reference.get_kernels(model), kernel):
+      _assert_uniform(array, np.prod(array.shape[:-1]))
+    self.assertLessEqual(np.abs(bias).max(), 1 / np.sqrt(512))
+    self.assertGreater(np.unique(bias).size, 5)
+    residual_reference.assert_is_function_of_seed(
+      lambda seed: _PostActivation(8, seed=seed)
+    )
+
+
+def _assert_uniform(array, num_inputs):
+  """Asserts that values are uniform up to 1 / sqrt(number of inputs)."""
+  bound = 1 / np.sqrt(num_inputs)
+  assert np.abs(array).max() <= bound * (1 + 1e-6)
+  # The variance of n uniform numbers has a relative error of sqrt(4 / 5 / n).
+  np.testing.assert_allclose(
+    array.var(), bound**2 / 3, rtol=5 * np.sqrt(0.8 / array.size), atol=0
+  )
+
+
+class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(
+    # Zhang et al. have 32 groups in every layer (D21).
+    (512, 32),
+    # 32 do not divide these: the next smaller number that does.
+    (48, 24),
+    (80, 20),
+    # Fewer channels than that.
+    (16, 16),
+  )
+  def test_groups(self, num_channels, num_groups):
+    layer = residual.create_group_norm(num_channels)
+    x = np.random.default_rng(0).normal(3, 2, size=(2, 4, 4, num_channels))
+    self.assertAllClose(
+      layer(x.astype(np.float32)),
+      residual_reference.normalize_groups(x, num_groups),
+      atol=1e-4,
+    )
+    self.assertEqual(layer.groups, num_groups)
+
+  def test_epsilon_is_not_that_of_keras(self):
+    # Variance 1e-4: divided by sqrt(1e-4 + 1e-5), or with Keras' 1e-3 by
+    # sqrt(1e-4 + 1e-3), three times as much.
+    x = np.array([-0.01, 0.01], np.float32).reshape(1, 1, 2, 1)
+    self.assertAllClose(
+      residual.create_group_norm(1)(x), x / np.sqrt(1e-4 + 1e-5), rtol=1e-3
+    )
+
+  @pytest.mark.slow
+  def test_model_has_no_statistics_and_no_modes(self):
+    classifier = functional.from_keras(
+      _create(
+        8,
+        5,
+        depth=7,
+        num_groups=2,
+        create_normalization=residual.create_group_norm,
+      )
+    )
+    self.assertIsNone(classifier.batch_moments)
+    weights = classifier.initial_weights
+    self.assertEmpty(weights.non_trainable)
+    images = np.random.default_rng(0).integers(256, size=(4, 8, 8, 3))
+    images = images.astype(np.float32)
+    logits = classifier.logits(weights, images)
+    self.assertAllClose(
+      classifier.train_logits(weights, images), logits, atol=1e-5
+    )
+    # No image depends on the others of its batch.
+    self.assertAllClose(
+      classifier.logits(weights, images[:1]), logits[:1], atol=1e-4
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
