@@ -9,15 +9,13 @@ import numpy as np
 import tensorflow as tf
 
 from tests.models import residual_reference
-from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import wide_resnet
 
 
 def _create(**changes):
   arguments = {'depth': 10, 'width': 1, 'num_groups': 3, 'seed': 1} | changes
-  return fixmatch_wide_resnet.create_fixmatch_wide_resnet(
-    (16, 16, 3), 4, **arguments
-  )
+  return wide_resnet.create_fixmatch_wide_resnet((16, 16, 3), 4, **arguments)
 
 
 def _convolve(x, kernel, bias, stride=1):

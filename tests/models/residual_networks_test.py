@@ -17,7 +17,6 @@ import tensorflow as tf
 
 from tests.models import residual_reference
 from tff_semifl.models import fedmatch_networks
-from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import functional
 from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
@@ -76,7 +75,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     (_PostActivation, 11_173_962),
     # Biases of the stem, and of nine convolutions in each group.
     (
-      lambda: fixmatch_wide_resnet.create_fixmatch_wide_resnet(
+      lambda: wide_resnet.create_fixmatch_wide_resnet(
         (32, 32, 3), 10, depth=28, width=2
       ),
       1_467_610 + 16 + 9 * (32 + 64 + 128),

@@ -69,9 +69,8 @@ class Estimate(NamedTuple):
 class Message(NamedTuple):
   """What clients are told beside weights, float32 [classes].
 
-  Attributes:
-    alpha: The parameters of clients' class shares.
-    shift: What makes log p(example | class) of logits.
+  `alpha` are the parameters of clients' class shares; `shift` makes log
+  p(example | class) of logits.
   """
 
   alpha: tf.Tensor
@@ -79,13 +78,9 @@ class Message(NamedTuple):
 
 
 class Sums(NamedTuple):
-  """What a client reports, float32.
+  """The sums that a client reports, float32: labels and log shares, [classes].
 
-  Attributes:
-    posteriors: [classes], the sum of its labels.
-    log_shares: [classes], `ClassShares.log_shares`.
-    num_images: Scalar, the images that it labeled.
-    num_clients: Scalar, 1 if there are any.
+  `num_images` are those that it labeled; `num_clients` is 1 if there are any.
   """
 
   posteriors: tf.Tensor
