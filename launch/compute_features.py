@@ -34,7 +34,6 @@ from absl import flags
 import numpy as np
 
 from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_listing
@@ -97,6 +96,7 @@ _IMAGES_FILE = flags.DEFINE_string(
   'Input: .npz file with images, uint8 [images, height, width, 1 or 3], and'
   ' perhaps labels or client_ids; or .npy file of images, of any size.',
 )
+output_flag.define_overwrite()
 _CACHE_DIR = flags.DEFINE_string(
   'cache_dir',
   None,
@@ -110,13 +110,10 @@ _KEPT = ('labels', 'client_ids')
 
 
 class ImageInput(NamedTuple):
-  """Images with their labels or clients.
+  """Images, uint8 [images, height, width, 1 or 3], with labels or clients.
 
-  Attributes:
-    images: uint8 [images, height, width, 1 or 3], in memory, mapped, or in a
-      file.
-    others: Arrays by name: `labels` or `client_ids`, int [images], and
-      `class_names` or `client_names`, strings.
+  `others` are arrays by name: `labels` or `client_ids`, int [images], and
+  `class_names` or `client_names`, strings.
   """
 
   images: sources.Images
@@ -213,10 +210,11 @@ def read_file(path: pathlib.Path) -> ImageInput:
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  path = overwrite_flag.check(output_flag.one(None))
+  path = output_flag.one(None)
   with program.blame(output_flag.OUTPUT_FILE, ValueError):
     if path is None or path.suffix != '.npz':
       raise ValueError('name a .npz file to write')
+  output_flag.check_new(path)
   with program.blame(_BACKBONE, ValueError):
     backbone = backbones.load(
       _BACKBONE.value,
@@ -266,8 +264,8 @@ def _read_input(
         pathlib.Path(_PHOTO_DIR.value), backbone.image_size
       )
     if given[0] is _TFDS_NAME:
-      found = tfds_images.load_split(
-        _TFDS_NAME.value, _SPLIT.value, _DATA_DIR.value, may_download=True
+      [found] = tfds_images.load(
+        _TFDS_NAME.value, [_SPLIT.value], _DATA_DIR.value
       )
       found = ImageInput(found.images, {'labels': found.labels})
     elif given[0] is _IMAGE_FOLDER:

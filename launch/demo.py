@@ -48,9 +48,7 @@ class Result(NamedTuple):
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   """Accuracies and minutes as a Markdown table.
 
-  Args:
-    rows: For each seed, the results of the labels alone and of SemiFL, on the
-      same images.
+  For each seed, `rows` have the results of the labels alone and of SemiFL.
   """
   table_rows = [
     (

@@ -26,9 +26,8 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.command_line import exported_model_flags
 from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
-from tff_semifl.command_line import setting_program
+from tff_semifl.command_line import setting_flags
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
@@ -41,18 +40,18 @@ from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
 from tff_semifl.results import run_facts
 
+output_flag.define_overwrite()
+
 _BATCH_SIZE = 250
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def main(chosen: task_registry.ChosenTask | None) -> None:
-  """Measures the accuracy and prints it.
-
-  Args:
-    chosen: The task to test on; None to test on --images.
-  """
-  path = overwrite_flag.check(output_flag.one(None))
+  """Measures the accuracy on a task, or on --images if None, and prints it."""
+  path = output_flag.one(None)
+  if path is not None:
+    output_flag.check_new(path)
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
     if (images.value is None) != (chosen is not None):
@@ -189,7 +188,7 @@ def _list(names: tuple[str, ...]) -> str:
 
 
 if __name__ == '__main__':
-  setting_program.run(
+  setting_flags.run(
     'python -m launch.evaluate',
     __doc__,
     lambda changes: settings.change(task_registry.ChosenTask(), changes),

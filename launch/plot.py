@@ -47,7 +47,7 @@ from absl import flags
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
 from tff_semifl.plots import curve_panels
-from tff_semifl.plots import figure_files
+from tff_semifl.plots import figures
 from tff_semifl.plots import learning_curves
 from tff_semifl.runs import metrics_table
 
@@ -124,7 +124,7 @@ def main() -> None:
         experiments, panels, _TITLE.value, references
       )
     with program.blame(flag, OSError):
-      figure_files.save(fig, files)
+      figures.save(fig, files)
     for file in files:
       print(f'figure: {file}')
 

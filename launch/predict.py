@@ -33,7 +33,6 @@ import tqdm
 from tff_semifl.command_line import exported_model_flags
 from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
@@ -61,10 +60,10 @@ _SKIP_UNREADABLE = flags.DEFINE_bool(
   ' them all before anything is predicted.',
 )
 
+output_flag.define_overwrite()
 flags.adopt_module_key_flags(exported_model_flags)
 flags.adopt_module_key_flags(least_confidence_flag)
 flags.adopt_module_key_flags(output_flag)
-flags.adopt_module_key_flags(overwrite_flag)
 
 
 def write_table(
@@ -78,12 +77,9 @@ def write_table(
 ) -> tuple[int, int]:
   """Writes a CSV table with a row for each image or feature vector.
 
-  Args:
-    all_probabilities: Whether to write the probability of every class, not just
-      of the most probable one.
-    least_confidence: Confidence threshold, in [0, 1]; images whose most
-      probable class has a lower probability get the class
-      `exported_model.UNKNOWN`. By default that of the model.
+  An image whose most probable class has a probability below `least_confidence`,
+  by default that of the model, gets the class `exported_model.UNKNOWN`. Returns
+  the numbers of rows and of images with transparency.
   """
   if least_confidence is None:
     least_confidence = model.least_confidence
@@ -152,7 +148,7 @@ def main() -> None:
   path = output_flag.one('results/predictions.csv')
   is_stdout = str(path) == _STDOUT
   if not is_stdout:
-    overwrite_flag.check(path)
+    output_flag.check_new(path)
   with exported_model_flags.blame_images(ValueError):
     if not exported_model_flags.IMAGES.value:
       raise ValueError('name files or folders of images')

@@ -57,17 +57,5 @@ def main(arguments: Sequence[str]) -> None:
   print(f'report: {path}')
 
 
-def parse(argv: Sequence[str]) -> list[str]:
-  """Parses flags, and returns the other arguments."""
-  _, *arguments = program.parse_flags(argv)
-  return arguments
-
-
 if __name__ == '__main__':
-  _ARGUMENTS = []
-
-  def _parse(argv: Sequence[str]) -> Sequence[str]:
-    _ARGUMENTS[:] = parse(argv)
-    return argv[:1]
-
-  program.run(lambda: main(_ARGUMENTS), parse=_parse)
+  program.run(main, parse=lambda argv: [program.parse_flags(argv)])

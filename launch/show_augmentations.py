@@ -18,7 +18,7 @@ from tff_semifl.augment import remaining_contrast
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
-from tff_semifl.command_line import setting_program
+from tff_semifl.command_line import setting_flags
 from tff_semifl.data import example_kinds
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
@@ -66,7 +66,7 @@ def main(settings: experiment_settings.Data) -> None:
 
 
 if __name__ == '__main__':
-  setting_program.run(
+  setting_flags.run(
     'python -m launch.show_augmentations',
     __doc__,
     commands.create_data,

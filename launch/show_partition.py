@@ -18,11 +18,11 @@ import numpy as np
 from tff_semifl import settings as settings_lib
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import setting_program
+from tff_semifl.command_line import setting_flags
 from tff_semifl.experiments import data_figures
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.plots import figure_files
+from tff_semifl.plots import figures
 
 
 def main(settings: experiment_settings.Data) -> None:
@@ -39,7 +39,7 @@ def main(settings: experiment_settings.Data) -> None:
   data = experiment.load_data(settings.fill_in(task), task)
   summary = data_figures.summarize_partition(task, data, settings.title)
   with output_flag.writing(*files):
-    figure_files.save(summary.create_figure(), files)
+    figures.save(summary.create_figure(), files)
 
   num_images = len(data.unlabeled.true_labels)
   sizes = summary.counts.sum(axis=1)
@@ -64,7 +64,7 @@ def main(settings: experiment_settings.Data) -> None:
 
 
 if __name__ == '__main__':
-  setting_program.run(
+  setting_flags.run(
     'python -m launch.show_partition',
     __doc__,
     commands.create_data,

@@ -56,12 +56,7 @@ def _members() -> dict[str, list[str]]:
 
 
 def _split(names: Iterable[str]) -> tuple[list[str], list[str]]:
-  """Splits systems into whole groups and others.
-
-  Returns:
-    The largest groups of which all members are among the systems, and the names
-    of the systems in none of them.
-  """
+  """Splits systems into the largest whole groups, and others."""
   left = set(names)
   groups = []
   for group, of_group in _members().items():
@@ -74,11 +69,8 @@ def _split(names: Iterable[str]) -> tuple[list[str], list[str]]:
 class _Row(NamedTuple):
   """A row of a table, about one setting.
 
-  Attributes:
-    owners: Choices, such as 'task=cifar10', one of which the setting requires;
-      empty if it requires none.
-    setting: The setting.
-    defaults: The default of each system that has the setting.
+  The setting requires one of the choices `owners`, such as 'task=cifar10', if
+  there are any. `defaults` are those of each system that has the setting.
   """
 
   owners: list[str]

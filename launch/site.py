@@ -28,7 +28,7 @@ import threading
 from tasks import image_folder
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.command_line import setting_program
+from tff_semifl.command_line import setting_flags
 from tff_semifl.data import image_folders
 from tff_semifl.experiments import image_task
 from tff_semifl.runtime import errors
@@ -207,7 +207,7 @@ def _read_approved(given: tuple[str, ...]) -> list[str] | None:
 
 
 if __name__ == '__main__':
-  setting_program.run(
+  setting_flags.run(
     'python -m launch.site',
     __doc__,
     lambda changes: settings.change(SiteSettings(), changes),

@@ -203,8 +203,7 @@ def _say(text: str) -> None:
 
 def parse(argv: Sequence[str]) -> list[str]:
   """Parses the sweep's flags, and returns the other flags, for the runs."""
-  _, *passed_on = program.parse_flags(argv, known_only=True)
-  return passed_on
+  return program.parse_flags(argv, known_only=True)
 
 
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
@@ -266,14 +265,6 @@ def _write_table(sweep: _Sweep) -> str:
 
 
 if __name__ == '__main__':
-  _PASSED_ON = []
-
-  def _parse(argv: Sequence[str]) -> Sequence[str]:
-    _PASSED_ON[:] = parse(argv)
-    return argv[:1]
-
   program.run(
-    lambda: main(_PASSED_ON),
-    parse=_parse,
-    interrupted=program.RESUMES,
+    main, parse=lambda argv: [parse(argv)], interrupted=program.RESUMES
   )

@@ -42,8 +42,8 @@ class LoadTest(parameterized.TestCase):
     test = tfds_files.random_cifar10(7, seed=2)
     tfds_files.write_cifar10(self._data_dir, {'test': test})
     for may_download in (False, True):
-      found = tfds_images.load_split(
-        'cifar10', 'test', self._data_dir, may_download=may_download
+      [found] = tfds_images.load(
+        'cifar10', ['test'], self._data_dir, may_download=may_download
       )
       np.testing.assert_array_equal(found.images, test.images)
       np.testing.assert_array_equal(found.labels, test.labels)
@@ -54,9 +54,7 @@ class LoadTest(parameterized.TestCase):
       data_errors.DataError,
       f"^data set 'cifar10' is not in {self._data_dir}$",
     ):
-      tfds_images.load_split(
-        'cifar10', 'test', self._data_dir, may_download=False
-      )
+      tfds_images.load('cifar10', ['test'], self._data_dir, may_download=False)
 
   def test_prints_nothing_where_programs_print_their_results(self):
     def talk(builder):

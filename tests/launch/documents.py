@@ -135,16 +135,14 @@ def find_commands(block: Block, folder: pathlib.Path) -> list[list[str]]:
 
 
 def _only_parse(
-  main: Callable[[Sequence[str]], None],
+  main: Callable[..., None],
   argv: Sequence[str] | None = None,
-  flags_parser: Callable[[Sequence[str]], Sequence[str]] | None = None,
+  flags_parser: Callable[[Sequence[str]], object] | None = None,
 ) -> None:
-  """Does what `absl.app.run` does before it calls `main`."""
+  """Parses flags as `absl.app.run` does before it calls `main`."""
   del main
   parse = flags_parser or app.parse_flags_with_usage
-  _, *others = parse(sys.argv if argv is None else argv)
-  if others:
-    sys.exit(f'unexpected arguments: {others}')
+  parse(sys.argv if argv is None else argv)
 
 
 if __name__ == '__main__':

@@ -243,17 +243,19 @@ class LearningCurvesTest(parameterized.TestCase):
     fig = learning_curves.create_figure({'old': [old]}, _CURVES, '')
     self.assertLen(fig.axes, 1)
 
-  @parameterized.parameters(4, 30)
-  def test_curves_differ_in_color_and_in_line(self, number):
+  def test_curves_differ_in_color_and_in_line(self, number=28):
     fig = learning_curves.create_figure(
       {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
     )
     lines = fig.axes[0].lines
-    self.assertLen({line.get_color() for line in lines}, number)
-    self.assertLen({line.get_linestyle() for line in lines}, 4)
-    # Neighbors in the legend differ in their line.
-    for one, other in zip(lines, lines[1:], strict=False):
-      self.assertNotEqual(one.get_linestyle(), other.get_linestyle())
+    looks = [(line.get_color(), line.get_linestyle()) for line in lines]
+    self.assertLen({*looks}, number)
+    # Neighbors in the legend differ in both.
+    for (color, style), (next_color, next_style) in zip(
+      looks, looks[1:], strict=False
+    ):
+      self.assertNotEqual(color, next_color)
+      self.assertNotEqual(style, next_style)
 
   def test_nothing_to_draw(self):
     with self.assertRaisesRegex(

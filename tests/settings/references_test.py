@@ -39,6 +39,17 @@ class ReferencesTest(absltest.TestCase):
     with self.assertRaisesRegex(AttributeError, 'tau_squared'):
       references.load('wrong_module:NUMBER')
 
+  def test_options_are_imported_when_looked_up(self):
+    options = references.Options(
+      'xml', {'parser': 'dom:Node', 'none': 'no_such_module:ONE', 'own': 3}
+    )
+    self.assertEqual(sorted(options), ['none', 'own', 'parser'])
+    self.assertEqual(options['own'], 3)
+    self.assertEqual(type(options['parser']).__name__, 'Node')
+    self.assertIs(options['parser'], options['parser'])
+    with self.assertRaises(ImportError):
+      options['none']
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -58,28 +58,6 @@ class PackingTest(absltest.TestCase):
     for tensor, result in zip(tensors, negated, strict=True):
       np.testing.assert_array_equal(result, -tensor)
 
-  def test_large_tensors_are_on_their_own_wherever_they_are(self):
-    for place in range(4):
-      sizes = [3, 4, 5]
-      sizes.insert(place, 5000)
-      seen = []
-
-      def keep(x, _, seen=seen):
-        seen.append(x.shape[0])
-        return (x,)
-
-      packing.map_elements(keep, [tf.zeros([size]) for size in sizes])
-      self.assertCountEqual(seen, [3 + 4 + 5, 5000])
-
-  def test_packs_have_all_elements(self):
-    arrays = _draw(0)
-    packs = packing.pack(_constants(arrays))
-    self.assertLen(packs, 3)
-    self.assertCountEqual(
-      np.concatenate([np.ravel(pack) for pack in packs]),
-      np.concatenate([np.ravel(array) for array in arrays]),
-    )
-
   def test_on_a_gpu_all_but_large_tensors_are_packed(self):
     self.enter_context(
       mock.patch.object(tf.config, 'list_physical_devices', lambda _: ['a GPU'])
@@ -100,10 +78,6 @@ class PackingTest(absltest.TestCase):
 
     self.assertEqual(count(2), 1)
     self.assertEqual(count(20), 1)
-
-  def test_lists_of_other_lengths(self):
-    with self.assertRaises(ValueError):
-      packing.map_elements(lambda x, y, _: (x,), [tf.zeros([1])], [])
 
 
 if __name__ == '__main__':

@@ -14,7 +14,6 @@ from tff_semifl import settings
 from tff_semifl.command_line import command_text
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
-from tff_semifl.command_line import setting_program
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import system_registry
@@ -89,14 +88,14 @@ def run(
     arguments = command_text.expand(system_name, arguments)
   except Exception as error:
     program.end_with_error(error)
-  setting_program.run(
+  setting_flags.run(
     how,
     description,
     functools.partial(create_command, system_name),
     main,
     arguments=arguments,
     groups=command_lib.Command.groups,
-    common={'preset': command_text.PRESET_HELP, **setting_program.COMMON},
+    common={'preset': command_text.PRESET_HELP, **setting_flags.COMMON},
     elsewhere=names_of_all_settings,
     interrupted=program.RESUMES,
   )

@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --output_file, the file of a program's result."""
+"""The flag --output_file, the file of a program's result, and --overwrite."""
 
 from collections.abc import Sequence
 import contextlib
+import functools
 import pathlib
 
 from absl import flags
@@ -23,11 +24,7 @@ _WRONG_FORMAT = 'must each end in .png, .pdf or .svg'
 
 
 def one(default: str | None) -> pathlib.Path | None:
-  """The file to write.
-
-  Args:
-    default: The file if the flag is not given, or None for none.
-  """
+  """The file to write, `default` if the flag is not given."""
   files = OUTPUT_FILE.value
   if files is None:
     return None if default is None else pathlib.Path(default)
@@ -40,12 +37,26 @@ def one(default: str | None) -> pathlib.Path | None:
   return path
 
 
-def figures(default: str) -> list[str]:
-  """The files of a figure.
+@functools.cache
+def define_overwrite() -> flags.FlagHolder[bool]:
+  """Defines --overwrite, for programs that write tables of results."""
+  return flags.DEFINE_bool(
+    'overwrite', False, 'Whether to replace --output_file if it exists.'
+  )
 
-  Args:
-    default: The only file if the flag is not given.
-  """
+
+def check_new(path: pathlib.Path) -> None:
+  """Checks that a file does not exist or may be replaced, by --overwrite."""
+  with program.blame(OUTPUT_FILE, ValueError, value=path):
+    found = durable_files.describe_special_file(path)
+    if found is not None:
+      raise ValueError(f'is {found}; name a file')
+    if path.exists() and not define_overwrite().value:
+      raise ValueError('exists; name another file, or give --overwrite')
+
+
+def figures(default: str) -> list[str]:
+  """The files of a figure, `default` alone if the flag is not given."""
   files = [default] if OUTPUT_FILE.value is None else OUTPUT_FILE.value
   with program.blame(OUTPUT_FILE, ValueError):
     if not _are_figures(files):

@@ -12,7 +12,7 @@ import signal
 import sys
 import sysconfig
 import traceback
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from absl import app
 from absl import flags
@@ -64,26 +64,30 @@ def is_quiet() -> bool:
   return bool(flag.present) and flag.value < 0
 
 
-def parse_flags(
-  argv: Sequence[str], *, known_only: bool = False
-) -> Sequence[str]:
+def parse_flags(argv: Sequence[str], *, known_only: bool = False) -> list[str]:
   """Parses flags as `flags.FLAGS` does, but prints help on stdout, as success.
 
-  Returns:
-    The program and the arguments that are not flags.
+  Returns the arguments that are not flags, without the program.
   """
   asked = command_text.HELP.intersection(argv)
   if asked:
     is_full = any(each.endswith('helpfull') for each in asked)
     app.usage(shorthelp=not is_full, writeto_stdout=True, exitcode=0)
-  return flags.FLAGS(argv, known_only)
+  return flags.FLAGS(argv, known_only)[1:]
+
+
+def parse_flags_alone(argv: Sequence[str]) -> tuple[()]:
+  """Parses a command line that has flags alone."""
+  for argument in parse_flags(argv):
+    raise FlagError(f'unexpected argument {argument!r}; flags are --name=value')
+  return ()
 
 
 def run(
-  main: Callable[[], None],
+  main: Callable[..., None],
   *,
   arguments: Sequence[str] | None = None,
-  parse: Callable[[Sequence[str]], Sequence[str]] = parse_flags,
+  parse: Callable[[Sequence[str]], Sequence[Any]] = parse_flags_alone,
   interrupted: str = INTERRUPTED,
 ) -> None:
   """Parses flags, runs `main` and ends the process.
@@ -96,13 +100,11 @@ def run(
     arguments: The command line without the program. By default that of the
       process, with the contents of flagfiles in front.
     parse: Parses the command line, answers --help, and returns the arguments
-      that are not flags.
+      of `main`.
     interrupted: The last line if the program is interrupted.
   """
 
-  def guarded_main(argv: Sequence[str]) -> None:
-    if len(argv) > 1:
-      end(f'unexpected argument {argv[1]!r}; flags are --name=value')
+  def guarded_main(parsed: Sequence[Any]) -> None:
     # By default TensorFlow takes all memory of a GPU at once.
     for gpu in tf.config.list_physical_devices('GPU'):
       tf.config.experimental.set_memory_growth(gpu, True)
@@ -114,7 +116,7 @@ def run(
       logging.warning('%s; the last one counts', problem)
     signals = _note_interrupts()
     try:
-      main()
+      main(*parsed)
     except (KeyboardInterrupt, Exception) as error:
       # TensorFlow's C++ code sometimes turns an interrupt into another error.
       if signals:
@@ -126,7 +128,7 @@ def run(
         if signal.getsignal(number) != signal.SIG_IGN:
           signal.signal(number, signal.SIG_DFL)
 
-  def guarded_parse(argv: Sequence[str]) -> Sequence[str]:
+  def guarded_parse(argv: Sequence[str]) -> Sequence[Any]:
     try:
       return parse(argv)
     except Exception as error:

@@ -1,16 +1,18 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Flags derived from the settings of a program."""
+"""Programs whose flags are settings."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 import contextlib
+import sys
 from typing import Any, TypeVar
 
 from absl import flags
 
 from tff_semifl import settings
 from tff_semifl.command_line import command_text
+from tff_semifl.command_line import program
 
 _Part = TypeVar('_Part', bound=settings.Settings)
 
@@ -21,6 +23,64 @@ _DEFINE = {
   str: flags.DEFINE_string,
   tuple: flags.DEFINE_list,
 }
+
+# The packages whose modules define flags of programs.
+_OWN = ('launch.', 'tff_semifl.launch.', 'tff_semifl.command_line.')
+
+# Help on the flags of all programs that absl defines.
+COMMON = {
+  'flagfile': 'File to read flags from, one on each line. Flags on the command'
+  ' line take precedence, in any order.',
+  'verbosity': '-1 shows only warnings and errors, -2 only errors.',
+  'version': 'Print the version and exit.',
+}
+
+
+def run(
+  how: str,
+  description: str,
+  create: Callable[[Mapping[str, Any]], _Part],
+  main: Callable[[_Part], None],
+  *,
+  arguments: Sequence[str] | None = None,
+  groups: Callable[[_Part], Mapping[str, Sequence[settings.Settings]]]
+  | None = None,
+  common: Mapping[str, str] = COMMON,
+  elsewhere: Callable[[], Collection[str]] = frozenset,
+  interrupted: str = program.INTERRUPTED,
+) -> None:
+  """Parses flags, runs `main` with the settings and ends the process.
+
+  `common` is help on flags that are not defined by the program; for the others,
+  see `parse` and `program.run`.
+  """
+  how = command_text.spell_commands(how)
+  # Flags that the program and its modules define, before those of settings.
+  own = [
+    flag
+    for module, defined in flags.FLAGS.flags_by_module_dict().items()
+    for flag in defined
+    if module.startswith(_OWN) or module == sys.argv[0]
+  ]
+
+  def parse_or_help(argv: Sequence[str]) -> Sequence[_Part]:
+    if command_text.HELP.intersection(argv):
+      part = choose(create, argv[1:])
+      print(command_text.spell_commands(description))
+      print(f'usage: {how} [--flag=value ...]')
+      print(
+        format_help({'settings': [part]} if groups is None else groups(part))
+      )
+      print('\nprogram:')
+      for name, text in [*((f.name, f.help) for f in own), *common.items()]:
+        print(f'  --{name}:')
+        print(flags.text_wrap(text, flags.get_help_width(), '      '))
+      sys.exit(0)
+    return [parse(create, argv[1:], how, elsewhere)]
+
+  program.run(
+    main, arguments=arguments, parse=parse_or_help, interrupted=interrupted
+  )
 
 
 def parse(

@@ -21,7 +21,6 @@ from tff_semifl.augment import rand_augment
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
 from tff_semifl.data import example_kinds
@@ -133,7 +132,7 @@ def _train(
       result,
       num_labeled=number,
       num_confident=context.num_trained_on,
-      weight=hook_results.scalar(method.weigh, method.weigh(context)),
+      weight=method_lib.check_scalar(method.weigh, method.weigh(context)),
       measurements=client_report.measure_confidences(
         context.labels.confidences
       ),
@@ -194,7 +193,7 @@ class Steps:
         self.labeler.received.trainable, optimizer_state, (state, given)
       )
     except training_loop.NoGradientError as error:
-      raise hook_results.wrong(
+      raise method_lib.wrong_result(
         method.loss, 'a loss that has a gradient', str(error)
       ) from error
 
@@ -260,7 +259,7 @@ class Steps:
       keys=(epoch, batch_num),
     )
     method = self.labeler.method
-    total = hook_results.scalar(method.loss, method.loss(step, state[0]))
+    total = method_lib.check_scalar(method.loss, method.loss(step, state[0]))
     # Compares predictions of the loss's first forward pass, mostly for strong
     # augmentation. The authors log those for weak augmentation, at the cost of
     # one more pass.
@@ -274,7 +273,7 @@ class Steps:
   def _after_step(self, state: Any, trainable: tuple[tf.Tensor, ...]) -> Any:
     hook = self.labeler.method.after_step
     after = hook(state[0], self._weights(trainable))
-    hook_results.check_like(hook, state[0], after)
+    method_lib.check_like(hook, state[0], after)
     return after, state[1]
 
   def _augment(

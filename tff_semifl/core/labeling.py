@@ -13,7 +13,6 @@ import tensorflow as tf
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import hook_results
 from tff_semifl.core import method as method_lib
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
@@ -139,7 +138,7 @@ class Labeler:
     """
     result = self.method.label(context, state)
     if not isinstance(result, tuple | list) or len(result) != 2:
-      raise hook_results.wrong(
+      raise method_lib.wrong_result(
         self.method.label, 'a pair, labels and selection', result
       )
     labels, selection = result
@@ -148,7 +147,7 @@ class Labeler:
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
     ):
-      raise hook_results.wrong(
+      raise method_lib.wrong_result(
         self.method.label, 'labels with bool or float32 [images]', selection
       )
     is_selected, weight = pseudo_labels.split_selection(selection)
@@ -172,7 +171,7 @@ class Labeler:
     labels = tf.convert_to_tensor(labels)
     is_soft = labels.dtype == tf.float32 and labels.shape.rank == 2
     if not is_soft and not (labels.dtype.is_integer and labels.shape.rank == 1):
-      raise hook_results.wrong(
+      raise method_lib.wrong_result(
         self.method.label,
         'PseudoLabels, int32 [images], or probabilities, float32 [images,'
         ' classes]',

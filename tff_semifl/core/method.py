@@ -14,15 +14,15 @@ All of them are plain TensorFlow, traced once.
 """
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import hook_results
 from tff_semifl.models import functional
 
 # The name of a method's own guidance, beside those of its parts.
@@ -67,8 +67,8 @@ Guides = Mapping[str, Guiding]
 def find_guides(everything: Guides) -> Guides:
   """Those that have a message to clients, by name.
 
-  Raises:
-    TypeError: If hooks of guidance are overridden that are never called.
+  A TypeError is raised if hooks of guidance are overridden that are never
+  called.
   """
   guides = {}
   for name, each in everything.items():
@@ -82,13 +82,11 @@ def find_guides(everything: Guides) -> Guides:
     for hook in ('guidance', 'report'):
       found = getattr(kind, hook, None)
       if found is not None and not found.__module__.startswith(_LIBRARY):
-        error = TypeError(
+        raise TypeError(
           f'{kind.__qualname__}: {hook} has no effect without'
           ' init_guidance, which must return what the server keeps before'
           ' round 0'
         )
-        hook_results.note_definition(error, getattr(each, hook))
-        raise error
   return guides
 
 
@@ -124,7 +122,7 @@ def update(
   for name, each in guides.items():
     # What reports nothing is missing, possibly all.
     new[name] = each.guidance(kept[name], dict(reports).get(name, ()), server)
-    hook_results.check_like(each.guidance, kept[name], new[name])
+    check_like(each.guidance, kept[name], new[name])
   return new
 
 
@@ -242,14 +240,66 @@ class Method(Guiding, settings.Settings, abc.ABC):
 
   @property
   def guides(self) -> Guides:
-    """The method and its parts, as far as they guide, by name.
-
-    Raises:
-      TypeError: If hooks of guidance are overridden that are never called.
-    """
+    """The method and its parts, as far as they guide, by name."""
     return find_guides({OWN: self, **self.parts})
 
 
 def summarize(part: settings.Settings) -> str:
   """The first line of the docstring of a part's class."""
   return (type(part).__doc__ or '').partition('\n')[0]
+
+
+def check_scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
+  """The result of a hook that returns a float32 scalar, checked."""
+  wanted = 'a float32 scalar'
+  if hook.__name__ == 'loss':
+    wanted += ', such as step.mean(values)'
+  try:
+    value = tf.convert_to_tensor(value)
+  except (TypeError, ValueError) as error:
+    raise wrong_result(hook, wanted, value) from error
+  if value.dtype != tf.float32 or value.shape.rank != 0:
+    raise wrong_result(hook, wanted, value)
+  return value
+
+
+def check_like(hook: Callable[..., Any], before: Any, after: Any) -> None:
+  """Checks that a result has names, dtypes and shapes like an earlier one."""
+  wanted = _type_of(before)
+  try:
+    found = _type_of(after)
+  except (TypeError, ValueError) as error:
+    raise wrong_result(hook, f'{_show(wanted)}, as before', after) from error
+  if not wanted.is_assignable_from(found):
+    raise wrong_result(hook, f'{_show(wanted)}, as before', _show(found))
+
+
+def _type_of(structure: Any) -> tff.Type:
+  tensors = tf.nest.map_structure(tf.convert_to_tensor, structure)
+  return tff.types.to_type(
+    tf.nest.map_structure(
+      lambda each: tff.TensorType(each.dtype.as_numpy_dtype, each.shape),
+      tensors,
+    )
+  )
+
+
+def _show(found: tff.Type) -> str:
+  return found.compact_representation()
+
+
+def wrong_result(
+  hook: Callable[..., Any], wanted: str, found: Any
+) -> TypeError:
+  """The error of a hook, a bound method, that returns something else.
+
+  `found` is what it returned: a tensor, a description, or any other object.
+  """
+  owner = type(getattr(hook, '__self__', hook))
+  if isinstance(found, tf.Tensor):
+    found = f'{found.dtype.name} {found.shape}'
+  elif not isinstance(found, str):
+    found = 'None' if found is None else f'a {type(found).__name__}'
+  return TypeError(
+    f'{owner.__qualname__}: {hook.__name__} must return {wanted}, not {found}'
+  )

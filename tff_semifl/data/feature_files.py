@@ -46,17 +46,16 @@ _NAMES = (
 
 
 class FeatureFile(NamedTuple):
-  """The content of a file.
+  """The content of a file; None for what it does not have.
 
   Attributes:
     labeled: The server's features, float32 [number, features].
-    class_names: Names of classes, in the order of the labels.
     test: Test features; may be empty.
-    unlabeled: Clients' features, float32 [number, features], or None.
-    client_labels: int32, the classes of `unlabeled`, or None.
+    unlabeled: Clients' features, float32 [number, features].
+    client_labels: int32, the classes of `unlabeled`.
     shares: int64 indices into `unlabeled` for each client, in the order of the
-      sorted ids; None if the file has no ids.
-    client_names: The ids as strings; None if the file has none.
+      sorted ids.
+    client_names: The ids as strings.
   """
 
   labeled: sources.LabeledImages

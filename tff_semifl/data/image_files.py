@@ -61,13 +61,7 @@ class OnOddSize(enum.Enum):
 
 
 class DecodedImage(NamedTuple):
-  """The image of a file.
-
-  Attributes:
-    pixels: uint8 [height, width, channels].
-    is_resized: Whether the file has another size.
-    is_transparent: Whether the file has transparent pixels.
-  """
+  """The image of a file, uint8 [height, width, channels]."""
 
   pixels: np.ndarray
   is_resized: bool

@@ -41,15 +41,10 @@ class ImageFolders(NamedTuple):
   """All images of a root folder.
 
   Attributes:
-    class_names: Names of the server's folders.
-    client_names: Names of the clients' folders.
-    labeled: The server's images.
     unlabeled: All clients' images, uint8 [number, height, width, channels], in
       memory or on disk.
     shares: For each client the int64 indices of its images in `unlabeled`.
-    test: Test images, or None.
     num_resized: The number of images whose files have another size.
-    num_transparent: The number of images with transparent pixels.
     files: Paths relative to the root folder: of the server, test and clients.
     unlabeled_labels: Labels of clients' images, see `measuring_labels`.
   """

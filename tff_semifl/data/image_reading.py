@@ -33,10 +33,8 @@ _Result = TypeVar('_Result')
 class ImageForm(NamedTuple):
   """The form that images of files are converted to.
 
-  Attributes:
-    size: Height and width; None if it is still to be found.
-    on_odd_size: The treatment of images of another size.
-    background: The color behind transparent pixels.
+  `size` is height and width, or None if it is still to be found; `background`
+  the color behind transparent pixels.
   """
 
   size: tuple[int, int] | None

@@ -43,9 +43,8 @@ def index_by_client(
 ) -> np.ndarray:
   """Converts the labels of each client's images to class indices.
 
-  Args:
-    labels: Labels of each client as for `index`, in a sequence, or a mapping in
-      the order of the clients; None for a client without labels.
+  They are in a sequence, or a mapping in the order of the clients, as for
+  `index`, or None for a client without labels.
   """
   named = (
     list(labels.items())

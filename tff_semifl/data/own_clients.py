@@ -25,18 +25,12 @@ from tff_semifl.data import own_labels
 def concatenate(
   field: str, clients: Any
 ) -> tuple[np.ndarray, list[np.ndarray], list[str]]:
-  """Concatenates the images of all clients.
+  """All clients' images, and for each client its int64 indices and its name.
 
-  Args:
-    clients: The images of each client, as for `own_images.convert` or as a
-      `tf.data.Dataset`: a sequence, a mapping by the client's name, or a
-      `tff.simulation.datasets.ClientData`. A client may have none. Labels in
-      datasets are ignored.
-
-  Returns:
-    uint8 [images, height, width, channels], or feature vectors, float32
-    [number, features]; for each client the int64 indices of its images; and
-    for each client its name, or its number in a sequence.
+  The images of each client are as for `own_images.convert`, or a
+  `tf.data.Dataset`, whose labels are ignored: in a sequence, a mapping by the
+  client's name, or a `tff.simulation.datasets.ClientData`. A client may have
+  none.
   """
   fields, arrays, sizes, client_names = [], [], [], []
   for name, images in _list_clients(field, clients):
@@ -99,15 +93,9 @@ def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
 def read_shares(
   field: str, shares: Any, num_images: int
 ) -> tuple[list[np.ndarray], list[str]]:
-  """Reads a partition of the unlabeled images.
+  """For each client its int64 indices of unlabeled images, and its name.
 
-  Args:
-    num_images: The number of unlabeled images. Images without client are
-      unused.
-
-  Returns:
-    For each client its int64 indices, in the given order; and for each its
-    name, or its number in a sequence.
+  Images without client are unused.
   """
   if isinstance(shares, str | os.PathLike):
     shares = _read_file(field, pathlib.Path(shares))

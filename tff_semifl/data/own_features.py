@@ -20,15 +20,10 @@ _LARGEST = 1e15
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
-  """Converts images or feature vectors to the form of tasks.
+  """Converts images as `own_images.convert` does, or feature vectors.
 
-  Args:
-    examples: Images, as for `own_images.convert`; or feature vectors: an array
-      of floats [number, features], or a sequence of arrays [features].
-
-  Returns:
-    uint8 [images, height, width, channels] in 0..255, or float32 [number,
-    features].
+  These are an array of floats [number, features], or a sequence of arrays
+  [features], and become float32 [number, features].
   """
   array = own_images.stack(field, examples)
   if array.ndim == 2:
@@ -87,9 +82,6 @@ def measure(
 
   For the server's features only: those of clients are private. The deviation
   of a constant feature is 1, so that it can be divided by.
-
-  Args:
-    features: float32 [number, features], at least one vector.
   """
   mean = features.mean(axis=0, dtype=np.float64)
   squares = sum(

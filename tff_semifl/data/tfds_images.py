@@ -23,21 +23,18 @@ downloader.MAX_RETRIES = 5
 
 
 def load(
-  name: str, splits: Sequence[str], data_dir: str | None
+  name: str,
+  splits: Sequence[str],
+  data_dir: str | None,
+  *,
+  may_download: bool = True,
 ) -> list[sources.LabeledImages]:
   """Loads splits of an image data set, and downloads it on first use.
 
   `data_dir` is a folder of TFDS; None for TFDS's default.
   """
-  builder = _prepare(name, data_dir, may_download=True)
+  builder = _prepare(name, data_dir, may_download)
   return [_read_split(builder, split) for split in splits]
-
-
-def load_split(
-  name: str, split: str, data_dir: str | None, *, may_download: bool
-) -> sources.LabeledImages:
-  """Loads one split, as `load` does."""
-  return _read_split(_prepare(name, data_dir, may_download), split)
 
 
 def _prepare(

@@ -59,13 +59,13 @@ def write(
     file.write(table.getvalue().encode())
   # Imported here: Matplotlib takes as long to import as a round of digits.
   from tff_semifl.plots import client_accuracy_figure
-  from tff_semifl.plots import figure_files
+  from tff_semifl.plots import figures
 
   fig = client_accuracy_figure.create_figure(
     clients, f'{folder.name}: {len(clients)} clients'
   )
   with durable_files.naming(folder / _FIGURE):
-    figure_files.save(fig, [folder / _FIGURE])
+    figures.save(fig, [folder / _FIGURE])
   return spread
 
 

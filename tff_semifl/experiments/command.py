@@ -34,13 +34,7 @@ from tff_semifl.runtime import sites
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Command(settings.Settings):
-  """All settings of a training program.
-
-  Attributes:
-    experiment: Settings of the experiment, which determine its results.
-    run: Settings of the run, such as its folder.
-    runtime: Settings of the TFF runtime.
-  """
+  """All settings of a training program; `experiment` determines its results."""
 
   experiment: experiment_settings.ExperimentSettings
   run: run_settings.RunSettings

@@ -17,7 +17,7 @@ from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.files import durable_files
 from tff_semifl.plots import augmentation_figure
-from tff_semifl.plots import partition_figure
+from tff_semifl.plots import matrix_figures
 
 _NUM_IMAGES = 8
 
@@ -25,11 +25,7 @@ _NUM_IMAGES = 8
 def count_classes(
   labels: np.ndarray, shares: Sequence[np.ndarray], num_classes: int
 ) -> np.ndarray:
-  """Counts each client's images of each class: int64 [clients, classes].
-
-  Args:
-    labels: int [num_images], in 0..num_classes-1.
-  """
+  """Counts each client's images of each class: int64 [clients, classes]."""
   return np.stack(
     [np.bincount(labels[indices], minlength=num_classes) for indices in shares]
   )
@@ -40,10 +36,7 @@ def measure_label_skew(counts: np.ndarray) -> float:
 
   The distance is half the sum of absolute differences of class fractions (total
   variation): 0 for equal fractions, 1 for no class in common. A single client
-  has the level 0.
-
-  Args:
-    counts: int [num_clients, num_classes], see `count_classes`.
+  has the level 0. `counts` are those of `count_classes`.
   """
   sizes = counts.sum(axis=1, keepdims=True)
   if not sizes.all():
@@ -74,7 +67,7 @@ class PartitionSummary(NamedTuple):
 
   def create_figure(self) -> figure.Figure:
     """Creates the figure."""
-    return partition_figure.create_figure(
+    return matrix_figures.create_partition(
       self.counts, self.class_names, f'{self.title}: R {self.skew}'
     )
 

@@ -69,11 +69,7 @@ class ExportedFile:
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
-  """A file in a folder that no export writes; None if there is none.
-
-  Args:
-    path: The folder, which need not exist.
-  """
+  """A file in a folder that no export writes; None if there is none."""
   if not path.exists():
     return None
   for inner in sorted(path.iterdir()):
@@ -119,11 +115,7 @@ def load_validation_images(
 def fit_temperature(
   model: tf.keras.Model, validation: sources.LabeledImages
 ) -> temperature_lib.Temperature:
-  """Fits the temperature of a model's probabilities.
-
-  Args:
-    validation: Images that it was not trained on.
-  """
+  """Fits the temperature of probabilities, on images not trained on."""
   logits = [
     model(images.astype(np.float32), training=False).numpy()
     for images, _ in validation.batches(_BATCH_SIZE)
@@ -154,13 +146,10 @@ def export(
   least_confidence: float,
   background: image_files.Color,
 ) -> ExportedFile:
-  """Exports a model in one format, and tests what was written.
+  """Exports a model in one format, and tests what was written on `test`.
 
-  Args:
-    name: One of `NAMES`; the SavedModel must be the first.
-    calibration_images: For `TFLITE_INT8`, see `tflite.convert`.
-    test: Images to test on, or None.
-    privacy: The privacy statement, or None without privacy.
+  `name` is one of `NAMES`; the SavedModel must be the first. For
+  `calibration_images`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
     progress_lines.to_stderr(f'exporting {name}')

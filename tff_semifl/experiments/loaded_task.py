@@ -52,7 +52,6 @@ def create_task(
   class_names: tuple[str, ...],
   *,
   flip: bool = True,
-  num_labeled: int | None = None,
   origin_of_test: str = 'the test images',
   num_resized: int = 0,
   num_transparent: int = 0,
@@ -60,12 +59,8 @@ def create_task(
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
 
-  Args:
-    num_labeled: Labeled images at the server; None for all training images.
-
-  Returns:
-    The task. Its description has a digest of all images, so that a run resumes
-    on the same images only.
+  Its description has a digest of all images, so that a run resumes on the same
+  images only.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -93,7 +88,7 @@ def create_task(
     # more.
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
-    num_labeled=len(data.train.labels) if num_labeled is None else num_labeled,
+    num_labeled=len(data.train.labels),
     background=background,
     data_description=describe(
       data,

@@ -159,13 +159,7 @@ class MainClasses(Partition):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutsidePartition(Partition):
-  """A partition function of another package.
-
-  Attributes:
-    reference: 'package.module:NAME'.
-    function: (labels, num_classes, num_clients, seed) -> indices of each
-      client's images, as `Partition.split`.
-  """
+  """A partition function of another package, 'package.module:NAME'."""
 
   reference: str
   function: Callable[[np.ndarray, int, int, int], Sequence[np.ndarray]]

@@ -20,20 +20,14 @@ from tff_semifl.experiments import image_task
 class DataSet:
   """A data set, with the constants of a paper's experiments on it.
 
+  Attributes as in `ImageTask`, and:
+
   Attributes:
     name: Its name in TFDS, with its configuration.
-    image_shape: Height, width and channels.
-    class_names: A name for each class, in the order of the labels.
-    pixel_mean: Mean of each channel over the training images, from 0 to 1.
-    pixel_standard_deviation: Standard deviation of each channel, from 0 to 1.
     flip: Whether augmentation mirrors images at random.
     padding: The largest shift, in pixels.
     build_strong_augmentation: Builds the strong augmentation of weakly
       augmented images.
-    model_depth: Depth of the WideResNet.
-    model_width: Width of the WideResNet.
-    model_num_groups: Number of groups of the WideResNet, as in `ImageTask`.
-    num_labeled: Default number of labeled images at the server.
     splits: Names of the training split, the test split and optionally a split
       whose images have no labels.
   """
@@ -80,9 +74,7 @@ class DataSet:
     # Imported here because it takes long, and other tasks do without.
     from tff_semifl.data import tfds_images
 
-    train, test, *others = tfds_images.load(
-      self.name, list(self.splits), data_dir
-    )
+    train, test, *others = tfds_images.load(self.name, self.splits, data_dir)
     unlabeled = others[0].images if others else None
     return image_task.TaskData(train, test, unlabeled)
 
@@ -91,9 +83,10 @@ class DataSet:
   ) -> sources.LabeledImages:
     from tff_semifl.data import tfds_images
 
-    return tfds_images.load_split(
-      self.name, self.splits[1], data_dir, may_download=may_download
+    [test] = tfds_images.load(
+      self.name, self.splits[1:2], data_dir, may_download=may_download
     )
+    return test
 
   def as_in_zhang2020(self) -> 'DataSet':
     """The data set with the constants of Zhang et al.
@@ -118,11 +111,7 @@ class DataSet:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TFDSTask(image_task.Task):
-  """Base of the tasks on data sets of TFDS.
-
-  Attributes:
-    data_set: The data set.
-  """
+  """Base of the tasks on data sets of TFDS."""
 
   data_set: ClassVar[DataSet]
 

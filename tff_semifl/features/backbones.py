@@ -46,11 +46,9 @@ def load_application(
 ) -> backbone_lib.Backbone:
   """Loads a network of Keras Applications.
 
-  Pixels are scaled by the `preprocess_input` of the network's module.
-
-  Args:
-    weights: 'imagenet', which Keras downloads to ~/.keras/models once; or an
-      HDF5 file with the weights of the network without its last layer.
+  Pixels are scaled by the `preprocess_input` of the network's module. `weights`
+  are 'imagenet', which Keras downloads to ~/.keras/models once, or an HDF5 file
+  with the weights of the network without its last layer.
   """
   function = getattr(tf.keras.applications, name)
   if weights != IMAGENET and not pathlib.Path(weights).is_file():
@@ -96,9 +94,7 @@ def load_keras_cv(
 ) -> backbone_lib.Backbone:
   """Loads a KerasCV backbone with the weights of a preset.
 
-  Args:
-    input_range: The pixel range of the network, one of `pixels.NAMES`;
-      '0_to_255' for presets with `include_rescaling`.
+  Its `input_range` is '0_to_255' for presets with `include_rescaling`.
   """
   prepare = backbone_lib.in_range(image_size, input_range)
   preset_class = _find_preset_class(name)
@@ -149,13 +145,8 @@ def load_keras_file(
 
   The model is a functional or sequential one from images [height, width, 3] to
   vectors or feature maps. Keras' safe mode is on: no lambdas, and only layers
-  of Keras, KerasCV and this package.
-
-  Args:
-    image_size: Height and width of its input; None for that of the model, or
-      224x224 if the model takes any.
-    input_range: The pixel range of the model, one of `pixels.NAMES`;
-      '0_to_255' if it scales pixels itself.
+  of Keras, KerasCV and this package. Without `image_size` it is that of the
+  model, or 224x224 if the model takes any.
   """
   network = _load_keras_file(path)
   shape = getattr(network, 'input_shape', None)

@@ -215,8 +215,6 @@ def _by_name(structure: Any) -> dict[str, np.ndarray]:
   for path, leaf in tree.flatten_with_path(structure):
     name = '/'.join(map(str, path))
     array = np.asarray(leaf)
-    if name in arrays:
-      raise ValueError(f'Two arrays have the same name, {name!r}.')
     # NumPy would drop a trailing zero as padding.
     is_cut = isinstance(leaf, bytes) and leaf.endswith(b'\0')
     if array.dtype.kind not in _KINDS or is_cut:

@@ -32,42 +32,21 @@ def create_image(
 ) -> Image.Image:
   """An RGB figure: a row per image; columns original, weak, and 8 times strong.
 
-  Args:
-    images: uint8 [number, height, width, channels].
-    seed: The run's seed.
+  `images` are uint8 [number, height, width, channels]; `notes` stand below.
   """
-  return _draw(
-    _augment(tf.constant(images), weak=weak, strong=strong, seed=seed),
-    notes,
-  )
-
-
-def _augment(
-  images: tf.Tensor,
-  *,
-  weak: augmentation.Augmentation,
-  strong: augmentation.Augmentation,
-  seed: int,
-) -> list[tuple[str, np.ndarray]]:
-  """The name and the images of each column."""
   purpose = random_seeds.Purpose
-  weak_images = weak(
-    images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
-  )
-  strong_images = [
-    strong(
-      images, random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
-    ).numpy()
-    for index in range(_NUM_STRONG_VIEWS)
-  ]
-  return [
-    ('original', images.numpy()),
-    ('weak', weak_images.numpy()),
-    *(
-      (f'strong {k + 1}', augmented)
-      for k, augmented in enumerate(strong_images)
+  images = tf.constant(images)
+  columns = [
+    ('original', images),
+    (
+      'weak',
+      weak(images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)),
     ),
   ]
+  for index in range(_NUM_STRONG_VIEWS):
+    view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
+    columns.append((f'strong {index + 1}', strong(images, view)))
+  return _draw([(name, np.asarray(each)) for name, each in columns], notes)
 
 
 def _draw(

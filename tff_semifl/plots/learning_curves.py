@@ -8,14 +8,13 @@ import math
 
 import matplotlib
 from matplotlib import axes as axes_lib
-from matplotlib import colors
 from matplotlib import figure
 from matplotlib import lines
 from matplotlib import ticker
 import numpy as np
 
 from tff_semifl.plots import curve_panels
-from tff_semifl.plots import figure_text
+from tff_semifl.plots import figures
 from tff_semifl.runs import metrics_table
 
 # Accuracies above the threshold, undefined without such pseudo-labels.
@@ -23,7 +22,10 @@ _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
 )
-# Curves differ in gray prints, too.
+# The palette of Okabe and Ito, for any color vision. With the line styles, 28
+# curves differ, and neighbors in gray prints, too.
+_COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
+_COLORS += ('#000000',)
 _STYLES = ('-', '--', '-.', ':')
 _REFERENCE_COLOR = '0.3'
 _REFERENCE_STYLES = _STYLES[1:]
@@ -38,55 +40,6 @@ _TITLE_SIZE = 9.6
 
 # Runs by their name in the legend; those of one name differ in the seed only.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
-
-
-# The palette of Okabe and Ito, for any color vision.
-_FIRST = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
-# Candidates have these levels of red, green and blue, and a lightness L* that
-# is visible on white and not black.
-_NUM_LEVELS = 9
-_LIGHTNESS = (20, 85)
-# From linear sRGB to XYZ relative to its white point.
-_TO_XYZ = np.array(
-  [
-    [0.4339, 0.3762, 0.1899],
-    [0.2126, 0.7152, 0.0722],
-    [0.0178, 0.1095, 0.8727],
-  ]
-)
-
-
-def choose(number: int) -> list[str]:
-  """The first `number` colors, up to some hundreds, as '#rrggbb'."""
-  levels = np.linspace(0, 1, _NUM_LEVELS)
-  others = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 3)
-  lightness = _to_lab(others)[:, 0]
-  least, most = _LIGHTNESS
-  others = others[(lightness >= least) & (lightness <= most)]
-  places = _to_lab(others)
-  chosen = list(_FIRST)
-  distances = np.min([_distances(places, color) for color in chosen], axis=0)
-  while len(chosen) < number:
-    chosen.append(colors.to_hex(others[distances.argmax()]))
-    distances = np.minimum(distances, _distances(places, chosen[-1]))
-  return chosen[:number]
-
-
-def _distances(places: np.ndarray, color: str) -> np.ndarray:
-  """The distances of a color from others in CIELAB, float64 [colors]."""
-  return np.linalg.norm(
-    places - _to_lab(np.array(colors.to_rgb(color))), axis=1
-  )
-
-
-def _to_lab(rgb: np.ndarray) -> np.ndarray:
-  """Converts sRGB colors, [..., 3] in 0..1, to CIELAB's L*, a* and b*."""
-  linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-  xyz = linear @ _TO_XYZ.T
-  x, y, z = np.moveaxis(
-    np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz * 841 / 108 + 4 / 29), -1, 0
-  )
-  return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
 def create_figure(
@@ -132,7 +85,7 @@ def create_figure(
       ]
   width, height = _PANEL_SIZE
   width *= len(curves)
-  labels = figure_text.wrap_names(
+  labels = figures.wrap_names(
     [
       *(_label(name, len(runs)) for name, runs in experiments.items()),
       *levels,
@@ -144,9 +97,8 @@ def create_figure(
   num_columns = min(max(num_columns, 1), len(curves))
   num_rows = math.ceil(len(labels.texts) / num_columns)
   height += num_rows * max(labels.height, _LEGEND_LINE)
-  title = figure_text.wrap(title, width, _TITLE_SIZE)
+  title = figures.wrap(title, width, _TITLE_SIZE)
   height += _LEGEND_LINE * title.count('\n')
-  colors = choose(len(experiments))
   with matplotlib.rc_context({'font.size': _FONT_SIZE}):
     fig = figure.Figure((width, height), layout='constrained')
     fig.get_layout_engine().set(w_pad=0.08)
@@ -168,7 +120,7 @@ def create_figure(
             drawn[name],
             limits=(0, 100) if panel.scale == 100 else None,
             label=labels.texts[number],
-            color=colors[number],
+            color=_COLORS[number % len(_COLORS)],
             linestyle=_STYLES[number % len(_STYLES)],
           )
       for number, runs in enumerate(levels.values(), len(experiments)):

@@ -18,8 +18,8 @@ from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.metrics import intervals
-from tff_semifl.plots import confusion_figure
-from tff_semifl.plots import figure_files
+from tff_semifl.plots import figures
+from tff_semifl.plots import matrix_figures
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
@@ -76,13 +76,13 @@ class ModelCard(NamedTuple):
     (folder / export_formats.CARD).write_text(_to_markdown(self))
     scores = self.files[0].scores
     if scores is not None:
-      fig = confusion_figure.create_figure(
+      fig = matrix_figures.create_confusion(
         scores.confusion,
         self.class_names,
         f'{self.name}: {scores.accuracy:.1%} of {scores.num_images} test'
         ' images',
       )
-      figure_files.save(fig, [folder / export_formats.CONFUSION_FIGURE])
+      figures.save(fig, [folder / export_formats.CONFUSION_FIGURE])
 
 
 def format_table(files: Sequence[export_formats.ExportedFile]) -> str:

@@ -22,7 +22,7 @@ from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.plots import client_accuracy_figure
-from tff_semifl.plots import partition_figure
+from tff_semifl.plots import matrix_figures
 from tff_semifl.results import page
 from tff_semifl.results import report_of_classes
 from tff_semifl.results import report_of_groups
@@ -233,7 +233,7 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
       ),
     )
     create_figure = functools.partial(
-      partition_figure.create_figure,
+      matrix_figures.create_partition,
       np.stack([*run.client_classes.values()], axis=1),
       [*run.client_classes],
       'Estimated classes of clients',

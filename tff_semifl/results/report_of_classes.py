@@ -11,7 +11,7 @@ from matplotlib import figure
 from matplotlib import ticker
 import numpy as np
 
-from tff_semifl.plots import confusion_figure
+from tff_semifl.plots import matrix_figures
 from tff_semifl.results import page
 from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
@@ -40,7 +40,7 @@ def create(
     yield page.table(headings, rows)
   if len(class_names) <= _MAX_CONFUSION:
     create_figure = functools.partial(
-      confusion_figure.create_figure,
+      matrix_figures.create_confusion,
       scores.confusion,
       class_names,
       'Confusion matrix',

@@ -55,20 +55,9 @@ class Checkpoints:
   def save(self, state: Any, version: int) -> None:
     """Saves a version durably, and removes the oldest versions before it.
 
-    A damaged version of that number is replaced, with a warning in the log. If
-    the version cannot be written, the existing versions stay.
+    If the version cannot be written, the existing versions stay.
     """
     path = _path(self._folder, version)
-    if path.exists() or path.is_symlink():
-      try:
-        _read(path, version)
-      except durable_files.DamagedFileError as error:
-        logging.warning('%s; it is replaced', error)
-      else:
-        raise durable_files.OutputError(
-          f'{path} is there, and was not when this run began; move it away, and'
-          ' the same command goes on'
-        )
     with durable_files.naming(path):
       durable_files.write_arrays(path, state)
       # Later versions, if any, are damaged, or training would have resumed from

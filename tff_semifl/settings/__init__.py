@@ -19,86 +19,43 @@ Flags, recorded hyperparameters, the table of all settings and error messages
 are derived from such trees.
 """
 
-from tff_semifl.settings.fields import Settings
-from tff_semifl.settings.fields import choice
-from tff_semifl.settings.fields import outside
-from tff_semifl.settings.fields import record_reads
-from tff_semifl.settings.fields import setting
-from tff_semifl.settings.identity import TOLD_ELSEWHERE
-from tff_semifl.settings.identity import identify
-from tff_semifl.settings.references import qualified_name
-from tff_semifl.settings.trees import Description
-from tff_semifl.settings.trees import all_names
-from tff_semifl.settings.trees import all_owners
-from tff_semifl.settings.trees import as_dict
-from tff_semifl.settings.trees import change
-from tff_semifl.settings.trees import change_present
-from tff_semifl.settings.trees import check_names
-from tff_semifl.settings.trees import describe
-from tff_semifl.settings.trees import describe_all
-from tff_semifl.settings.trees import fill_in
-from tff_semifl.settings.trees import find_owners
-from tff_semifl.settings.trees import name_of
-from tff_semifl.settings.trees import parts_of
-from tff_semifl.settings.values import ABOVE_0
-from tff_semifl.settings.values import ANY
-from tff_semifl.settings.values import AT_LEAST_0
-from tff_semifl.settings.values import AT_LEAST_1
-from tff_semifl.settings.values import BELOW_1
-from tff_semifl.settings.values import FOLDER_NAME
-from tff_semifl.settings.values import FRACTION
-from tff_semifl.settings.values import INSIDE_0_TO_1
-from tff_semifl.settings.values import SHARE
-from tff_semifl.settings.values import SettingError
-from tff_semifl.settings.values import Values
-from tff_semifl.settings.values import at_least
-from tff_semifl.settings.values import between
-from tff_semifl.settings.values import blame
-from tff_semifl.settings.values import did_you_mean
-from tff_semifl.settings.values import filled
-from tff_semifl.settings.values import one_of
-from tff_semifl.settings.values import one_of_or_outside
-from tff_semifl.settings.values import show
-
-__all__ = (
-  'ABOVE_0',
-  'ANY',
-  'AT_LEAST_0',
-  'AT_LEAST_1',
-  'BELOW_1',
-  'Description',
-  'FOLDER_NAME',
-  'FRACTION',
-  'INSIDE_0_TO_1',
-  'SHARE',
-  'SettingError',
-  'Settings',
-  'TOLD_ELSEWHERE',
-  'Values',
-  'all_names',
-  'all_owners',
-  'as_dict',
-  'at_least',
-  'between',
-  'blame',
-  'change',
-  'change_present',
-  'check_names',
-  'choice',
-  'describe',
-  'describe_all',
-  'did_you_mean',
-  'fill_in',
-  'filled',
-  'find_owners',
-  'identify',
-  'name_of',
-  'one_of',
-  'one_of_or_outside',
-  'outside',
-  'parts_of',
-  'qualified_name',
-  'record_reads',
-  'setting',
-  'show',
-)
+from tff_semifl.settings.fields import Settings as Settings
+from tff_semifl.settings.fields import choice as choice
+from tff_semifl.settings.fields import outside as outside
+from tff_semifl.settings.fields import record_reads as record_reads
+from tff_semifl.settings.fields import setting as setting
+from tff_semifl.settings.identity import TOLD_ELSEWHERE as TOLD_ELSEWHERE
+from tff_semifl.settings.identity import identify as identify
+from tff_semifl.settings.references import qualified_name as qualified_name
+from tff_semifl.settings.trees import Description as Description
+from tff_semifl.settings.trees import all_names as all_names
+from tff_semifl.settings.trees import all_owners as all_owners
+from tff_semifl.settings.trees import as_dict as as_dict
+from tff_semifl.settings.trees import change as change
+from tff_semifl.settings.trees import change_present as change_present
+from tff_semifl.settings.trees import check_names as check_names
+from tff_semifl.settings.trees import describe as describe
+from tff_semifl.settings.trees import describe_all as describe_all
+from tff_semifl.settings.trees import fill_in as fill_in
+from tff_semifl.settings.trees import find_owners as find_owners
+from tff_semifl.settings.trees import name_of as name_of
+from tff_semifl.settings.trees import parts_of as parts_of
+from tff_semifl.settings.values import ABOVE_0 as ABOVE_0
+from tff_semifl.settings.values import ANY as ANY
+from tff_semifl.settings.values import AT_LEAST_0 as AT_LEAST_0
+from tff_semifl.settings.values import AT_LEAST_1 as AT_LEAST_1
+from tff_semifl.settings.values import BELOW_1 as BELOW_1
+from tff_semifl.settings.values import FOLDER_NAME as FOLDER_NAME
+from tff_semifl.settings.values import FRACTION as FRACTION
+from tff_semifl.settings.values import INSIDE_0_TO_1 as INSIDE_0_TO_1
+from tff_semifl.settings.values import SHARE as SHARE
+from tff_semifl.settings.values import SettingError as SettingError
+from tff_semifl.settings.values import Values as Values
+from tff_semifl.settings.values import at_least as at_least
+from tff_semifl.settings.values import between as between
+from tff_semifl.settings.values import blame as blame
+from tff_semifl.settings.values import did_you_mean as did_you_mean
+from tff_semifl.settings.values import filled as filled
+from tff_semifl.settings.values import one_of as one_of
+from tff_semifl.settings.values import one_of_or_outside as one_of_or_outside
+from tff_semifl.settings.values import show as show

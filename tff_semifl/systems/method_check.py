@@ -15,7 +15,6 @@ import tensorflow as tf
 from tff_semifl.core import client_update
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import hook_results
 from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
 from tff_semifl.data import example_kinds
@@ -60,7 +59,7 @@ def check_labels(
     labels.min() < -_LABEL_TOLERANCE
     or labels.sum(-1).max() > 1 + _LABEL_TOLERANCE
   ):
-    raise hook_results.wrong(
+    raise method_lib.wrong_result(
       method.label,
       'classes or probabilities of all classes, which tf.nn.softmax makes of'
       ' logits',

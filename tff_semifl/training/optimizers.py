@@ -34,14 +34,6 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     weight_decay: float,
     is_decayed: Sequence[bool] | None,
   ):
-    for name, value in (
-      ('learning_rate', learning_rate),
-      ('weight_decay', weight_decay),
-    ):
-      if not value >= 0:
-        raise ValueError(f'`{name}` must not be negative, found {value}.')
-    if not 0 <= momentum < 1:
-      raise ValueError(f'`momentum` must be in [0, 1), found {momentum}.')
     self._learning_rate = learning_rate
     self._momentum = momentum
     self._weight_decay = weight_decay
@@ -127,10 +119,6 @@ class _Wrapped(tff.learning.optimizers.Optimizer):
   gradient_decay: float = 0.0
   is_trained: Sequence[bool] | None = None
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity
-
-  def __post_init__(self) -> None:
-    if self.clip_norm is not None and self.clip_norm <= 0:
-      raise ValueError(f'`clip_norm` must be positive, found {self.clip_norm}.')
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
     return self.inner.initialize(self._select(specs))

@@ -16,8 +16,6 @@ def cosine_decay(
   Round t of T has the value `initial_value * (1 + cos(pi * (t - 1) / T)) / 2`:
   close to 0, but not 0, in round T. Round 0 has the value of round 1.
   """
-  if total_rounds < 1:
-    raise ValueError(f'`total_rounds` must be positive, found {total_rounds}.')
   elapsed = tf.cast(tf.maximum(round_num - 1, 0), tf.float32)
   return initial_value * 0.5 * (1.0 + tf.cos(math.pi * elapsed / total_rounds))
 
@@ -43,11 +41,6 @@ def warm_up_and_cosine(
   steps. The paper's 2.3 half turns in 300 epochs would reach the floor before a
   quarter of the way and return to the top.
   """
-  if not 0 <= warm_up_steps < total_steps:
-    raise ValueError(
-      f'`warm_up_steps` must be from 0 to less than {total_steps}, found'
-      f' {warm_up_steps}.'
-    )
   step = tf.cast(step, tf.float32)
   share = (step - warm_up_steps) / (total_steps - warm_up_steps)
   cosine = tf.maximum(tf.cos(math.pi * half_turns * share), floor)

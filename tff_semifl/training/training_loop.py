@@ -100,13 +100,6 @@ class TrainingLoop:
   after_step_fn: Callable[[Any, tuple[tf.Tensor, ...]], Any] | None = None
   learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None
 
-  def __post_init__(self) -> None:
-    if not 0 <= self.num_epochs < math.inf:
-      raise ValueError(
-        '`num_epochs` must be a finite number, at least 0; found'
-        f' {self.num_epochs}.'
-      )
-
   def train(
     self,
     trainable: tuple[tf.Tensor, ...],

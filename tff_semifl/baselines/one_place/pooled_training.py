@@ -19,7 +19,7 @@ from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
-from tff_semifl.core import hook_results
+from tff_semifl.core import method
 from tff_semifl.core import server_work
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -179,13 +179,13 @@ class PooledTraining:
           total_steps=steps.total_steps,
         )
         output = self.loss_fn(step, state.memory)
-        hook_results.scalar(self.loss_fn, output.loss)
+        method.check_scalar(self.loss_fn, output.loss)
       try:
         gradients = training_loop.find_gradient(
           tape, output.loss, state.trained
         )
       except training_loop.NoGradientError as error:
-        raise hook_results.wrong(
+        raise method.wrong_result(
           self.loss_fn, 'a loss that has a gradient', str(error)
         ) from error
       optimizer_state, trained = self.optimizer.next(

@@ -1,11 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text of figures, wrapped so that names of any length fit."""
+"""What figures share: text that fits, and files for publications."""
 
 from collections.abc import Sequence
+import pathlib
 import textwrap
 from typing import NamedTuple
+
+import matplotlib
+from matplotlib import figure
 
 # Mean width of a character and height of a line, relative to the size of
 # Matplotlib's font. Capitals are wider.
@@ -15,12 +19,10 @@ _POINTS_PER_INCH = 72
 
 
 class Names(NamedTuple):
-  """Names along an axis or in a legend.
+  """Wrapped names along an axis or in a legend.
 
-  Attributes:
-    texts: The names, wrapped.
-    length: Length of the longest line in inches.
-    height: Height of the name with the most lines in inches.
+  `length` is that of the longest line and `height` that of the name with the
+  most lines, in inches.
   """
 
   texts: list[str]
@@ -47,3 +49,12 @@ def wrap_names(names: Sequence[str], width: float, font_size: float) -> Names:
     length=longest * _CHARACTER_WIDTH * size,
     height=max(map(len, lines)) * _LINE_HEIGHT * size,
   )
+
+
+def save(fig: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
+  """Saves a figure to .png, .pdf or .svg files; creates their folders."""
+  for file in map(pathlib.Path, files):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # TrueType: publishers reject Matplotlib's default font type.
+    with matplotlib.rc_context({'pdf.fonttype': 42}):
+      fig.savefig(file, dpi=200)

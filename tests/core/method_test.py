@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that mistakes in hooks are named before training, with their line."""
+"""Tests that mistakes in hooks are named before training."""
 
 import dataclasses
-import inspect
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -173,16 +172,14 @@ class HookResultsTest(simulation_test_case.SimulationTestCase):
   def test_method_hook_and_what_is_wanted(self, kind, hook, wanted):
     with self.assertRaisesRegex(
       TypeError, f'^{kind.__name__}: {hook} .*{wanted}'
-    ) as context:
+    ):
       _build(kind())
-    self._assert_line(context.exception, getattr(kind, hook))
 
   def test_part_that_reports_to_nobody(self):
     with self.assertRaisesRegex(
       TypeError, '^_PartThatReports: report .*init_guidance'
-    ) as context:
+    ):
       _build(fix_mix.FixMix(weighting=_PartThatReports()))
-    self._assert_line(context.exception, _PartThatReports.report)
 
   def test_pooled_loss(self):
     system = settings.change_present(
@@ -190,16 +187,8 @@ class HookResultsTest(simulation_test_case.SimulationTestCase):
     )
     with self.assertRaisesRegex(
       TypeError, '^_PooledNoMean: loss .*float32 scalar'
-    ) as context:
+    ):
       system.build(small_systems.create_ingredients())
-    self._assert_line(context.exception, _PooledNoMean.loss)
-
-  def _assert_line(self, error, function):
-    """Asserts that the error has a note with the line of a function."""
-    self.assertNotIn('\n', str(error))
-    _, line = inspect.getsourcelines(function)
-    [note] = error.__notes__
-    self.assertStartsWith(note, f'  File "{__file__}", line {line}, in ')
 
   def test_weight_without_a_gradient_stays(self):
     ingredients = small_systems.create_ingredients()
