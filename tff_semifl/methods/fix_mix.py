@@ -18,7 +18,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.augment import mixup
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import hook_results
 from tff_semifl.core import method
 from tff_semifl.methods import client_parts
 from tff_semifl.randomness import random_seeds
@@ -95,7 +94,7 @@ class Fix(method.Method):
       self.selection.select(client.of_part('selection'), labels)
     )
     if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
-      raise hook_results.wrong(
+      raise method.wrong_result(
         self.selection.select, 'bool or float32 [images]', selected
       )
     return selected
@@ -122,7 +121,7 @@ class Fix(method.Method):
     if self.weighting is None:
       return super().weigh(client)
     weight = self.weighting.weigh(client.of_part('weighting'))
-    return hook_results.scalar(self.weighting.weigh, weight)
+    return method.check_scalar(self.weighting.weigh, weight)
 
   @property
   def parts(self) -> dict[str, client_parts.ClientPart]:
