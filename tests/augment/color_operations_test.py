@@ -113,21 +113,6 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
       pillow.apply(ImageOps.autocontrast, images),
     )
 
-  def test_one_strength_for_all_is_that_for_each(self):
-    images = tf.cast(pillow.create_images(), tf.float32)
-    for operation, strength in (
-      (color_operations.enhance_brightness, 1.9),
-      (color_operations.enhance_color, 1.9),
-      (color_operations.enhance_contrast, 1.9),
-      (color_operations.enhance_sharpness, 1.9),
-      (color_operations.solarize, 100),
-      (color_operations.posterize, 4),
-    ):
-      self.assertAllEqual(
-        operation(images, strength),
-        operation(images, tf.fill([len(images)], strength)),
-      )
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -1,29 +1,183 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of FixMatch's RandAugment, against Pillow and the odds of C.3."""
+"""Tests of both versions of FixMatch's RandAugment, against Pillow."""
+
+from collections.abc import Callable
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from PIL import Image
+from PIL import ImageDraw
+from PIL import ImageEnhance
+from PIL import ImageOps
+import pytest
+import tensorflow as tf
 
-from tests.augment import fixmatch_pool_test_case
+from tests.augment import pillow
+from tests.augment import policy_test_case
 from tff_semifl.augment import fixmatch_policy
+from tff_semifl.augment import geometric_operations
+from tff_semifl.augment import rand_augment
 
-_GRAY = fixmatch_pool_test_case.GRAY
+GRAY = 127
+_LEVELS = tuple(range(1, 10))
+_SIZES = ((32, 32), (28, 40))
+_WITHOUT_LEVEL = {
+  'Identity': lambda image: image,
+  'AutoContrast': ImageOps.autocontrast,
+  'Equalize': ImageOps.equalize,
+}
+_ONE_WAY = (
+  'Brightness',
+  'Color',
+  'Contrast',
+  'Posterize',
+  'Sharpness',
+  'Solarize',
+)
+_TWO_WAYS = ('Rotate', 'ShearX', 'ShearY', 'TranslateX', 'TranslateY')
 
 
-class BuildFixMatchRandAugmentTest(
-  fixmatch_pool_test_case.FixMatchPoolTestCase
+def _affine(
+  position: int, compute_amount: Callable[[int, Image.Image], float], fill: int
 ):
+  """Returns Pillow's affine map as a function of an image and a level."""
+
+  def transform(image, level):
+    numbers = [1, 0, 0, 0, 1, 0]
+    numbers[position] = compute_amount(level, image)
+    return image.transform(
+      image.size, Image.Transform.AFFINE, numbers, fillcolor=(fill,) * 3
+    )
+
+  return transform
+
+
+def _create_operations_of_pillow(
+  *,
+  enhance: Callable[[int], float],
+  posterize: Callable[[int], int],
+  translate: Callable[[int, int], float],
+  fill: int,
+) -> dict[str, Callable[[Image.Image, int], Image.Image]]:
+  """Returns the operations with a level, (image, level) -> image, by name."""
+
+  def create_enhancement(name):
+    enhancement = getattr(ImageEnhance, name)
+    return lambda image, level: enhancement(image).enhance(enhance(level))
+
+  return {
+    **{
+      name: create_enhancement(name)
+      for name in ('Brightness', 'Color', 'Contrast', 'Sharpness')
+    },
+    'Posterize': lambda image, level: ImageOps.posterize(
+      image, posterize(level)
+    ),
+    'Solarize': lambda image, level: ImageOps.solarize(
+      image, 256 - int(25.6 * level)
+    ),
+    'Rotate': lambda image, level: image.rotate(
+      3 * level, fillcolor=(fill,) * 3
+    ),
+    'ShearX': _affine(1, lambda level, _: level * 0.3 / 10, fill),
+    'ShearY': _affine(3, lambda level, _: level * 0.3 / 10, fill),
+    'TranslateX': _affine(
+      2, lambda level, image: translate(level, image.size[0]), fill
+    ),
+    'TranslateY': _affine(
+      5, lambda level, image: translate(level, image.size[1]), fill
+    ),
+  }
+
+
+class _FixMatchPoolTest(policy_test_case.PolicyTestCase):
+  """Tests of a version."""
+
+  version: fixmatch_policy.Version
+  of_pillow: dict[str, Callable[[Image.Image, int], Image.Image]]
+
+  def _create_operation(self, name: str) -> rand_augment.Operation:
+    (operation,) = (
+      each
+      for each in fixmatch_policy.create_operations(self.version)
+      if each.name == name
+    )
+    return operation
+
+  def test_has_the_14_operations(self):
+    self.assertCountEqual(
+      [each.name for each in fixmatch_policy.create_operations(self.version)],
+      [*_WITHOUT_LEVEL, *_ONE_WAY, *_TWO_WAYS],
+    )
+
+  @parameterized.product(name=list(_WITHOUT_LEVEL), size=_SIZES)
+  def test_operation_without_level(self, name, size):
+    images = pillow.create_images(*size)
+    operation = self._create_operation(name)
+    views = operation.apply(
+      tf.cast(images, tf.float32),
+      operation.draw(len(images), policy_test_case.SEED),
+    )
+    self.assertAllEqual(views, pillow.apply(_WITHOUT_LEVEL[name], images))
+
+  @parameterized.product(name=[*_ONE_WAY, *_TWO_WAYS], size=_SIZES)
+  def test_operation_at_each_level(self, name, size):
+    levels = _LEVELS
+    if name in _TWO_WAYS:
+      levels += tuple(-level for level in levels)
+    images = np.repeat(pillow.create_images(*size)[::2], len(levels), axis=0)
+    levels = np.resize(np.array(levels, np.int32), len(images))
+    views = self._create_operation(name).apply(
+      tf.cast(images, tf.float32), tf.constant(levels)
+    )
+    expected = pillow.apply(self.of_pillow[name], images, levels)
+    self.assertAllEqual(views, expected)
+
+  @parameterized.parameters(_ONE_WAY[0], _TWO_WAYS[0])
+  def test_all_levels_are_equally_likely(self, name):
+    num_draws = 3600
+    expected = set(_LEVELS)
+    if name in _TWO_WAYS:
+      expected |= {-level for level in _LEVELS}
+    draw = self._create_operation(name).draw
+    values, counts = np.unique(
+      draw(num_draws, policy_test_case.SEED), return_counts=True
+    )
+    self.assertEqual(set(values.tolist()), expected)
+    # Chi-square with one degree of freedom fewer than there are values.
+    mean = num_draws / len(values)
+    freedom = len(values) - 1
+    self.assertLess(
+      np.sum((counts - mean) ** 2 / mean), freedom + 5 * np.sqrt(2 * freedom)
+    )
+
+  @pytest.mark.slow
+  def test_as_many_views_are_only_covered_as_follows(self):
+    num_images = 4000
+    # All but Identity change noise, and more of it than the box covers. Also
+    # posterizing at level 9, which leaves at most 7 of 8 bits.
+    noise = np.random.default_rng(0).integers(
+      20, 230, size=[1, 48, 48, 3], dtype=np.uint8
+    )
+    views = self.augment(np.repeat(noise, num_images, axis=0)).numpy()
+    is_same = (views == noise) | (views == GRAY).all(axis=3, keepdims=True)
+    # Neither of both steps applies one of the 13 other operations.
+    expected = (1 - 13 / 14 * 1 / 2) ** 2
+    self.assert_share(is_same.all(axis=(1, 2, 3)), expected)
+
+
+class BuildFixMatchRandAugmentTest(_FixMatchPoolTest):
   build = fixmatch_policy.build_fixmatch_rand_augment
   jit_compile = True
   version = fixmatch_policy.FIXMATCH
-  of_pillow = fixmatch_pool_test_case.create_operations_of_pillow(
+  of_pillow = _create_operations_of_pillow(
     enhance=lambda level: level * 1.8 / 10 + 0.1,
     posterize=lambda level: 4 - int(0.4 * level),
     translate=lambda level, size: level,
-    fill=_GRAY,
+    fill=GRAY,
   )
 
   def test_covers_a_box_around_any_pixel(self):
@@ -31,7 +185,7 @@ class BuildFixMatchRandAugmentTest(
     # Black stays black, but for what an operation brings in from outside, or
     # inverts. The views that show a single box tell where boxes are.
     images = np.zeros([num_images, size, size, 1], np.uint8)
-    covered = self.augment(images).numpy()[..., 0] == _GRAY
+    covered = self.augment(images).numpy()[..., 0] == GRAY
     is_box = np.full(num_images, True)
     area = 1
     limits = []
@@ -62,17 +216,51 @@ class BuildFixMatchRandAugmentTest(
   @parameterized.parameters((96, 16), (28, 14))
   def test_box_is_at_most_half_of_the_image(self, size, expected):
     images = np.full([200, size, size, 1], 0, np.uint8)
-    covered = self.augment(images).numpy()[..., 0] == _GRAY
+    covered = self.augment(images).numpy()[..., 0] == GRAY
     # Most often the box is inside, and no other mid-gray comes in.
     areas = np.bincount(covered.sum(axis=(1, 2)))
     self.assertEqual(areas.argmax(), expected**2)
 
-  def test_every_view_is_covered(self):
-    images = np.full([500, 32, 32, 3], 200, np.uint8)
-    covered = (self.augment(images).numpy() == _GRAY).all(axis=3)
-    # The smallest boxes are in the corner around the first pixel: 8x8.
-    self.assertGreaterEqual(covered.sum(axis=(1, 2)).min(), 64)
 
+class BuildFixMatchPyTorchRandAugmentTest(_FixMatchPoolTest):
+  build = fixmatch_policy.build_fixmatch_pytorch_rand_augment
+  version = fixmatch_policy.FIXMATCH_PYTORCH
+  of_pillow = _create_operations_of_pillow(
+    enhance=lambda level: level * 0.9 / 10 + 0.05,
+    posterize=lambda level: int(level * 4 / 10) + 4,
+    translate=lambda level, size: int(level * 0.3 / 10 * size),
+    fill=0,
+  )
+
+  @parameterized.parameters((32, 16), (28, 14), (20, 7))
+  def test_box_is_that_of_the_authors(self, size, num_pixels):
+    images = np.zeros([40, size, size, 1], np.uint8)
+    points = np.random.default_rng(0).random([40, 2]).astype(np.float32)
+    found = geometric_operations.cut_out_beside(
+      tf.constant(images), points, num_pixels=num_pixels, fill=GRAY
+    )
+    for view, (x, y) in zip(found.numpy(), points, strict=True):
+      image = Image.new('L', (size, size))
+      first = [
+        int(max(0, p * np.float32(size) - num_pixels / 2)) for p in (x, y)
+      ]
+      last = [int(min(size, p + num_pixels)) for p in first]
+      ImageDraw.Draw(image).rectangle([*first, *last], GRAY)
+      self.assertAllEqual(view[..., 0], np.asarray(image))
+
+  @parameterized.parameters((96, 16), (28, 14))
+  def test_every_view_has_one(self, size, num_pixels):
+    images = np.zeros([300, size, size, 1], np.uint8)
+    covered = self.augment(images).numpy()[..., 0] == GRAY
+    areas = covered.sum(axis=(1, 2))
+    # A pixel more where all fit; where the border cuts some off, at the end.
+    self.assertGreaterEqual(areas.min(), (num_pixels // 2) ** 2)
+    # Operations before the cutout make black pixels black or white, never gray.
+    self.assertEqual(areas.max(), (num_pixels + 1) ** 2)
+
+
+# Not a test by itself.
+del _FixMatchPoolTest
 
 if __name__ == '__main__':
   absltest.main()

@@ -67,28 +67,6 @@ class SampleCoefficientTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotAllEqual(first, other)
 
 
-class MixTest(parameterized.TestCase, tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    generator = np.random.default_rng(0)
-    self._first, self._second = generator.uniform(
-      0, 255, size=(2, 3, 4, 5, 2)
-    ).astype(np.float32)
-
-  @parameterized.parameters(0.0, 0.25, 1.0)
-  def test_equals_numpy(self, coefficient):
-    mixed = mixup.mix(
-      tf.constant(self._first),
-      tf.constant(self._second),
-      tf.constant(coefficient),
-    )
-    self.assertAllClose(
-      mixed,
-      coefficient * self._first + (1 - coefficient) * self._second,
-      rtol=1e-5,
-    )
-
-
 class MixWithEachOtherTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(*_CONCENTRATIONS)
   def test_share_below_each_bound_is_that_of_the_folded_distribution(self, a):

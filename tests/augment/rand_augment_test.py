@@ -11,7 +11,6 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests.augment import everywhere
 from tff_semifl.augment import rand_augment
 
 _SEED = tf.constant([5, 6])
@@ -44,15 +43,6 @@ def _augment(
     num_operations=num_operations,
     application_probability=application_probability,
   ).numpy()
-
-
-class CreateFixedOperationTest(tf.test.TestCase):
-  def test_does_the_same_to_all_images(self):
-    operation = rand_augment.create_fixed_operation('double', lambda x: 2 * x)
-    self.assertEqual(operation.name, 'double')
-    images = tf.cast(_images([1, 2, 3]), tf.float32)
-    views = operation.apply(images, operation.draw(3, _SEED))
-    self.assertAllEqual(views, _images([2, 4, 6]))
 
 
 class DrawSignsTest(tf.test.TestCase):
@@ -161,53 +151,10 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
     # 3 -> 1.5 -> 1 -> 0; 7 -> 3 -> 1; 255 -> 127 -> 63.
     self.assertAllEqual(views[:, 0, 0, 0], [0, 1, 63])
 
-  def test_operations_see_float_images_with_three_channels(self):
-    seen = []
-
-    def apply(images):
-      seen.append((images.dtype, images.shape[1:]))
-      return images
-
-    for num_channels in (1, 3):
-      views = _augment(_images([1, 2], num_channels), [_operation(apply)])
-      self.assertEqual(views.shape, (2, 1, 1, num_channels))
-      self.assertEqual(views.dtype, np.uint8)
-    self.assertEqual(seen, [(tf.float32, [1, 1, 3])] * 2)
-
   def test_of_gray_images_the_first_channel_is_taken(self):
     operation = _operation(lambda images: images + tf.constant([1.0, 2.0, 3.0]))
     views = _augment(_images([10, 20], num_channels=1), [operation])
     self.assertAllEqual(views, _images([11, 21], num_channels=1))
-
-  def test_same_everywhere(self):
-    noise = rand_augment.Operation(
-      'noise',
-      lambda num_images, seed: tf.random.stateless_uniform(
-        [num_images, 1, 1, 1], seed, maxval=99.0
-      ),
-      lambda images, parameters: images + parameters,
-    )
-
-    def augment(images, seed):
-      return rand_augment.apply_random_operations(
-        images,
-        seed,
-        operations=[noise, _add(3)],
-        num_operations=3,
-        application_probability=0.8,
-      )
-
-    views = everywhere.run_everywhere(augment, _images(np.arange(99)), _SEED)
-    self.assertAllEqual(views['graph'], views['eager'])
-    self.assertAllEqual(views['dataset'], views['eager'])
-
-  def test_no_images(self):
-    def refuse(images):
-      del images  # Unused.
-      raise AssertionError('There is nothing to apply it to.')
-
-    views = _augment(_images([]), [_operation(refuse)], 2)
-    self.assertEqual(views.shape, (0, 1, 1, 3))
 
   def test_operation_that_nobody_drew_is_not_applied(self):
     def apply(images):

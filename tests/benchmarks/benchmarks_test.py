@@ -17,14 +17,12 @@ import pytest
 import tensorflow as tf
 
 from benchmarks import client_step
-from benchmarks import concurrency
 from benchmarks import federation as federation_lib
 from benchmarks import memory
 from benchmarks import plain_round
 from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
-from benchmarks import startup
 from tasks import cifar10
 from tests import small_digits
 from tff_semifl import runtime
@@ -149,19 +147,6 @@ class MeasurementsTest(_TestCase):
       min(measured.values['TensorFlow']), max(measured.values['arguments in'])
     )
 
-  def test_concurrency(self):
-    self._check(
-      concurrency.measure(2, _SIZE, numbers=(1, 2)),
-      ['1 at a time', '2 at a time'],
-    )
-
-  def test_startup(self):
-    self._check(
-      startup.measure(1, model_depth=10, model_width=1),
-      ['start to the end of the first round'],
-      num_repetitions=1,
-    )
-
   def test_memory(self):
     measured = memory.measure(1, _SIZE, checkpoints=(2, 4))
     self._check(
@@ -191,14 +176,6 @@ class MeasurementsTest(_TestCase):
       ],
       num_repetitions=1,
     )
-
-  def test_population(self):
-    measured = scaling.measure_population(2, numbers=(20, 1000))
-    few, many = measured.values
-    self._check(measured, [few, many])
-    # Eight bytes for each of 20 and of 1,000 images.
-    self.assertRegex(few, r'^20 clients \(.* MB, indices 0.00016 MB\)$')
-    self.assertRegex(many, r'^1,000 clients \(.* MB, indices 0.008 MB\)$')
 
 
 if __name__ == '__main__':

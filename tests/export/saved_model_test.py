@@ -126,15 +126,6 @@ class SavedModelTest(parameterized.TestCase):
         atol=1e-5,
       )
 
-  def test_is_called_as_a_function(self):
-    serve = self._export(small_model.create())
-    images = small_model.random_images(5, (20, 9, 1))
-    expected = serve(images=tf.constant(images))
-    for load in (tf.saved_model.load, tf.keras.models.load_model):
-      found = load(str(self.path))(images)
-      for name in ('probabilities', 'class_name'):
-        np.testing.assert_array_equal(found[name], expected[name])
-
   def test_least_confidence(self):
     model = small_model.create()
     images = small_model.random_images(50, (8, 8, 1))

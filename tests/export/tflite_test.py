@@ -122,20 +122,6 @@ class TFLiteTest(parameterized.TestCase):
     # The probabilities that are returned.
     self.assertLen([t for t in tensors if t['dtype'] == np.float32], 1)
 
-  def test_sizes(self):
-    num_parameters = sum(
-      int(np.prod(weight.shape)) for weight in self._model.trainable_weights
-    )
-    for precision, num_bytes in (
-      (tflite.Precision.FLOAT32, 4),
-      (tflite.Precision.FLOAT16, 2),
-      (tflite.Precision.INT8, 1),
-    ):
-      # Weights, and some kilobytes of structure.
-      self.assertBetween(
-        len(self._contents[precision]) - num_bytes * num_parameters, 0, 15_000
-      )
-
   @parameterized.parameters(*tflite.Precision)
   def test_names_are_packed_into_the_file(self, precision):
     with zipfile.ZipFile(io.BytesIO(self._contents[precision])) as archive:

@@ -14,6 +14,7 @@ import tensorflow_federated as tff
 
 from tests import simulation_test_case
 from tests.core import sip_hash
+from tff_semifl import runtime
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runs import checkpoints
@@ -223,32 +224,6 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     # Five standard errors.
     self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(256))
 
-  def test_two_runs_with_keys_of_their_own_do_not_tell_what_a_client_did(self):
-    """The difference of two runs has the noise of both, even with one seed."""
-    updates = _draw_updates(4, seed=1, lengths=[1.0] * 4)
-    changed = [*updates[:3], _draw_updates(1, seed=9, lengths=[1.0])[0]]
-    first, second = (
-      process.next(process.initialize(), sent).result
-      for process, sent in (
-        (_create_private_mean(privacy_key.PrivacyKey.draw()), updates),
-        (_create_private_mean(privacy_key.PrivacyKey.draw()), changed),
-      )
-    )
-    # One of four clients has this update: a quarter is in the mean.
-    told = np.concatenate(
-      [
-        (a - b - (u - v) / 4).ravel()
-        for a, b, u, v in zip(
-          first, second, updates[3], changed[3], strict=True
-        )
-      ]
-    )
-    # Twice the variance of a noise: five standard errors.
-    variance = 2 * (0.5 * 2 / 4) ** 2
-    self.assertLess(
-      abs(np.mean(told**2) / variance - 1), 5 * np.sqrt(2 / told.size)
-    )
-
   def test_noise_follows_from_192_bits_of_keyed_hashes(self):
     """As written out here, with SipHash in Python."""
     # The test vector of its paper.
@@ -324,6 +299,62 @@ class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
     if bits == 1:
       # Each element is the client's smallest, its largest, or 0.25.
       self.assertLen(np.unique(output.result[0]), 2)
+
+
+_WEIGHTS_TYPE = tff.types.to_type(
+  tff.learning.models.ModelWeights(
+    (tff.TensorType(np.float32, [2, 3]), tff.TensorType(np.float32, [3])),
+    (tff.TensorType(np.float32, [3]),),
+  )
+)
+
+
+class FinalizerTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('momentum', tff.learning.optimizers.build_sgdm(1.0, momentum=0.5)),
+    ('adam', tff.learning.optimizers.build_adam(0.1)),
+  )
+  def test_is_that_of_tff(self, optimizer):
+    ours = aggregators.build_finalizer(optimizer, _WEIGHTS_TYPE)
+    theirs = tff.learning.templates.build_apply_optimizer_finalizer(
+      optimizer, _WEIGHTS_TYPE
+    )
+    self.assertEqual(ours.next.type_signature, theirs.next.type_signature)
+    self.assertEqual(
+      ours.initialize.type_signature, theirs.initialize.type_signature
+    )
+    generator = np.random.default_rng(0)
+
+    def draw():
+      return (
+        generator.normal(size=(2, 3)).astype(np.float32),
+        generator.normal(size=3).astype(np.float32),
+      )
+
+    updates = [draw() for _ in range(4)]
+    updates[1][1][2] = np.nan
+    updates[2][0][0, 0] = -np.inf
+    with runtime.simulation_context():
+      states = [ours.initialize(), theirs.initialize()]
+      np.testing.assert_equal(*states)
+      weights = [
+        tff.learning.models.ModelWeights(draw(), (np.ones(3, np.float32),))
+      ] * 2
+      for number, update in enumerate(updates):
+        outputs = [
+          process.next(state, old, update)
+          for process, state, old in zip(
+            (ours, theirs), states, weights, strict=True
+          )
+        ]
+        with self.subTest(number=number):
+          self.assertEqual(
+            outputs[0].measurements['update_non_finite'], number in (1, 2)
+          )
+          for part in ('state', 'result', 'measurements'):
+            np.testing.assert_equal(*(getattr(o, part) for o in outputs))
+        states = [output.state for output in outputs]
+        weights = [output.result for output in outputs]
 
 
 if __name__ == '__main__':

@@ -138,31 +138,6 @@ class AsyncContextTest(parameterized.TestCase, tf.test.TestCase):
     context = runtime.AsyncContext(runtime.InProcessContext())
     self.assertEqual(asyncio.run(context.invoke(_sum, argument())), 3)
 
-  @parameterized.parameters(*_KINDS)
-  def test_serves_the_programs_of_tff(self, kind):
-    @tff.federated_computation(
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(np.int32, tff.CLIENTS),
-    )
-    def add_sum(state, values):
-      total = tff.federated_sum(values)
-      return tff.federated_map(
-        tff.tensorflow.computation(lambda x, y: x + y), (state, total)
-      )
-
-    async def program():
-      tff.program.check_in_federated_context()
-      state = 0
-      for _ in range(3):
-        state = add_sum(state, [1, 2])
-      return await tff.program.materialize_value(state)
-
-    with runtime.simulation_context(kind) as context:
-      tff.framework.set_default_context(
-        tff.program.NativeFederatedContext(runtime.AsyncContext(context))
-      )
-      self.assertEqual(asyncio.run(program()), 9)
-
 
 if __name__ == '__main__':
   tf.test.main()

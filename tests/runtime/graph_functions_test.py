@@ -91,16 +91,6 @@ class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
       _create_function(slope)(tf.constant(2.0)), 12.0
     )  # 3 * 2^2
 
-  def test_variables_may_depend_on_each_other(self):
-    @tff.tensorflow.computation
-    def chain():
-      first = tf.Variable(3)
-      with tf.control_dependencies([first.initializer]):
-        second = tf.Variable(first.read_value() * 2)
-      return first.read_value(), second.read_value()
-
-    self.assertEqual(_create_function(chain)(None), [3, 6])
-
   def test_unseeded_random_numbers_are_fresh_at_each_call(self):
     graph_function = _create_function(
       tff.tensorflow.computation(
@@ -109,23 +99,6 @@ class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
     )
 
     self.assertLen({float(graph_function(None)) for _ in range(5)}, 5)
-
-  def test_python_code_runs_in_this_process(self):
-    calls = []
-
-    def record(x):
-      calls.append(int(x))
-      return x
-
-    graph_function = _create_function(
-      tff.tensorflow.computation(
-        lambda x: tf.numpy_function(record, [x], tf.int32), np.int32
-      )
-    )
-
-    graph_function(tf.constant(7))
-
-    self.assertEqual(calls, [7])
 
   def test_error_has_the_type_and_the_message(self):
     @tff.tensorflow.computation(np.int32)

@@ -90,20 +90,6 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     # The context remains usable.
     self.assertEqual(context.invoke(run, [1, 3]), [1, 3])
 
-  def test_error_of_a_computation_without_a_parameter(self):
-    @tff.tensorflow.computation
-    def fail():
-      with tf.control_dependencies([tf.debugging.Assert(False, ['at once'])]):
-        return tf.constant(0)
-
-    @tff.federated_computation
-    def run():
-      return fail()
-
-    for computation in (fail, run):
-      with self.assertRaisesRegex(errors.ComputationError, '(?s)^Tensor.*once'):
-        in_process.InProcessContext().invoke(computation, None)
-
   def test_threads_change_nothing_but_the_time(self):
     @tff.tensorflow.computation(tff.TensorType(np.int32, [2]))
     def draw(seed):
@@ -194,14 +180,6 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     ):
       with self.assertRaises(KeyboardInterrupt):
         context.invoke(_increment_and_sum, [1])
-
-  @parameterized.parameters(
-    (dict(default_num_clients=-1), 'default_num_clients.* >= 0'),
-    (dict(max_concurrent_clients=0), 'max_concurrent_clients.* >= 1'),
-  )
-  def test_numbers_out_of_range_are_refused(self, kwargs, message):
-    with self.assertRaisesRegex(ValueError, message):
-      in_process.InProcessContext(**kwargs)
 
 
 class CachingTest(tf.test.TestCase):

@@ -73,19 +73,6 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(self._context.invoke(twice, value), b'abab')
 
   @parameterized.named_parameters(
-    ('list', ['a', 'bc']),
-    ('numpy', np.array(['a', 'bc'])),
-    ('bytes', np.array([b'a', b'bc'], object)),
-    ('eager', tf.constant(['a', 'bc'])),
-  )
-  def test_arrays_of_strings(self, value):
-    twice = tff.tensorflow.computation(
-      lambda x: tf.strings.join([x, x]), tff.TensorType(np.str_, [2])
-    )
-    found = self._context.invoke(twice, value)
-    self.assertEqual(found.tolist(), [b'aa', b'bcbc'])
-
-  @parameterized.named_parameters(
     ('python', 2),
     ('numpy', np.int32(2)),
     ('narrower', np.int8(2)),
@@ -108,12 +95,6 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
   def test_tensor_of_another_type_is_refused(self, value):
     with self.assertRaisesRegex(TypeError, 'Expected int32'):
       self._context.invoke(_increment, value)
-
-  def test_nested_lists_are_tensors_where_the_type_says_so(self):
-    total = tff.tensorflow.computation(
-      lambda x: tf.reduce_sum(x), tff.TensorType(np.int32, [2, 2])
-    )
-    self.assertEqual(self._context.invoke(total, [[1, 2], [3, 4]]), 10)
 
   @parameterized.named_parameters(
     ('dict', dict(left=1, right=[2, 3])),

@@ -63,31 +63,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(_invoke(run, 10, [1, 2]), (10, [11, 11], [11, 12], 20))
     self.assertEqual(_invoke(run, 10, []), (10, [], [], 0))
 
-  def test_map_all_equal(self):
-    intrinsic = tff.framework.Intrinsic(
-      'federated_map_all_equal',
-      tff.FunctionType(
-        tff.StructType(
-          [
-            _increment.type_signature,
-            tff.FederatedType(np.int32, tff.CLIENTS, all_equal=True),
-          ]
-        ),
-        tff.FederatedType(np.int32, tff.CLIENTS, all_equal=True),
-      ),
-    )
-    argument = tff.framework.Reference(
-      'x', tff.FederatedType(np.int32, tff.CLIENTS, all_equal=True)
-    )
-    call = tff.framework.Call(
-      intrinsic,
-      tff.framework.Struct([_increment.to_building_block(), argument]),
-    )
-    computation = tff.framework.ConcreteComputation.from_building_block(
-      tff.framework.Lambda('x', argument.type_signature, call)
-    )
-    self.assertEqual(_invoke(computation, 4), 5)
-
   def test_eval_and_value(self):
     @tff.federated_computation
     def run():
@@ -214,18 +189,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     ]
     found, expected = _invoke(run, clients, [1.0] * num_clients)
     tf.nest.map_structure(np.testing.assert_array_equal, found, expected)
-
-  def test_mean_of_other_numbers(self):
-    @tff.federated_computation(
-      tff.FederatedType([np.float64, np.float32], tff.CLIENTS)
-    )
-    def run(x):
-      return tff.federated_mean(x)
-
-    clients = [[np.float64(1 / 3), np.float32(n)] for n in range(4)]
-    found = _invoke(run, clients)
-    self.assertEqual(found[0].dtype, np.float64)
-    self.assertAllClose(found, [1 / 3, 1.5], rtol=1e-15)
 
   @parameterized.parameters(0, 2)
   def test_select(self, num_keys):

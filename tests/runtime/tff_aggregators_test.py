@@ -142,23 +142,6 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
       _in_the_clear(_create_process(factory)), _create_rounds(is_weighted)
     )
 
-  @pytest.mark.slow
-  def test_secure_and_private(self):
-    # Zeroing would nest the computation deeper than it can be serialized.
-    factory = tff.learning.ddp_secure_aggregator(
-      noise_multiplier=0.0,
-      expected_clients_per_round=3,
-      zeroing=False,
-      rotation_type='dft',
-    )
-    # Values are rounded up or down at random, to 20 bits.
-    self.assert_agree_in_rounds(
-      _in_the_clear(_create_process(factory)),
-      _create_rounds(False),
-      random_start=True,
-      atol=1e-4,
-    )
-
   def test_secure_modular_sum(self):
     factory = _aggregators.SecureModularSumFactory(8, symmetric_range=True)
     process = factory.create(tff.TensorType(np.int32, [2]))

@@ -130,25 +130,6 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
     outputs = self.assert_agree_in_rounds(process, _create_rounds())
     self._assert_trained(outputs)
 
-  def test_k_means(self):
-    rng = np.random.default_rng(seed=1)
-    rounds = [
-      (
-        [
-          tf.data.Dataset.from_tensor_slices(
-            rng.normal(center, size=(size, 2)).astype(np.float32)
-          )
-          for center, size in enumerate(sizes)
-        ],
-      )
-      for sizes in _ROUNDS
-    ]
-    outputs = self.assert_agree_in_rounds(
-      _algorithms.build_fed_kmeans(2, (2,), random_seed=(1, 2)), rounds
-    )
-    # 3 + 0 + 5 + 4 points, and one to begin with per cluster.
-    self.assertEqual(outputs[-1].state.finalizer.sum(), 12 + 2)
-
   @parameterized.named_parameters(
     ('of_functions', lambda: _algorithms.build_fed_eval(_functional_model())),
     (

@@ -7,7 +7,6 @@ import asyncio
 import csv
 import pathlib
 
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -131,14 +130,6 @@ class TffProgramsTest(tf.test.TestCase):
       [float(row['model_metrics/mean_squared_error']) for row in rows],
       [metrics['mean_squared_error'] for metrics in self._metrics],
     )
-
-  @pytest.mark.slow
-  def test_training_goes_on_from_a_file(self):
-    self._assert_weights(self._run_program(2), self._states[2])
-    self._assert_weights(self._run_program(3), self._states[3])
-    # Each round was run once.
-    with (self._root / 'metrics.csv').open() as file:
-      self.assertLen(list(csv.DictReader(file)), 3)
 
 
 if __name__ == '__main__':

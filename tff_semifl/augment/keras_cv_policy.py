@@ -8,7 +8,7 @@ be repeated, and TFF computations cannot trace it. Here parameters are drawn by
 stateless ops, and KerasCV's deterministic operations do the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import contextlib
 import functools
 import importlib
@@ -30,6 +30,9 @@ _IMPORT_LOCK = threading.Lock()
 # Without a seed or with 0, layers would use the global generator. They never
 # draw here.
 _UNUSED_SEED = 1
+
+_Draw = Callable[[tf.Tensor, tf.Tensor], Any]
+_Apply = Callable[[tf.Tensor, Any], tf.Tensor]
 
 
 def build_keras_cv_rand_augment(
@@ -115,119 +118,125 @@ def _import_layers() -> types.ModuleType:
 def _create_operations(
   layers: types.ModuleType, magnitude: float, standard_deviation: float
 ) -> list[rand_augment.Operation]:
-  seed = _UNUSED_SEED
-  shear = layers.RandomShear(0.0, 0.0, seed=seed)
-  translate = layers.RandomTranslation(0.0, 0.0, seed=seed)
-
-  def clipped_normal(mean: float, maximum: float):
-    """Draws from a normal around `mean`, clipped to [0, maximum]."""
-    return lambda shape, seed: tf.clip_by_value(
-      tf.random.stateless_normal(
-        shape, seed, mean=mean, stddev=standard_deviation * maximum
-      ),
-      0.0,
-      maximum,
-    )
-
-  def uniform(low: float, high: float):
-    return lambda shape, seed: tf.random.stateless_uniform(
-      shape, seed, minval=low, maxval=high
-    )
-
-  def per_image(draw, *trailing):
-    return lambda num_images, seed: draw([num_images, *trailing], seed)
-
-  def nothing(num_images, seed):
-    del num_images, seed
-    return ()
-
-  def solarization(num_images, seed):
-    shape = [num_images, 1, 1, 1]
-    return {
-      'additions': clipped_normal(110.0 * magnitude, 110.0)(
-        shape, random_draws.fold_in(seed, 0)
-      ),
-      'thresholds': clipped_normal(255.0 * (1.0 - magnitude), 255.0)(
-        shape, random_draws.fold_in(seed, 1)
-      ),
-    }
-
-  def signed_shear(num_images, seed):
-    shape = [num_images, 1]
-    amount = clipped_normal(magnitude, 1.0)(
-      shape, random_draws.fold_in(seed, 0)
-    )
-    sign = tf.sign(uniform(-1.0, 1.0)(shape, random_draws.fold_in(seed, 1)))
-    return sign * amount
-
-  def shear_along(axis: str) -> Callable[[tf.Tensor, Any], tf.Tensor]:
-    other = {'shear_x': 'shear_y', 'shear_y': 'shear_x'}[axis]
-    return lambda images, amount: shear.augment_images(
-      images, transformations={axis: amount, other: None}
-    )
-
-  def translate_along(axis: str) -> Callable[[tf.Tensor, Any], tf.Tensor]:
-    other = {
-      'width_translations': 'height_translations',
-      'height_translations': 'width_translations',
-    }[axis]
-    return lambda images, fraction: translate.augment_images(
-      images,
-      transformations={axis: fraction, other: tf.zeros_like(fraction)},
-    )
-
-  def of(layer: tf.keras.layers.Layer):
-    return lambda images, parameters: layer.augment_images(
-      images, transformations=parameters
-    )
-
-  def degenerate(images, parameters):
-    # The method needs no instance, and the class would not pass its seed on.
-    return layers.RandomColorDegeneration.augment_images(
-      None, images, transformations=parameters
-    )
-
-  uniform_magnitude = per_image(uniform(-magnitude, magnitude), 1)
+  normal = functools.partial(_clipped_normal, standard_deviation)
+  create = {'seed': _UNUSED_SEED}
+  shear = layers.RandomShear(0.0, 0.0, **create)
+  translate = layers.RandomTranslation(0.0, 0.0, **create)
+  shears = _draw_signed(normal(magnitude, 1.0, 1))
+  translations = _uniform(-magnitude, magnitude, 1)
   operation = rand_augment.Operation
   # XLA has no kernels for their histogram and transformation.
   not_by_xla = functools.partial(operation, can_be_compiled=False)
   return [
     operation(
-      'AutoContrast', nothing, of(layers.AutoContrast(_VALUE_RANGE, seed=seed))
+      'AutoContrast',
+      _draw_nothing,
+      _transform(layers.AutoContrast(_VALUE_RANGE, **create)),
     ),
     not_by_xla(
-      'Equalization', nothing, of(layers.Equalization(_VALUE_RANGE, seed=seed))
+      'Equalization',
+      _draw_nothing,
+      _transform(layers.Equalization(_VALUE_RANGE, **create)),
     ),
     operation(
       'Solarization',
-      solarization,
-      of(layers.Solarization(_VALUE_RANGE, seed=seed)),
+      _draw_all(
+        {
+          'additions': normal(110.0 * magnitude, 110.0, 1, 1, 1),
+          'thresholds': normal(255.0 * (1.0 - magnitude), 255.0, 1, 1, 1),
+        }
+      ),
+      _transform(layers.Solarization(_VALUE_RANGE, **create)),
     ),
     operation(
       'RandomColorDegeneration',
-      per_image(clipped_normal(magnitude, 1.0), 1, 1, 1),
-      degenerate,
+      normal(magnitude, 1.0, 1, 1, 1),
+      # The method needs no instance, and the class would not pass its seed on.
+      lambda images, parameters: layers.RandomColorDegeneration.augment_images(
+        None, images, transformations=parameters
+      ),
     ),
     operation(
       'RandomContrast',
-      per_image(uniform(1.0 - magnitude, 1.0 + magnitude), 1, 1, 1),
-      of(layers.RandomContrast(_VALUE_RANGE, 0.5, seed=seed)),
+      _uniform(1.0 - magnitude, 1.0 + magnitude, 1, 1, 1),
+      _transform(layers.RandomContrast(_VALUE_RANGE, 0.5, **create)),
     ),
     operation(
       'RandomBrightness',
-      per_image(uniform(-255.0 * magnitude, 255.0 * magnitude), 1, 1, 1),
-      of(layers.RandomBrightness(0.0, _VALUE_RANGE, seed=seed)),
+      _uniform(-255.0 * magnitude, 255.0 * magnitude, 1, 1, 1),
+      _transform(layers.RandomBrightness(0.0, _VALUE_RANGE, **create)),
     ),
-    not_by_xla('RandomShearX', signed_shear, shear_along('shear_x')),
-    not_by_xla('RandomShearY', signed_shear, shear_along('shear_y')),
-    not_by_xla(
-      'RandomTranslationX',
-      uniform_magnitude,
-      translate_along('width_translations'),
+    *(
+      not_by_xla(name, shears, _shear(shear, axis, other))
+      for name, axis, other in (
+        ('RandomShearX', 'shear_x', 'shear_y'),
+        ('RandomShearY', 'shear_y', 'shear_x'),
+      )
     ),
-    not_by_xla(
-      'RandomTranslationY',
-      uniform_magnitude,
-      translate_along('height_translations'),
+    *(
+      not_by_xla(name, translations, _translate(translate, axis, other))
+      for name, axis, other in (
+        ('RandomTranslationX', 'width_translations', 'height_translations'),
+        ('RandomTranslationY', 'height_translations', 'width_translations'),
+      )
     ),
   ]
+
+
+def _clipped_normal(
+  deviation: float, mean: float, maximum: float, *shape: int
+) -> _Draw:
+  """Draws from a normal around `mean`, clipped to [0, maximum]."""
+
+  def draw(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    drawn = tf.random.stateless_normal(
+      [num_images, *shape], seed, mean=mean, stddev=deviation * maximum
+    )
+    return tf.clip_by_value(drawn, 0.0, maximum)
+
+  return draw
+
+
+def _uniform(low: float, high: float, *shape: int) -> _Draw:
+  return lambda num_images, seed: tf.random.stateless_uniform(
+    [num_images, *shape], seed, minval=low, maxval=high
+  )
+
+
+def _draw_nothing(num_images: tf.Tensor, seed: tf.Tensor) -> tuple[()]:
+  del num_images, seed
+  return ()
+
+
+def _draw_all(draws: Mapping[str, _Draw]) -> _Draw:
+  return lambda num_images, seed: {
+    name: draw(num_images, random_draws.fold_in(seed, index))
+    for index, (name, draw) in enumerate(draws.items())
+  }
+
+
+def _draw_signed(draw: _Draw) -> _Draw:
+  def draw_signed(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    amount = draw(num_images, random_draws.fold_in(seed, 0))
+    uniform = _uniform(-1.0, 1.0, 1)(num_images, random_draws.fold_in(seed, 1))
+    return tf.sign(uniform) * amount
+
+  return draw_signed
+
+
+def _transform(layer: tf.keras.layers.Layer) -> _Apply:
+  return lambda images, parameters: layer.augment_images(
+    images, transformations=parameters
+  )
+
+
+def _shear(layer: tf.keras.layers.Layer, axis: str, other: str) -> _Apply:
+  return lambda images, amount: layer.augment_images(
+    images, transformations={axis: amount, other: None}
+  )
+
+
+def _translate(layer: tf.keras.layers.Layer, axis: str, other: str) -> _Apply:
+  return lambda images, share: layer.augment_images(
+    images, transformations={axis: share, other: tf.zeros_like(share)}
+  )

@@ -18,7 +18,6 @@ from dp_accounting import rdp
 from tff_semifl import settings
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import privacy_key
-from tff_semifl.privacy import privacy_key as privacy_key_lib
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.runs import saved_experiment
 
@@ -62,26 +61,19 @@ def compute_epsilon(
 
 def obtain_key(
   private_mean: aggregator_settings.PrivateMean | None, folder: pathlib.Path
-) -> privacy_key_lib.PrivacyKey | None:
+) -> privacy_key.PrivacyKey | None:
   """The key of noise and cohorts: fixed, of a run to resume, or new.
 
-  Nothing is written.
-
-  Args:
-    private_mean: The settings, or None without privacy.
-    folder: The experiment's folder, which need not exist.
-
-  Returns:
-    The key, or None without privacy.
+  Nothing is written, and the folder need not exist.
   """
   if private_mean is None:
     return None
   if private_mean.insecure_fixed_privacy_key is not None:
-    return privacy_key_lib.PrivacyKey(
+    return privacy_key.PrivacyKey(
       bytes.fromhex(private_mean.insecure_fixed_privacy_key)
     )
   found = privacy_key.read(folder / privacy_key.NAME)
-  return found or privacy_key_lib.PrivacyKey.draw()
+  return found or privacy_key.PrivacyKey.draw()
 
 
 def create_epsilon_fn(
@@ -89,11 +81,7 @@ def create_epsilon_fn(
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:
-  """A function round -> epsilon spent; None if none can be claimed.
-
-  Args:
-    private_mean: The settings, or None without privacy.
-  """
+  """A function round -> epsilon spent; None if none can be claimed."""
   if private_mean is None:
     return None
   delta = private_mean.privacy_delta
@@ -119,11 +107,7 @@ def create_epsilon_fn(
 def describe(
   values: Mapping[str, Any], num_rounds: int
 ) -> privacy_statement.PrivacyStatement | None:
-  """The privacy statement; None if privacy was not chosen.
-
-  Args:
-    num_rounds: Rounds that were run, without round 0.
-  """
+  """The statement after rounds, without round 0; None without privacy."""
   if values.get('aggregator') != 'differential_privacy':
     return None
   try:

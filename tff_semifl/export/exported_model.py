@@ -4,10 +4,13 @@
 """Loads exported models and predicts with them."""
 
 import abc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
 import functools
 import os
 import pathlib
+import sys
+import tempfile
 import zipfile
 
 import numpy as np
@@ -17,7 +20,6 @@ from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import own_labels
 from tff_semifl.data import resizing
-from tff_semifl.export import converter_lines
 from tff_semifl.privacy import privacy_statement
 
 # Signatures of a SavedModel; the last two take no input.
@@ -36,6 +38,13 @@ LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
 BACKGROUND_FILE = 'background.txt'
 # The class of images below the confidence threshold.
 UNKNOWN = 'unknown'
+
+# Lines of TFLite's C++ code that report nothing to a user.
+_HIDDEN = (
+  b'INFO: Created TensorFlow Lite XNNPACK delegate for CPU.',
+  b'fully_quantize: ',
+)
+_STDERR = 2
 
 
 class ExportedModelError(Exception):
@@ -101,14 +110,10 @@ class ExportedModel(abc.ABC):
 
   @abc.abstractmethod
   def predict(self, images: np.ndarray) -> np.ndarray:
-    """Class probabilities.
+    """Class probabilities, float32 [batch, num_classes].
 
-    Args:
-      images: uint8 [batch, height, width, num_channels], of any size; or
-        feature vectors, float32 [batch, features].
-
-    Returns:
-      float32 [batch, num_classes].
+    Images are uint8 [batch, height, width, num_channels], of any size; feature
+    vectors are float32 [batch, features].
     """
 
 
@@ -180,7 +185,7 @@ class _TFLiteModel(ExportedModel):
         ' classes at its end, or not all of it'
       ) from error
     try:
-      with converter_lines.hidden():
+      with hide_lines():
         self._interpreter = tf.lite.Interpreter(
           str(path), num_threads=os.cpu_count()
         )
@@ -206,6 +211,32 @@ class _TFLiteModel(ExportedModel):
       # Copied, because the next image overwrites the output.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
+
+
+@contextlib.contextmanager
+def hide_lines() -> Iterator[None]:
+  """Leaves TFLite's known lines out of standard error.
+
+  All other lines, such as C++ errors, appear when the `with` block ends, also
+  if it raises. Only output to file descriptor 2 matters, which Python's own
+  `sys.stderr` may have been redirected from.
+  """
+  sys.stderr.flush()
+  original = os.dup(_STDERR)
+  try:
+    with tempfile.TemporaryFile() as file:
+      os.dup2(file.fileno(), _STDERR)
+      try:
+        yield
+      finally:
+        sys.stderr.flush()
+        os.dup2(original, _STDERR)
+        file.seek(0)
+        for line in file:
+          if not line.startswith(_HIDDEN):
+            os.write(_STDERR, line)
+  finally:
+    os.close(original)
 
 
 def _normalize(names: Iterable[str]) -> tuple[str, ...]:

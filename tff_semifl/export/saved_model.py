@@ -32,14 +32,8 @@ def decode(
   """Decodes a JPEG or PNG file.
 
   Unlike `image_files.read_image_of_any_size`, ignores EXIF orientation, which
-  TensorFlow does not read, and accepts 16-bit channels.
-
-  Args:
-    encoded: The file's bytes, string [].
-    background: RGB color behind transparent pixels, in 0..255.
-
-  Returns:
-    uint8 [height, width, num_channels].
+  TensorFlow does not read, and accepts 16-bit channels. `encoded` is a string
+  [], the result uint8 [height, width, num_channels].
   """
   colors = tf.cond(
     _is_transparent(encoded),
@@ -81,14 +75,7 @@ def _is_transparent(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _flatten(image: tf.Tensor, background: tuple[int, int, int]) -> tf.Tensor:
-  """Blends an RGBA image with a background color.
-
-  Args:
-    image: uint8 [height, width, 4].
-
-  Returns:
-    uint8 [height, width, 3], rounded to the nearest level.
-  """
+  """Blends an RGBA image, uint8 [height, width, 4], with a background color."""
   levels = tf.cast(image, tf.int32)
   colors, opacity = levels[..., :3], levels[..., 3:]
   mixed = colors * opacity + tf.constant(background) * (255 - opacity)

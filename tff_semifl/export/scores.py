@@ -29,13 +29,9 @@ _NOISE_BATCH_SIZE = 50
 
 
 class Floor(NamedTuple):
-  """The test images at or above a confidence threshold.
+  """The test images whose predicted class has a probability of `floor` or more.
 
-  Attributes:
-    floor: Least probability of the predicted class, in 0..1.
-    num_images: Number of these images.
-    num_right: Number of these images that are predicted correctly.
-    share_of_noise: Share of noise images above the threshold, in 0..1.
+  `share_of_noise` is the share of noise images above that, in 0..1.
   """
 
   floor: float
@@ -45,13 +41,7 @@ class Floor(NamedTuple):
 
 
 class MetricScore(NamedTuple):
-  """A metric with its 95% interval.
-
-  Attributes:
-    value: The metric; NaN where the images do not define it.
-    low: The lower end.
-    high: The upper end.
-  """
+  """A metric with its 95% interval; NaN where the images do not define it."""
 
   value: float
   low: float
@@ -188,12 +178,10 @@ def score(
   model: exported_model.ExportedModel,
   batches: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> Scores:
-  """Evaluates a model on labeled batches.
+  """Evaluates a model on labeled batches, with one example or more.
 
-  Args:
-    batches: Images, uint8 [batch, height, width, channels], or feature vectors,
-      float32 [batch, features], and their labels, int [batch], in
-      0..classes-1. At least one example in all.
+  Batches are images, uint8 [batch, height, width, channels], or feature
+  vectors, float32 [batch, features], and labels, int [batch].
   """
   num_classes = len(model.class_names)
   confusion = np.zeros([num_classes, num_classes], np.int64)

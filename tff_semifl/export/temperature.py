@@ -19,13 +19,10 @@ from tff_semifl.metrics import probability_metrics
 
 
 class Temperature(NamedTuple):
-  """A temperature, and its effect on the images that it was fitted to.
+  """A divisor of logits, and its effect on the images that it was fitted to.
 
-  Attributes:
-    value: The divisor of logits.
-    num_images: Number of these images.
-    nll_before: Their mean negative log likelihood at temperature 1.
-    nll_after: Their mean negative log likelihood at this temperature.
+  The mean negative log likelihood is `nll_before` at temperature 1, and
+  `nll_after` at this one.
   """
 
   value: float
@@ -37,9 +34,8 @@ class Temperature(NamedTuple):
 def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
   """The temperature that minimizes the negative log likelihood.
 
-  Args:
-    labels: int [images], of images that were not trained on.
-    logits: float [images, classes].
+  Labels, int [images], and logits, float [images, classes], are those of images
+  that were not trained on.
   """
   logits = logits.astype(np.float64)
   of_labels = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)[:, 0]

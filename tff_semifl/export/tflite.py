@@ -20,7 +20,6 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
-from tff_semifl.export import converter_lines
 from tff_semifl.export import exported_model
 from tff_semifl.privacy import privacy_statement
 
@@ -28,11 +27,7 @@ from tff_semifl.privacy import privacy_statement
 class Precision(enum.Enum):
   """The number format of a model's weights and arithmetic.
 
-  Attributes:
-    FLOAT32: Both as in training.
-    FLOAT16: Weights of half the size; arithmetic in float32, or in float16
-      where a phone supports it.
-    INT8: Weights and activations as integers.
+  With float16, arithmetic is in float32, or in float16 where a phone has it.
   """
 
   FLOAT32 = 'float32'
@@ -69,12 +64,8 @@ def convert(
 ) -> bytes:
   """Converts a trained model to the content of a TFLite file.
 
-  Args:
-    model: The model, from float32 [batch, height, width, channels] in 0..255,
-      or [batch, features], to logits.
-    calibration_images: Images that show the range of activations, uint8
-      [num_images, height, width, channels], at least one. Used for INT8 only.
-    least_confidence: Confidence threshold, in [0, 1].
+  The model is one of `export_saved_model`. `calibration_images`, uint8
+  [num_images, height, width, channels], show the range of activations to INT8.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8
@@ -115,7 +106,7 @@ def convert(
     files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
-  with converter_lines.hidden():
+  with exported_model.hide_lines():
     content = converter.convert()
   return _pack(content, files)
 

@@ -26,11 +26,9 @@ class ClientPool:
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
   ):
-    """Initializes the pool.
+    """Initializes the pool, by default with all GPUs, or the CPU.
 
-    Args:
-      devices: Names as in `tf.config.list_logical_devices()`. By default all
-        GPUs, or the CPU if there is none.
+    Names of devices are those of `tf.config.list_logical_devices()`.
     """
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:
@@ -68,27 +66,18 @@ class ClientPool:
     return self.at_client(0)
 
   def close(self, *, wait: bool = True) -> None:
-    """Ends the threads.
-
-    Args:
-      wait: Whether to finish the submitted work first; otherwise, work that
-        has not begun is cancelled.
-    """
+    """Ends the threads; without `wait`, cancels work that has not begun."""
     if self._threads is not None:
       self._threads.shutdown(wait=wait, cancel_futures=not wait)
 
 
 class Cohort:
-  """The clients of one call, and the pool that they work in.
-
-  Attributes:
-    size: The number of clients.
-    absent: Indices of the clients that dropped out, whose values are None.
-  """
+  """The clients of one call, and the pool that they work in."""
 
   def __init__(self, size: int, pool: ClientPool):
     """Initializes a cohort of `size` clients that work in `pool`."""
     self.size = size
+    # Indices of the clients that dropped out, whose values are None.
     self.absent: set[int] = set()
     self._pool = pool
 

@@ -96,11 +96,7 @@ class InProcessContext(tff.framework.SyncContext):
     self._pool.close()
 
   def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
-    """Runs a computation.
-
-    Args:
-      arg: Its argument; `None` if it has no parameter.
-    """
+    """Runs a computation; `arg` is None if it has no parameter."""
     # Leaves a function that the caller may be tracing.
     with tf.init_scope():
       if not tf.executing_eagerly():

@@ -8,6 +8,7 @@ all of TFF's intrinsics to those implemented here.
 """
 
 from collections.abc import Callable
+import functools
 import operator
 from typing import Any, NamedTuple
 
@@ -34,12 +35,7 @@ REFUSED = {
 
 
 class Scope(NamedTuple):
-  """The clients and values that a block is evaluated with.
-
-  Attributes:
-    cohort: The clients of this call.
-    names: The values of references, by name.
-  """
+  """The clients of a call, and the values of references by name."""
 
   cohort: cohorts.Cohort
   names: dict[str | None, Any]
@@ -98,15 +94,30 @@ def _build_intrinsic(block, cache):
   del cache
   intrinsic = get_intrinsic(block.uri)
   intrinsic_type = block.type_signature
-  return lambda scope: lambda argument: intrinsic(
-    scope.cohort, argument, intrinsic_type
-  )
+
+  def evaluate(scope):
+    return functools.partial(_call_intrinsic, intrinsic, scope, intrinsic_type)
+
+  return evaluate
+
+
+def _call_intrinsic(intrinsic, scope, intrinsic_type, argument):
+  return intrinsic(scope.cohort, argument, intrinsic_type)
 
 
 def _build_lambda(block, cache):
-  result = build_evaluate(block.result, cache)
-  name = block.parameter_name
-  return lambda scope: lambda argument: result(scope.bind(name, argument))
+  return build_function(
+    build_evaluate(block.result, cache), block.parameter_name
+  )
+
+
+def build_function(result: Evaluate, name: str | None) -> Evaluate:
+  """Builds a function of one argument, `name`, with a result."""
+  return lambda scope: functools.partial(_call, result, scope, name)
+
+
+def _call(result, scope, name, argument):
+  return result(scope.bind(name, argument))
 
 
 def _build_literal(block, cache):

@@ -58,8 +58,7 @@ def build_evaluate(
   """Builds a function from a scope to a computation's value, see `values`."""
   if isinstance(block, tff.framework.Lambda):
     result = build_evaluate(block.result, cache, build_clients, build_step)
-    name = block.parameter_name
-    return lambda scope: lambda argument: result(scope.bind(name, argument))
+    return interpreter.build_function(result, block.parameter_name)
   if isinstance(block, tff.framework.Block):
     return _build_block(
       block,
@@ -176,19 +175,20 @@ def _build_clients(cache, steps, outputs):
 
   def run(scope):
     taken = {name: scope.names[name] for name in used if name in scope.names}
-
-    def run_one(client, alone):
-      own = interpreter.Scope(
-        alone,
-        {name: _at_client(value, client) for name, value in taken.items()},
-      )
-      for name, step in built:
-        own.names[name] = step(own)
-      return [alone.members(own.names[name])[0] for name in outputs]
-
-    yield from scope.cohort.run_each(run_one)
+    yield from scope.cohort.run_each(
+      functools.partial(_run_client, built, outputs, taken)
+    )
 
   return run
+
+
+def _run_client(steps, outputs, taken, client, alone):
+  """The outputs of a client; `alone` is a cohort of this client."""
+  names = {name: _at_client(value, client) for name, value in taken.items()}
+  own = interpreter.Scope(alone, names)
+  for name, step in steps:
+    own.names[name] = step(own)
+  return [alone.members(own.names[name])[0] for name in outputs]
 
 
 def _at_client(value: Any, client: int) -> Any:
@@ -203,13 +203,7 @@ def _at_client(value: Any, client: int) -> Any:
 
 
 class _Fold:
-  """An aggregation of client values.
-
-  Attributes:
-    name: The name of the result.
-    source: The name of the aggregated step; None if it is no step.
-    value: Evaluates the aggregated value.
-  """
+  """An aggregation of client values, named `name`."""
 
   def __init__(self, name, argument, cache):
     self.name = name
@@ -219,6 +213,7 @@ class _Fold:
       else argument[i]
       for i in (0, 1, 2, 4)
     )
+    # The aggregated step; None if the value is no step.
     self.source = (
       value.name if isinstance(value, tff.framework.Reference) else None
     )

@@ -6,7 +6,7 @@
 import collections
 import os
 import platform
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import ray
@@ -27,17 +27,12 @@ _HEALTH = 'health'
 CONCURRENCY_GROUPS = {_HEALTH: 1}
 
 
-class Software(NamedTuple):
+def name_software() -> str:
   """Versions that results depend on; all processes must agree."""
-
-  python: str
-  tensorflow: str
-  tensorflow_federated: str
-
-  @classmethod
-  def here(cls) -> 'Software':
-    """The versions of this process."""
-    return cls(platform.python_version(), tf.__version__, tff.__version__)
+  return (
+    f'Python {platform.python_version()}, TensorFlow {tf.__version__},'
+    f' TFF {tff.__version__}'
+  )
 
 
 class Actor:
@@ -66,10 +61,10 @@ class Actor:
   @ray.method(concurrency_group=_HEALTH)
   def describe(
     self,
-  ) -> tuple[int, Software, ray_site.Description | None]:
+  ) -> tuple[int, str, ray_site.Description | None]:
     """The process id, the versions and the site, if any."""
     site = None if self._site is None else self._site.description
-    return os.getpid(), Software.here(), site
+    return os.getpid(), name_software(), site
 
   def run(
     self,

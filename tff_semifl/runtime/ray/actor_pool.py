@@ -184,7 +184,7 @@ class ActorPool:
       actor.error = answer
       return
     pid, software, site = answer
-    here, federation = ray_actor.Software.here(), self._options.federation
+    here, federation = ray_actor.name_software(), self._options.federation
     if software != here:
       actor.error = f'it has {software}, this program {here}'
     elif federation is not None and actor.site is not None:

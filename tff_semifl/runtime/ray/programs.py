@@ -88,9 +88,7 @@ def build_evaluate(
 
   def build_clients(steps, outputs):
     program = build_program(steps, outputs, cache)
-    return lambda scope: run(
-      program, program.evaluate_inputs(scope), scope.cohort
-    )
+    return functools.partial(_run_at_clients, run, program)
 
   def build_step(step):
     if not _takes_dataset(step[1]):
@@ -99,6 +97,10 @@ def build_evaluate(
     return functools.partial(_run_at_server, run, program)
 
   return stages.build_evaluate(block, cache, build_clients, build_step)
+
+
+def _run_at_clients(run, program, scope):
+  return run(program, program.evaluate_inputs(scope), scope.cohort)
 
 
 def _run_at_server(run, program, scope):

@@ -1,17 +1,21 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for flips and shifted crops, against crops of `np.pad`."""
+"""Tests of flips and shifted crops, against crops of `np.pad`, and of noise."""
 
+import contextlib
 import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import stats
 import tensorflow as tf
 
 from tests.augment import everywhere
 from tff_semifl.augment import augmentation
+from tff_semifl.randomness import portable_draws
+from tff_semifl.randomness import random_draws
 
 _SEED = tf.constant([1, 2])
 # Twice the padding and more, or shifts could look like flips.
@@ -107,39 +111,52 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
       everywhere.run_statically(augment, images, _SEED), views['eager']
     )
 
-  def test_keeps_what_is_known_of_the_shape(self):
-    dataset = tf.data.Dataset.from_tensor_slices(_random_images(5)).batch(2)
-    dataset = dataset.map(
-      lambda x: augmentation.flip_and_crop(x, _SEED, flip=True, padding=2)
-    )
-    self.assertEqual(
-      dataset.element_spec, tf.TensorSpec([None, _HEIGHT, _WIDTH, 3], tf.uint8)
-    )
-
-  @parameterized.parameters(tf.float32, tf.int64)
-  def test_any_dtype(self, dtype):
-    images = tf.cast(_random_images(10) % 2, dtype)
-    views = augmentation.flip_and_crop(images, _SEED, flip=True, padding=2)
-    self.assertEqual(views.dtype, dtype)
-    # The permutation of pixels does not depend on their values.
-    self.assertAllEqual(
-      tf.cast(views, tf.uint8),
-      augmentation.flip_and_crop(
-        tf.cast(images, tf.uint8), _SEED, flip=True, padding=2
-      ),
-    )
-
-  def test_no_images(self):
-    views = augmentation.flip_and_crop(
-      tf.constant(_random_images(0)), _SEED, flip=True, padding=2
-    )
-    self.assertEqual(views.shape, [0, _HEIGHT, _WIDTH, 3])
-
   def test_padding_as_large_as_the_image(self):
     with self.assertRaisesRegex(ValueError, f'less than .* found {_HEIGHT}'):
       augmentation.flip_and_crop(
         tf.constant(_random_images(1)), _SEED, flip=False, padding=_HEIGHT
       )
+
+
+_SCALE = (2.0, 0.1, 30.0)
+
+
+class AddNoiseTest(tf.test.TestCase):
+  def test_is_normal_and_half_a_standard_deviation(self):
+    features = tf.constant([[5.0, -1.0, 100.0]] * 4000)
+    seed = tf.constant([3, 4])
+    for drawing in (
+      contextlib.nullcontext(),
+      random_draws.drawing_by(portable_draws.GENERATOR),
+    ):
+      with drawing:
+        views = augmentation.add_noise(
+          features, seed, standard_deviation=_SCALE
+        )
+      self.assertEqual(views.dtype, tf.float32)
+      self.assertEqual(views.shape, features.shape)
+      noise = (views - features).numpy() / (0.5 * np.array(_SCALE))
+      for column in noise.T:
+        # Right noise would fail once in 10,000 runs, of other seeds.
+        self.assertGreater(stats.kstest(column, 'norm').pvalue, 1e-4)
+      # The standard error of a correlation is 1 / sqrt(4000).
+      self.assertAllClose(np.corrcoef(noise.T), np.eye(3), atol=0.07)
+
+  def test_follows_from_the_seed(self):
+    features = tf.zeros([3, 3])
+    first, again, other = (
+      augmentation.add_noise(
+        features, tf.constant(seed), standard_deviation=_SCALE
+      )
+      for seed in ([1, 2], [1, 2], [1, 3])
+    )
+    self.assertAllEqual(first, again)
+    self.assertNotAllClose(first, other)
+    # Padding does not change the other rows.
+    more = augmentation.add_noise(
+      tf.zeros([5, 3]), tf.constant([1, 2]), standard_deviation=_SCALE
+    )
+    self.assertAllEqual(more[:3], first)
 
 
 if __name__ == '__main__':
