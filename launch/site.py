@@ -209,7 +209,6 @@ def _read_approved(given: tuple[str, ...]) -> list[str] | None:
 if __name__ == '__main__':
   setting_flags.run(
     'python -m launch.site',
-    __doc__,
     lambda changes: settings.change(SiteSettings(), changes),
     main,
     interrupted='left the cluster',

@@ -87,8 +87,8 @@ class ComputeFeaturesTest(parameterized.TestCase):
         'test_labels': ['dog'],
       },
     )
-    found = feature_files.read(self._output)
-    self.assertEqual(found.class_names, ('cat', 'dog'))
+    found, class_names = feature_files.read(self._output)
+    self.assertEqual(class_names, ('cat', 'dog'))
     self.assertEqual([*map(len, found.shares)], [2, 1])
     (self._folder / 'photos/test/bird').mkdir()
     image_tree.write_image(

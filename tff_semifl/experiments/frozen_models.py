@@ -185,8 +185,8 @@ class Frozen(models.Linear):
       )
 
   def _compute(
-    self, backbone: 'backbone_lib.Backbone', data: image_task.TaskData
-  ) -> image_task.TaskData:
+    self, backbone: 'backbone_lib.Backbone', data: sources.TaskData
+  ) -> sources.TaskData:
     """The data with features instead of images."""
     from tff_semifl.data import own_features
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The classifier that is kept: the labels alone, a mixture or a head."""
+"""Chooses the classifier to export: labels alone, mixture or head."""
 
 from typing import NamedTuple
 
@@ -20,16 +20,16 @@ CHOSEN = 'chosen'
 
 
 class Choice(NamedTuple):
-  """What is kept.
+  """The chosen classifier, and what it was chosen by.
 
   Attributes:
-    kept: int32 scalar, an index of `held_out.CANDIDATES`.
-    weights: float64 [features + 1, classes], its classifier of raw features.
+    kept: int32 scalar, the index of the classifier in `held_out.CANDIDATES`.
+    weights: float64 [features + 1, classes], its weights for raw features.
     temperature: float64 scalar, by which its logits are divided.
     has_examples: bool scalar, whether clients have enough examples.
-    server_spread: float64 scalar, how far the labels are off the mixture, as
-      `client_sums.Means.spread` for a client; below 0 if by less than chance.
-    scores: The scores of all.
+    server_spread: float64 scalar, `client_sums.Means.spread` of the labeled
+      examples in place of a client's.
+    scores: The scores of all candidates.
   """
 
   kept: tf.Tensor
@@ -52,10 +52,10 @@ def choose(
 
   Args:
     alone: The regressions of the labels alone.
-    components: The components.
-    estimate: The server's state.
+    components: The principal components.
+    estimate: The server's estimate.
     raw: float64 [labels, features], the labeled examples.
-    labels: The same of components.
+    labels: The labels, with the components of the examples.
     keep: `CHOSEN`, or one of `held_out.CANDIDATES`.
   """
   learned = server_steps.classifiers(estimate, labels.shares)

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The class shares of a client, from what a model says of its examples.
+"""Estimates the class shares of a client from a model's predictions.
 
 The shares pi of the classes among a client's examples are drawn from a
 Dirichlet distribution with parameters alpha. Variational Bayes finds the
 posteriors of the classes of all examples and of pi together, as it does for the
-words of a document and its topics. Several models can be asked at once: their
-dimensions stand between that of examples and that of classes.
+words of a document and its topics. Several models can be used at once: their
+dimensions stand between the dimension of examples and that of classes.
 
 References:
   Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
@@ -32,7 +32,7 @@ LEAST_EVIDENCE = 0.02
 
 
 class Offset(NamedTuple):
-  """What the logits of a client say of an offset that its examples share.
+  """What is needed to estimate an offset that all examples of a client share.
 
   An offset delta of a client's examples changes logits W^T x by W^T delta. With
   class means mu, delta is estimated as shrinkage times the mean of x minus
@@ -50,13 +50,14 @@ class Offset(NamedTuple):
 
 
 class Likelihoods(NamedTuple):
-  """p(example | class), but for a factor of each example.
+  """The likelihoods p(example | class), up to a factor for each example.
 
   Their exponentials are computed once for all iterations and bounds.
 
   Attributes:
-    relative: float [examples, ..., classes], 1 for the likeliest class.
-    largest: float [examples, ...], the logarithm of the largest.
+    relative: float [examples, ..., classes], divided by the largest likelihood
+      of the example.
+    largest: float [examples, ...], the logarithm of the largest likelihood.
   """
 
   relative: tf.Tensor
@@ -64,14 +65,14 @@ class Likelihoods(NamedTuple):
 
 
 class ClassShares(NamedTuple):
-  """What a client finds of its classes.
+  """The estimated classes of a client.
 
   Attributes:
     posteriors: float [examples, ..., classes], the probability of each class.
     log_shares: float [..., classes], the expected logarithms of the shares.
-    parameters: float [..., classes], of the Dirichlet distribution of the
-      shares.
-    shift: float [..., classes], what the offset adds to logits.
+    parameters: float [..., classes], the parameters of the Dirichlet posterior
+      of the shares.
+    shift: float [..., classes], the logits of the offset.
   """
 
   posteriors: tf.Tensor
@@ -92,15 +93,16 @@ def find(
   """Finds the class shares of a client.
 
   Args:
-    likelihoods: Of the client's examples. There may be no example.
-    alpha: float [..., classes], parameters of the shares before any example.
-    offset: The offset of the examples; None without.
+    likelihoods: The likelihoods of the client's examples, of which there may be
+      none.
+    alpha: float [..., classes], the parameters of the Dirichlet prior.
+    offset: The offset of the examples; None if it is 0.
   """
   relative = likelihoods.relative
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
 
   def respond(parameters: tf.Tensor, shift: tf.Tensor):
-    """Posteriors are relative * weights * inverse."""
+    """Factors of the posteriors: relative * weights * inverse."""
     weights, _ = _exponentiate(_expected_logarithm(parameters) - shift)
     return weights, 1 / tf.reduce_sum(relative * weights, axis=-1)
 
@@ -157,11 +159,12 @@ def bound(
 def evidence(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """How much likelier own class shares make a client's examples.
+  """How much likelier a client's examples are with class shares of its own.
 
   A lower bound of log p(examples) with shares drawn for the client, minus that
   with the mean shares for all clients, both with the client's offset. Near 0 or
-  below, clients are alike, and who has an example does not tell its class.
+  below, clients are alike, and the client that has an example does not tell the
+  example's class.
 
   Args:
     likelihoods: As in `find`.
@@ -179,13 +182,13 @@ def evidence(
 def likelihood_if_alike(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """The log-likelihood with the mean shares for all clients; as `bound`."""
+  """As `bound`, but exact, with the mean shares in place of the client's."""
   mean = tf.math.log(alpha / tf.reduce_sum(alpha, axis=-1, keepdims=True))
   return _add_up(likelihoods, mean - shares.shift)
 
 
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
-  """The Dirichlet distribution's strength that makes clients' shares likeliest.
+  """The maximum-likelihood strength of the Dirichlet prior of clients' shares.
 
   Args:
     mean_log_shares: float [..., classes], the mean of `ClassShares.log_shares`
@@ -193,8 +196,8 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
     mean_shares: float [..., classes], m of the parameters strength * m.
 
   Returns:
-    float [...] in `LEAST_STRENGTH`..`GREATEST_STRENGTH`: small if clients
-    differ.
+    float [...], from `LEAST_STRENGTH` (clients differ) to `GREATEST_STRENGTH`
+    (clients are alike).
   """
   target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
 
@@ -224,21 +227,21 @@ def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
 
 
 def _expected_logarithm(parameters: tf.Tensor) -> tf.Tensor:
-  """E log pi of a Dirichlet distribution."""
+  """The mean of log pi under a Dirichlet distribution of these parameters."""
   return tf.math.digamma(parameters) - tf.math.digamma(
     tf.reduce_sum(parameters, axis=-1, keepdims=True)
   )
 
 
 def _exponentiate(log_weights: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """The weights of classes over the largest, and its logarithm."""
+  """Class weights divided by the largest, and the logarithm of the largest."""
   largest = tf.reduce_max(log_weights, axis=-1, keepdims=True)
   relative = tf.maximum(log_weights - largest, _LEAST_LOG_SHARE)
   return tf.exp(relative), largest[..., 0]
 
 
 def _add_up(likelihoods: Likelihoods, log_weights: tf.Tensor) -> tf.Tensor:
-  """The sum over examples of log sum over classes of weighted likelihoods."""
+  """Sums the log-likelihoods of examples under class weights."""
   weights, largest = _exponentiate(log_weights)
   own = tf.reduce_sum(likelihoods.relative * weights, axis=-1)
   return tf.reduce_sum(likelihoods.largest + tf.math.log(own) + largest, axis=0)

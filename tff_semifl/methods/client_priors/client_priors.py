@@ -27,7 +27,7 @@ from tff_semifl.systems import system
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriors(system.System):
-  """A linear classifier of features, and each client's class shares.
+  """A linear classifier of features that estimates clients' class shares.
 
   Round 0 is a regression of the labels alone. Sums over clients' examples then
   train a mixture and two heads, and held-out labels decide what is exported.
@@ -109,7 +109,7 @@ class ClientPriors(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round: the server takes one."""
+    """The number of steps in a round: the server takes one, clients none."""
     del num_labeled, client_sizes
     return system.Steps(1, 0)
 
@@ -128,10 +128,10 @@ class ClientPriors(system.System):
     return estimate
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
-    """Yields the table of labels alone and with clients, and how they differ.
+    """Yields a table of accuracies, the choice, and how much clients differ.
 
     Args:
-      trained: What was trained.
+      trained: The trained model, and what it is tested on.
     """
     head = linear_head.LinearHead(trained.classifier)
     x = head.flatten(tf.constant(trained.labeled.images))
@@ -152,5 +152,5 @@ class ClientPriors(system.System):
 
   @property
   def all_clients_take_part(self) -> bool:
-    """True unless the clients of a round are counted."""
+    """Whether all clients take part in each round."""
     return self.clients_per_round is None

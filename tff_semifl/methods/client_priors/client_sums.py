@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client of client priors computes in a round, and sends.
+"""The sums that a client computes and sends in a round of client priors.
 
-It sends sums over its examples alone: components x classes numbers and a few
-more for each learner, a mixture or a head, with all labels or without a fold of
-them. The number of examples does not matter.
+For each learner (a mixture or a head, trained on all labels or without a fold
+of them) it sends about components x classes numbers, however many examples it
+has.
 """
 
 from typing import NamedTuple
@@ -25,13 +25,14 @@ class Received(NamedTuple):
 
   Attributes:
     center: [features], subtracted from examples.
-    basis: [features, components], from there to components.
-    variances: [components], of all clients' examples.
-    teacher: The classifiers that class shares are estimated with, of logits
+    basis: [features, components], which projects centered examples.
+    variances: [components], the variances of all clients' examples.
+    teacher: The classifiers that estimate class shares; their logits are
       log p(example | class).
-    alpha: [learners, classes], parameters of clients' class shares.
+    alpha: [learners, classes], the Dirichlet parameters of clients' shares.
     means: [learners, components, classes], the mean of each class.
-    spread: [learners], of clients' offsets; 0 without offsets.
+    spread: [learners], the variance of clients' offsets divided by that of
+      examples; 0 if there are no offsets.
     head: The classifiers that are being trained.
     is_trained: [learners], 1 if the head is trained in this round, and 0 in
       rounds that estimate the mixture.
@@ -49,19 +50,19 @@ class Received(NamedTuple):
 
 
 class Means(NamedTuple):
-  """What the server gets: means over the examples of a client, float32.
+  """What a client sends: means over its examples, float32.
 
   Attributes:
-    posteriors: [learners, classes], of the posteriors.
+    posteriors: [learners, classes], the mean posteriors.
     log_shares: [learners, classes], the expected logarithms of class shares.
-    matrix: [learners, components + 1, classes], of x less the client's offset
-      times the posteriors; where a head is trained, its probabilities are
-      subtracted from the posteriors.
-    evidence: [learners], of `class_shares.evidence`.
+    matrix: [learners, components + 1, classes], the mean of x minus the
+      client's offset, with a 1 appended, times the posteriors; while a head is
+      trained, times the posteriors minus the head's probabilities.
+    evidence: [learners], `class_shares.evidence` per example.
     objective: [learners], what clients' examples add to the objective of a head
       that is its own teacher; see `server_steps`.
-    spread: [learners], the variance of clients' offsets over that of examples,
-      as an unbiased estimate for this client.
+    spread: [learners], an unbiased estimate from this client of the variance of
+      offsets divided by that of examples.
   """
 
   posteriors: tf.Tensor
@@ -73,14 +74,14 @@ class Means(NamedTuple):
 
 
 class Measurements(NamedTuple):
-  """Sums over the examples of a client, to be shown, float32.
+  """Sums over the examples of a client, for metrics, float32.
 
   Attributes:
-    count: Scalar, its examples.
-    loss: Scalar, cross-entropy of the head and the posteriors.
-    num_agreed: Scalar, examples whose prediction by the head is their most
-      probable class.
-    num_rejected: Scalar, 1 if anything of it was not finite.
+    count: Scalar, the number of examples.
+    loss: Scalar, the cross-entropy of the head's probabilities and posteriors.
+    num_agreed: Scalar, the number of examples whose class is the same by head
+      and posterior.
+    num_rejected: Scalar, 1 if a sum of this client is not finite.
   """
 
   count: tf.Tensor
@@ -96,7 +97,7 @@ def compute(
 
   Args:
     x: float32 [examples, features]. There may be no example.
-    received: From the server.
+    received: What the server sent.
 
   Returns:
     The means, all 0 if anything is not finite, and without an example all 0 but
@@ -178,14 +179,14 @@ def compute(
 
 
 def _apply(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-  """Logits [examples, learners, classes], by one product."""
+  """Logits [examples, learners, classes] of all learners, by one product."""
   learners, size, classes = weights.shape
   columns = tf.reshape(tf.transpose(weights, [1, 0, 2]), [size, -1])
   return tf.reshape(padded @ columns, [-1, learners, classes])
 
 
 def _multiply(targets: tf.Tensor, padded: tf.Tensor) -> tf.Tensor:
-  """Sums of x times targets, [learners, components + 1, classes]."""
+  """The sums over examples of x times targets, [learners, d + 1, classes]."""
   _, learners, classes = targets.shape
   flat = tf.reshape(targets, [-1, learners * classes])
   # Faster than x^T targets.

@@ -32,7 +32,7 @@ def build_search(
   client_type: tff.SequenceType,
   alone_type: tff.Type,
 ) -> Callable[[Any, Any, Any], Any]:
-  """Builds a part of a federated computation.
+  """Builds the search for components, a part of a federated computation.
 
   Args:
     head: Reads examples.
@@ -42,9 +42,8 @@ def build_search(
 
   Returns:
     (`labels_alone.Fitted` at the server, server data, data of all clients) ->
-    `components.Components` at the server. They are the server's own where
-    clients have fewer examples than the server. A client with sums that are not
-    finite is left out.
+    `Components` at the server: of clients' examples, or of the server's where
+    clients have fewer. A client whose sums are not finite is left out.
   """
 
   @tff.tensorflow.computation(server_type)
@@ -96,7 +95,7 @@ def _choose(condition: tf.Tensor, values: Any, others: Any) -> Any:
 
 
 class Moments(NamedTuple):
-  """Sums over examples, of their differences from a center.
+  """Sums over examples minus a center.
 
   Attributes:
     count: float scalar, the number of examples.
@@ -110,14 +109,14 @@ class Moments(NamedTuple):
 
 
 class Components(NamedTuple):
-  """Principal components, with one scale for all of them.
+  """Principal components, all divided by the same number.
 
   Attributes:
     center: float64 [features], the mean of the examples.
-    basis: float64 [features, components], from a difference from the center to
-      components, whose mean variance is 1. Components that are not used are
-      columns of zeros.
-    variances: float64 [components], of all examples; 0 for those not used.
+    basis: float64 [features, components], which projects centered examples to
+      components of mean variance 1. Columns that are not used are zero.
+    variances: float64 [components], the variances of all examples; 0 for
+      columns that are not used.
     count: float64 scalar, the number of examples.
   """
 
@@ -144,7 +143,7 @@ def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
 
 
 def count_components(num_features: int) -> int:
-  """The number of components, those not used included."""
+  """The number of columns of `Components.basis`, used or not."""
   return min(MOST_COMPONENTS, num_features)
 
 
@@ -154,7 +153,7 @@ def project(x: tf.Tensor, components: Components) -> tf.Tensor:
 
 
 def to_raw(weights: tf.Tensor, components: Components) -> tf.Tensor:
-  """Weights of raw features, of weights of components.
+  """Converts weights for components to weights for raw features.
 
   Args:
     weights: float64 [components + 1, classes], with the bias in the last row.
@@ -179,9 +178,9 @@ def find(
   """Finds the components.
 
   Args:
-    moments: Those of all examples, added up.
-    center: float64 [features], what was subtracted from the examples.
-    is_used: bool [features]; others are ignored, as are constant ones.
+    moments: The moments of all examples.
+    center: float64 [features], which was subtracted from the examples.
+    is_used: bool [features], whether a feature is used if it is not constant.
     standardizes: bool scalar, whether features are divided by their standard
       deviation.
   """
@@ -213,7 +212,7 @@ def find(
 
 
 def _count_used(count: tf.Tensor) -> tf.Tensor:
-  """Components, float64, that a mixture of so many examples can use."""
+  """How many components a mixture of `count` examples can use, float64."""
   return tf.maximum(
     count / _EXAMPLES_PER_COMPONENT,
     tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),
@@ -223,7 +222,7 @@ def _count_used(count: tf.Tensor) -> tf.Tensor:
 def _find_largest(
   covariance: tf.Tensor, size: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """The largest eigenvalues, in falling order, and their eigenvectors."""
+  """The largest eigenvalues, in descending order, and their eigenvectors."""
   num_features = covariance.shape[0]
   if num_features <= _MANY_FEATURES:
     values, vectors = tf.linalg.eigh(covariance)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels held out, and the choice of a classifier by them.
+"""Held-out labels, and the choice of a classifier by them.
 
-A classifier is trained on all labels, and once more without each of `FOLDS`
-parts of them: these `REPLICAS` stand in a dimension of their own. What replicas
-say of the labels that they were not trained on tells how good a classifier is.
+Each classifier is trained on all labels, and once more without each of `FOLDS`
+parts of them. These `REPLICAS` are a dimension of all weights. A replica is
+scored on the labels that it was not trained on.
 """
 
 from typing import NamedTuple
@@ -42,8 +42,8 @@ class Scores(NamedTuple):
   """How candidates do on held-out labels.
 
   Attributes:
-    num_held_out: float64 scalar, the labels that were held out.
-    num_right: float64 [candidates], how many of them are right.
+    num_held_out: float64 scalar, the number of held-out labels.
+    num_right: float64 [candidates], how many of these are predicted correctly.
     likelihood: float64 [candidates], the mean log-likelihood at the best
       temperature.
     temperature: float64 [candidates], by which logits are to be divided.
@@ -68,7 +68,7 @@ class Labels(NamedTuple):
   Attributes:
     x: float64 [labels, components].
     targets: float64 [labels, classes], one-hot.
-    weights: float64 [replicas, labels], of `weigh`.
+    weights: float64 [replicas, labels], the result of `weigh`.
   """
 
   x: tf.Tensor
@@ -77,15 +77,15 @@ class Labels(NamedTuple):
 
   @property
   def shares(self) -> tf.Tensor:
-    """The shares of the classes, [classes]."""
+    """The share of each class among the labels, float64 [classes]."""
     counts = tf.maximum(tf.reduce_sum(self.targets, axis=0), _ABSENT)
     return counts / tf.reduce_sum(counts)
 
 
 def assign(targets: tf.Tensor) -> tf.Tensor:
-  """The fold of each label, int32 [labels]; -1 for the only one of its class.
+  """The fold of each label, int32 [labels]; -1 for a class with one label.
 
-  Folds have the same number of labels of a class, but for one.
+  The numbers of labels of a class in two folds differ by 1 at most.
 
   Args:
     targets: float64 [labels, classes], one-hot.
@@ -102,8 +102,8 @@ def assign(targets: tf.Tensor) -> tf.Tensor:
 def weigh(targets: tf.Tensor) -> tf.Tensor:
   """The weights of labels in each replica, float64 [replicas, labels].
 
-  Held-out labels have 0, and other labels of the class more, so that classes
-  weigh the same in all replicas.
+  A label that a replica holds out has weight 0, and other labels of its class
+  weigh more, so that a class weighs the same in all replicas.
   """
   fold = assign(targets)
   replicas = tf.range(-1, FOLDS)[:, tf.newaxis]
@@ -121,10 +121,11 @@ def select(logits: tf.Tensor, fold: tf.Tensor) -> tf.Tensor:
 
   Args:
     logits: float64 [..., replicas, labels, classes].
-    fold: From `assign`.
+    fold: The result of `assign`.
 
   Returns:
-    float64 [..., labels, classes]; replica 0 for a label never held out.
+    float64 [..., labels, classes]; by replica 0 for a label that is never held
+    out.
   """
   replica = tf.one_hot(fold + 1, REPLICAS, dtype=logits.dtype)
   return tf.einsum('...rlc,lr->...lc', logits, replica)
@@ -175,7 +176,7 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
 def _is_less(
   differences: tf.Tensor, is_held_out: tf.Tensor, num_errors: float = 1.0
 ) -> tf.Tensor:
-  """Whether sums are below 0 by more than so many standard errors."""
+  """Whether sums of differences are below 0 by `num_errors` standard errors."""
   count = tf.maximum(tf.reduce_sum(is_held_out), 1)
   total = tf.reduce_sum(differences, axis=-1)
   mean = total[..., tf.newaxis] / count
@@ -184,7 +185,7 @@ def _is_less(
 
 
 def can_choose(targets: tf.Tensor) -> tf.Tensor:
-  """Whether labels are enough for a choice, a bool scalar."""
+  """Whether there are enough labels to choose a classifier, a bool scalar."""
   return tf.reduce_all(assign(targets) >= 0) & (
     tf.shape(targets)[0] >= LEAST_LABELS
   )
@@ -193,11 +194,11 @@ def can_choose(targets: tf.Tensor) -> tf.Tensor:
 def images_differ(
   spread: tf.Tensor | float, server_spread: tf.Tensor | float
 ) -> tf.Tensor | bool:
-  """Whether clients' images differ such that labels cannot judge, a bool.
+  """Whether images differ too much between clients to choose by labels, a bool.
 
   Args:
-    spread: Of clients; see `client_sums.Means`.
-    server_spread: Of the labels.
+    spread: See `client_sums.Means`, averaged over clients.
+    server_spread: See `choice.Choice`.
   """
   return (spread > FOREIGN_SPREAD) | (
     (spread > GREATEST_SPREAD) & (server_spread > 0)

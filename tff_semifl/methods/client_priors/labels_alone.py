@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The classifiers that the server's labels give without any client."""
+"""Classifiers trained on the server's labels alone."""
 
 from typing import NamedTuple
 
@@ -20,11 +20,11 @@ _LEAST_PART_OF_VARIANCE = 1e-13
 
 
 class Fitted(NamedTuple):
-  """Regressions of the labels.
+  """Logistic regressions on the labels.
 
   Attributes:
-    weights: float64 [replicas, features + 1, classes], of raw features.
-    standardizes: bool scalar, whether they are of standardized features.
+    weights: float64 [replicas, features + 1, classes], for raw features.
+    standardizes: bool scalar, whether features were standardized for the fit.
   """
 
   weights: tf.Tensor
@@ -36,7 +36,7 @@ class _Coordinates(NamedTuple):
 
   Attributes:
     x: float64 [labels, coordinates].
-    basis: float64 [features, coordinates], from differences from the mean.
+    basis: float64 [features, coordinates], which projects centered examples.
   """
 
   x: tf.Tensor
@@ -44,16 +44,16 @@ class _Coordinates(NamedTuple):
 
 
 def varies(x: tf.Tensor) -> tf.Tensor:
-  """Which features are not constant, bool [features]; x as in `fit`."""
+  """Whether each feature varies among examples `x`, bool [features]."""
   mean, variance = tf.nn.moments(x, axes=0)
   return variance > _LEAST_PART_OF_VARIANCE * mean**2
 
 
 def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
-  """Fits a regression of the labels, and one without each fold of them.
+  """Fits a regression on all labels, and one without each fold of them.
 
-  The penalty, and whether features are standardized, are those of the largest
-  likelihood of labels held out.
+  The likelihood of held-out labels chooses the penalty, and whether features
+  are standardized.
 
   Args:
     x: float64 [labels, features].
@@ -125,7 +125,7 @@ def _find_coordinates(x: tf.Tensor, standardizes: tf.Tensor) -> _Coordinates:
 
 
 def _score_penalties(x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
-  """The log-likelihood of labels held out, for each penalty."""
+  """The log-likelihood of held-out labels for each penalty."""
   # Some of each class.
   place = tf.reduce_sum(
     targets * tf.cumsum(targets, axis=0, exclusive=True), axis=1

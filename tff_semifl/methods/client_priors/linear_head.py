@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A linear model seen as a classifier of raw feature vectors."""
+"""Converts a linear model to a classifier of raw feature vectors, and back."""
 
 import math
 
@@ -15,15 +15,15 @@ _LARGE = 2.0**60
 
 
 class LinearHead:
-  """The weights of a linear model, for features that it does not standardize.
+  """Converts weights between standardized and raw features.
 
   Attributes:
-    num_features: Features of an example.
+    num_features: Number of features.
     num_classes: Number of classes.
   """
 
   def __init__(self, classifier: functional.ImageClassifier):
-    """Looks at how the model standardizes.
+    """Finds the mean and scale by which the model standardizes.
 
     Args:
       classifier: A model of one dense layer, `models.linear`.
@@ -53,23 +53,23 @@ class LinearHead:
     self._mean = (-tf.cast(at_0, tf.float64) / slope).numpy()
 
   def flatten(self, examples: tf.Tensor) -> tf.Tensor:
-    """Raw features, float32 [examples, features], of a batch of examples."""
+    """The features of a batch, float32 [examples, features]."""
     return tf.reshape(tf.cast(examples, tf.float32), [-1, self.num_features])
 
   def read(self, dataset: tf.data.Dataset) -> tf.Tensor:
-    """Raw features of a client's data."""
+    """The features of a client's data, float32 [examples, features]."""
     return self.flatten(pipelines.concatenate_chunks(dataset)['image'])
 
   def read_labels(
     self, dataset: tf.data.Dataset
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Raw features and one-hot classes, float64, of the server's data."""
+    """Features, float32, and one-hot classes, float64, of the server's data."""
     labeled = pipelines.concatenate_chunks(dataset)
     targets = tf.one_hot(labeled['label'], self.num_classes, dtype=tf.float64)
     return self.flatten(labeled['image']), targets
 
   def to_weights(self, raw: tf.Tensor) -> functional.ModelWeights:
-    """The weights of the model with the logits of a classifier of raw features.
+    """The model's weights with the logits of given weights for raw features.
 
     Args:
       raw: float64 [features + 1, classes], with a bias in the last row.

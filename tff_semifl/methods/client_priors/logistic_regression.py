@@ -35,13 +35,13 @@ def add_to_bias(weights: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
 def fit(
   x: tf.Tensor, targets: tf.Tensor, weights: tf.Tensor, penalties: tf.Tensor
 ) -> tf.Tensor:
-  """Fits regressions that differ in weights of examples and in penalty.
+  """Fits regressions that differ in the weights of examples and the penalty.
 
   Args:
     x: float64 [examples, features].
-    targets: float64 [examples, classes], one-hot or shares.
-    weights: float64 [regressions, examples], of the examples.
-    penalties: float64 [regressions], of half the squared length of the weights.
+    targets: float64 [examples, classes], one-hot or probabilities.
+    weights: float64 [regressions, examples], the weights of examples.
+    penalties: float64 [regressions], the factors of half the squared norm.
   """
   padded = with_ones(x)
   inverse = inverse_of_bound(second_moments(padded, weights), penalties)
@@ -85,13 +85,13 @@ def second_moments(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
 
 
 def next_momentum(momentum: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Nesterov's next momentum number, and how far to go on beyond a step."""
+  """Nesterov's next momentum number, and the factor of the extrapolation."""
   new = 0.5 + tf.sqrt(0.25 + momentum**2)
   return new, (momentum - 1) / new
 
 
 def inverse_of_bound(second: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
-  """Inverts a bound of the Hessian, with which each step improves the loss.
+  """Inverts Boehning's bound of the Hessian; its steps never increase the loss.
 
   Args:
     second: float64 [regressions, d + 1, d + 1], the sums of x x^T with ones.
@@ -108,7 +108,7 @@ def inverse_of_bound(second: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
 
 
 def penalty_gradient(weights: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
-  """The gradient of penalty / 2 times the squared length of the weights."""
+  """The gradient of penalty / 2 times the squared norm of the weights."""
   return tf.concat(
     [
       penalties[..., tf.newaxis, tf.newaxis] * weights[..., :-1, :],

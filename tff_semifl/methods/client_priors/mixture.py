@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# How much a labeled example counts.
+# The weight of a labeled example.
 LABEL_WEIGHT = 3.0
 # The share of an isotropic covariance in the estimated one.
 _ISOTROPIC = 0.05
@@ -25,11 +25,12 @@ _SOFTENING = 0.1
 
 
 class Mixture(NamedTuple):
-  """Mixtures, one a replica.
+  """One Gaussian mixture for each replica.
 
   Attributes:
-    weights: float64 [replicas, components + 1, classes], of log p(x | class).
-    means: float64 [replicas, components, classes].
+    weights: float64 [replicas, components + 1, classes], those of
+      log p(x | class), linear in x, with the bias in the last row.
+    means: float64 [replicas, components, classes], the class means.
   """
 
   weights: tf.Tensor
@@ -44,14 +45,15 @@ def fit(
   products: tf.Tensor,
   variances: tf.Tensor,
 ) -> Mixture:
-  """The mixtures of largest likelihood, in closed form.
+  """The maximum-likelihood mixtures, in closed form.
 
   Args:
     x: float64 [labels, components].
     targets: float64 [labels, classes], one-hot.
     label_weights: float64 [replicas, labels].
     posteriors: float64 [replicas, classes], summed over clients' examples.
-    products: float64 [replicas, components, classes], of x and posteriors.
+    products: float64 [replicas, components, classes], outer products of
+      components and posteriors, summed over clients' examples.
     variances: float64 [components], summed over clients' examples.
   """
   label_weights *= LABEL_WEIGHT
@@ -81,13 +83,14 @@ def fit(
 
 
 def measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-  """The squared length of residuals over that of an example.
+  """The squared norm of residuals divided by that of an example.
 
   Args:
-    residual: float [..., components], the mean of some examples minus that of
-      their classes. Without an offset about one over their
-      number is left.
-    variances: float [components], of all examples; 0 for components not used.
+    residual: float [..., components], the mean of some examples minus the mean
+      expected of their classes. For n examples without an offset the result is
+      about 1 / n.
+    variances: float [components], the variances of all examples; 0 for
+      components that are not used.
 
   Returns:
     float [...].

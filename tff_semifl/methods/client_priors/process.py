@@ -39,13 +39,13 @@ def summarize(
   estimate: state_lib.Estimate,
   chosen: choice.Choice,
 ) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
-  """The metrics of clients and server, and the learning rate.
+  """The metrics of clients and of the server, and the learning rate, NaN.
 
   Args:
     measured: The sums of all clients of the round.
-    num_clients: float32 scalar, how many took part.
-    estimate: The server's state after the round.
-    chosen: The choice after it.
+    num_clients: float32 scalar, the number of clients of the round.
+    estimate: The server's estimate after the round.
+    chosen: The choice of a classifier after the round.
   """
   nothing = tf.constant(float('nan'))
   averages = estimate.averages
@@ -94,7 +94,7 @@ def summarize(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Server:
-  """What the server computes; fields as the arguments of `build`."""
+  """The computations of the server; for its fields see `build`."""
 
   head: linear_head.LinearHead
   clients_per_round: int | None
@@ -106,7 +106,7 @@ class _Server:
     components: components_lib.Components,
     dataset: tf.data.Dataset,
   ) -> tuple[state_lib.Estimate, client_sums.Received]:
-    """Begins to learn with components, and what clients receive."""
+    """The estimate, begun if it was not, and what clients receive."""
     _, labels = self._read_labels(dataset, components)
     begun = tf.cond(
       (estimate.passes > 0) | tf.equal(components.count, 0),
@@ -118,7 +118,7 @@ class _Server:
   def fit_in_round_0(
     self, round_num: tf.Tensor, alone: labels_alone.Fitted, dataset
   ) -> labels_alone.Fitted:
-    """The regressions of the labels alone, which later rounds keep."""
+    """Fits the labels alone in round 0; later rounds keep the result."""
 
     def fit() -> labels_alone.Fitted:
       x, targets = self.head.read_labels(dataset)

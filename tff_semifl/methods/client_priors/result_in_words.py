@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lines on what was kept and why, and on what clients added to the labels."""
+"""Describes what was exported and why, and how much clients improved it."""
 
 from collections.abc import Iterator, Mapping
 import math
@@ -20,19 +20,18 @@ _NAMES = ('labels alone', 'mixture', 'head')
 
 
 class Found(NamedTuple):
-  """What the last round says.
+  """The metrics of the last round that explain the choice of a classifier.
 
   Attributes:
-    kept: The index of the kept classifier among `held_out.CANDIDATES`.
-    keep: The setting.
-    has_labels: Whether there are labels enough for a choice.
-    has_examples: Whether clients have examples enough.
-    num_held_out: The labels that were held out.
-    num_right: How many of them each candidate has right.
-    spread: Of clients' offsets.
+    kept: The index of the exported classifier in `held_out.CANDIDATES`.
+    keep: The value of the setting `keep`.
+    has_labels: Whether there are enough labels to choose a classifier.
+    has_examples: Whether clients have enough examples.
+    num_held_out: The number of held-out labels.
+    num_right: For each candidate, how many of these it predicts correctly.
+    spread: The variance of clients' offsets divided by that of examples.
     server_spread: See `choice.Choice`.
-    evidence: `class_shares.evidence`, a mean over clients' examples; NaN if no
-      client sent any.
+    evidence: `class_shares.evidence` per example; NaN if no client sent it.
     strength: `class_shares.strength`.
   """
 
@@ -78,13 +77,13 @@ def describe(
   round_num: int,
   found: Found | None,
 ) -> Iterator[str]:
-  """Yields a table of accuracies, and lines on the choice and on clients.
+  """Yields a table of accuracies, and lines on the choice and the evidence.
 
   Args:
-    alone: bool [images], which images the labels alone are right on.
-    with_clients: bool [images], the same of what is exported.
-    round_num: The round of the latter.
-    found: What the last round says; None without clients.
+    alone: bool [images], whether the labels alone predict an image correctly.
+    with_clients: bool [images], whether the exported classifier does.
+    round_num: The round of the exported classifier.
+    found: The metrics of the last round; None if no client took part.
   """
   gain = 100 * (with_clients.mean() - alone.mean())
   low, high = intervals.of_difference(alone, with_clients)

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the server of client priors computes after each pass over all clients.
+"""The server's steps of client priors, after each pass over all clients.
 
 Two learners share the passes, each with all labels and without each fold. The
-first estimates a Gaussian mixture with one covariance, whose posteriors say
-which class an example is of, and how clients differ; trains a linear head on
-these posteriors; and lets the head go on as its own teacher. The second is a
-head that begins with the labels alone and teaches itself from the first pass.
+first fits a Gaussian mixture with one covariance, whose posteriors estimate
+classes and how clients differ; trains a linear head on these posteriors; and
+then lets the head be its own teacher. The second is a head that begins with the
+labels alone and is its own teacher from the first pass on.
 
 A head that is its own teacher takes steps that increase, for given class biases
 b and strength s of clients' shares pi_k ~ Dirichlet(s m),
@@ -47,7 +47,7 @@ _LEAST_SHARE = 1e-6
 
 
 def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
-  """Begins with regressions of the labels alone."""
+  """Initializes both learners by regressions on the labels alone."""
   weights = logistic_regression.fit(
     labels.x,
     labels.targets,
@@ -116,7 +116,7 @@ def learn(
   components: components_lib.Components,
   labels: held_out.Labels,
 ) -> state.Estimate:
-  """Takes the step after a pass, if anybody sent anything in it."""
+  """Takes the step after a pass, if clients with examples took part in it."""
   return tf.cond(
     estimate.num_averaged > 0,
     lambda: _step(estimate, components, labels),
@@ -156,12 +156,12 @@ def _step(
 def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
   """The mixture and the head, so far.
 
-  The head is the mean of both learners'. Where clients are alike it is the
-  first's alone, because only a mixture learns from what clients do not tell.
+  The head is the mean of both learners' heads. Where clients are alike it is
+  the first learner's, because only the mixture learns there.
 
   Args:
     estimate: The state.
-    shares: float64 [classes], the class shares that they assume.
+    shares: float64 [classes], the class shares that the classifiers assume.
 
   Returns:
     float64 [2, replicas, components + 1, classes].
@@ -178,7 +178,7 @@ def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
 
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Those of the first learner, and of the second."""
+  """Splits values of both learners into those of the first and the second."""
   return values[: held_out.REPLICAS], values[held_out.REPLICAS :]
 
 
@@ -188,7 +188,7 @@ def _is_first_taught(estimate: state.Estimate) -> tf.Tensor:
 
 
 def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
-  """Whether heads are trained, float64 [learners]: the second's always is."""
+  """1 for each head that is trained in this pass, float64 [learners]."""
   first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
   return tf.concat(
     [
@@ -233,7 +233,7 @@ def _learn_heads(
   components: components_lib.Components,
   labels: held_out.Labels,
 ) -> state.Estimate:
-  """Takes a step of the heads, and adapts those that are their own teachers."""
+  """Takes a step of heads, and of biases and strengths of self-taught ones."""
   averages = estimate.averages
   is_trained = _is_head_trained(estimate) > 0
   is_taught = tf.concat(
@@ -274,8 +274,8 @@ def step_head(
 
   Args:
     point: float64 [learners, components + 1, classes].
-    matrix: Of `client_sums.Means`, at the point.
-    components: The components.
+    matrix: `client_sums.Means.matrix` at the point.
+    components: The principal components.
     labels: The labels.
   """
   count = components.count
@@ -298,25 +298,25 @@ def step_head(
 
 
 def head_penalty(count: tf.Tensor) -> tf.Tensor:
-  """The penalty of heads that so many examples of clients teach."""
+  """The penalty of heads for `count` examples of clients."""
   return tf.clip_by_value(count / _EXAMPLES_PER_PENALTY, PENALTY, _MOST_PENALTY)
 
 
 def step_bias(
   bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
 ) -> tf.Tensor:
-  """A step of class biases, towards posteriors of mean `shares`.
+  """A step of class biases that moves the mean posterior towards `shares`.
 
   Args:
     bias: float64 [learners, classes].
-    shares: Likewise, m.
-    posteriors: Likewise, the mean of clients' posteriors.
+    shares: float64 [learners, classes], the mean shares m.
+    posteriors: float64 [learners, classes], clients' mean posteriors.
   """
   return bias + _BIAS_STEP * (shares - posteriors)
 
 
 def _both(values: tf.Tensor) -> tf.Tensor:
-  """Repeats values of replicas for both learners."""
+  """Repeats the values of one learner's replicas for both learners."""
   return tf.concat([values, values], axis=0)
 
 
@@ -325,7 +325,7 @@ def _end_of_mixture(
   components: components_lib.Components,
   labels: held_out.Labels,
 ) -> state.Estimate:
-  """Keeps the heads that learned from mixtures."""
+  """Keeps the heads that were trained on the mixture's posteriors."""
   head, _ = _split(estimate.head)
   count = components.count
   weights = mixture_lib.LABEL_WEIGHT * labels.weights

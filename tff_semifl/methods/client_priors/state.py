@@ -21,22 +21,23 @@ LEARNERS = 2 * held_out.REPLICAS
 
 
 class Estimate(NamedTuple):
-  """What the server estimates, float64. Weights are of components.
+  """What the server estimates, float64; weights are for components.
 
   Attributes:
-    passes: int32, passes over all clients so far, each followed by a step.
-    shares: [learners, classes], m: those of the labels, or of all clients.
-    strength: [learners], of clients' class shares; see `class_shares.strength`.
+    passes: int32, the number of passes over all clients so far.
+    shares: [learners, classes], the mean class shares m of clients.
+    strength: [learners], see `class_shares.strength`.
     mixture: The mixtures.
-    spread: [replicas], of clients' offsets; see `client_sums.Means`.
-    head: [learners, components + 1, classes].
-    point: Likewise, the weights to compute the next gradient at.
-    momentum: Nesterov's number.
-    bias: [learners, classes], of the heads as teachers.
-    taught: [replicas, components + 1, classes], the heads that learned from
-      mixtures, for the labels' class shares.
-    num_averaged: Examples of the averages.
-    averages: Of what clients sent in the present pass.
+    spread: [replicas], see `client_sums.Means`.
+    head: [learners, components + 1, classes], the weights of the heads.
+    point: [learners, components + 1, classes], where the next gradient is
+      computed.
+    momentum: Nesterov's momentum number.
+    bias: [learners, classes], class biases of self-taught heads.
+    taught: [replicas, components + 1, classes], the heads trained on the
+      mixtures' posteriors, for the labels' class shares.
+    num_averaged: The number of examples in `averages`.
+    averages: The mean of what clients sent in the present pass.
   """
 
   passes: tf.Tensor
@@ -57,14 +58,13 @@ class State(NamedTuple):
   """The state of the process.
 
   Attributes:
-    global_model_weights: The classifier that is kept so far.
-    aggregator: State of the aggregator.
+    global_model_weights: The classifier that would be exported now.
+    aggregator: The state of the aggregator.
     round_num: int32, the round that `next` will run.
-    num_clients: float32, all clients.
-    kept: int32, the index of the kept classifier among
-      `held_out.CANDIDATES`.
-    alone: `labels_alone.Fitted`, from round 0 on.
-    components: `components.Components`, once clients' examples were added up.
+    num_clients: float32, the number of all clients.
+    kept: int32, the index of the classifier in `held_out.CANDIDATES`.
+    alone: `labels_alone.Fitted`, set in round 0.
+    components: `components.Components`, set before round 1.
     estimate: `Estimate`.
   """
 
@@ -81,11 +81,11 @@ class State(NamedTuple):
 def build_initial_values(
   classifier: functional.ImageClassifier, head: linear_head.LinearHead
 ) -> tff.Computation:
-  """Builds the computation of the first state.
+  """Builds the computation of the initial state.
 
   Args:
     classifier: The model.
-    head: The same as a classifier of raw features.
+    head: Converts its weights.
 
   Returns:
     () -> a `State` whose aggregator is ().
@@ -116,7 +116,7 @@ def build_initial_values(
 
 
 def start_estimate(num_components: int, num_classes: int) -> Estimate:
-  """The estimate before anything is known."""
+  """The initial estimate."""
   size = num_components + 1
   heads = _zeros(LEARNERS, size, num_classes)
   of_classes, of_learners = _zeros(LEARNERS, num_classes), _zeros(LEARNERS)
