@@ -174,11 +174,7 @@ def helper_logits(
   helpers: tuple[tf.Tensor, ...],
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """Logits by each helper in training mode, float32 [helpers, batch, classes].
-
-  `helpers` are as in `ClientTraining`, images uint8 [batch, height, width,
-  channels].
-  """
+  """Logits by each helper in training, float32 [helpers, batch, classes]."""
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
 
   def predict(index: tf.Tensor, logits: tf.Tensor):

@@ -171,11 +171,7 @@ class StepModel:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabeledTraining:
-  """Training on labels by cross-entropy (equation 2).
-
-  Data have `image`, uint8 [images, height, width, channels], and `label`, int32
-  [images].
-  """
+  """Training on `image` and `label` of data by cross-entropy (equation 2)."""
 
   steps: LocalSteps
   weak_augmentation: augmentation.Augmentation
