@@ -20,6 +20,7 @@ import numpy as np
 
 from tasks import digits
 from tff_semifl import settings
+from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
 _NUM_CLIENTS = 10
@@ -60,7 +61,7 @@ class LongTailedDigits(image_task.Task):
       labeled.append(images[:num_labels])
       unlabeled.append(images[num_labels : num_labels + num_unlabeled])
     pool = train.select(generator.permutation(np.concatenate(unlabeled)))
-    data = image_task.TaskData(
+    data = sources.TaskData(
       train=train.select(np.concatenate(labeled)),
       test=test,
       unlabeled=pool.images,

@@ -20,6 +20,7 @@ from tasks import digits
 from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
+from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
 _NUM_CLIENTS, _CLASSES_PER_CLIENT = 10, 2
@@ -75,7 +76,7 @@ class ShiftedDigits(image_task.Task):
     for client, share in enumerate(shares):
       loss = self.contrast_loss * client / (_NUM_CLIENTS - 1)
       images[share] = np.rint(images[share] * (1 - loss) + _MIDDLE_LEVEL * loss)
-    data = image_task.TaskData(
+    data = sources.TaskData(
       train=train.select(kept), test=test, unlabeled=images, shares=shares
     )
     return dataclasses.replace(task, load=lambda: data)

@@ -170,6 +170,4 @@ def _train(run: repeated_runs.Run) -> Result:
 
 
 if __name__ == '__main__':
-  commands.run(
-    'demo', __doc__, main, system_name='semifl', create_command=create
-  )
+  commands.run('demo', main, system_name='semifl', create_command=create)

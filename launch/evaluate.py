@@ -190,7 +190,6 @@ def _list(names: tuple[str, ...]) -> str:
 if __name__ == '__main__':
   setting_flags.run(
     'python -m launch.evaluate',
-    __doc__,
     lambda changes: settings.change(task_registry.ChosenTask(), changes),
     lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
   )

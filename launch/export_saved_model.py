@@ -167,20 +167,19 @@ def main() -> None:
     durable_files.naming(export_path, 'what was there stays as it was'),
     durable_files.replacing_folder(export_path) as path,
   ):
-    files = [
-      export_formats.export(
+    files = []
+    for name in formats:
+      file = export_formats.write(
         name,
         path,
         model,
         task.class_names,
         calibration_images=calibration_images,
-        test=test,
         privacy=privacy,
         least_confidence=least_confidence,
         background=task.background,
       )
-      for name in formats
-    ]
+      files.append(export_formats.examine(name, file, test))
     model_card.ModelCard(
       name=folder.name,
       model=model,

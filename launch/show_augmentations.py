@@ -14,16 +14,15 @@ semifl` on data apply.
 from absl import flags
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.augment import remaining_contrast
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
 from tff_semifl.data import example_kinds
+from tff_semifl.experiments import data_figures
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.plots import augmentation_figure
 
 _NUM_IMAGES = flags.DEFINE_integer(
   'num_images',
@@ -48,16 +47,8 @@ def main(settings: experiment_settings.Data) -> None:
   with program.blame(_NUM_IMAGES, ValueError):
     if _NUM_IMAGES.value > len(images):
       raise ValueError(f'there are {len(images)} images')
-  seed = settings.seed.seed
-  notes = remaining_contrast.measure(
-    images, task.strong_augmentation, seed=seed
-  ).describe()
-  fig = augmentation_figure.create_image(
-    images[: _NUM_IMAGES.value],
-    weak=task.weak_augmentation,
-    strong=task.strong_augmentation,
-    seed=seed,
-    notes=notes,
+  fig, notes = data_figures.create_augmentations(
+    task, images, seed=settings.seed.seed, num_images=_NUM_IMAGES.value
   )
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +59,6 @@ def main(settings: experiment_settings.Data) -> None:
 if __name__ == '__main__':
   setting_flags.run(
     'python -m launch.show_augmentations',
-    __doc__,
     commands.create_data,
     main,
     elsewhere=commands.names_of_all_settings,

@@ -66,7 +66,6 @@ def main(settings: experiment_settings.Data) -> None:
 if __name__ == '__main__':
   setting_flags.run(
     'python -m launch.show_partition',
-    __doc__,
     commands.create_data,
     main,
     elsewhere=commands.names_of_all_settings,

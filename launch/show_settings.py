@@ -55,17 +55,6 @@ def _members() -> dict[str, list[str]]:
   }
 
 
-def _split(names: Iterable[str]) -> tuple[list[str], list[str]]:
-  """Splits systems into the largest whole groups, and others."""
-  left = set(names)
-  groups = []
-  for group, of_group in _members().items():
-    if left.issuperset(of_group):
-      groups.append(group)
-      left.difference_update(of_group)
-  return groups, [name for name in system_registry.SYSTEMS if name in left]
-
-
 class _Row(NamedTuple):
   """A row of a table, about one setting.
 
@@ -142,8 +131,15 @@ def _say_where(row: _Row) -> Iterator[str]:
 
 
 def _say_systems(names: Iterable[str]) -> list[str]:
-  groups, others = _split(names)
-  return groups + [f'`{name}`' for name in others]
+  """The largest whole groups of systems, and the names of the others."""
+  left, said = set(names), []
+  for group, members in _members().items():
+    if left.issuperset(members):
+      said.append(group)
+      left.difference_update(members)
+  return said + [
+    f'`{name}`' for name in system_registry.SYSTEMS if name in left
+  ]
 
 
 def _format_default(row: _Row) -> str:

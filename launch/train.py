@@ -41,12 +41,15 @@ from tff_semifl.experiments import client_classes
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
+from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import running
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import repetitions
+from tff_semifl.runs import outputs
 from tff_semifl.runs import saved_experiment
+from tff_semifl.runs import training_program
 
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
@@ -80,8 +83,9 @@ def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
     command, {str(seed): {'seed': seed} for seed in seeds}
   )
   print(repetitions.seeds_to_markdown(runs))
+  kind = 'validation' if command.experiment.validates else 'test'
   print(
-    f'\nThese are {_evaluated(command)} images. Intervals are those of the mean'
+    f'\nThese are {kind} images. Intervals are those of the mean'
     " over seeds (Student's t).\n"
     f'metrics, checkpoints, SavedModels: {command.run.output_dir}/'
   )
@@ -135,10 +139,6 @@ def _check_can_repeat(command: command_lib.Command, why: str) -> None:
       raise ValueError(f'{why}; give one --seed, and no --cross_validation')
 
 
-def _evaluated(command: command_lib.Command) -> str:
-  return 'validation' if command.experiment.validates else 'test'
-
-
 def _train(command: command_lib.Command) -> None:
   """Trains once, or with --dry_run prints what would be run."""
   if _DRY_RUN.value:
@@ -152,25 +152,31 @@ def _train(command: command_lib.Command) -> None:
   folder = command.open_folder(experiment)
   with command.context(command_lib.find_federation(experiment, folder)):
     final = command_lib.run(experiment, folder, quiet=program.is_quiet())
-  kind = _evaluated(command)
-  sizes = evaluated_images.count_by_class(experiment)
   with command_lib.blame_output(experiment.run):
-    kept = saved_experiment.read_trained_model(folder.path)
+    _print_outcome(experiment, folder, final)
+
+
+def _print_outcome(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  final: training_program.ProgramState,
+) -> None:
+  """Prints what came out, and where it is."""
+  kept = saved_experiment.read_trained_model(folder.path)
+  kind = 'validation' if experiment.settings.validates else 'test'
+  sizes = evaluated_images.count_by_class(experiment)
   print(
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
   )
   for line in evaluated_images.describe_metrics(experiment, kept.weights):
     print(line)
-  with command_lib.blame_output(experiment.run):
-    for line in evaluated_images.read_by_system(folder.path):
-      print(line)
+  for line in evaluated_images.read_by_system(folder.path):
+    print(line)
   if experiment.run.client_accuracy:
-    with command_lib.blame_output(experiment.run):
-      print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+    print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
   if experiment.run.client_classes:
-    with command_lib.blame_output(experiment.run):
-      counts = client_classes.read(folder.path)
+    counts = client_classes.read(folder.path)
     print(client_classes.describe(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
@@ -190,4 +196,4 @@ def _train(command: command_lib.Command) -> None:
 
 
 if __name__ == '__main__':
-  commands.run('train', __doc__, main)
+  commands.run('train', main)

@@ -53,7 +53,7 @@ class Digits(image_task.Task):
     )
 
 
-def _load() -> image_task.TaskData:
+def _load() -> sources.TaskData:
   # A slow import, which the registry of tasks must not wait for.
   from sklearn import datasets
 
@@ -63,7 +63,7 @@ def _load() -> image_task.TaskData:
     images[..., np.newaxis], digits.target.astype(np.int32)
   )
   is_test = np.arange(len(data.labels)) % _TEST_STRIDE == 0
-  return image_task.TaskData(
+  return sources.TaskData(
     train=data.select(np.flatnonzero(~is_test)),
     test=data.select(np.flatnonzero(is_test)),
   )

@@ -66,18 +66,9 @@ class Features(image_task.Task):
 @functools.lru_cache(maxsize=1)
 def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
   del version
-  found = feature_files.read(path)
+  data, class_names = feature_files.read(path)
   return loaded_task.create_feature_task(
-    image_task.TaskData(
-      train=found.labeled,
-      test=found.test,
-      unlabeled=found.unlabeled,
-      shares=found.shares,
-      unlabeled_labels=found.client_labels,
-      client_names=found.client_names,
-    ),
-    found.class_names,
-    origin_of_test='the file',
+    data, class_names, origin_of_test='the file'
   )
 
 

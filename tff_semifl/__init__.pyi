@@ -40,10 +40,10 @@ from tff_semifl.data.skewed_partition import (
   partition_dirichlet as partition_dirichlet,
 )
 from tff_semifl.data.sources import LabeledImages as LabeledImages
+from tff_semifl.data.sources import TaskData as TaskData
 from tff_semifl.experiments.experiment_folder import open_folder as open_folder
 from tff_semifl.experiments.image_task import ImageTask as ImageTask
 from tff_semifl.experiments.image_task import Task as Task
-from tff_semifl.experiments.image_task import TaskData as TaskData
 from tff_semifl.experiments.image_task import (
   weak_then_strong as weak_then_strong,
 )

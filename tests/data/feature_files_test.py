@@ -25,13 +25,13 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     return feature_files.read(small_features.save(self._path, **changes))
 
   def test_has_server_clients_and_test(self):
-    found = self._read()
-    self.assertAllEqual(found.labeled.images, _ARRAYS['features'])
-    self.assertAllEqual(found.labeled.labels, _ARRAYS['labels'])
-    self.assertEqual(found.labeled.labels.dtype, np.int32)
-    self.assertEqual(found.class_names, ('0', '1', '2'))
+    found, class_names = self._read()
+    self.assertAllEqual(found.train.images, _ARRAYS['features'])
+    self.assertAllEqual(found.train.labels, _ARRAYS['labels'])
+    self.assertEqual(found.train.labels.dtype, np.int32)
+    self.assertEqual(class_names, ('0', '1', '2'))
     self.assertAllEqual(found.unlabeled, _ARRAYS['client_features'])
-    self.assertAllEqual(found.client_labels, _ARRAYS['client_labels'])
+    self.assertAllEqual(found.unlabeled_labels, _ARRAYS['client_labels'])
     self.assertAllEqual(found.test.images, _ARRAYS['test_features'])
     self.assertAllEqual(found.test.labels, _ARRAYS['test_labels'])
     # Clients are sorted: a has rows 2, 7, ...
@@ -43,7 +43,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertTrue(feature_files.has_client_ids(self._path))
 
   def test_the_least_that_a_file_has(self):
-    found = self._read(
+    found, class_names = self._read(
       client_features=None,
       client_ids=None,
       client_labels=None,
@@ -52,12 +52,12 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(found.test.images.shape, (0, small_features.NUM_FEATURES))
     self.assertIsNone(found.unlabeled)
-    self.assertIsNone(found.client_labels)
+    self.assertIsNone(found.unlabeled_labels)
     self.assertIsNone(found.shares)
     self.assertFalse(feature_files.has_client_ids(self._path))
 
   def test_integers_name_clients_too(self):
-    found = self._read(client_ids=np.arange(40) // 20 * 7 - 3)
+    found, class_names = self._read(client_ids=np.arange(40) // 20 * 7 - 3)
     self.assertSequenceEqual(
       [share.tolist() for share in found.shares],
       [list(range(20)), list(range(20, 40))],
@@ -70,18 +70,18 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       name: make(_NAMES[_ARRAYS[name]])
       for name in ('labels', 'client_labels', 'test_labels')
     }
-    found = self._read(**changes)
-    self.assertEqual(found.class_names, ('cat', 'cow', 'dog'))
+    found, class_names = self._read(**changes)
+    self.assertEqual(class_names, ('cat', 'cow', 'dog'))
     # cow, cat, dog are 1, 0, 2.
     for labels, name in (
-      (found.labeled.labels, 'labels'),
-      (found.client_labels, 'client_labels'),
+      (found.train.labels, 'labels'),
+      (found.unlabeled_labels, 'client_labels'),
       (found.test.labels, 'test_labels'),
     ):
       self.assertAllEqual(labels, np.array([1, 0, 2])[_ARRAYS[name]])
-    given = self._read(**changes, class_names=_NAMES)
-    self.assertEqual(given.class_names, ('cow', 'cat', 'dog'))
-    self.assertAllEqual(given.labeled.labels, _ARRAYS['labels'])
+    given, given_names = self._read(**changes, class_names=_NAMES)
+    self.assertEqual(given_names, ('cow', 'cat', 'dog'))
+    self.assertAllEqual(given.train.labels, _ARRAYS['labels'])
 
   @parameterized.named_parameters(
     ('no_labels', {'labels': None}, 'has no array labels'),

@@ -171,27 +171,20 @@ class PartitionIidTest(parameterized.TestCase):
       partition.partition_iid(num_images, num_clients, seed=0)
 
 
-class CheckAllAreSharedTest(parameterized.TestCase):
-  def test_every_image_has_one_client(self):
-    partition.check_all_are_shared([np.array([2, 0]), np.array([1])], 3)
-    partition.check_all_are_shared([], 0)
-
-  def test_those_that_a_definition_leaves_may_be_left(self):
-    partition.check_all_are_shared(np.array([[4], [0]]), 5, num_left=3)
+class CheckSharesTest(parameterized.TestCase):
+  def test_images_may_be_left(self):
+    partition.check_shares([np.array([2, 0]), np.array([1])], 4)
+    partition.check_shares([], 0)
 
   @parameterized.parameters(
-    ([[0, 1], [3]], 0, '^1 of 4 unlabeled images have no client; .* 0 have'),
-    ([[0, 1], [3]], 2, '^1 of 4 unlabeled images have no client; .* 2 have'),
-    ([[0, 1], [1, 2, 3]], 0, '^1 of 4 unlabeled images have more than one'),
-    ([[0, 0, 1, 2, 3]], 0, '^1 of 4 unlabeled images have more than one'),
-    ([[0, 1], [4]], 0, '^clients have indices from 0 to 4 of 4 images'),
-    ([[0], [-1]], 0, '^clients have indices from -1 to 0 of 4 images'),
+    ([[0, 1], [1, 2, 3]], '^1 of 4 unlabeled images have more than one'),
+    ([[0, 0, 1, 2, 3]], '^1 of 4 unlabeled images have more than one'),
+    ([[0, 1], [4]], '^clients have indices from 0 to 4 of 4 images'),
+    ([[0], [-1]], '^clients have indices from -1 to 0 of 4 images'),
   )
-  def test_others_are_an_error(self, shares, num_left, message):
+  def test_others_are_an_error(self, shares, message):
     with self.assertRaisesRegex(ValueError, message):
-      partition.check_all_are_shared(
-        [np.array(share) for share in shares], 4, num_left=num_left
-      )
+      partition.check_shares([np.array(share) for share in shares], 4)
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import federated_data
-from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
 from tff_semifl.systems import system
 
@@ -38,7 +37,7 @@ def _labeled(levels, labels):
 
 def _create_data(**changes):
   """Returns images that all differ."""
-  data = image_task.TaskData(
+  data = sources.TaskData(
     train=_labeled([0, 1, 2, 3], [0, 0, 1, 1]),
     test=_labeled([10, 11, 12], [0, 1, 1]),
     unlabeled=_images([20, 21, 22, 23, 24]),
@@ -158,7 +157,7 @@ class EqualImagesTest(parameterized.TestCase):
   def test_pool_of_a_split_data_set(self):
     # As in STL-10, test images are among the unlabeled images.
     levels = np.arange(40)
-    data = image_task.TaskData(
+    data = sources.TaskData(
       train=_labeled(levels, levels % 2),
       test=_labeled([100, 101, 102], [0, 1, 0]),
       unlabeled=_images([50, 101, 51, 102, 101, 52]),

@@ -20,7 +20,7 @@ class DescribeTest(parameterized.TestCase):
     # 1003 = 7 * 143 + 2.
     labels = np.arange(1003) % 10
     _, (note,) = _describe(partitions.IID(), labels, 7)
-    self.assertRegex(note, '^2 of 1003 images .* 7 clients has 143$')
+    self.assertRegex(note, '^2 of 1003 images have no client$')
     self.assertEmpty(_describe(partitions.IID(), labels[:1001], 7)[1])
 
   def test_clients_with_fewer_classes(self):

@@ -13,7 +13,6 @@ from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
-from tff_semifl.experiments import image_task
 from tff_semifl.systems import system as system_lib
 
 _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
@@ -64,7 +63,7 @@ class PooledDataTest(absltest.TestCase):
   def test_images_of_unknown_classes_are_in_the_pool(self):
     images = np.arange(7, dtype=np.uint8).reshape(7, 1, 1, 1)
     train = sources.LabeledImages(images[:4], np.array([0, 1, 0, 1], np.int32))
-    data = image_task.TaskData(train, train, unlabeled=images[4:])
+    data = sources.TaskData(train, train, unlabeled=images[4:])
     found = _split(_POOL, data, is_given=True)
     # Where the task gives the partition, the server has all labels of the task.
     np.testing.assert_array_equal(

@@ -80,7 +80,7 @@ def create_experiment(name):
   train = sources.LabeledImages(
     np.zeros([len(labels), 1, 1, 3], np.uint8), labels
   )
-  data = image_task.TaskData(train=train, test=train.select(np.arange(10)))
+  data = sources.TaskData(train=train, test=train.select(np.arange(10)))
   with (
     mock.patch.object(image_task, 'load', return_value=data),
     mock.patch.object(

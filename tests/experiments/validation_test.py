@@ -12,7 +12,6 @@ from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
-from tff_semifl.experiments import image_task
 from tff_semifl.experiments import validation
 from tff_semifl.systems import system as system_lib
 
@@ -38,7 +37,7 @@ def _given_data():
   """Returns 35 labeled images of three classes, and two clients' images."""
   images = np.arange(45, dtype=np.uint8).reshape([45, 1, 1, 1])
   labels = np.repeat([0, 1, 2], [20, 10, 5]).astype(np.int32)
-  return image_task.TaskData(
+  return sources.TaskData(
     train=sources.LabeledImages(images[:35], labels),
     test=sources.LabeledImages(images[:1] + 100, labels[:1]),
     unlabeled=images[35:],

@@ -56,18 +56,11 @@ class EfficientNetLiteTest(absltest.TestCase):
     self.assertEqual(efficientnet_lite.FEATURE_DIMENSION, 1280)
     self.assertFalse(self._backbone.network.trainable_variables)
 
-  def test_names_a_tensor_that_is_missing_or_of_another_shape(self):
-    network = self._backbone.network
-    name = '_blocks.15._bn2.bias'
-    for tensors in (
-      {key: each for key, each in self._tensors.items() if key != name},
-      {**self._tensors, name: np.zeros(3, np.float32)},
-    ):
-      with self.assertRaisesRegex(
-        efficientnet_lite.PyTorchFileError,
-        r'_blocks\.15\._bn2 is missing or has',
-      ):
-        efficientnet_lite.assign(network, tensors)
+  def test_refuses_a_file_of_other_bytes(self):
+    path = pathlib.Path(self.create_tempdir().full_path, 'weights.pth')
+    path.write_bytes(efficientnet_lite.find_weights().read_bytes()[:-1] + b'?')
+    with self.assertRaisesRegex(ValueError, 'has other bytes than version 0'):
+      efficientnet_lite.read(path)
 
   def test_says_how_to_install_the_package(self):
     with (

@@ -18,7 +18,6 @@ from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
-from tff_semifl.data import skewed_partition
 from tff_semifl.experiments import system_registry
 
 
@@ -64,26 +63,6 @@ class BadInputTest(parameterized.TestCase):
   def test_experiment_that_cannot_be_built(self, changes, message):
     with self.assertRaisesRegex(settings.SettingError, message):
       _create(**changes)
-
-  @parameterized.parameters(
-    ('dirichlet', skewed_partition, 'partition_dirichlet'),
-    ('main_classes', skewed_partition, 'partition_main_classes'),
-  )
-  def test_partition_that_loses_an_image(self, name, module, function):
-    create = getattr(module, function)
-
-    def lose_one(*arguments):
-      first, *others = create(*arguments)
-      return [first[1:], *others]
-
-    with (
-      mock.patch.object(module, function, side_effect=lose_one),
-      self.assertRaisesRegex(
-        settings.SettingError,
-        f'^partition={name}: ',
-      ),
-    ):
-      _create(partition=name, num_clients=10)
 
   def test_no_data_and_no_network(self):
     empty = self.create_tempdir().full_path

@@ -87,15 +87,17 @@ class ComputeFeaturesTest(parameterized.TestCase):
         'test_labels': ['dog'],
       },
     )
-    found = feature_files.read(self._output)
-    self.assertEqual(found.class_names, ('cat', 'dog'))
+    found, class_names = feature_files.read(self._output)
+    self.assertEqual(class_names, ('cat', 'dog'))
     self.assertEqual([*map(len, found.shares)], [2, 1])
     (self._folder / 'photos/test/bird').mkdir()
     image_tree.write_image(
       self._folder / 'photos/test/bird/7.png',
       9,
     )
-    with self.assertRaisesRegex(program.FlagError, "test has a folder 'bird'"):
+    with self.assertRaisesRegex(
+      program.FlagError, 'test/bird is no class of the server'
+    ):
       self._run(
         photo_dir=self._folder / 'photos', output_file=self._folder / 'b.npz'
       )

@@ -49,13 +49,11 @@ class DemoTest(absltest.TestCase):
     self.assertEqual(second.stderr.count('nothing to train'), 2)
 
   def test_bad_seeds_are_refused(self):
-    for flags in (['--seeds=0,0'], ['--seeds=0,1', '--seed=2']):
-      refused = self._run(*flags)
-      self.assertEqual(refused.returncode, 1)
-      self.assertRegex(
-        refused.stderr, f'^flag {flags[0]}: (each seed|--seeds replaces --seed)'
-      )
-      self.assertLen(refused.stderr.splitlines(), 1)
+    refused = self._run('--seeds=0,1', '--seed=2')
+    self.assertEqual(refused.returncode, 1)
+    self.assertRegex(
+      refused.stderr, '^flag --seeds=0,1: --seeds replaces --seed.*\n$'
+    )
 
 
 if __name__ == '__main__':

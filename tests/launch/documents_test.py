@@ -184,30 +184,6 @@ class DocumentsTest(absltest.TestCase):
       completed = self._run('tests.launch.documents', module, *given)
       self.assertEqual(completed.returncode, 0, completed.stderr)
 
-  def test_finds_blocks_and_commands(self):
-    (self._folder / 'README.md').write_text(
-      'Text `python -m a.b --c` and\n\n'
-      '    d=(x y)\n    .venv/bin/python -m p $(seq -s, 2) \\\n'
-      "      'q r'  # why\n\n    make s\n\n"
-      '```python\nimport t\n```\n'
-    )
-    (self._folder / 'CONTRIBUTING.md').write_text('\n\n    x <- y\n')
-    shutil.rmtree(self._folder / 'docs')
-    inline, shell, python, formula = documents.find_blocks(self._folder)
-    self.assertEqual([shell.line, python.code], [3, 'import t\n'])
-    self.assertTrue(python.is_python)
-    self.assertFalse(formula.is_python or formula.is_shell)
-    self.assertEqual(
-      documents.find_commands(inline, self._folder),
-      [['python', '-m', 'a.b', '--c']],
-    )
-    self.assertEqual(
-      documents.find_commands(shell, self._folder),
-      [['python', '-m', 'p', '1,2', 'q r'], ['make', 's']],
-    )
-    with self.assertRaisesRegex(ValueError, 'unbound'):
-      documents.find_commands(shell._replace(code='make $D'), self._folder)
-
   def _write_files(self):
     """Writes images, features and runs that documents take to be there."""
     digits = datasets.load_digits()

@@ -17,7 +17,6 @@ from absl.testing import parameterized
 import numpy as np
 
 from launch import evaluate
-from tests import forked_programs
 from tests.data import image_tree
 from tests.export import brightness_model
 from tff_semifl import settings
@@ -222,21 +221,6 @@ class EvaluateTest(parameterized.TestCase):
       self._evaluate(
         task={'task': 'image_folder', 'image_dir': str(tree), 'gray': True}
       )
-
-  def test_one_line_for_what_the_real_program_cannot_do(self):
-    model = f'--exported_model={self._models["saved_model"]}'
-    for arguments, message in (
-      ([model], 'flag --images: give either this or --task'),
-      (
-        [model, '--task=digits', '--image_dir=photos'],
-        'flag --image_dir: it is only for --task=image_folder; leave it out',
-      ),
-    ):
-      completed = forked_programs.run('launch.evaluate', *arguments)
-      self.assertEqual(completed.returncode, 1)
-      self.assertLen(completed.stderr.splitlines(), 1, completed.stderr)
-      self.assertStartsWith(completed.stderr, message)
-      self.assertEmpty(completed.stdout)
 
 
 if __name__ == '__main__':

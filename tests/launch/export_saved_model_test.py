@@ -20,7 +20,6 @@ import tensorflow_datasets as tfds
 
 from launch import export_saved_model
 from tasks import digits
-from tests import forked_programs
 from tests import small_applications
 from tests import small_digits
 from tests import small_systems
@@ -266,11 +265,6 @@ class ExportSavedModelTest(parameterized.TestCase):
     shutil.rmtree(self._experiment / 'checkpoints')
     self._assert_refused('--experiment=.*/mine: has no checkpoint yet')
     self.assertFalse((self._experiment / 'export').exists())
-
-  def test_settings_are_not_given_again(self):
-    completed = forked_programs.run('launch.export_saved_model', '--seed=1')
-    self.assertEqual(completed.returncode, 1)
-    self.assertIn("Unknown command line flag 'seed'", completed.stderr)
 
   def test_folders_that_are_no_export_are_not_replaced(self):
     trained_experiment.save(self._experiment)

@@ -57,7 +57,7 @@ class FewDigits(image_task.Task):
 
     def load():
       data = task.load()
-      return image_task.TaskData(
+      return sources.TaskData(
         *(
           part.select((part.labels <= self.last_digit).nonzero()[0])
           for part in (data.train, data.test)

@@ -1,17 +1,23 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of --preset."""
+"""Tests of --preset, of presets that documents claim, and of old flagfiles."""
+
+import pathlib
+import re
 
 from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from tests.experiments import preset_cells
 from tff_semifl import settings
 from tff_semifl.command_line import command_text
 from tff_semifl.command_line import commands
 from tff_semifl.experiments import presets as table
+from tff_semifl.experiments import system_registry
 
+_ROOT = pathlib.Path(__file__).parents[2]
 _NAME = 'semifl/cifar10_250_iid'
 _ONE_OF_EACH_SYSTEM = {
   name.partition('/')[0]: name for name in table.names()
@@ -72,6 +78,92 @@ class PresetsTest(parameterized.TestCase):
       command_text.expand('semifl', ['--preset=semifl/none'])
     with self.assertRaisesRegex(flags.Error, 'preset'):
       command_text.expand('semifl', ['--preset'])
+
+
+_PAGE = _ROOT / 'docs' / 'reproducing.md'
+
+
+def _read_claims():
+  """Returns the tables and figures that the page names, by system."""
+  claims = {}
+  for line in _PAGE.read_text().splitlines():
+    cells = [cell.strip() for cell in line.strip('|').split('|')]
+    names = re.findall(r'`(\w+)`', cells[0])
+    if len(cells) == 3 and {*names} & system_registry.SYSTEMS.keys():
+      for name in names:
+        claims[name] = preset_cells.parse_places(cells[2])
+  return claims
+
+
+def _read_presets():
+  """Returns the tables and figures that presets name, by system."""
+  found = {name: set() for name in system_registry.SYSTEMS}
+  for name in table.names():
+    preset = table.load(name)
+    what, _, where = preset.cell.rpartition('; ')
+    # The demonstration is of no paper.
+    if what:
+      places = preset_cells.parse_places(where)
+      assert places, name
+      found[preset.system_name] |= places
+  return found
+
+
+class ClaimsTest(absltest.TestCase):
+  def test_page_claims_what_there_is(self):
+    self.assertEqual(_read_claims(), _read_presets())
+
+
+_FOLDER = _ROOT / 'launch' / 'flagfiles' / 'results'
+
+
+def _find_systems(path):
+  """Returns the systems of a flagfile, by docs/results."""
+  if path.parent == _FOLDER:
+    return ['semifl', 'batch_label_semifl']
+  # A file's name begins with that of its system.
+  names = [
+    name for name in system_registry.SYSTEMS if path.stem.startswith(name)
+  ]
+  return [max(names, key=len)]
+
+
+_FLAGFILES = [
+  (path.relative_to(_FOLDER).as_posix(), system)
+  for path in sorted(_FOLDER.rglob('*.flags'))
+  for system in _find_systems(path)
+]
+
+
+class RecordedFlagfilesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    'cifar10_1000_iid',
+    'digits_50_iid',
+    'digits_50_classes2',
+    'digits_50_dirichlet0.1',
+  )
+  def test_there_is_one_for_all_results(self, page):
+    results = (_ROOT / 'docs' / 'results' / page).glob('*_seed*')
+    self.assertContainsSubset(
+      {path.name.rpartition('_seed')[0] for path in results},
+      {path.stem for path in (_FOLDER / page).iterdir()},
+    )
+
+  @parameterized.parameters(*_FLAGFILES)
+  def test_all_flags_are_taken(self, name, system):
+    path = _FOLDER / name
+    lines = path.read_text().splitlines()
+    self.assertStartsWith(lines[0], '# ')
+    command = commands.parse(system, [f'--flagfile={path}'])
+    values = settings.as_dict(command)
+    for line in lines:
+      if line.startswith('--'):
+        flag, _, value = line.removeprefix('--').partition('=')
+        kind = type(values[flag])
+        if kind is bool:
+          self.assertEqual(str(values[flag]).lower(), value)
+        else:
+          self.assertEqual(values[flag], kind(value))
 
 
 if __name__ == '__main__':

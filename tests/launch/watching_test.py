@@ -14,17 +14,52 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
+import tensorflow_federated as tff
 
 from tests import small_digits
 from tests import small_systems
-from tests.launch import recorders
 from tff_semifl import settings
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import program
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 
-_THERE = recorders.__name__
+_THERE = __name__
+
+
+class _Recorder(tff.program.ReleaseManager):
+  """Keeps all released values."""
+
+  def __init__(self, values=None):
+    self.values = values
+    self.released = []
+
+  async def release(self, value, key):
+    self.released.append((key, value))
+
+
+class _Refuser(tff.program.ReleaseManager):
+  """Fails after round 0."""
+
+  async def release(self, value, key):
+    if key:
+      raise ConnectionError('nobody is there')
+
+
+RECORDER = _Recorder()
+REFUSER = _Refuser()
+CREATED = []
+
+
+def create_recorder(path, values):
+  if not (path / 'hparams.json').exists():
+    raise ValueError('there is no experiment')
+  CREATED.append(_Recorder(values))
+  return CREATED[-1]
+
+
+def create_nothing(path, values):
+  del path, values
 
 
 class WatchingTest(parameterized.TestCase):
@@ -91,8 +126,8 @@ class WatchingTest(parameterized.TestCase):
         {name: float(cell) if cell else None for name, cell in row.items()},
       )
     self.assertIsNone(lines[0]['metrics']['client/loss'])
-    [created] = recorders.CREATED
-    for recorder in (recorders.RECORDER, created):
+    [created] = CREATED
+    for recorder in (RECORDER, created):
       self.assertEqual([key for key, _ in recorder.released], [0, 1, 2])
       self.assertEqual(
         [value.test.accuracy for _, value in recorder.released],

@@ -137,32 +137,6 @@ class LearningCurvesTest(parameterized.TestCase):
       [line] = axes.lines
       np.testing.assert_allclose(line.get_ydata(), values)
 
-  def test_empty_cells_are_as_zeros_were(self):
-    """Tables with empty cells give the figure of older tables with zeros."""
-    nan = np.nan
-    values = {
-      'client/label_ratio': [nan, 0.0, 0.3],
-      'client/pseudo_accuracy': [nan, 0.4, 0.5],
-      'client/threshold_accuracy': [nan, 0.0, 0.7],
-      'client/micro_threshold_accuracy': [nan, nan, 0.8],
-    }
-    run = _SEMIFL | {name: np.array(column) for name, column in values.items()}
-    for panels in (_CURVES, _QUALITY):
-      before, after = (
-        learning_curves.create_figure({'a': [each]}, panels, '')
-        for each in (_SEMIFL, run)
-      )
-      for a, b in zip(before.axes, after.axes, strict=True):
-        np.testing.assert_array_equal(
-          a.lines[0].get_ydata(), b.lines[0].get_ydata()
-        )
-    alone = {name: np.full(3, nan) for name in _SEMIFL} | {
-      'round': _ROUNDS,
-      'test/accuracy': np.array([0.2, 0.3, 0.35]),
-    }
-    fig = learning_curves.create_figure({'alone': [alone]}, _CURVES, '')
-    self.assertLen(fig.axes, 1)
-
   def test_weight_diversity_is_no_percentage(self):
     column = 'client/weight_diversity'
     values = np.array([np.nan, 0.5, 0.25])

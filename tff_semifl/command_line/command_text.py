@@ -46,6 +46,11 @@ def spell_commands(text: str) -> str:
   return text
 
 
+def describe_program() -> str:
+  """What the program that runs says about itself."""
+  return spell_commands(sys.modules['__main__'].__doc__ or '')
+
+
 def read() -> list[str]:
   """The command line of this process, without the program.
 

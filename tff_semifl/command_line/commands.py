@@ -55,7 +55,6 @@ def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
 
 def run(
   name: str,
-  description: str,
   main: Callable[[command_lib.Command], None],
   *,
   system_name: str | None = None,
@@ -72,7 +71,7 @@ def run(
   try:
     if system_name is None:
       if not arguments or arguments[0] in command_text.HELP:
-        _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
+        _say_systems(f'{how} SYSTEM', is_asked=bool(arguments))
       system_name, *arguments = arguments
       if system_name.startswith('-'):
         raise program.FlagError(
@@ -90,7 +89,6 @@ def run(
     program.end_with_error(error)
   setting_flags.run(
     how,
-    description,
     functools.partial(create_command, system_name),
     main,
     arguments=arguments,
@@ -101,10 +99,10 @@ def run(
   )
 
 
-def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
+def _say_systems(how: str, *, is_asked: bool) -> NoReturn:
   """Prints the systems, and ends the process."""
   lines = [
-    command_text.spell_commands(description),
+    command_text.describe_program(),
     f'usage: {how} [--flag=value ...]',
     '',
     'systems:',

@@ -135,9 +135,8 @@ def run(
       end_with_error(error)
 
   given = command_text.read()
-  main_module = sys.modules['__main__']
   # absl prints it as help.
-  main_module.__doc__ = command_text.spell_commands(main_module.__doc__ or '')
+  sys.modules['__main__'].__doc__ = command_text.describe_program()
   if arguments is None:
     try:
       arguments = command_text.files_first(given)

@@ -38,7 +38,6 @@ COMMON = {
 
 def run(
   how: str,
-  description: str,
   create: Callable[[Mapping[str, Any]], _Part],
   main: Callable[[_Part], None],
   *,
@@ -66,7 +65,7 @@ def run(
   def parse_or_help(argv: Sequence[str]) -> Sequence[_Part]:
     if command_text.HELP.intersection(argv):
       part = choose(create, argv[1:])
-      print(command_text.spell_commands(description))
+      print(command_text.describe_program())
       print(f'usage: {how} [--flag=value ...]')
       print(
         format_help({'settings': [part]} if groups is None else groups(part))

@@ -18,7 +18,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import os
 import pathlib
-from typing import NamedTuple
 import zipfile
 
 import numpy as np
@@ -29,55 +28,32 @@ from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
 _BATCH_SIZE = 1024
-_FEATURES, _LABELS, _CLASS_NAMES = 'features', 'labels', 'class_names'
-_CLIENT_FEATURES, _CLIENT_IDS = 'client_features', 'client_ids'
-_CLIENT_LABELS = 'client_labels'
-_TEST_FEATURES, _TEST_LABELS = 'test_features', 'test_labels'
-_NAMES = (
-  _FEATURES,
-  _LABELS,
-  _CLASS_NAMES,
-  _CLIENT_FEATURES,
-  _CLIENT_IDS,
-  _CLIENT_LABELS,
-  _TEST_FEATURES,
-  _TEST_LABELS,
-)
-
-
-class FeatureFile(NamedTuple):
-  """The content of a file; None for what it does not have.
-
-  Attributes:
-    labeled: The server's features, float32 [number, features].
-    test: Test features; may be empty.
-    unlabeled: Clients' features, float32 [number, features].
-    client_labels: int32, the classes of `unlabeled`.
-    shares: int64 indices into `unlabeled` for each client, in the order of the
-      sorted ids.
-    client_names: The ids as strings.
-  """
-
-  labeled: sources.LabeledImages
-  class_names: tuple[str, ...]
-  test: sources.LabeledImages
-  unlabeled: np.ndarray | None
-  client_labels: np.ndarray | None
-  shares: list[np.ndarray] | None
-  client_names: list[str] | None
+# Each array, and the one that it needs.
+_NEEDS = {
+  'features': 'labels',
+  'labels': 'features',
+  'class_names': 'labels',
+  'client_features': 'features',
+  'client_ids': 'client_features',
+  'client_labels': 'client_features',
+  'test_features': 'test_labels',
+  'test_labels': 'test_features',
+}
 
 
 def has_client_ids(path: str | os.PathLike) -> bool:
   """Whether a file has client ids, without reading arrays; False on errors."""
   try:
     with zipfile.ZipFile(path) as archive:
-      return f'{_CLIENT_IDS}.npy' in archive.namelist()
+      return 'client_ids.npy' in archive.namelist()
   except (OSError, zipfile.BadZipFile):
     return False
 
 
-def read(path: str | os.PathLike) -> FeatureFile:
-  """Reads a file of features."""
+def read(
+  path: str | os.PathLike,
+) -> tuple[sources.TaskData, tuple[str, ...]]:
+  """Reads the data and the class names of a file; the test may be empty."""
   arrays = _read_arrays(pathlib.Path(path))
   return _create(arrays)
 
@@ -86,11 +62,13 @@ def read_test(
   path: str | os.PathLike, class_names: Sequence[str]
 ) -> sources.LabeledImages:
   """Reads the test features of a file; other arrays are optional."""
-  arrays = _read_arrays(pathlib.Path(path), (_TEST_FEATURES, _TEST_LABELS))
-  vectors = own_features.convert(_TEST_FEATURES, arrays[_TEST_FEATURES])
-  labels = own_labels.flatten(_TEST_LABELS, arrays[_TEST_LABELS], len(vectors))
+  arrays = _read_arrays(pathlib.Path(path), ('test_features', 'test_labels'))
+  vectors = own_features.convert('test_features', arrays['test_features'])
+  labels = own_labels.flatten(
+    'test_labels', arrays['test_labels'], len(vectors)
+  )
   return sources.LabeledImages(
-    vectors, own_labels.index(_TEST_LABELS, labels, class_names)
+    vectors, own_labels.index('test_labels', labels, class_names)
   )
 
 
@@ -98,11 +76,11 @@ def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
   """Reads float32 [number, features] of a .npy, or `features` of a .npz."""
-  arrays = _read_arrays(pathlib.Path(path), (_FEATURES,))
-  vectors = own_features.convert(_FEATURES, arrays[_FEATURES])
+  arrays = _read_arrays(pathlib.Path(path), ('features',))
+  vectors = own_features.convert('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
     raise ValueError(
-      f'{_FEATURES}: found {vectors.shape[1]} features; the model takes'
+      f'features: found {vectors.shape[1]} features; the model takes'
       f' {num_features}'
     )
   return vectors
@@ -164,29 +142,23 @@ def _read_arrays(
 
 
 def _check_names(found: list[str]) -> None:
-  """Refuses unknown arrays, and files without labels."""
+  """Refuses unknown arrays, and those without the arrays that they need."""
   for name in found:
-    if name not in _NAMES:
+    if name not in _NEEDS:
       raise data_errors.DataError(
         f'has an array {name}, which nothing reads; arrays are'
-        f' {", ".join(_NAMES)}'
+        f' {", ".join(_NEEDS)}'
       )
-  pairs = {
-    _CLIENT_IDS: _CLIENT_FEATURES,
-    _CLIENT_LABELS: _CLIENT_FEATURES,
-    _TEST_FEATURES: _TEST_LABELS,
-    _TEST_LABELS: _TEST_FEATURES,
-  }
-  for name in (_FEATURES, _LABELS):
+  for name in ('features', 'labels'):
     if name not in found:
       raise data_errors.DataError(
         f'has no array {name}; it must have the features and labels of the'
         ' server'
       )
-  for name, other in pairs.items():
-    if name in found and other not in found:
+  for name in found:
+    if _NEEDS[name] not in found:
       raise data_errors.DataError(
-        f'has {name} but no {other}; give both, or leave out {name}'
+        f'has {name} but no {_NEEDS[name]}; give both, or leave out {name}'
       )
 
 
@@ -206,21 +178,25 @@ def _first_line(error: Exception) -> str:
   return (str(error).strip() or type(error).__name__).partition('\n')[0]
 
 
-def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
+def _create(
+  arrays: Mapping[str, np.ndarray],
+) -> tuple[sources.TaskData, tuple[str, ...]]:
   """Checks and converts the arrays of a file."""
-  features = own_features.convert(_FEATURES, arrays[_FEATURES])
-  own_features.check_server(_FEATURES, features)
-  labels = own_labels.flatten(_LABELS, arrays[_LABELS], len(features))
-  if _CLASS_NAMES in arrays:
+  features = own_features.convert('features', arrays['features'])
+  own_features.check_server('features', features)
+  labels = own_labels.flatten('labels', arrays['labels'], len(features))
+  if 'class_names' in arrays:
     class_names = own_labels.check_names(
-      _CLASS_NAMES, arrays[_CLASS_NAMES].tolist()
+      'class_names', arrays['class_names'].tolist()
     )
   else:
-    class_names = own_labels.name_classes(_LABELS, labels)
-  classes = own_labels.index(_LABELS, labels, class_names)
-  own_labels.check_all_have_images(_LABELS, classes, class_names)
+    class_names = own_labels.name_classes('labels', labels)
+  classes = own_labels.index('labels', labels, class_names)
+  own_labels.check_all_have_images('labels', classes, class_names)
 
-  def read_others(name: str) -> np.ndarray:
+  def read(name: str) -> np.ndarray | None:
+    if name not in arrays:
+      return None
     others = own_features.convert(name, arrays[name])
     if others.shape[1] != features.shape[1]:
       raise ValueError(
@@ -229,40 +205,31 @@ def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
       )
     return others
 
-  def read_labels(name: str, number: int) -> np.ndarray:
-    return own_labels.index(
-      name, own_labels.flatten(name, arrays[name], number), class_names
-    )
+  def read_labels(name: str, vectors: np.ndarray) -> np.ndarray:
+    found = own_labels.flatten(name, arrays[name], len(vectors))
+    return own_labels.index(name, found, class_names)
 
-  test = sources.LabeledImages(features[:0], classes[:0])
-  if _TEST_FEATURES in arrays:
-    vectors = read_others(_TEST_FEATURES)
-    test = sources.LabeledImages(
-      vectors, read_labels(_TEST_LABELS, len(vectors))
+  train = sources.LabeledImages(features, classes)
+  data = sources.TaskData(train, train.select([]), read('client_features'))
+  vectors = read('test_features')
+  if vectors is not None:
+    test_labels = read_labels('test_labels', vectors)
+    data = data._replace(test=sources.LabeledImages(vectors, test_labels))
+  if 'client_labels' in arrays:
+    data = data._replace(
+      unlabeled_labels=read_labels('client_labels', data.unlabeled)
     )
-  unlabeled = client_labels = shares = client_names = None
-  if _CLIENT_FEATURES in arrays:
-    unlabeled = read_others(_CLIENT_FEATURES)
-  if _CLIENT_LABELS in arrays:
-    client_labels = read_labels(_CLIENT_LABELS, len(unlabeled))
-  if _CLIENT_IDS in arrays:
-    shares, client_names = _read_shares(arrays[_CLIENT_IDS], len(unlabeled))
-  return FeatureFile(
-    sources.LabeledImages(features, classes),
-    class_names,
-    test,
-    unlabeled,
-    client_labels,
-    shares,
-    client_names,
-  )
+  if 'client_ids' in arrays:
+    shares, names = _read_shares(arrays['client_ids'], len(data.unlabeled))
+    data = data._replace(shares=shares, client_names=names)
+  return data, class_names
 
 
 def _read_shares(
   ids: np.ndarray, number: int
 ) -> tuple[list[np.ndarray], list[str]]:
   """The indices of each client's vectors, and the clients' sorted ids."""
-  found = f'{_CLIENT_IDS}: found {ids.dtype} of shape {ids.shape}'
+  found = f'client_ids: found {ids.dtype} of shape {ids.shape}'
   if ids.ndim != 1 or ids.dtype.kind not in 'uiUS':
     raise ValueError(f'{found}; give an integer or a string for each vector')
   if len(ids) != number:

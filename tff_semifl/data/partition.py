@@ -102,28 +102,16 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   return order.reshape(num_clients, size)
 
 
-def check_all_are_shared(
-  shares: Sequence[np.ndarray], num_images: int, *, num_left: int = 0
-) -> None:
-  """Raises `ValueError` unless a partition is disjoint and complete.
-
-  Exactly `num_left` images have no client.
-  """
+def check_shares(shares: Sequence[np.ndarray], num_images: int) -> None:
+  """Raises `ValueError` for shares that overlap or have no such images."""
   given = np.concatenate([np.empty(0, np.int64), *shares])
   if len(given) and not 0 <= given.min() <= given.max() < num_images:
     raise ValueError(
       f'clients have indices from {given.min()} to {given.max()} of'
       f' {num_images} images'
     )
-  num_clients = np.bincount(given, minlength=num_images)
-  if num_clients.max(initial=0) > 1:
+  num_shared = np.count_nonzero(np.bincount(given) > 1)
+  if num_shared:
     raise ValueError(
-      f'{np.count_nonzero(num_clients > 1)} of {num_images} unlabeled images'
-      ' have more than one client'
-    )
-  num_without = np.count_nonzero(num_clients == 0)
-  if num_without != num_left:
-    raise ValueError(
-      f'{num_without} of {num_images} unlabeled images have no client; by the'
-      f' definition of the partition {num_left} have none'
+      f'{num_shared} of {num_images} unlabeled images have more than one client'
     )

@@ -3,7 +3,7 @@
 
 """Data sets of images or features, as arrays with labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import hashlib
 from typing import NamedTuple, TypeAlias
 
@@ -71,6 +71,34 @@ def hash_images(images: Images) -> np.ndarray:
     batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
     digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
   return np.frombuffer(b''.join(digests), np.uint64)
+
+
+class TaskData(NamedTuple):
+  """The images or feature vectors of a task.
+
+  Attributes:
+    train: Divided among server and clients; all the server's if there are
+      `shares`.
+    test: For evaluation.
+    unlabeled: More images for the clients, never trained on with labels. None
+      for most tasks.
+    shares: For each client the int64 indices of its images in `unlabeled`,
+      where the task gives the partition; None for most tasks.
+    names: A name, such as the file, of each image of `train`, then of `test`,
+      then of `unlabeled`; None for the names of these sets.
+    unlabeled_labels: int32 [number], the classes of `unlabeled`, or
+      `UNKNOWN_LABEL`; None if none is known. For partitions and measurements
+      only, never for training.
+    client_names: A name for each client of `shares`; None for numbers.
+  """
+
+  train: LabeledImages
+  test: LabeledImages
+  unlabeled: Images | None = None
+  shares: list[np.ndarray] | None = None
+  names: Sequence[str] | None = None
+  unlabeled_labels: np.ndarray | None = None
+  client_names: Sequence[str] | None = None
 
 
 def measure_pixels(

@@ -8,7 +8,7 @@ model that they receive. Here the exported model takes its place, so that a
 simulation can show which classes are few, and how far the estimates are off.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 import csv
 import functools
 import io
@@ -35,11 +35,12 @@ def write(
   weights: functional.ModelWeights,
 ) -> None:
   """Writes a row for each client: estimated images of each class."""
-  values = settings.as_dict(experiment.settings.system)
-  if experiment.settings.system.estimates_class_shares:
+  system, data = experiment.settings.system, experiment.data
+  values = settings.as_dict(system)
+  if system.estimates_class_shares:
     metrics = metrics_table.read_metrics(folder / 'metrics.csv')
-    find = experiment.settings.system.create_share_estimate(
-      {name: values[-1] for name, values in metrics.items()}
+    find = system.create_share_estimate(
+      {name: column[-1] for name, column in metrics.items()}
     )
   else:
     find = functools.partial(
@@ -47,48 +48,35 @@ def write(
       pseudo_count=values['prior_pseudo_count'],
       iterations=values['prior_iterations'],
     )
-  path = folder / TABLE
-  table = io.StringIO()
-  writer = csv.writer(table, lineterminator='\n')
-  writer.writerow(['client', *experiment.task.class_names])
-  for client, counts in zip(
-    experiment.data.client_names,
-    _estimate(experiment, weights, find),
-    strict=True,
-  ):
-    writer.writerow([client, *(f'{count:.1f}' for count in counts)])
-  with durable_files.naming(path), durable_files.replacing(path) as file:
-    file.write(table.getvalue().encode())
-
-
-def _estimate(
-  experiment: experiment_lib.Experiment,
-  weights: functional.ModelWeights,
-  find: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
-) -> np.ndarray:
-  """The images of each class at each client, float64 [clients, classes]."""
   num_classes = experiment.task.num_classes
-  labels = experiment.data.labeled.labels
   server_prior = client_prior.from_counts(
-    tf.constant(np.bincount(labels, minlength=num_classes), tf.float32)
-  )
-  logits = evaluated_images.compute_logits(
-    experiment, weights, experiment.data.unlabeled.images
+    tf.constant(
+      np.bincount(data.labeled.labels, minlength=num_classes), tf.float32
+    )
   )
   # Called for each of perhaps thousands of clients.
   find_of_client = tf.function(
     lambda logits: find(logits, server_prior),
     input_signature=[tf.TensorSpec([None, num_classes])],
   )
-  counts = np.zeros([len(experiment.data.shares), num_classes])
-  for row, share in zip(counts, experiment.data.shares, strict=True):
+  logits = evaluated_images.compute_logits(
+    experiment, weights, data.unlabeled.images
+  )
+  table = io.StringIO()
+  writer = csv.writer(table, lineterminator='\n')
+  writer.writerow(['client', *experiment.task.class_names])
+  for client, share in zip(data.client_names, data.shares, strict=True):
+    counts = np.zeros(num_classes)
     if len(share):
-      row[:] = len(share) * find_of_client(logits[share]).numpy()
-  return counts
+      counts = len(share) * find_of_client(logits[share]).numpy()
+    writer.writerow([client, *(f'{count:.1f}' for count in counts)])
+  path = folder / TABLE
+  with durable_files.naming(path), durable_files.replacing(path) as file:
+    file.write(table.getvalue().encode())
 
 
 def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
-  """Returns the estimated images of each class, float64 [clients], by name."""
+  """The estimated images of each class, float64 [clients], by name."""
   path = folder / TABLE
   try:
     with path.open(newline='', encoding='utf-8') as file:
@@ -104,7 +92,7 @@ def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
 def describe(
   experiment: experiment_lib.Experiment, counts: Mapping[str, np.ndarray]
 ) -> str:
-  """Returns a line on the estimates, beside the truth where it is known."""
+  """A line on the estimates, beside the truth where it is known."""
   pool = experiment.data.unlabeled
   labels = pool.true_labels[np.concatenate([*experiment.data.shares])]
   is_known = bool(np.all(labels != sources.UNKNOWN_LABEL))

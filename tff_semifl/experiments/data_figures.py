@@ -9,6 +9,9 @@ from typing import BinaryIO, NamedTuple
 
 from matplotlib import figure
 import numpy as np
+from PIL import Image
+from PIL import ImageDraw
+import tensorflow as tf
 
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import example_kinds
@@ -16,10 +19,17 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.files import durable_files
-from tff_semifl.plots import augmentation_figure
 from tff_semifl.plots import matrix_figures
+from tff_semifl.randomness import random_seeds
 
 _NUM_IMAGES = 8
+_NUM_STRONG_VIEWS = 8
+# Small images are enlarged by an integer factor to at least this width in
+# pixels.
+_MIN_WIDTH = 64
+_GAP = 6
+# Height in pixels of a line of text.
+_LINE_HEIGHT = 16
 
 
 def count_classes(
@@ -101,6 +111,67 @@ def summarize_partition(
   )
 
 
+def create_augmentations(
+  task: image_task.ImageTask,
+  images: np.ndarray,
+  *,
+  seed: int,
+  num_images: int = _NUM_IMAGES,
+) -> tuple[Image.Image, Sequence[str]]:
+  """A figure of the first images, and notes on the contrast that all keep.
+
+  The RGB figure has a row per image; columns are the original, a weak view and
+  eight strong ones; the notes stand below. `images` are uint8 [number, height,
+  width, channels].
+  """
+  notes = remaining_contrast.measure(
+    images, task.strong_augmentation, seed=seed
+  ).describe()
+  purpose = random_seeds.Purpose
+  first = tf.constant(images[:num_images])
+  view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
+  columns = [('original', first), ('weak', task.weak_augmentation(first, view))]
+  for index in range(_NUM_STRONG_VIEWS):
+    view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
+    columns.append(
+      (f'strong {index + 1}', task.strong_augmentation(first, view))
+    )
+  drawn = _draw([(name, np.asarray(each)) for name, each in columns], notes)
+  return drawn, notes
+
+
+def _draw(
+  columns: Sequence[tuple[str, np.ndarray]], notes: Sequence[str]
+) -> Image.Image:
+  """Draws columns of images with their names above, and notes below."""
+  num_rows, height, width, _ = columns[0][1].shape
+  scale = -(-_MIN_WIDTH // width)
+  row_height, column_width = height * scale + _GAP, width * scale + _GAP
+  notes_top = _LINE_HEIGHT + num_rows * row_height + _GAP
+  fig = Image.new(
+    'RGB',
+    (
+      len(columns) * column_width + _GAP,
+      notes_top + len(notes) * _LINE_HEIGHT,
+    ),
+    'white',
+  )
+  drawing = ImageDraw.Draw(fig)
+  for column, (name, images) in enumerate(columns):
+    left = _GAP + column * column_width
+    drawing.text((left, _GAP // 2), name, fill='black')
+    for row, image in enumerate(images):
+      color = np.broadcast_to(image, (height, width, 3))
+      enlarged = color.repeat(scale, axis=0).repeat(scale, axis=1)
+      fig.paste(
+        Image.fromarray(enlarged),
+        (left, _GAP + _LINE_HEIGHT + row * row_height),
+      )
+  for line, note in enumerate(notes):
+    drawing.text((_GAP, notes_top + line * _LINE_HEIGHT), note, fill='black')
+  return fig
+
+
 def draw(
   folder: pathlib.Path,
   *,
@@ -117,15 +188,8 @@ def draw(
   """
 
   def write_augmentations(file: BinaryIO) -> None:
-    augmentation_figure.create_image(
-      images[:_NUM_IMAGES],
-      weak=task.weak_augmentation,
-      strong=task.strong_augmentation,
-      seed=seed,
-      notes=remaining_contrast.measure(
-        images, task.strong_augmentation, seed=seed
-      ).describe(),
-    ).save(file, format='PNG')
+    drawn, _ = create_augmentations(task, images, seed=seed)
+    drawn.save(file, format='PNG')
 
   def write_partition(file: BinaryIO) -> None:
     summarize_partition(task, data, title).create_figure().savefig(

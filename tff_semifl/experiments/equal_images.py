@@ -17,7 +17,6 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
-from tff_semifl.experiments import image_task
 
 # Examples that a line has.
 _NUM_NAMED = 3
@@ -51,8 +50,8 @@ class EqualImages(settings.Settings):
 
   def find_and_drop(
     self,
-    images: image_task.TaskData,
-    split: Callable[[image_task.TaskData], federated_data.FederatedData],
+    images: sources.TaskData,
+    split: Callable[[sources.TaskData], federated_data.FederatedData],
     evaluated: str,
   ) -> federated_data.FederatedData:
     """Splits images, and reports equal ones."""
@@ -84,7 +83,7 @@ class EqualImages(settings.Settings):
     return data._replace(equal_images=lines)
 
 
-def _replace_by_indices(images: image_task.TaskData) -> image_task.TaskData:
+def _replace_by_indices(images: sources.TaskData) -> sources.TaskData:
   """Indices in place of images: training, then test, then unlabeled."""
   num_train, num_test = len(images.train.labels), len(images.test.labels)
   train, test = np.split(np.arange(num_train + num_test), [num_train])
@@ -99,7 +98,7 @@ def _replace_by_indices(images: image_task.TaskData) -> image_task.TaskData:
 
 
 def _describe(
-  groups: Sequence[_Group], images: image_task.TaskData, are_dropped: bool
+  groups: Sequence[_Group], images: sources.TaskData, are_dropped: bool
 ) -> Iterator[str]:
   """A line for each kind of equal images."""
   labeled, evaluated, *pools = groups
@@ -166,7 +165,7 @@ def _find_ambiguous(groups: Sequence[_Group]) -> np.ndarray:
   return values[counts > 1]
 
 
-def _name(images: image_task.TaskData, index: int) -> str:
+def _name(images: sources.TaskData, index: int) -> str:
   """The file of an image, or its place in the arrays."""
   num_train, num_test = len(images.train.labels), len(images.test.labels)
   if images.names is not None:

@@ -134,44 +134,38 @@ def _report(
       bar.update(len(labels))
 
 
-def export(
+def write(
   name: str,
   path: pathlib.Path,
   model: tf.keras.Model,
   class_names: Sequence[str],
   *,
   calibration_images: np.ndarray | None,
-  test: sources.LabeledImages | None,
   privacy: privacy_statement.PrivacyStatement | None,
   least_confidence: float,
   background: image_files.Color,
-) -> ExportedFile:
-  """Exports a model in one format, and tests what was written on `test`.
+) -> pathlib.Path:
+  """Exports a model in one format to a folder, and returns the file.
 
-  `name` is one of `NAMES`; the SavedModel must be the first. For
-  `calibration_images`, see `tflite.convert`.
+  `name` is one of `NAMES`; the SavedModel, which is the folder itself, must be
+  the first. For `calibration_images`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
     progress_lines.to_stderr(f'exporting {name}')
-    file = path
     saved_model.export_saved_model(
       model, class_names, path, privacy, least_confidence, background
     )
-    num_bytes = sum(
-      inner.stat().st_size for inner in path.rglob('*') if inner.is_file()
-    )
-  else:
-    precision = _TFLITE[name]
-    calibrated = ''
-    if precision is tflite.Precision.INT8:
-      calibrated = (
-        f' and calibrating it with {len(calibration_images):,} images'
-      )
-    progress_lines.to_stderr(
-      f'exporting {name}: converting the model{calibrated}, a minute or more'
-    )
-    file = path / f'model_{precision.value}.tflite'
-    content = tflite.convert(
+    return path
+  precision = _TFLITE[name]
+  calibrated = ''
+  if precision is tflite.Precision.INT8:
+    calibrated = f' and calibrating it with {len(calibration_images):,} images'
+  progress_lines.to_stderr(
+    f'exporting {name}: converting the model{calibrated}, a minute or more'
+  )
+  file = path / f'model_{precision.value}.tflite'
+  file.write_bytes(
+    tflite.convert(
       model,
       class_names,
       precision,
@@ -180,9 +174,20 @@ def export(
       least_confidence,
       background,
     )
-    file.write_bytes(content)
-    num_bytes = len(content)
-    (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  )
+  (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  return file
+
+
+def examine(
+  name: str, file: pathlib.Path, test: sources.LabeledImages | None
+) -> ExportedFile:
+  """Measures what `write` has just written, on `test` if there are images."""
+  if file.is_dir():
+    path = '.'
+    files = [inner for inner in file.rglob('*') if inner.is_file()]
+  else:
+    path, files = file.name, [file]
   scores = None
   if test is not None:
     scores = scores_lib.score(
@@ -190,7 +195,7 @@ def export(
     )
   return ExportedFile(
     format=name,
-    file=file.relative_to(path).as_posix(),
-    num_bytes=num_bytes,
+    file=path,
+    num_bytes=sum(inner.stat().st_size for inner in files),
     scores=scores,
   )

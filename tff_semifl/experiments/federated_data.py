@@ -93,11 +93,7 @@ class _Clients(settings.Settings):
     # Any of several numbers may be wrong; the message says which.
     with settings.blame('partition', self.partition.name):
       shares = self.partition.split(labels, num_classes, self.num_clients, seed)
-      partition_lib.check_all_are_shared(
-        shares,
-        len(labels),
-        num_left=self.partition.count_left(len(labels), self.num_clients),
-      )
+      partition_lib.check_shares(shares, len(labels))
     return shares
 
 
@@ -138,7 +134,7 @@ class DataSplit(settings.Settings):
   has_pool: bool
 
   def split(
-    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+    self, task: image_task.ImageTask, data: sources.TaskData, seed: int
   ) -> FederatedData:
     """Splits a task's images among server, clients and test."""
     pool = sources.ImagePool(*data.train.select([]))
@@ -215,7 +211,7 @@ def choose_data_split(
 
 
 def _create_pool(
-  data: image_task.TaskData, unlabeled: np.ndarray
+  data: sources.TaskData, unlabeled: np.ndarray
 ) -> sources.ImagePool:
   """The unlabeled images; those of unknown class come last."""
   pool = sources.ImagePool(*data.train.select(unlabeled))
@@ -233,7 +229,7 @@ def _pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
   return sources.ImagePool(images, labels)
 
 
-def _pool_of_task(data: image_task.TaskData) -> sources.ImagePool:
+def _pool_of_task(data: sources.TaskData) -> sources.ImagePool:
   """The images of clients, with labels for metrics, if there are any."""
   if data.unlabeled_labels is None:
     return _pool_of_unknown_classes(data.unlabeled)

@@ -20,6 +20,7 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
 from tff_semifl.data import site_images
+from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
@@ -91,7 +92,7 @@ def create_task(
       train.select(indices) for indices in np.split(order, [num_train])
     )
   return loaded_task.create_task(
-    image_task.TaskData(
+    sources.TaskData(
       train=train,
       test=test,
       unlabeled=unlabeled,

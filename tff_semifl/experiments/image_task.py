@@ -4,12 +4,11 @@
 """A classification task: images or features, augmentations, and a model."""
 
 import abc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
@@ -21,35 +20,6 @@ from tff_semifl.randomness import random_draws
 
 # The name in records of all tasks that Python programs make.
 OWN_DATA = 'own_data'
-
-
-class TaskData(NamedTuple):
-  """The images or feature vectors of a task.
-
-  Attributes:
-    train: Divided among server and clients; all the server's if there are
-      `shares`.
-    test: For evaluation.
-    unlabeled: More images for the clients, never trained on with labels: uint8
-      [number, height, width, channels], in memory or in a file, or handles to
-      the images of sites. None for most tasks.
-    shares: For each client the int64 indices of its images in `unlabeled`,
-      where the task gives the partition; None for most tasks.
-    names: A name, such as the file, of each image of `train`, then of `test`,
-      then of `unlabeled`; None for the names of these sets.
-    unlabeled_labels: int32 [number], the classes of `unlabeled`, with
-      `UNKNOWN_LABEL` where unknown; None if none is known. For partitions and
-      measurements only, never for training.
-    client_names: A name for each client of `shares`; None for numbers.
-  """
-
-  train: sources.LabeledImages
-  test: sources.LabeledImages
-  unlabeled: sources.Images | None = None
-  shares: list[np.ndarray] | None = None
-  names: Sequence[str] | None = None
-  unlabeled_labels: np.ndarray | None = None
-  client_names: Sequence[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,7 +57,7 @@ class ImageTask:
   class_names: tuple[str, ...]
   pixel_mean: tuple[float, ...]
   pixel_standard_deviation: tuple[float, ...]
-  load: Callable[[], TaskData] = dataclasses.field(
+  load: Callable[[], sources.TaskData] = dataclasses.field(
     metadata=settings.TOLD_ELSEWHERE
   )
   weak_augmentation: augmentation.Augmentation
@@ -206,7 +176,7 @@ class ChosenTask(settings.Settings):
   task: Task = settings.choice({}, None, 'The task.')
 
 
-def load(part: Task, task: ImageTask) -> TaskData:
+def load(part: Task, task: ImageTask) -> sources.TaskData:
   """Loads the images of the task of some settings.
 
   Raises:

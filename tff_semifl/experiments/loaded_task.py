@@ -48,7 +48,7 @@ USUAL_OF_FEATURES: Mapping[str, Any] = types.MappingProxyType(
 
 
 def create_task(
-  data: image_task.TaskData,
+  data: sources.TaskData,
   class_names: tuple[str, ...],
   *,
   flip: bool = True,
@@ -103,7 +103,7 @@ def create_task(
 
 
 def create_feature_task(
-  data: image_task.TaskData,
+  data: sources.TaskData,
   class_names: tuple[str, ...],
   *,
   origin_of_test: str = 'the test vectors',
@@ -136,7 +136,7 @@ def create_feature_task(
 
 
 def describe(
-  data: image_task.TaskData,
+  data: sources.TaskData,
   class_names: tuple[str, ...],
   origin_of_test: str = 'the test images',
   num_resized: int = 0,

@@ -133,7 +133,7 @@ def own_data(
         f'{field}: found {example_kinds.kind_of(found).name} of shape {found};'
         f' those of train are {shape}; {kind.how_to_align}'
       )
-  data = image_task.TaskData(
+  data = sources.TaskData(
     train=sources.LabeledImages(train_images, train_classes),
     test=sources.LabeledImages(
       test_images, own_labels.index('test', test_labels, class_names)

@@ -36,11 +36,6 @@ class Partition(settings.Settings, abc.ABC):
     `labels` are int [num_images], the true classes.
     """
 
-  def count_left(self, num_images: int, num_clients: int) -> int:
-    """The number of images that no client gets, by definition."""
-    del num_images, num_clients  # It shares out all of them.
-    return 0
-
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
@@ -48,10 +43,7 @@ class Partition(settings.Settings, abc.ABC):
     num_left = len(labels) - sum(map(len, shares))
     if not num_left:
       return ()
-    return (
-      f'{num_left} of {len(labels)} images have no client, as each of'
-      f' {len(shares)} clients has {len(shares[0])}',
-    )
+    return (f'{num_left} of {len(labels)} images have no client',)
 
   @property
   def description(self) -> str:
@@ -77,9 +69,6 @@ class IID(Partition):
     del num_classes  # It makes no difference.
     with settings.blame('num_clients', num_clients):
       return partition.partition_iid(len(labels), num_clients, seed)
-
-  def count_left(self, num_images: int, num_clients: int) -> int:
-    return num_images % num_clients
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

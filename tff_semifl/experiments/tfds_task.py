@@ -70,13 +70,13 @@ class DataSet:
       num_labeled=self.num_labeled,
     )
 
-  def _load(self, data_dir: str | None) -> image_task.TaskData:
+  def _load(self, data_dir: str | None) -> sources.TaskData:
     # Imported here because it takes long, and other tasks do without.
     from tff_semifl.data import tfds_images
 
     train, test, *others = tfds_images.load(self.name, self.splits, data_dir)
     unlabeled = others[0].images if others else None
-    return image_task.TaskData(train, test, unlabeled)
+    return sources.TaskData(train, test, unlabeled)
 
   def _load_test(
     self, data_dir: str | None, *, may_download: bool

@@ -6,7 +6,7 @@
 from collections.abc import Callable
 import dataclasses
 import os
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import tensorflow as tf
 
@@ -49,7 +49,7 @@ class Threads(settings.Settings):
     settings.AT_LEAST_1,
   )
 
-  def limit(self, count_pixels: Callable[[], BatchPixels]) -> 'Threads':
+  def limit(self, count_pixels: Callable[[], BatchPixels]) -> Self:
     """Sets the threads of operations, before TensorFlow initializes.
 
     `count_pixels` is called only if no number of threads was chosen.
@@ -59,9 +59,8 @@ class Threads(settings.Settings):
       pixels = count_pixels()
       if max(pixels.of_clients, pixels.of_server) <= _FEW_PIXELS:
         number = 1
-    if number is None or not _set_threads(
-      number, is_chosen=self.threads_per_operation is not None
-    ):
+    is_chosen = self.threads_per_operation is not None
+    if number is None or not _set_threads(number, is_chosen=is_chosen):
       return self
     return dataclasses.replace(self, threads_per_operation=number)
 
@@ -78,13 +77,14 @@ class Threads(settings.Settings):
   @property
   def num_clients(self) -> int | None:
     """Clients that train at once in process; None for one a device."""
+    threads = self.threads_of_clients
     if (
       self.max_concurrent_clients is not None
-      or self.threads_of_clients is None
+      or threads is None
       or tf.config.list_physical_devices('GPU')
     ):
       return self.max_concurrent_clients
-    return max(1, _num_cores() // self.threads_of_clients)
+    return max(1, len(os.sched_getaffinity(0)) // threads)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -100,38 +100,34 @@ class PlacedThreads(Threads):
     settings.AT_LEAST_1,
   )
 
-  def limit(self, count_pixels: Callable[[], BatchPixels]) -> 'PlacedThreads':
-    """Sets the threads of clients and of the server."""
-    at_server = self.threads_per_operation
-    at_clients = self.client_threads_per_operation
-    if at_clients is not None and tf.config.list_physical_devices('GPU'):
+  def limit(self, count_pixels: Callable[[], BatchPixels]) -> Self:
+    of_server = self.threads_per_operation
+    of_clients = self.client_threads_per_operation
+    if of_clients is not None and tf.config.list_physical_devices('GPU'):
       raise settings.SettingError(
         'client_threads_per_operation',
-        at_clients,
+        of_clients,
         'here, clients work on GPUs; leave it out',
       )
-    if at_server is at_clients is None and _is_free():
-      pixels = count_pixels()
-      if pixels.of_clients <= _FEW_PIXELS:
-        at_clients = 1
-        if max(pixels.of_server, pixels.of_inference) <= _FEW_PIXELS:
-          at_server = 1
-    if at_server is at_clients is None:
-      return self
-    if at_server is None:
-      at_server = int(os.environ.get(_VARIABLE) or _num_cores())
-    is_chosen = not (
-      self.threads_per_operation is self.client_threads_per_operation is None
-    )
-    if not _set_threads(at_server, is_chosen=is_chosen):
+    is_chosen = not (of_server is of_clients is None)
+    if not is_chosen:
+      pixels = count_pixels() if _is_free() else None
+      if pixels is None or pixels.of_clients > _FEW_PIXELS:
+        return self
+      of_clients = 1
+      if max(pixels.of_server, pixels.of_inference) <= _FEW_PIXELS:
+        of_server = 1
+    if of_server is None:
+      of_server = int(os.environ.get(_VARIABLE) or len(os.sched_getaffinity(0)))
+    if not _set_threads(of_server, is_chosen=is_chosen):
       return self
     # TensorFlow reads this when it creates its devices.
     os.environ[runtime.OWN_THREADS] = 'true'
     return dataclasses.replace(
       self,
-      threads_per_operation=at_server,
+      threads_per_operation=of_server,
       client_threads_per_operation=(
-        None if at_clients == at_server else at_clients
+        None if of_clients == of_server else of_clients
       ),
     )
 
@@ -157,7 +153,3 @@ def _is_free() -> bool:
   return _VARIABLE not in os.environ and not tf.config.list_physical_devices(
     'GPU'
   )
-
-
-def _num_cores() -> int:
-  return len(os.sched_getaffinity(0))

@@ -17,7 +17,7 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.data import data_errors
-from tff_semifl.experiments import image_task
+from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 
 # Names of the settings, one of which is given where there is a split.
@@ -133,8 +133,8 @@ class Validation(settings.Settings):
       )
 
   def hold_out(
-    self, data: image_task.TaskData, labeled: np.ndarray, seed: int
-  ) -> tuple[np.ndarray, image_task.TaskData]:
+    self, data: sources.TaskData, labeled: np.ndarray, seed: int
+  ) -> tuple[np.ndarray, sources.TaskData]:
     """Holds out validation images from the labeled ones, if any are asked for.
 
     `labeled` are int64 indices of the labeled ones among `data.train`.
@@ -156,8 +156,8 @@ class Validation(settings.Settings):
     )
 
   def hold_out_of_all(
-    self, data: image_task.TaskData, seed: int
-  ) -> image_task.TaskData:
+    self, data: sources.TaskData, seed: int
+  ) -> sources.TaskData:
     """Holds out validation images where all training images are labeled."""
     if self.num_validation is None and self.validation_fold is None:
       return data
