@@ -1,13 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of features, the inputs of the last layer of a model."""
+"""Tests of features, the inputs of the last layer, and of the linear model."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.models import features
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -42,12 +43,12 @@ class FeaturesTest(parameterized.TestCase):
     weights = classifier.initial_weights
     *_, kernel, bias = weights.trainable
     # In training mode: normalized by the batch; and in inference mode.
-    for features, logits in (
+    for function, logits in (
       (classifier.features.train, classifier.train_logits),
       (classifier.features.batch, classifier.batch_logits),
       (classifier.features.infer, classifier.logits),
     ):
-      found = features(weights, images)
+      found = function(weights, images)
       self.assertEqual(found.shape, [7, 3])
       np.testing.assert_allclose(
         found @ kernel + bias, logits(weights, images), rtol=1e-5
@@ -59,11 +60,11 @@ class FeaturesTest(parameterized.TestCase):
     images = np.random.default_rng(0).uniform(0, 255, [7, 2, 2, 1])
     with tf.GradientTape() as tape:
       tape.watch(trainable)
-      features = classifier.features.train(
+      found = classifier.features.train(
         classifier.initial_weights._replace(trainable=trainable),
         images.astype(np.float32),
       )
-    gradients = tape.gradient(features, trainable, unconnected_gradients='zero')
+    gradients = tape.gradient(found, trainable, unconnected_gradients='zero')
     moved = [bool(np.any(gradient != 0)) for gradient in gradients]
     # Gamma and beta, kernel and bias, and those of the last layer.
     self.assertEqual(moved, [True] * 4 + [False] * 2)
@@ -77,6 +78,32 @@ class FeaturesTest(parameterized.TestCase):
       ]
     )
     self.assertIsNone(functional.from_keras(model).features)
+
+
+class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(((5,), 5), ((4, 3, 2), 2))
+  def test_is_affine_in_standardized_inputs(self, shape, num_scales):
+    generator = np.random.default_rng(0)
+    mean = generator.normal(size=num_scales)
+    deviation = generator.uniform(1, 9, num_scales)
+    model = features.create_linear(
+      shape, 3, mean=mean.tolist(), standard_deviation=deviation.tolist()
+    )
+    inputs = generator.normal(size=(6, *shape)).astype(np.float32)
+    # Initial logits are equal for all classes.
+    self.assertAllEqual(model(inputs), np.zeros((6, 3)))
+    size = int(np.prod(shape))
+    self.assertEqual(model.count_params(), (size + 1) * 3)
+    kernel, bias = generator.normal(size=(size, 3)), generator.normal(size=3)
+    model.set_weights([kernel, bias])
+    flat = ((inputs - mean) / deviation).reshape(6, -1)
+    self.assertAllClose(model(inputs), flat @ kernel + bias, atol=1e-4)
+
+    classifier = functional.from_keras(model)
+    self.assertEqual(classifier.image_shape, shape)
+    self.assertAllClose(
+      classifier.logits(classifier.initial_weights, inputs), model(inputs)
+    )
 
 
 if __name__ == '__main__':

@@ -20,7 +20,6 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tests.systems import zhang2020_reference
-from tff_semifl.randomness import random_seeds
 
 _THRESHOLD = 0.36
 _COHORT = [2, 0]
@@ -168,42 +167,6 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         learning_rates=zhang2020_reference.learning_rates(1),
       )
       given_labels_reference.assert_given(given, expected.labeled)
-
-  def test_batch_of_a_federated_step(self):
-    build, _ = _SYSTEMS['fedsgd_fixmatch']
-    process = build(returns_labels=True)
-    weights = process.initialize().global_model_weights.trainable
-    for given, (client_id, images) in zip(
-      _next(process, self.problem, 1).given_labels,
-      [self.problem.clients[client_id] for client_id in _COHORT],
-      strict=True,
-    ):
-      batch = linear_reference.order(
-        len(images),
-        linear_problem.SEED,
-        random_seeds.Purpose.FIX_ORDER,
-        client_id,
-        0,
-      )[3 * _EARLIER_ROUNDS : 3 * _EARLIER_ROUNDS + 3]
-      views = linear_reference.shifted(
-        tf.constant(images[batch]),
-        random_seeds.stateless_seed(
-          linear_problem.SEED, random_seeds.Purpose.WEAK_VIEW, 1, client_id
-        ),
-      ).numpy()
-      probabilities = linear_reference.softmax(
-        linear_reference.logits(weights, views)
-      )
-      given_labels_reference.assert_given(
-        given,
-        [
-          given_labels_reference.LabeledBatch(
-            batch,
-            probabilities.argmax(axis=1),
-            probabilities.max(axis=1) >= _THRESHOLD,
-          )
-        ],
-      )
 
 
 if __name__ == '__main__':

@@ -29,19 +29,12 @@ from tff_semifl.privacy import aggregators
 def build_server_batch_norm_statistics(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds the statistics of the server's images.
+  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), by the server's images.
 
   Mean and variance are those of all images, by the formula of appendix B of
   SemiFL over batches of 250: the variance is unbiased and includes differences
-  between batches. Clients send nothing for them.
-
-  Returns:
-    A computation with W for model weights and L for chunks of
-    `pipelines.labeled_type`:
-
-        (<W@SERVER, L*@SERVER> -> W@SERVER)
-
-    Without images it returns the weights unchanged.
+  between batches. Clients send nothing for them. L are chunks of
+  `pipelines.labeled_type`; without images the weights W stay unchanged.
   """
   layer_moments.check_has_statistics(classifier)
   data_type = pipelines.labeled_type(classifier.image_shape)
@@ -58,10 +51,9 @@ def compute_server_statistics(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> functional.ModelWeights:
-  """Replaces the statistics by those of the server's images.
+  """Replaces the statistics by those of chunks of `pipelines.labeled_type`.
 
-  Without images the weights stay unchanged. The dataset has chunks of
-  `pipelines.labeled_type`.
+  Without images the weights stay unchanged.
   """
   images = dataset.map(operator.itemgetter('image'))
   moments = layer_moments.fold_batches(
@@ -75,7 +67,7 @@ def compute_server_statistics(
 def build_federated_batch_norm_statistics(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds the statistics of the clients' images.
+  """Builds (<W@SERVER, {U*}@CLIENTS> -> W@SERVER), by the clients' images.
 
   Each client computes the moments of the inputs of each layer over its images,
   in batches of 250. With N values of mean mu and unbiased variance v at client
@@ -90,14 +82,8 @@ def build_federated_batch_norm_statistics(
   The server sees only the aggregate of the moments, 3 numbers per channel. It
   is not a sum, so that secure summation cannot compute it.
 
-  Returns:
-    A computation with W for model weights and U for chunks of
-    `pipelines.client_type`:
-
-        (<W@SERVER, {U*}@CLIENTS> -> W@SERVER)
-
-    Without images it returns the weights unchanged. Clients whose moments have
-    no finite norm in float32 are left out.
+  U are chunks of `pipelines.client_type`; without images the weights W stay
+  unchanged. Clients whose moments have no finite norm in float32 are left out.
   """
   layer_moments.check_has_statistics(classifier)
   weights_type = classifier.weights_type
@@ -154,9 +140,9 @@ def build_pooled_batch_norm_statistics(
   *,
   batch_size: int = layer_moments.BATCH_SIZE,
 ) -> tff.Computation:
-  """Builds the statistics of images in one place, to reproduce SemiFL's tables.
+  """Builds (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER), as SemiFL's code.
 
-  The order of images is the authors':
+  The images are in one place, in the authors' order:
 
   - SemiFL: the server's, class by class, then those of all clients in the order
     of the data set; with statistics of the server only (Table 3), the former.
@@ -167,14 +153,7 @@ def build_pooled_batch_norm_statistics(
   are plain means over batches, of batch means and of unbiased batch variances:
   the last batch counts as much as a full one, and differences between batches
   are ignored, so that the variance is too small if each batch has one class.
-
-  Returns:
-    A computation with W for model weights and chunks of bare images, H by W
-    with C channels:
-
-        (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER)
-
-    Without images it returns the weights unchanged.
+  Without images the weights W stay unchanged.
   """
   layer_moments.check_has_statistics(classifier)
   data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))

@@ -47,18 +47,12 @@ def fold_batches(
   *,
   batch_size: int = BATCH_SIZE,
 ) -> tuple[tf.Tensor, ...]:
-  """Combines the moments of the inputs of each layer over batches of images.
+  """Combines the moments of each layer's inputs, float32 [3, channels] each.
 
-  Batches cross the boundaries of chunks; the last one may be smaller. At most a
-  chunk and a batch of images are in memory.
-
-  Args:
-    images: Chunks, uint8 [number, height, width, channels].
-    add_fn: (total, moments of a batch) -> total, for one layer, each float64
-      [3, channels]. Moments are count, mean and sum of squared deviations.
-
-  Returns:
-    The total of each layer, float32 [3, channels]; zeros without images.
+  Batches cross the boundaries of chunks, uint8 [number, height, width,
+  channels]; the last one may be smaller. At most a chunk and a batch of images
+  are in memory. `add_fn` is (total, moments of a batch) -> total for one layer,
+  each float64 [3, channels]. Without images totals are zeros.
   """
 
   def add_batch(
@@ -87,9 +81,6 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
   Sums of values and squares would be simpler, but their difference loses the
   variance in float32 if the mean is large.
 
-  Args:
-    first: float [3, channels]: count, mean, sum of squared deviations.
-
   References:
     Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for
     computing sample variances. 1979.
@@ -111,11 +102,7 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
-  """Count, mean and variance (unbiased, 0 for one value), float [3, channels].
-
-  Args:
-    moments: float [3, channels]: count, mean, sum of squared deviations.
-  """
+  """Count, mean, variance (unbiased, 0 for one value), float [3, channels]."""
   count, mean, deviations = tf.unstack(moments)
   return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
 

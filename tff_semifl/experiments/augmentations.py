@@ -32,12 +32,7 @@ def build(name: str) -> augmentation.Augmentation:
 
 
 def load_outside(reference: str) -> augmentation.Augmentation:
-  """Loads an augmentation of another package.
-
-  Args:
-    reference: 'package.module:NAME' of a function (images, seed) -> images, see
-      `augmentation.Augmentation`.
-  """
+  """Loads an `augmentation.Augmentation`, 'package.module:NAME'."""
   found = references.load(reference)
   if not callable(found) or isinstance(found, type):
     raise ValueError(

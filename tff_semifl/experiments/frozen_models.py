@@ -41,13 +41,8 @@ def join(
 ) -> tf.keras.Model:
   """Joins preparation, backbone and head, for `saved_model` and `tflite`.
 
-  Args:
-    kernel: float [feature_dimension, classes].
-    bias: float [classes].
-
-  Returns:
-    A model from float32 [batch, *image_shape] in 0..255 to logits, float32
-    [batch, classes].
+  The model is from float32 [batch, *image_shape] in 0..255 to logits; the
+  kernel is float [feature_dimension, classes].
   """
   dimension = backbone.feature_dimension
   if (

@@ -34,7 +34,7 @@ _FUNCTIONS = {
     'fedmatch_networks', 'create_decomposed_wide_resnet'
   ),
   'fixmatch_wide_resnet': _Function(
-    'fixmatch_wide_resnet',
+    'wide_resnet',
     'create_fixmatch_wide_resnet',
     takes_pixel_statistics=False,
   ),

@@ -62,14 +62,10 @@ SYSTEMS = references.Options(
 
 
 def load(name: str) -> system.System:
-  """The system of a name.
+  """The system of a name, or a SettingError.
 
-  Args:
-    name: One of `SYSTEMS`, or 'package.module:NAME' of a system, or of a class
-      of systems whose fields all have defaults.
-
-  Raises:
-    settings.SettingError: If there is no such system.
+  The name is one of `SYSTEMS`, or 'package.module:NAME' of a system, or of a
+  class of systems whose fields all have defaults.
   """
   with settings.blame('system', name):
     if isinstance(name, type):
@@ -91,9 +87,8 @@ def load(name: str) -> system.System:
 def find_name(wanted: system.System) -> str:
   """A name by which `load` finds a system, apart from its settings.
 
-  Returns:
-    A name in `SYSTEMS`; or 'package.module:NAME' if the module of one of the
-    system's parts has the system; or else the name of its class.
+  It is one of `SYSTEMS`; or 'package.module:NAME' if the module of one of the
+  system's parts has the system; or else the name of its class.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():

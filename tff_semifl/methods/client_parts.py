@@ -47,12 +47,7 @@ class Selection(ClientPart, abc.ABC):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """Selects or weighs images.
-
-    Returns:
-      bool [images]; or float32 [images], at least 0, the weights of images in
-      the loss.
-    """
+    """The selected images, bool [images], or their weights, float32 from 0."""
 
 
 class ClassThresholds(Selection):

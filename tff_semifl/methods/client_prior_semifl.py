@@ -76,11 +76,7 @@ class PriorFixMix(composed.ComposedFixMix):
   def find_prior(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> tf.Tensor:
-    """The client's prior, float32 [classes].
-
-    `logits` are float32 [images, classes], of all images, by the model that the
-    client received.
-    """
+    """The client's prior, float32 [classes], by logits of the sent model."""
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
     del kept  # The server keeps no state.

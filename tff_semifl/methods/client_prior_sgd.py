@@ -22,8 +22,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.augment import augmentation
-from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
 from tff_semifl.core import hook_arguments
@@ -69,9 +67,8 @@ class Estimate(NamedTuple):
 class Message(NamedTuple):
   """What clients are told beside weights, float32 [classes].
 
-  Attributes:
-    alpha: The parameters of clients' class shares.
-    shift: What makes log p(example | class) of logits.
+  `alpha` are the parameters of clients' class shares; `shift` makes log
+  p(example | class) of logits.
   """
 
   alpha: tf.Tensor
@@ -79,13 +76,9 @@ class Message(NamedTuple):
 
 
 class Sums(NamedTuple):
-  """What a client reports, float32.
+  """The sums that a client reports, float32: labels and log shares, [classes].
 
-  Attributes:
-    posteriors: [classes], the sum of its labels.
-    log_shares: [classes], `ClassShares.log_shares`.
-    num_images: Scalar, the images that it labeled.
-    num_clients: Scalar, 1 if there are any.
+  `num_images` are those that it labeled; `num_clients` is 1 if there are any.
   """
 
   posteriors: tf.Tensor
@@ -132,33 +125,42 @@ def learn(estimate: Estimate, sums: Sums) -> Estimate:
   return tf.cond(sums.num_clients > 0, update, lambda: estimate)
 
 
-def build_training(
-  classifier: functional.ImageClassifier,
-  *,
-  strong_augmentation: augmentation.Augmentation,
-  batch_size: int,
-  labeled_images: int,
-  confidence_threshold: float,
-) -> client_work.LocalTrainingFn:
-  """Builds the client update, which is the gradient on one batch.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientPriorSGD(gradient_steps.GradientSteps):
+  """Federated SGD with class shares of each client, by empirical Bayes."""
 
-  Data are of `pipelines.client_with_participation_type`, and batches those of
-  `gradients.select_batch`. Class shares are estimated from the batch and other
-  images of the client, up to `labeled_images`. Images of the batch whose most
-  probable class has less than the confidence threshold are left out of the
-  loss.
-  """
+  # Batches of two classes have other statistics than those of all.
+  usual = types.MappingProxyType({'normalization': 'group'})
 
-  def train(
+  server: training_settings.PretrainedBatches = (
+    training_settings.PretrainedBatches(server_pretraining_epochs=200.0)
+  )
+  client_labeled_images: int = settings.setting(
+    64,
+    'Images that a client labels in a round to find its shares of classes: its'
+    ' batch, and others at random up to so many.',
+    settings.AT_LEAST_1,
+  )
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def train_client(
+    self,
+    ingredients: system.Ingredients,
     weights: functional.ModelWeights,
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
-    purpose = random_seeds.Purpose
+    """The gradient of one batch, labeled with the client's class shares.
+
+    Class shares are estimated from the batch and other images of the client, up
+    to `client_labeled_images`. Images of the batch whose most probable class
+    has less than the confidence threshold are left out of the loss.
+    """
+    classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
-    batch = gradients.select_batch(node, data, batch_size)
+    batch = gradients.select_batch(node, data, self.client.client_batch_size)
     # The images of the batch come first, then other images in a random order.
     order = random_draws.shuffle(
       tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
@@ -169,7 +171,8 @@ def build_training(
     others = tf.boolean_mask(order, tf.equal(tf.gather(is_in_batch, order), 0))
     size = tf.shape(batch)[0]
     labeled = tf.concat(
-      [batch, others[: tf.maximum(labeled_images - size, 0)]], axis=0
+      [batch, others[: tf.maximum(self.client_labeled_images - size, 0)]],
+      axis=0,
     )
     logits = classifier.logits(
       weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
@@ -181,10 +184,12 @@ def build_training(
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
-    augmented = strong_augmentation(
+    augmented = ingredients.strong_augmentation(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
-    is_kept = pseudo_labels.is_confident(labels, confidence_threshold)
+    is_kept = pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
     update = gradients.report(
       classifier,
       weights,
@@ -216,58 +221,30 @@ def build_training(
       },
     )
 
-  return train
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ClientPriorSGD(gradient_steps.GradientSteps):
-  """Federated SGD with class shares of each client, by empirical Bayes."""
-
-  # Batches of two classes have other statistics than those of all.
-  usual = types.MappingProxyType({'normalization': 'group'})
-
-  server: training_settings.PretrainedBatches = (
-    training_settings.PretrainedBatches(server_pretraining_epochs=200.0)
-  )
-  client_labeled_images: int = settings.setting(
-    64,
-    'Images that a client labels in a round to find its shares of classes: its'
-    ' batch, and others at random up to so many.',
-    settings.AT_LEAST_1,
-  )
-  confidence: training_settings.Confidence = training_settings.Confidence()
-
-  def build(
+  def build_server_work(
     self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
+  ) -> server_work.ServerWork:
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     batch_size = self.server.filled_batch_size
-    return self.compose(
-      ingredients,
-      build_training(
-        classifier,
-        strong_augmentation=ingredients.strong_augmentation,
-        batch_size=self.client.client_batch_size,
-        labeled_images=self.client_labeled_images,
-        confidence_threshold=self.confidence.confidence_threshold,
-      ),
-      gradients.build_server_work(
-        classifier,
-        augmentation_fn=ingredients.strong_augmentation,
+    return gradients.build_server_work(
+      classifier,
+      augmentation_fn=ingredients.strong_augmentation,
+      optimizer=optimizer,
+      batch_size=batch_size,
+      pretraining_fn=server_work.SupervisedTraining(
+        classifier=classifier,
+        weak_augmentation=ingredients.strong_augmentation,
         optimizer=optimizer,
-        batch_size=batch_size,
-        pretraining_fn=server_work.SupervisedTraining(
-          classifier=classifier,
-          weak_augmentation=ingredients.strong_augmentation,
-          optimizer=optimizer,
-          num_epochs=settings.filled(
-            'server_pretraining_epochs', self.server.server_pretraining_epochs
-          ),
-          batch_size=batch_size,
+        num_epochs=settings.filled(
+          'server_pretraining_epochs', self.server.server_pretraining_epochs
         ),
+        batch_size=batch_size,
       ),
-      guides={method.OWN: _Estimate()},
     )
+
+  @property
+  def guides(self) -> method.Guides:
+    return {method.OWN: _Estimate()}
 
 
 class _Estimate(method.Guiding):

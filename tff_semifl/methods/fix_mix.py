@@ -94,11 +94,8 @@ class Fix(method.Method):
       self.selection.select(client.of_part('selection'), labels)
     )
     if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
-      raise _wrong_result(
-        'selection',
-        self.selection,
-        'select must return bool or float32 [images]',
-        selected,
+      raise method.wrong_result(
+        self.selection.select, 'bool or float32 [images]', selected
       )
     return selected
 
@@ -123,17 +120,8 @@ class Fix(method.Method):
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
     if self.weighting is None:
       return super().weigh(client)
-    weight = tf.convert_to_tensor(
-      self.weighting.weigh(client.of_part('weighting'))
-    )
-    if weight.dtype != tf.float32 or weight.shape.rank != 0:
-      raise _wrong_result(
-        'weighting',
-        self.weighting,
-        'weigh must return a float32 scalar',
-        weight,
-      )
-    return weight
+    weight = self.weighting.weigh(client.of_part('weighting'))
+    return method.check_scalar(self.weighting.weigh, weight)
 
   @property
   def parts(self) -> dict[str, client_parts.ClientPart]:
@@ -228,17 +216,6 @@ class FixMix(Fix):
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
     """The labels in the losses: probabilities, or most probable classes."""
     return labels.probabilities if self.soft_pseudo_labels else labels.labels
-
-
-def _wrong_result(
-  name: str, part: client_parts.ClientPart, must: str, found: tf.Tensor
-) -> settings.SettingError:
-  """The error of a part that returns another dtype or rank."""
-  return settings.SettingError(
-    name,
-    type(part).__qualname__,
-    f'{must}, not {found.dtype.name} {found.shape}',
-  )
 
 
 SEMIFL = averaging.Alternating(client=FixMix())

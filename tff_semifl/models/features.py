@@ -103,11 +103,7 @@ def _cut_last(
 
 
 def require_features(features: Features | None) -> Features:
-  """The features.
-
-  Raises:
-    ValueError: There are none.
-  """
+  """The features, or a ValueError if there are none."""
   if features is None:
     raise ValueError(
       'there are no features: the last layer of this model is not dense.'

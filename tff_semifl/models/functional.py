@@ -167,9 +167,6 @@ def assign_weights(
   """Overwrites the weights of a Keras model from `keras_conversion.convert`.
 
   Frozen weights are those of `weight_kinds.WeightKinds`, by default unchanged.
-
-  Raises:
-    ValueError: The number or a shape is wrong.
   """
   weight_kinds.find(model).assign(weights, frozen)
 

@@ -73,14 +73,11 @@ def convert(
   model: tf.keras.Model,
   replace_batch_norm: BatchNormReplacement = to_static_batch_norm,
 ) -> tf.keras.Model:
-  """Replaces all layers that are no pure functions.
+  """Replaces all layers that are no pure functions; `model` itself has none.
 
   Batch normalization is replaced by `replace_batch_norm`, dropout by
   `KeyedDropout`, and `Normalization`, which holds tensors, by `Rescaling`.
   Other layers, all weights and frozen states are kept.
-
-  Returns:
-    The converted model; `model` itself if it has pure layers only.
   """
   layers = list(inner_layers(model))
   if not any(map(_is_impure, layers)):

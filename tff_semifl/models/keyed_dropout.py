@@ -54,12 +54,11 @@ class KeyedDropout(tf.keras.layers.Layer):
   ):
     """Initializes the layer.
 
-    Args:
-      key: Distinguishes the layers of a model, which share a seed. A layer that
-        is called several times drops the same values each time.
-      noise_shape: 1 along the dimensions whose values are dropped together,
-        None along the others; (None, 1, 1, None) drops whole channels of
-        images. By default each value by itself.
+    `key` distinguishes the layers of a model, which share a seed; a layer that
+    is called several times drops the same values each time. `noise_shape` is 1
+    along the dimensions whose values are dropped together, None along others:
+    (None, 1, 1, None) drops whole channels. By default each value is drawn by
+    itself.
     """
     super().__init__(**kwargs)
     if not 0 <= rate < 1:

@@ -98,8 +98,7 @@ _TOLERANCE = 1e-3
 def check_structure(model: tf.keras.Model) -> bool:
   """Checks that a model's last layer does not make probabilities.
 
-  Returns:
-    Whether the model certainly returns logits; if not, call `check_outputs`.
+  Whether it certainly makes logits is returned; if not, call `check_outputs`.
   """
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(

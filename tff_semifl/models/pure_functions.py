@@ -35,10 +35,7 @@ def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
   AutoGraph converts everything that a `tf.function` calls, which takes four
   seconds for a client update. `autograph=False` would also turn off conversions
   that TensorFlow and Keras request: of layers' `call`, and of functions passed
-  to operations such as `tf.map_fn`.
-
-  Args:
-    fn: A function of positional arguments, without `if` and loops on tensors.
+  to operations such as `tf.map_fn`. `fn` has no `if` and loops on tensors.
   """
 
   def call(*arguments: Any) -> Any:

@@ -54,11 +54,8 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
   ):
     """Initializes the layer.
 
-    Args:
-      epsilon: Added to the variance.
-      center: Whether the layer has a weight `beta`, which is 0 otherwise.
-      scale: Whether the layer has a weight `gamma`, which is 1 otherwise.
-      **kwargs: Arguments of any Keras layer.
+    `epsilon` is added to the variance. Without `center` beta is 0, and without
+    `scale` gamma is 1.
     """
     super().__init__(**kwargs)
     self.epsilon = epsilon
@@ -178,12 +175,9 @@ def collecting_moments() -> (
 ):
   """Collects the moments of batches that are normalized in this context.
 
-  Yields:
-    A list that grows with each call of a layer that uses the statistics of its
-    batch without padding: the layer, and for each channel of its input, float32
-    [3, channels], the number of values (batch * height * width), their mean,
-    and the sum of squared deviations. Moments of several batches can be merged
-    exactly.
+  The list grows with each call of a layer that uses the statistics of its batch
+  without padding: the layer, and float32 [3, channels], the number of values
+  (batch * height * width), their mean, and the sum of squared deviations.
   """
   collected = []
   token = _COLLECTED.set(collected)

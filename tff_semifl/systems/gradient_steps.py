@@ -3,8 +3,13 @@
 
 """Systems in which a round is one step, on the mean of clients' gradients."""
 
-from collections.abc import Sequence
+import abc
+from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
+from typing import Any
+
+import tensorflow as tf
 
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
@@ -13,11 +18,13 @@ from tff_semifl.core import method
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
+from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.training import client_report
 
 _WITHOUT_PRIVACY = aggregator_settings.choose_without_privacy(
   'the images that a client of federated SGD trains on depend on how often it'
@@ -48,18 +55,34 @@ class GradientSteps(system.System):
   )
   averaging: Aggregation = Aggregation()
 
-  def compose(
+  @abc.abstractmethod
+  def train_client(
     self,
     ingredients: system.Ingredients,
-    training_fn: client_work.LocalTrainingFn,
-    server_work: server_work_lib.ServerWork,
-    guides: method.Guides | None = None,
-  ) -> federated_process.FederatedProcess:
-    """Composes the process.
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_report.LocalTraining:
+    """The client update, the gradient of one batch, by `gradients.report`.
 
-    `training_fn` is the client update, of `gradients.report`; `guides` are what
-    the server tells clients beside weights.
+    Data are of `pipelines.client_with_participation_type`.
     """
+
+  @abc.abstractmethod
+  def build_server_work(
+    self, ingredients: system.Ingredients
+  ) -> server_work_lib.ServerWork:
+    """Builds the server's part of steps, by `gradients.build_server_work`."""
+
+  @property
+  def guides(self) -> method.Guides:
+    """What the server tells clients beside weights."""
+    return {}
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
         self.cohorts.clients_per_round, ingredients.privacy_key
@@ -68,7 +91,7 @@ class GradientSteps(system.System):
     )
     work = client_work.build_client_work(
       ingredients.classifier,
-      training_fn,
+      functools.partial(self.train_client, ingredients),
       data_type=pipelines.client_with_participation_type(
         ingredients.classifier.image_shape
       ),
@@ -81,10 +104,10 @@ class GradientSteps(system.System):
       round_parts.build_round_parts(
         ingredients,
         work,
-        server_work,
+        self.build_server_work(ingredients),
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
         aggregator=aggregator,
-        guides=guides,
+        guides=self.guides,
       ),
       rounds_lib.gradient_round,
     )

@@ -56,9 +56,8 @@ class Cohorts(settings.Settings):
 class Rounds(settings.Settings):
   """The number of rounds and the learning rate.
 
-  Attributes:
-    of_any_number: Whether no round depends on the number of rounds. A derived
-      class, whose schedule may differ, has to declare it anew.
+  `of_any_number` tells whether no round depends on the number of rounds. A
+  derived class, whose schedule may differ, has to declare it anew.
   """
 
   of_any_number: ClassVar[bool] = True

@@ -9,7 +9,6 @@ import functools
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests import decomposed_reference
 from tests import fedmatch_reference
@@ -17,11 +16,8 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl import settings
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
-from tff_semifl.privacy import aggregators
-from tff_semifl.privacy import privacy_key
 
 _SEED = 11
 _PHI = fedmatch_reference.PHI
@@ -62,66 +58,6 @@ def _build():
 def _stack(models):
   """Returns the helpers' models that a client receives."""
   return (np.reshape(models, [-1, 2, 2, 1, 4]).astype(np.float32),)
-
-
-class ComputationTest(absltest.TestCase):
-  def test_types_say_what_travels(self):
-    process = _build()
-    signature = process.next.type_signature.compact_representation()
-    self.assertIn(
-      'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
-      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
-      # Any number of models, of phi alone.
-      'memories={<float32[?,2,2,1,4]>}@CLIENTS> ->',
-      signature,
-    )
-    self.assertEndsWith(
-      signature,
-      'learning_rate=float32>@SERVER,'
-      f'memories={{<phi=<{_KERNEL}>,output=float32[3],is_usable=bool>}}'
-      '@CLIENTS,given_labels=<>>)',
-    )
-    metrics = process.next.type_signature.result.metrics.member
-    self.assertEqual(
-      list(tff.structure.name_list(metrics)),
-      ['client', 'server', 'aggregator', 'learning_rate'],
-    )
-    self.assertEqual(
-      list(tff.structure.name_list(metrics.client)),
-      [
-        'loss',
-        'accuracy',
-        'label_ratio',
-        'num_participating',
-        'num_rejected',
-        'weight_diversity',
-        'relative_weight_diversity',
-      ],
-    )
-
-  def test_unweighted_aggregator_is_refused(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, 'aggregator=differential_privacy: FedMatch weighs'
-    ):
-      small_systems.create('fedmatch', {'aggregator': 'differential_privacy'})
-    # An aggregator that is not among the choices, too.
-    system = small_systems.use_aggregator(
-      _create(),
-      aggregators.build_private_mean(
-        noise_multiplier=1.0,
-        clipping_norm=1.0,
-        clients_per_round=2,
-        key=privacy_key.PrivacyKey.draw(),
-      ),
-    )
-    with self.assertRaisesRegex(
-      TypeError, 'weighted aggregator, found Differential'
-    ):
-      system.build(_create_ingredients())
-
-  def test_plain_kernels_are_refused(self):
-    with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
-      small_systems.build('fedmatch')
 
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):

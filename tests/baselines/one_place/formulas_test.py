@@ -3,13 +3,21 @@
 
 """Losses of methods in one place against their formulas (F.3 to F.7)."""
 
+import math
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import linear_reference
 from tests import mixed_reference
 from tests import pooled_reference
+from tests import small_systems
+from tff_semifl.baselines.one_place import mixmatch
+from tff_semifl.baselines.one_place import remixmatch
+from tff_semifl.baselines.one_place import uda
+from tff_semifl.models import functional
 
 _THRESHOLD = 0.6
 _TEMPERATURE = 0.7
@@ -145,6 +153,210 @@ class FormulasTest(parameterized.TestCase):
       _mixmatch_loss,
       ratio=2,
     )
+
+
+class InterleaveTest(parameterized.TestCase, tf.test.TestCase):
+  def test_each_block_has_a_part_of_the_first(self):
+    # Seven rows in three parts: two, two and three.
+    labeled, first, second = (
+      tf.range(start, start + 7) for start in (0, 10, 20)
+    )
+    found = mixmatch.interleave([labeled, first, second])
+    self.assertAllEqual(found[0], [0, 1, 12, 13, 24, 25, 26])
+    self.assertAllEqual(found[1], [10, 11, 2, 3, 14, 15, 16])
+    self.assertAllEqual(found[2], [20, 21, 22, 23, 4, 5, 6])
+
+  @parameterized.product(number=(2, 5), rows=(1, 9))
+  def test_twice_is_what_it_was(self, number, rows):
+    blocks = [
+      tf.constant(block)
+      for block in np.random.default_rng(0).uniform(size=(number, rows, 2, 3))
+    ]
+    once = mixmatch.interleave(blocks)
+    for found, block in zip(mixmatch.interleave(once), blocks, strict=True):
+      self.assertAllEqual(found, block)
+    # In a graph too, where the number of rows is not known.
+    anywhere = tf.function(
+      mixmatch.interleave,
+      input_signature=[[tf.TensorSpec([None, 2, 3], tf.float64)] * number],
+    )
+    for found, expected in zip(anywhere(blocks), once, strict=True):
+      self.assertAllEqual(found, expected)
+
+
+_UDA_THRESHOLD = 0.6
+_UDA_TEMPERATURE = 0.4
+
+
+def _uda_loss(step, num_sure, num_left_out):
+  num, ratio = pooled_reference.BATCH_SIZE, 2
+  logits = step.f(tf.concat([step.x, step.weak(), step.strong()], axis=0))
+  x, weak, strong = tf.split(logits, [num, ratio * num, ratio * num])
+  weak = tf.stop_gradient(weak)
+  # Confidence is that of predictions before sharpening.
+  is_sure = tf.nn.softmax(weak).numpy().max(axis=1) >= _UDA_THRESHOLD
+  num_sure.append(is_sure.sum())
+  target = tf.nn.softmax(weak / _UDA_TEMPERATURE)
+  divergence = tf.reduce_sum(
+    target * (tf.math.log(target) - tf.nn.log_softmax(strong)), axis=1
+  )
+  annealed = 1 / 3 + step.progress * 2 / 3
+  of_class = (tf.nn.softmax(x).numpy() * step.y).sum(axis=1)
+  is_kept = of_class <= annealed
+  num_left_out.append((~is_kept).sum())
+  supervised = tf.reduce_sum(
+    is_kept * pooled_reference.cross_entropy(step.y, x)
+  ) / max(is_kept.sum(), 1)
+  return supervised + 2 * tf.reduce_mean(is_sure * divergence)
+
+
+class UDATest(parameterized.TestCase):
+  def test_equals_the_formula(self):
+    num_sure, num_left_out = [], []
+    pooled_reference.assert_system_equals(
+      'uda',
+      {
+        'confidence_threshold': _UDA_THRESHOLD,
+        'unlabeled_loss_weight': 2,
+        'target_temperature': _UDA_TEMPERATURE,
+        'signal_annealing': 'linear',
+      },
+      lambda step: _uda_loss(step, num_sure, num_left_out),
+      ratio=2,
+    )
+    # Each of six steps has eight unlabeled and four labeled images.
+    self.assertBetween(sum(num_sure), 5, 6 * 8 - 5)
+    self.assertBetween(sum(num_left_out), 5, 6 * 4 - 5)
+
+  @parameterized.parameters(
+    ('none', [1, 1, 1]),
+    ('linear', [0, 0.5, 1]),
+    ('exp', [math.exp(-5), math.exp(-2.5), 1]),
+    ('log', [0, 1 - math.exp(-2.5), 1 - math.exp(-5)]),
+  )
+  def test_threshold_rises_from_a_guess_to_all_s8(self, annealing, risen):
+    found = uda.annealed_threshold(tf.constant([0, 0.5, 1]), 10, annealing)
+    np.testing.assert_allclose(found, 0.1 + 0.9 * np.array(risen), rtol=1e-6)
+
+  def test_nothing_is_trained_on_where_all_is_known(self):
+    logits = tf.constant([[9.0, 0.0], [0.0, 9.0]])
+    loss = uda.annealed_cross_entropy(logits, tf.constant([0, 1]), 0.5)
+    self.assertEqual(loss, 0)
+
+
+_REMIXMATCH_TEMPERATURE = 0.7
+_BATCHES = 3
+_SIZE = 2
+
+
+class _Formula:
+  """The loss, which remembers predictions."""
+
+  def __init__(self):
+    self.recent = [np.full(3, 1 / 3)] * _BATCHES
+    # Class shares of the five labels.
+    self.wanted = np.array([2, 2, 1]) / 5
+
+  def loss(self, step):
+    weak, strong = step.weak(), [step.strong(0), step.strong(1)]
+    probabilities = tf.nn.softmax(step.f(weak)).numpy()
+    ratio = (1e-6 + self.wanted) / (1e-6 + np.mean(self.recent, axis=0))
+    # Normalizing before the power gives the same guess.
+    guess = (probabilities * ratio) ** (1 / _REMIXMATCH_TEMPERATURE)
+    guess /= guess.sum(axis=1, keepdims=True)
+    self.recent = [*self.recent[1:], probabilities.mean(axis=0)]
+    images, labels = mixed_reference.mix(
+      step,
+      np.concatenate([step.x, weak, *strong]),
+      np.concatenate([step.y, guess, guess, guess]),
+      concentration=0.75,
+    )
+    logits = mixed_reference.predict(step, images)
+    num = pooled_reference.BATCH_SIZE
+    ramp = min(step.num / 4, 1)
+    return (
+      tf.reduce_mean(pooled_reference.cross_entropy(labels[:num], logits[:num]))
+      + 1.5
+      * ramp
+      * tf.reduce_mean(
+        pooled_reference.cross_entropy(labels[num:], logits[num:])
+      )
+      + 0.5
+      * ramp
+      * tf.reduce_mean(pooled_reference.cross_entropy(guess, step.f(strong[0])))
+      + 0.25 * self._rotation_loss(step, strong[0])
+    )
+
+  def _rotation_loss(self, step, views):
+    rotated, turns = [], []
+    for num_turns in range(4):
+      for view in views[num_turns::4]:
+        image = np.rot90(view.reshape(_SIZE, _SIZE), num_turns)
+        rotated.append(image.ravel())
+        turns.append(np.eye(4)[num_turns])
+    kernel, bias = step.head
+    logits = step.features(np.array(rotated)) @ kernel + bias
+    return tf.reduce_mean(
+      pooled_reference.cross_entropy(np.array(turns), logits)
+    )
+
+
+class ReMixMatchTest(absltest.TestCase):
+  def test_equals_the_formula(self):
+    changes = {
+      'guess_temperature': _REMIXMATCH_TEMPERATURE,
+      'num_strong_augmentations': 2,
+      'aligned_batches': _BATCHES,
+      'rotation_loss_weight': 0.25,
+      'ramp_up_steps': 4,
+    }
+    head = small_systems.create('remixmatch').method.create_head(
+      pooled_reference.create_classifier(), pooled_reference.SEED
+    )
+    self.assertEqual([part.shape for part in head], [(4, 4), (4,)])
+    self.assertGreater(np.std(head[0]), 0.1)
+    pooled_reference.assert_system_equals(
+      'remixmatch', changes, _Formula().loss, ratio=2, head=head
+    )
+
+  def _create_head(self, *layers):
+    model = tf.keras.Sequential(layers)
+    return small_systems.create('remixmatch').method.create_head(
+      functional.from_keras(model), seed=0
+    )
+
+  def test_models_without_features(self):
+    with self.assertRaisesRegex(ValueError, 'last layer, which must be dense'):
+      self._create_head(
+        tf.keras.Input(linear_reference.IMAGE_SHAPE),
+        tf.keras.layers.Conv2D(3, 2),
+        tf.keras.layers.Flatten(),
+      )
+
+  def test_images_that_are_not_square(self):
+    with self.assertRaisesRegex(ValueError, 'found 2 by 3 pixels'):
+      self._create_head(
+        tf.keras.Input([2, 3, 1]),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(3),
+      )
+
+
+class RotateTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(3, 4, 10)
+  def test_says_how_often_each_was_turned(self, num_images):
+    images = np.random.default_rng(0).uniform(size=(num_images, 5, 5, 2))
+    turned, num_turns = remixmatch.rotate(tf.constant(images))
+    self.assertEqual(num_turns.dtype, tf.int32)
+    # Image 0, 4, 8, ... is not turned, 1, 5, 9, ... once, and so on.
+    order = sorted(range(num_images), key=lambda i: (i % 4, i))
+    self.assertAllEqual(num_turns, [i % 4 for i in order])
+    for found, i in zip(turned, order, strict=True):
+      self.assertAllEqual(found, np.rot90(images[i], i % 4))
+
+  def test_images_that_are_not_square(self):
+    with self.assertRaisesRegex(ValueError, r'not square: \(4, 6\)'):
+      remixmatch.rotate(tf.zeros([4, 4, 6, 1]))
 
 
 if __name__ == '__main__':

@@ -33,12 +33,9 @@ _PROBE_STANDARD_DEVIATION = 125.0
 
 
 class ClientModel(NamedTuple):
-  """The stored model of a client.
+  """A client's stored model: phi, and whether it was trained.
 
-  Attributes:
-    phi: Its phi after local training.
-    output: float32 [classes], its probabilities for the image of noise.
-    is_usable: bool scalar, whether the client has trained it.
+  `output` are its probabilities for the image of noise, float32 [classes].
   """
 
   phi: Any

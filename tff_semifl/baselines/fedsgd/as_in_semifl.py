@@ -36,7 +36,6 @@ from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import pseudo_labels
@@ -304,7 +303,7 @@ class _UnionWork:
       images, node.seed(_Purpose.WEAK_VIEW, step)
     )
     labels = pseudo_labels.from_logits(
-      batch_losses.label_logits(classifier, model, weak)
+      classifier.batch_logits(model, tf.cast(weak, tf.float32))
     )
     is_confident = pseudo_labels.is_confident(
       labels, self.system.confidence.confidence_threshold
@@ -335,7 +334,7 @@ class _UnionWork:
     labels: tf.Tensor,
     seed: tf.Tensor,
   ) -> tuple[tuple[tf.Tensor, ...], training_loop.TrainingSums]:
-    gradient, output = batch_losses.cross_entropy_gradient(
+    gradient, output = training_loop.cross_entropy_gradient(
       self.ingredients.classifier, model, images, labels, seed
     )
     number = tf.cast(tf.shape(labels)[0], tf.float32)

@@ -122,10 +122,8 @@ def select_own(
 class EpochCohorts(NamedTuple):
   """The cohorts of all steps of an epoch, int32 [steps, clients of a step].
 
-  Attributes:
-    clients: Positions of clients; -1 for none.
-    earlier_steps: The number of earlier steps of the epoch that the client was
-      in.
+  `clients` are positions, -1 for none; `earlier_steps` is the number of earlier
+  steps that the client was in.
   """
 
   clients: tf.Tensor
@@ -137,8 +135,7 @@ def draw_cohorts(
 ) -> EpochCohorts:
   """Draws cohorts, each uniformly among the clients that have a batch left.
 
-  `num_batches`, int32 [clients], is that of each client; the seed is stateless,
-  int32 [2].
+  `num_batches` is int32 [clients].
   """
   num_clients = tf.shape(num_batches)[0]
   size = tf.minimum(clients_per_step, num_clients)
@@ -184,10 +181,9 @@ def find_images(
   num_images: tf.Tensor,
   batch_size: int,
 ) -> tf.Tensor:
-  """Indices of the images of a step's cohort, client by client, int32.
+  """Indices of the images of a step's cohort among those of all clients.
 
-  They are into the images of all clients, of which `num_images`, int32
-  [clients], belong to each.
+  `num_images`, int32 [clients], is that of each client.
   """
   is_there = cohorts.clients[step] >= 0
   clients = tf.boolean_mask(cohorts.clients[step], is_there)

@@ -86,8 +86,7 @@ class Steps(settings.Settings):
 class StudentState(NamedTuple):
   """The state of the server beside the averaged weights.
 
-  Attributes:
-    trained: The student's weights, and those of the method's head after them.
+  `trained` are the student's weights, then those of the method's head.
   """
 
   trained: Any

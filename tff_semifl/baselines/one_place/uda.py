@@ -49,11 +49,8 @@ def annealed_cross_entropy(
 ) -> tf.Tensor:
   """Mean cross-entropy of examples below a threshold; 0 without any.
 
-  Args:
-    logits: float32 [batch, classes].
-    labels: int32 [batch].
-    threshold: Scalar; examples whose class has a higher probability are left
-      out.
+  Examples whose class has a probability above `threshold` are left out. Logits
+  are float32 [batch, classes], labels int32 [batch].
   """
   probabilities = tf.nn.softmax(tf.stop_gradient(logits))
   of_class = tf.gather(probabilities, labels, batch_dims=1)

@@ -189,10 +189,7 @@ def build_elastic_work(
       next model = (1 - pull) * x + pull * z
 
   A client that is rejected or has no images has an update of zero and keeps its
-  memory.
-
-  `train_fn` trains on a client's labeled images, `pull` is in [0, 1], and
-  `max_update_norm_ratio` is for the change of the client's own model.
+  memory. `max_update_norm_ratio` is for the change of the client's own model.
   """
   kernel_index = client_report.find_classifier_kernel(classifier)
 
