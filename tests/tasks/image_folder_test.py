@@ -256,16 +256,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(data_errors.DataError, 'server is missing'):
       self._create()
 
-  def test_photos_are_taken_as_large_as_they_are_only_if_asked_for(self):
-    image_tree.write_image(self._root / 'server/cat/a.png', 1, size=(90, 129))
-    self.assertEqual(self._create().image_shape, (64, 64, 3))
-    with self.assertRaisesRegex(
-      data_errors.DataError, 'cat/a.png is 90x129; .* larger than 128 '
-    ):
-      self._create(on_odd_size=image_files.OnOddSize.REFUSE)
-    task = self._create(image_size=(90, 129))
-    self.assertEqual(task.image_shape, (90, 129, 3))
-
   def test_images_of_another_size_are_said_to_be_resized(self):
     image_tree.write_image(self._root / 'clients/east/b.png', 1, size=(20, 30))
     with self.assertLogs('absl', 'WARNING') as logged:
