@@ -36,6 +36,7 @@ import numpy as np
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
 from tff_semifl.data import data_errors
+from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
@@ -148,31 +149,25 @@ def read_federation(
   root: pathlib.Path, image_size: tuple[int, int]
 ) -> dict[str, ImageInput]:
   """Reads a folder of photos of a server and clients, and for testing."""
-  server = read_folders(root / 'server', image_size, are_clients=False)
-  clients = read_folders(root / 'clients', image_size, are_clients=True)
-  test = read_folders(root / 'test', image_size, are_clients=False)
-  names = set(server.others['class_names'])
-  others = sorted(set(test.others['class_names']) - names)
-  if others:
-    raise data_errors.DataError(
-      f'{root}/test has a folder {others[0]!r}, and {root}/server has none; the'
-      ' folders of both are the classes'
-    )
-  return {
-    '': _name(server, 'labels', 'class_names'),
-    'client_': ImageInput(
-      clients.images,
-      {'ids': clients.others['client_names'][clients.others['client_ids']]},
-    ),
-    'test_': _name(test, 'labels', 'class_names'),
-  }
-
-
-def _name(found: ImageInput, field: str, names: str) -> ImageInput:
-  """An input whose numbers are replaced by names."""
-  return ImageInput(
-    found.images, {field: found.others[names][found.others[field]]}
+  found = image_folders.read_image_folders(
+    str(root),
+    image_reading.ImageForm(image_size),
+    max_bytes_in_memory=_MAX_BYTES_IN_MEMORY,
   )
+  if found.test is None:
+    raise data_errors.DataError(f'{root}/test is missing or is no folder')
+  names = np.array(found.class_names)
+  sizes = [len(share) for share in found.shares]
+  ids = np.repeat(np.array(found.client_names), sizes)
+  return {
+    '': ImageInput(
+      found.labeled.images, {'labels': names[found.labeled.labels]}
+    ),
+    'client_': ImageInput(found.unlabeled, {'ids': ids}),
+    'test_': ImageInput(
+      found.test.images, {'labels': names[found.test.labels]}
+    ),
+  }
 
 
 def read_file(path: pathlib.Path) -> ImageInput:

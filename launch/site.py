@@ -34,8 +34,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import tied_process
-from tff_semifl.runtime.ray import environment as ray_environment
-from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import site as ray_site
 
 _HASH = re.compile('[0-9a-f]{64}')
@@ -46,7 +45,7 @@ _STOP_SECONDS = 10
 
 def check_cluster(address: str) -> None:
   """Checks that the cluster at host:port exists and requires a token."""
-  ray_environment.prepare(is_local=False)
+  ray_options.prepare(is_local=False)
   # TLS does not suffice: Ray's port for packages of programs has none.
   if os.environ.get('RAY_AUTH_MODE') != 'token':
     raise errors.WorkerError(
@@ -84,7 +83,7 @@ def join(
   By default, the others reach this machine at the address of the interface that
   reaches the cluster.
   """
-  resource = f'{ray_placement.SITE_RESOURCE}{here.description.name}'
+  resource = f'{ray_options.SITE_RESOURCE}{here.description.name}'
   command = [
     *(sys.executable, '-m', 'ray.scripts.scripts', 'start', '--block'),
     f'--address={address}',

@@ -32,7 +32,6 @@ from tensorflow_federated.python.core.impl.compiler import (
 from tensorflow_federated.python.core.impl.compiler import transformation_utils
 from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.compiler import tree_transformations
-from tensorflow_federated.python.core.impl.executors import executor_value_base
 from tensorflow_federated.python.core.impl.types import type_analysis
 from tensorflow_federated.python.core.impl.types import type_conversions
 from tensorflow_federated.python.core.impl.types import type_serialization
@@ -48,7 +47,6 @@ __all__ = [
   'call_flat',
   'disable_grappler',
   'eager_context',
-  'executor_value_base',
   'make_callable',
   'op_def_registry',
   'tensorflow_blocks',

@@ -14,9 +14,9 @@ import grpc
 import psutil
 import requests
 
-from tff_semifl.runtime.ray import environment as ray_environment
+from tff_semifl.runtime.ray import options as ray_options
 
-ray_environment.prepare(is_local=True)
+ray_options.prepare(is_local=True)
 assert os.environ.get('RAY_AUTH_MODE') == 'token', 'Ray was imported before.'
 
 # Imported after the environment is that of programs.

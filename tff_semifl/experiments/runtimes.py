@@ -14,7 +14,7 @@ from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import threads as threads_lib
 from tff_semifl.runtime import sites
-from tff_semifl.runtime.ray import environment as ray_environment
+from tff_semifl.runtime.ray import options as ray_options
 
 _RESUMES = 'the same command goes on from the last complete round'
 
@@ -143,7 +143,7 @@ class Ray(Runtime):
   def check(self) -> None:
     """Checks the settings, and that Ray is installed."""
     with settings.blame('runtime', 'ray', runtime.WorkerError):
-      ray_environment.check_installed()
+      ray_options.check_installed()
     gpus = self.gpus_per_client
     if gpus > 1 and not gpus.is_integer():
       raise settings.SettingError(

@@ -11,7 +11,7 @@ from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.limited_functions import OWN_THREADS
-from tff_semifl.runtime.ray.environment import RayOptions
+from tff_semifl.runtime.ray.options import RayOptions
 from tff_semifl.runtime.ray.programs import find_client_programs
 
 __all__ = (

@@ -21,8 +21,8 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
-from tff_semifl.runtime.ray import environment as ray_environment
-from tff_semifl.runtime.ray.environment import RayOptions
+from tff_semifl.runtime.ray import options as ray_options
+from tff_semifl.runtime.ray.options import RayOptions
 
 Kind = Literal['in_process', 'native', 'ray']
 
@@ -76,7 +76,7 @@ def simulation_context(
     creator = native.connect(default_num_clients, max_concurrent_clients)
   else:
     options = (ray or RayOptions())._replace(max_actors=max_concurrent_clients)
-    ray_environment.prepare(is_local=options.address is None)
+    ray_options.prepare(is_local=options.address is None)
     # Ray is optional, and its import takes a second.
     from tff_semifl.runtime.ray import context as ray_context
 

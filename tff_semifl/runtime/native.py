@@ -13,7 +13,6 @@ from typing import Any
 import grpc
 import tensorflow_federated as tff
 
-from tff_semifl import private_api
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import tied_process
@@ -28,58 +27,29 @@ _CHANNEL_OPTIONS = (
 )
 
 
-class NoClientsExecutor(tff.framework.RemoteExecutor):
-  """Returns an empty list for values at clients."""
+class _NoClientsExecutor(tff.framework.RemoteExecutor):
+  """Returns an empty list for values at clients, which a worker cannot."""
 
-  async def create_call(
-    self,
-    comp: private_api.executor_value_base.ExecutorValue,
-    arg: private_api.executor_value_base.ExecutorValue | None = None,
-  ) -> private_api.executor_value_base.ExecutorValue:
-    """Calls a computation; see `tff.framework.RemoteExecutor`."""
-    return _Result(self, await super().create_call(comp, arg))
+  def __init__(self, stub: tff.framework.RemoteExecutorStub):
+    # Parts of structs are returned one by one.
+    super().__init__(stub, stream_structs=True)
+    self._disposed = set()
 
+  def _dispose(self, value_ref: Any, value_executor_id: Any) -> None:
+    # TFF refers once more to a struct that it takes apart.
+    if value_ref.id not in self._disposed:
+      self._disposed.add(value_ref.id)
+      super()._dispose(value_ref, value_executor_id)
 
-class _Result(private_api.executor_value_base.ExecutorValue):
-  """A value in a worker, fetched without its parts at clients."""
-
-  def __init__(self, executor, value):
-    self._executor = executor
-    self._value = value
-
-  @property
-  def type_signature(self):
-    return self._value.type_signature
-
-  @property
-  def reference(self):
-    return self._value.reference
-
-  async def compute(self):
-    return await self._compute(self._value)
-
-  async def _compute(self, value) -> Any:
-    value_type = value.type_signature
-    if not _has_clients(value_type):
-      return await value.compute()
-    if isinstance(value_type, tff.FederatedType):
-      # The worker does not return all-equal values: TFF's error stands.
-      return await value.compute() if value_type.all_equal else []
-    parts = []
-    for index, (name, _) in enumerate(tff.structure.to_elements(value_type)):
-      part = await self._executor.create_selection(value, index)
-      parts.append((name, await self._compute(part)))
-    return tff.structure.Struct(parts)
-
-
-def _has_clients(value_type: tff.Type) -> bool:
-  """Whether a type has a part at the clients."""
-  if isinstance(value_type, tff.StructType):
-    return any(_has_clients(part) for part in value_type)
-  return (
-    isinstance(value_type, tff.FederatedType)
-    and value_type.placement is tff.CLIENTS
-  )
+  async def _compute(self, value_ref: Any, type_spec: tff.Type) -> Any:
+    # The worker does not return all-equal values: TFF's error stands.
+    if (
+      isinstance(type_spec, tff.FederatedType)
+      and type_spec.placement is tff.CLIENTS
+      and not type_spec.all_equal
+    ):
+      return []
+    return await super()._compute(value_ref, type_spec)
 
 
 @contextlib.contextmanager
@@ -115,10 +85,9 @@ def connect(
           f"TFF's worker has ended with status {process.returncode}"
         )
       num_clients = cardinalities.get(tff.CLIENTS, default_num_clients)
-      executor_class = (
-        tff.framework.RemoteExecutor if num_clients else NoClientsExecutor
-      )
-      executor = executor_class(stub)
+      executor = tff.framework.RemoteExecutor(stub)
+      if not num_clients:
+        executor = _NoClientsExecutor(stub)
       executor.set_cardinalities({tff.CLIENTS: num_clients})
       return executor
 

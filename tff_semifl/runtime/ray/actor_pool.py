@@ -21,8 +21,7 @@ from ray.util import scheduling_strategies
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import actor as ray_actor
-from tff_semifl.runtime.ray import environment
-from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import remote_actor
 from tff_semifl.runtime.ray import site as ray_site
 
@@ -47,7 +46,7 @@ class Task(NamedTuple):
 class ActorPool:
   """Distributes tasks over actors, and repeats those of lost actors."""
 
-  def __init__(self, options: environment.RayOptions):
+  def __init__(self, options: ray_options.RayOptions):
     """Starts actors."""
     self._options = options
     self._actors: list[remote_actor.RemoteActor] = []
@@ -243,7 +242,7 @@ class ActorPool:
       if actor.node_id not in machines and not actor.tasks:
         actor.error = 'its machine left the cluster'
     counts = collections.Counter(each.node_id for each in self._actors)
-    placed = ray_placement.place(
+    placed = ray_options.place(
       # Machines with actors come first, so that `max_actors` keeps these.
       sorted(
         (
@@ -273,7 +272,7 @@ class ActorPool:
 
 def _check_sites(federation: sites.Federation) -> None:
   """Checks that the required sites are in the cluster."""
-  names = map(ray_placement.site_of, _machines())
+  names = map(ray_options.site_of, _machines())
   found = {name for name in names if name is not None}
   missing = [name for name in federation.names if name not in found]
   if not missing:

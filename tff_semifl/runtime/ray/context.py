@@ -29,7 +29,7 @@ from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
 from tff_semifl.runtime.ray import actor_pool
 from tff_semifl.runtime.ray import cluster as ray_cluster
-from tff_semifl.runtime.ray import environment
+from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import programs as ray_programs
 from tff_semifl.runtime.ray import remote_actor
 from tff_semifl.runtime.ray import values as ray_values
@@ -189,7 +189,7 @@ class RayContext(in_process.InProcessContext):
 
 @contextlib.contextmanager
 def connect(
-  options: environment.RayOptions, default_num_clients: int
+  options: ray_options.RayOptions, default_num_clients: int
 ) -> Iterator[RayContext]:
   """A context with its own actors, which end with the `with` block."""
   with ray_cluster.connection(options.address):

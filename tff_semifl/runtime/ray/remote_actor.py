@@ -12,7 +12,7 @@ from absl import logging
 import ray
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import options as ray_options
 
 # An actor imports TensorFlow, on a machine that may be busy.
 _START_SECONDS = 300
@@ -32,7 +32,7 @@ class RemoteActor:
     """Asks an actor, which may not have started yet, to describe itself."""
     self.handle = handle
     self.node_id = node['NodeID']
-    self.site = ray_placement.site_of(node)
+    self.site = ray_options.site_of(node)
     self.name = f'{self.site or "actor"} at {node["NodeManagerAddress"]}'
     # Whether it joined after the pool was started.
     self.is_late = True

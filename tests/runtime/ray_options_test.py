@@ -1,15 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the number of actors on each machine."""
+"""Tests of the actors on each machine, and of the environment of Ray."""
+
+import importlib.machinery
+import os
+import sys
+import types
+from unittest import mock
 
 from absl.testing import absltest
 
 from tff_semifl import runtime
+from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
-from tff_semifl.runtime.ray import placement as ray_placement
+from tff_semifl.runtime.ray import options as ray_options
 
-_Share = ray_placement.Share
+_Share = ray_options.Share
 
 
 def _machine(name, **resources):
@@ -17,7 +24,7 @@ def _machine(name, **resources):
 
 
 def _place(machines, **options):
-  return ray_placement.place(machines, runtime.RayOptions(**options))
+  return ray_options.place(machines, runtime.RayOptions(**options))
 
 
 class PlacementTest(absltest.TestCase):
@@ -38,7 +45,7 @@ class PlacementTest(absltest.TestCase):
 
   def test_sites_get_one_each_and_nothing_else(self):
     def site(name):
-      return {f'{ray_placement.SITE_RESOURCE}{name}': 1.0}
+      return {f'{ray_options.SITE_RESOURCE}{name}': 1.0}
 
     machines = [
       _machine('a', CPU=4.0),
@@ -47,7 +54,7 @@ class PlacementTest(absltest.TestCase):
       _machine('d', GPU=1.0, **site('north')),
     ]
     self.assertEqual(
-      [ray_placement.site_of(each) for each in machines],
+      [ray_options.site_of(each) for each in machines],
       [None, 'east', 'west', 'north'],
     )
     options = {
@@ -101,6 +108,41 @@ class PlacementTest(absltest.TestCase):
       _place([_machine('head', memory=1.0), _machine('a', CPU=1.0)]),
       {'a': (1, _Share(1, 0))},
     )
+
+
+class PrepareTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(mock.patch.dict(os.environ))
+    self.enterContext(mock.patch.dict(sys.modules))
+    for name in ('RAY_AUTH_MODE', 'RAY_AUTH_TOKEN'):
+      os.environ.pop(name, None)
+    sys.modules.pop('ray', None)
+
+  def _import(self, is_initialized):
+    sys.modules['ray'] = types.SimpleNamespace(
+      __spec__=importlib.machinery.ModuleSpec('ray', None),
+      is_initialized=lambda: is_initialized,
+    )
+
+  def test_cluster_of_this_program_has_a_token(self):
+    ray_options.prepare(is_local=True)
+    self.assertEqual(os.environ['RAY_AUTH_MODE'], 'token')
+    self.assertLen(os.environ['RAY_AUTH_TOKEN'], 64)
+
+  def test_token_comes_from_whoever_has_the_cluster(self):
+    ray_options.prepare(is_local=False)
+    self.assertNotIn('RAY_AUTH_MODE', os.environ)
+    self._import(is_initialized=True)
+    ray_options.prepare(is_local=True)
+    self.assertNotIn('RAY_AUTH_MODE', os.environ)
+
+  def test_too_late_for_a_token(self):
+    self._import(is_initialized=False)
+    with self.assertRaisesRegex(errors.WorkerError, 'imported before .*token'):
+      ray_options.prepare(is_local=True)
+    os.environ['RAY_AUTH_MODE'] = 'disabled'
+    ray_options.prepare(is_local=True)
 
 
 if __name__ == '__main__':
