@@ -151,14 +151,6 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       federation.assert_equal(state)
     self.assertNotEmpty(clients)
 
-  def test_types_are_those_of_alternate_training(self):
-    found = _build('fedavg_fixmatch')
-    expected = _build('batch_label_semifl')
-    self.assertEqual(
-      found.initialize.type_signature, expected.initialize.type_signature
-    )
-    self.assertEqual(found.next.type_signature, expected.next.type_signature)
-
   def test_without_clients_momentum_decays_and_is_applied(self):
     """D.3; in alternate training the momentum waits (A.11)."""
     problem = linear_problem.LinearProblem()

@@ -28,24 +28,6 @@ _PLAIN = {
 
 
 class PlainAveragingTest(absltest.TestCase):
-  def test_step_is_a_rate_times_the_gradient(self):
-    experiment = commands.create('supervised_fedavg', _PLAIN).experiment
-    optimizer = experiment.system.optimizer.build()
-    weights = [np.array([1.0, -2.0], np.float32)]
-    # A gradient of norm 500, where 1 is the default bound.
-    gradient = [np.array([300.0, -400.0], np.float32)]
-    state = optimizer.initialize([tf.TensorSpec([2])])
-    state = optimizer.set_hparams(state, {'learning_rate': 0.5})
-    _, moved = optimizer.next(state, weights, gradient)
-    np.testing.assert_array_equal(moved[0], [1 - 150, -2 + 200])
-
-  def test_rate_is_the_same_in_all_rounds(self):
-    rounds = commands.create(
-      'supervised_fedavg', {**_PLAIN, 'total_rounds': 100}
-    ).experiment.system.rounds
-    rate = rounds.create_learning_rate_fn()
-    self.assertEqual({float(rate(each)) for each in (0, 1, 50, 100)}, {0.5})
-
   def test_images_as_they_are(self):
     data = commands.create_data({'task': 'digits'})
     images = tf.range(8 * 8 * 5)[:, tf.newaxis] % 256

@@ -148,20 +148,6 @@ class PresetsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('semifl/svhn_1000_', 'last code has 10', 500),
-    ('semifl/cifar100_2500_', '4 has 10', 1250),
-  )
-  def test_other_server_batches_are_named(self, prefix, who, num_steps):
-    notes = [
-      presets.load(name).note
-      for name in presets.names()
-      if name.startswith(prefix)
-    ]
-    self.assertLen(notes, 4)
-    for note in notes:
-      self.assertRegex(note, f'{who}, which takes {num_steps:,} .*D4')
-
-  @parameterized.parameters(
     ('semifl/cifar10_4000_idd', 'did you mean semifl/cifar10_4000_iid'),
     ('', 'there is no such preset'),
   )

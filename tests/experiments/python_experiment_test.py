@@ -127,21 +127,6 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
         system, _create_task(clients=np.split(_IMAGES, 5)), **_MODEL
       )
 
-  def test_model_is_created_once(self):
-    seeds = []
-
-    def create_model(task, seed):
-      seeds.append(seed)
-      return _create_model(task, seed)
-
-    python_experiment.create_experiment(
-      'semifl',
-      _create_task(clients=np.split(_IMAGES, 2)),
-      create_model=create_model,
-      seed=7,
-    )
-    self.assertEqual(seeds, [7])
-
   def test_clients_of_own_data(self):
     created = python_experiment.create_experiment(
       'semifl',
@@ -156,18 +141,6 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(
       experiment_folder.recorded_settings(created)['num_labeled'], 40
     )
-
-  def test_own_data_shared_by_settings(self):
-    created = python_experiment.create_experiment(
-      'semifl',
-      _create_task(num_labeled=10),
-      num_clients=3,
-      clients_per_round=2,
-      **_MODEL,
-    )
-    # The other 30 images belong to clients.
-    self.assertEqual(created.clients.num_images, [10, 10, 10])
-    self.assertLen(created.data.labeled.labels, 10)
 
   def test_own_system_and_model(self):
     system = averaging.Parallel(client=fix_mix.Fix())

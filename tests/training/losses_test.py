@@ -9,9 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tff_semifl.methods import supervised_fedavg
 from tff_semifl.models import functional
-from tff_semifl.training import batch_losses
 from tff_semifl.training import losses
+from tff_semifl.training import training_loop
 
 _NUM_CLASSES = 5
 
@@ -166,7 +167,7 @@ class BatchLossesTest(tf.test.TestCase):
   def test_logits_of_uint8_and_float32_are_those_of_the_model(self):
     for images in (self.images, self.images.astype(np.float32)):
       self.assertAllClose(
-        batch_losses.train_logits(self.classifier, self.weights, images),
+        training_loop.train_logits(self.classifier, self.weights, images),
         self.logits.astype(np.float32),
         rtol=1e-5,
       )
@@ -177,11 +178,13 @@ class BatchLossesTest(tf.test.TestCase):
     for images, found in (
       (
         dropped,
-        batch_losses.train_logits(classifier, self.weights, self.images, _SEED),
+        training_loop.train_logits(
+          classifier, self.weights, self.images, _SEED
+        ),
       ),
       (
         self.images,
-        batch_losses.label_logits(classifier, self.weights, self.images),
+        classifier.batch_logits(self.weights, tf.cast(self.images, tf.float32)),
       ),
     ):
       expected = linear_reference.logits(self.weights.trainable, images)
@@ -191,7 +194,7 @@ class BatchLossesTest(tf.test.TestCase):
     weights = np.array([1, 0, 2, 1, 3], np.float32)
     # Predictions are without the offset, however large it is.
     offset = np.array([0, 50, 0], np.float32)
-    output = batch_losses.cross_entropy(
+    output = training_loop.cross_entropy(
       tf.constant(self.logits, tf.float32), _LABELS, weights, offset=offset
     )
     probabilities = linear_reference.softmax(self.logits + offset)
@@ -206,7 +209,7 @@ class BatchLossesTest(tf.test.TestCase):
     self.assertIsNone(output.num_examples)
 
   def test_gradient_is_that_of_the_mean_cross_entropy(self):
-    gradient, output = batch_losses.cross_entropy_gradient(
+    gradient, output = training_loop.cross_entropy_gradient(
       self.classifier, self.weights, self.images, _LABELS, _SEED
     )
     probabilities = linear_reference.softmax(self.logits)
@@ -227,7 +230,7 @@ class BatchLossesTest(tf.test.TestCase):
     labels = tf.constant([3, 1, 1, 3, 3])
     with tf.GradientTape() as tape:
       tape.watch(logits)
-      masked = batch_losses.mask_absent(logits, labels)
+      masked = supervised_fedavg.mask_absent(logits, labels)
     self.assertAllEqual(masked, [[0, 2, 0, 4], [0, -6, 0, -8]])
     self.assertAllEqual(
       tape.gradient(masked, logits), np.tile([0, 1, 0, 1], [2, 1])

@@ -22,7 +22,6 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import pseudo_labels
@@ -73,13 +72,13 @@ def report(
   def compute_gradient():
     with tf.GradientTape() as tape:
       tape.watch(weights.trainable)
-      logits = batch_losses.train_logits(
+      logits = training_loop.train_logits(
         classifier,
         weights,
         images,
         node.seed(random_seeds.Purpose.DROPOUT_MASK),
       )
-      output = batch_losses.cross_entropy(logits, labels)
+      output = training_loop.cross_entropy(logits, labels)
       total = num_selected * output.loss
       loss = total / total_images
     gradient = tape.gradient(loss, weights.trainable)
@@ -138,7 +137,7 @@ def build_server_work(
       tf.gather(data['image'], indices),
       node.seed(random_seeds.Purpose.SERVER_AUGMENTATION),
     )
-    gradient, output = batch_losses.cross_entropy_gradient(
+    gradient, output = training_loop.cross_entropy_gradient(
       classifier,
       weights,
       images,

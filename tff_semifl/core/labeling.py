@@ -128,13 +128,10 @@ class Labeler:
   def label(
     self, context: hook_arguments.ClientContext, rows: rows_lib.Rows, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
-    """Labels images.
+    """Labels the images of `context`, the rows, which are `Images`.
 
-    `rows` are the images of `context`, as `Images`.
-
-    Returns:
-      The labels; the images with label, weight and selection; and the labels in
-      the form that a simulation compares with the truth.
+    Returns the labels; the images with label, weight and selection; and the
+    labels in the form that a simulation compares with the truth.
     """
     result = self.method.label(context, state)
     if not isinstance(result, tuple | list) or len(result) != 2:

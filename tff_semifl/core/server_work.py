@@ -18,7 +18,6 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import batch_losses
 from tff_semifl.training import optimizers
 from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
@@ -140,13 +139,13 @@ class SupervisedTraining:
     def loss(trainable, batch, epoch, batch_num, state):
       del state  # There is none.
       images, labels = batch.examples
-      logits = batch_losses.train_logits(
+      logits = training_loop.train_logits(
         self.classifier,
         weights._replace(trainable=trainable),
         images,
         node.seed(random_seeds.Purpose.DROPOUT_MASK, epoch, batch_num),
       )
-      return batch_losses.cross_entropy(logits, labels, offset=offset)
+      return training_loop.cross_entropy(logits, labels, offset=offset)
 
     return training_loop.TrainingLoop(
       optimizer=self.optimizer,

@@ -160,26 +160,23 @@ def _check_privacy(
       'with aggregator=differential_privacy the key of a run is removed after'
       ' total_rounds; leave stop_after out',
     )
-  if private_mean.noise_multiplier is None:
-    raise settings.SettingError(
-      'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
-    )
   method = experiment.system.client_method
-  if method is not None and method.weighs_clients:
-    raise settings.SettingError(
-      'aggregator',
-      'differential_privacy',
+  reason = None
+  if private_mean.noise_multiplier is None:
+    reason = 'needs noise_multiplier, 1 say'
+  elif method is not None and method.weighs_clients:
+    reason = (
       f'clients of {experiment.system_name} differ in weight, and with noise'
-      ' all weigh the same; choose another',
+      ' all weigh the same; choose another'
     )
-  if settings.as_dict(experiment.system).get('keep_client_momentum'):
-    raise settings.SettingError(
-      'aggregator',
-      'differential_privacy',
+  elif settings.as_dict(experiment.system).get('keep_client_momentum'):
+    reason = (
       'with keep_client_momentum what a client sends depends on the rounds that'
       ' it took part in before, which are secret, and epsilon is not computed'
-      ' for that; leave keep_client_momentum out',
+      ' for that; leave keep_client_momentum out'
     )
+  if reason is not None:
+    raise settings.SettingError('aggregator', 'differential_privacy', reason)
 
 
 def _check_statistics(

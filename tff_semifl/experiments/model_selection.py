@@ -150,20 +150,20 @@ class ModelSelection(settings.Settings):
         )
       return
     kind, _, metric = self.keep_best.partition('/')
-    if kind == 'test' and validates:
-      raise settings.SettingError(
-        'keep_best',
-        self.keep_best,
-        f'with num_validation nothing is tested; name validation/{metric}',
+    if (kind == 'validation') == validates:
+      return
+    if validates:
+      reason = (
+        f'with num_validation nothing is tested; name validation/{metric}'
       )
-    if kind == 'validation' and not validates:
-      remedy = 'needs num_validation, so many labeled images to choose by'
-      if not can_validate:
-        remedy = (
-          'this system has no labels to validate on; it can only be'
-          f' test/{metric}, by the test images'
-        )
-      raise settings.SettingError('keep_best', self.keep_best, remedy)
+    elif can_validate:
+      reason = 'needs num_validation, so many labeled images to choose by'
+    else:
+      reason = (
+        'this system has no labels to validate on; it can only be'
+        f' test/{metric}, by the test images'
+      )
+    raise settings.SettingError('keep_best', self.keep_best, reason)
 
   def create_measurement(
     self,

@@ -45,37 +45,27 @@ class Statistics(settings.Settings):
   ) -> 'Statistics':
     """Fills in the default."""
     chosen = self.batch_norm_statistics
-    if not are_there:
-      if chosen is not None:
-        raise settings.SettingError(
-          'batch_norm_statistics',
-          chosen,
-          'without static batch normalization there are no statistics; leave'
-          ' it out',
-        )
-      return self
-    if chosen in ('server', 'server_batches') and not system.server_has_labels:
-      raise settings.SettingError(
-        'batch_norm_statistics',
-        chosen,
-        'the server has no images; use federated or pooled',
+    has_pool = system.labels is system_lib.Labels.AT_SERVER_WITH_POOL
+    of_server = chosen in ('server', 'server_batches')
+    reason = None
+    if chosen is not None and not are_there:
+      reason = (
+        'without static batch normalization there are no statistics; leave it'
+        ' out'
       )
-    if chosen in ('federated', 'pooled') and not system.has_clients:
-      raise settings.SettingError(
-        'batch_norm_statistics',
-        chosen,
-        'there are no clients; use server or server_batches',
-      )
-    if (
-      chosen == 'server_batches'
-      and system.labels is system_lib.Labels.AT_SERVER_WITH_POOL
-    ):
-      raise settings.SettingError(
-        'batch_norm_statistics',
-        chosen,
+    elif of_server and not system.server_has_labels:
+      reason = 'the server has no images; use federated or pooled'
+    elif chosen in ('federated', 'pooled') and not system.has_clients:
+      reason = 'there are no clients; use server or server_batches'
+    elif chosen == 'server_batches' and has_pool:
+      reason = (
         'it is of labeled images alone, but the server has unlabeled ones, too;'
-        ' use server',
+        ' use server'
       )
+    if reason is not None:
+      raise settings.SettingError('batch_norm_statistics', chosen, reason)
+    if not are_there:
+      return self
     default = 'server' if system.server_has_labels else 'pooled'
     return dataclasses.replace(self, batch_norm_statistics=chosen or default)
 

@@ -27,7 +27,6 @@ from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.training import batch_losses
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -54,7 +53,7 @@ class TrainOnLabels(method.Method):
     del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:
-      logits = batch_losses.mask_absent(logits, step.client.true_labels)
+      logits = mask_absent(logits, step.client.true_labels)
     return step.cross_entropy(logits)
 
 
@@ -83,6 +82,20 @@ class Supervised(averaging.Averaging):
   ) -> system.Steps:
     del num_labeled
     return system.Steps(0, self.local_training.count_steps(client_sizes))
+
+
+def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Replaces the logits of classes without images by 0, without gradient.
+
+  `logits` are float32 [batch, classes], `labels` int32 [images], of all images
+  of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
+  communication efficient federated learning for heterogeneous clients. ICLR
+  2021).
+  """
+  is_present = tf.reduce_any(
+    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
+  )
+  return tf.where(is_present, logits, 0.0)
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:

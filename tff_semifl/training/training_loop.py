@@ -12,6 +12,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import functional
+from tff_semifl.training import losses
 from tff_semifl.training import optimizers
 from tff_semifl.training import rows as rows_lib
 
@@ -50,11 +52,7 @@ class TrainingSums(NamedTuple):
 
 
 class TrainingResult(NamedTuple):
-  """The outcome of a `TrainingLoop`.
-
-  Attributes:
-    state: The further state after the last step.
-  """
+  """The outcome of a `TrainingLoop`; `state` is the further state."""
 
   trainable: tuple[tf.Tensor, ...]
   optimizer_state: Any
@@ -67,7 +65,6 @@ class TrainingLoop:
   """Epochs of optimizer steps, including their smaller last batches.
 
   Attributes:
-    optimizer: Takes one step a batch.
     num_epochs: Number of epochs. A number below 1 is a fraction of the batches
       of one epoch, rounded up; others are rounded up to whole epochs.
     batch_size: Examples in a batch; the last of an epoch may have fewer.
@@ -252,3 +249,57 @@ def count_correct(
   # Not `==`, which compares Python objects in a TFF computation.
   is_correct = tf.equal(predictions, labels) & is_counted
   return tf.reduce_sum(tf.cast(is_correct, tf.float32))
+
+
+def train_logits(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+  seed: tf.Tensor | None = None,
+  num_real: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """The logits of a batch in training mode, float32 [batch, classes].
+
+  `images` are uint8 or float32 [batch, height, width, channels], in 0..255;
+  `seed`, int32 [2], is a new one for each pass, None only without dropout;
+  `num_real` is that of `rows.Rows`.
+  """
+  return classifier.train_logits(
+    weights, tf.cast(images, tf.float32), seed, num_real
+  )
+
+
+def cross_entropy(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  weights: tf.Tensor | None = None,
+  *,
+  offset: tf.Tensor | None = None,
+) -> BatchOutput:
+  """The mean cross-entropy and the number of correct predictions.
+
+  Arguments are those of `losses.cross_entropy`; predictions are made without
+  the offset.
+  """
+  return BatchOutput(
+    losses.cross_entropy(logits, labels, weights, offset=offset),
+    count_correct(logits, labels),
+  )
+
+
+def cross_entropy_gradient(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+  labels: tf.Tensor,
+  seed: tf.Tensor,
+) -> tuple[tuple[tf.Tensor, ...], BatchOutput]:
+  """The gradient of the mean cross-entropy, and the output of `cross_entropy`.
+
+  `images` and `seed` are as in `train_logits`; labels are int32 [batch].
+  """
+  with tf.GradientTape() as tape:
+    tape.watch(weights.trainable)
+    logits = train_logits(classifier, weights, images, seed)
+    output = cross_entropy(logits, labels)
+  return tuple(tape.gradient(output.loss, weights.trainable)), output

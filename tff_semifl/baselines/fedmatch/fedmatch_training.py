@@ -19,7 +19,6 @@ from tff_semifl.core import federated_process
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
@@ -64,8 +63,8 @@ class ServerTraining:
     def loss(trainable, batch, epoch, batch_num, state):
       del epoch, batch_num, state
       images, labels = batch.examples
-      output = batch_losses.cross_entropy(
-        batch_losses.train_logits(
+      output = training_loop.cross_entropy(
+        training_loop.train_logits(
           self.classifier, weights._replace(trainable=trainable), images
         ),
         labels,
@@ -127,8 +126,8 @@ class ClientTraining:
       del epoch, batch_num
       images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
-      logits = batch_losses.train_logits(self.classifier, model, images)
-      strong_logits = batch_losses.train_logits(self.classifier, model, strong)
+      logits = training_loop.train_logits(self.classifier, model, images)
+      strong_logits = training_loop.train_logits(self.classifier, model, strong)
       of_helpers = helper_logits(self.classifier, weights, helpers, images)
       is_confident = pseudo_labels.is_confident(
         pseudo_labels.from_logits(logits), self.confidence_threshold
@@ -181,7 +180,7 @@ def helper_logits(
   def predict(index: tf.Tensor, logits: tf.Tensor):
     phi = [tensor[index] for tensor in helpers]
     model = weights._replace(trainable=parts.with_phi(weights.trainable, phi))
-    of_one = batch_losses.train_logits(classifier, model, images)
+    of_one = training_loop.train_logits(classifier, model, images)
     return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
 
   # `tf.map_fn` cannot stack the logits of zero helpers.

@@ -35,7 +35,6 @@ from tff_semifl.systems import gradient_steps
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import pseudo_labels
 
@@ -65,7 +64,7 @@ class FedSGD(gradient_steps.GradientSteps):
     images = tf.gather(data['image'], indices)
     weak = ingredients.weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
     labels = pseudo_labels.from_logits(
-      batch_losses.label_logits(classifier, weights, weak)
+      classifier.batch_logits(weights, tf.cast(weak, tf.float32))
     )
     is_kept = pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold

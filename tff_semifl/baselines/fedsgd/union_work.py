@@ -26,7 +26,6 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import system
-from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import pseudo_labels
@@ -194,7 +193,7 @@ class UnionWork:
       images, node.seed(_Purpose.WEAK_VIEW, step)
     )
     labels = pseudo_labels.from_logits(
-      batch_losses.label_logits(classifier, model, weak)
+      classifier.batch_logits(model, tf.cast(weak, tf.float32))
     )
     is_confident = pseudo_labels.is_confident(labels, self.confidence_threshold)
 
@@ -223,7 +222,7 @@ class UnionWork:
     labels: tf.Tensor,
     seed: tf.Tensor,
   ) -> tuple[tuple[tf.Tensor, ...], training_loop.TrainingSums]:
-    gradient, output = batch_losses.cross_entropy_gradient(
+    gradient, output = training_loop.cross_entropy_gradient(
       self.ingredients.classifier, model, images, labels, seed
     )
     number = tf.cast(tf.shape(labels)[0], tf.float32)

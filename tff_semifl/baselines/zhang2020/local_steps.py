@@ -23,7 +23,6 @@ from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import federated_process
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import batch_losses
 from tff_semifl.training import client_report
 from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
@@ -189,7 +188,7 @@ class LabeledTraining:
     def loss(model, batch, state):
       del state
       images, labels = batch
-      return batch_losses.cross_entropy(model.train_logits(images), labels)
+      return training_loop.cross_entropy(model.train_logits(images), labels)
 
     return self.steps.train(
       weights,
