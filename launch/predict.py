@@ -17,7 +17,7 @@ to standard output, and nothing else:
     --images=photos --output_file=- | sort --field-separator=, --key=3
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import csv
 import io
 import itertools
@@ -66,33 +66,27 @@ flags.adopt_module_key_flags(least_confidence_flag)
 flags.adopt_module_key_flags(output_flag)
 
 
-def write_table(
+def _write_table(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
   output: BinaryIO,
-  *,
-  all_probabilities: bool = False,
-  least_confidence: float | None = None,
-  on_error: Callable[[str], None] | None = None,
 ) -> tuple[int, int]:
   """Writes a CSV table with a row for each image or feature vector.
 
-  An image whose most probable class has a probability below `least_confidence`,
-  by default that of the model, gets the class `exported_model.UNKNOWN`. Returns
-  the numbers of rows and of images with transparency.
+  Returns the numbers of rows and of images with transparency.
   """
+  least_confidence = least_confidence_flag.check(model.class_names)
   if least_confidence is None:
     least_confidence = model.least_confidence
-  batches = _read_batches(model, files, on_error)
   # File names need not be valid text: other bytes are written unchanged.
   text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
   table = csv.writer(text, lineterminator='\n')
   columns = ['path', 'class_name', 'probability']
-  if all_probabilities:
+  if _ALL_PROBABILITIES.value:
     columns.extend(f'probability/{name}' for name in model.class_names)
   table.writerow(columns)
   num_written = num_transparent = 0
-  for batch in batches:
+  for batch in _read_batches(model, files):
     for file, probabilities in zip(
       batch.keys, model.predict(batch.images), strict=True
     ):
@@ -101,7 +95,7 @@ def write_table(
       if probabilities[label] < np.float32(least_confidence):
         name = exported_model.UNKNOWN
       row = [file, name, probabilities[label]]
-      if all_probabilities:
+      if _ALL_PROBABILITIES.value:
         row.extend(probabilities)
       table.writerow(row)
     num_written += len(batch.keys)
@@ -115,9 +109,9 @@ def write_table(
 def _read_batches(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
-  on_error: Callable[[str], None] | None,
 ) -> Iterator[image_reading.ImageBatch]:
-  """Batches of the files' contents; see `write_table`."""
+  """Batches of the files' contents, once all files are checked."""
+  on_error = _leave_out if _SKIP_UNREADABLE.value else None
   is_of_features = model.kind is example_kinds.FEATURES
   size = model.image_shape[-1]
   if on_error is None:
@@ -154,13 +148,15 @@ def main() -> None:
       raise ValueError('name files or folders of images')
     files = image_listing.list_files(exported_model_flags.IMAGES.value)
   model = exported_model_flags.load_model()
+  blamed = exported_model_flags.blame_images(data_errors.DataError)
   if is_stdout:
-    _write(model, files, sys.stdout.buffer)
+    with blamed:
+      _write_table(model, files, sys.stdout.buffer)
     return
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file:
-      num_written, num_transparent = _write(model, files, file)
+    with durable_files.replacing(path) as file, blamed:
+      num_written, num_transparent = _write_table(model, files, file)
   print(f'images: {num_written}')
   exported_model_flags.say_transparent(model, num_transparent)
   if _SKIP_UNREADABLE.value:
@@ -170,24 +166,6 @@ def main() -> None:
   if num_written > _NUM_SHOWN:
     print(f'  and {num_written - _NUM_SHOWN} more')
   print(f'predictions: {path}')
-
-
-def _write(
-  model: exported_model.ExportedModel,
-  files: Sequence[pathlib.Path],
-  output: BinaryIO,
-) -> tuple[int, int]:
-  """Writes the table; see `write_table`."""
-  least_confidence = least_confidence_flag.check(model.class_names)
-  with exported_model_flags.blame_images(data_errors.DataError):
-    return write_table(
-      model,
-      files,
-      output,
-      all_probabilities=_ALL_PROBABILITIES.value,
-      least_confidence=least_confidence,
-      on_error=_leave_out if _SKIP_UNREADABLE.value else None,
-    )
 
 
 def _first_rows(path: pathlib.Path) -> Iterator[str]:

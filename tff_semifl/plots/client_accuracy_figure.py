@@ -33,24 +33,19 @@ def create_figure(
     [4 + 60 * each.num_images / most for each in ordered],
     alpha=0.7,
   )
-  axes.axhline(spread.mean, color=line_color, linewidth=1)
-  axes.annotate(
-    f'mean {spread.mean:.1%}',
-    (1, spread.mean),
-    xycoords=axes.get_yaxis_transform(),
-    xytext=(-4, 3),
-    textcoords='offset points',
-    horizontalalignment='right',
-  )
-  axes.axhline(spread.worst_tenth, color=line_color, linewidth=1, linestyle=':')
-  axes.annotate(
-    f'worst tenth {spread.worst_tenth:.1%}',
-    (1, spread.worst_tenth),
-    xycoords=axes.get_yaxis_transform(),
-    xytext=(-4, 3),
-    textcoords='offset points',
-    horizontalalignment='right',
-  )
+  for name, level, style in (
+    ('mean', spread.mean, '-'),
+    ('worst tenth', spread.worst_tenth, ':'),
+  ):
+    axes.axhline(level, color=line_color, linewidth=1, linestyle=style)
+    axes.annotate(
+      f'{name} {level:.1%}',
+      (1, level),
+      xycoords=axes.get_yaxis_transform(),
+      xytext=(-4, 3),
+      textcoords='offset points',
+      horizontalalignment='right',
+    )
   axes.set_title(title)
   axes.set_xlabel('clients, from the worst; area: images with labels')
   axes.set_ylabel('accuracy')
