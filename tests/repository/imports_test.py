@@ -67,7 +67,6 @@ def _get_room(path: str) -> str:
 
 def _check(path: str, module: str) -> str | None:
   """The problem of an import, or None."""
-  root = source_tree.PROJECT_ROOT
   if not source_tree.is_own(module):
     if module.startswith(_PRIVATE) and path != _SHIM:
       return f'please name it in {_SHIM}, which alone uses what is not public'
@@ -76,7 +75,7 @@ def _check(path: str, module: str) -> str | None:
     ):
       return 'this is to be free of TFF'
     return None
-  imported = source_tree.find_module_file(root, module)
+  imported = source_tree.find_module_file(module)
   if imported is None:
     return 'there is no such module'
   # The file names what users import; it imports nothing itself.

@@ -22,15 +22,9 @@ _MOST_LINES = 2000
 
 def _find_imported(path: str) -> set[str]:
   """The files of the rooms that a file imports."""
-  root = source_tree.PROJECT_ROOT
-  return {
-    imported
-    for _, module in source_tree.find_imports(path)
-    if source_tree.is_own(module)
-    and (
-      imported := source_tree.find_module_file(root, module) or ''
-    ).startswith(_ROOMS)
-  }
+  imports = source_tree.find_imports(path)
+  files = [source_tree.find_module_file(each.module) for each in imports]
+  return {file for file in files if file and file.startswith(_ROOMS)}
 
 
 def _find_between(first: str, last: str) -> set[str]:

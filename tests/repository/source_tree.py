@@ -62,11 +62,11 @@ def is_own(module: str) -> bool:
   return module.split('.')[0] in SOURCE_FOLDERS
 
 
-def find_module_file(root: pathlib.Path, module: str) -> str | None:
-  """The file that an own import refers to, relative to `root`."""
+def find_module_file(module: str) -> str | None:
+  """The file of this project that an import refers to."""
   parts = module.split('.')
   for stem in ('/'.join(parts), '/'.join(parts[:-1])):
     for candidate in (f'{stem}.py', f'{stem}/__init__.py'):
-      if stem and (root / candidate).is_file():
+      if stem and (PROJECT_ROOT / candidate).is_file():
         return candidate
   return None

@@ -127,11 +127,6 @@ class WheelTest(absltest.TestCase):
     for name, path in expected.items():
       self.assertEqual(contents[name], path.read_bytes(), name)
 
-  def test_says_its_version(self):
-    shown = f'tff-semifl {tff_semifl.__version__}\n'
-    self.assertEqual(self.run_there('tff-semifl', '--version'), shown)
-    self.assertEqual(self.run_there('tff-semifl', 'train', '--version'), shown)
-
   def test_trains_in_python(self):
     rounds, *files = self.run_there('python', '-c', _TRAINING).split()
     self.assertEqual(rounds, '1')
@@ -142,6 +137,8 @@ class WheelTest(absltest.TestCase):
     )
 
   def test_trains_by_command(self):
+    shown = f'tff-semifl {tff_semifl.__version__}\n'
+    self.assertEqual(self.run_there('tff-semifl', '--version'), shown)
     output = self.run_there('tff-semifl', *_COMMAND.split())
     self.assertRegex(output, 'test accuracy after round 1: ')
 
