@@ -45,6 +45,18 @@ class DescribeTest(parameterized.TestCase):
   def test_nothing_is_said_of_others(self, part):
     self.assertEmpty(_describe(part, np.arange(1000) % 10, 20)[1])
 
+  def test_outside_function_must_share_out_all_images(self):
+    part = partitions.OutsidePartition(
+      reference='some.module:split',
+      function=lambda labels, num_classes, num_clients, seed: np.split(
+        np.arange(len(labels) - 1), num_clients
+      ),
+    )
+    with self.assertRaisesRegex(
+      ValueError, '^some.module:split left 1 of 1001 images to no client$'
+    ):
+      part.split(np.arange(1001) % 10, 10, 20, 0)
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -169,6 +169,11 @@ class OutsidePartition(Partition):
       raise ValueError(
         f'{self.reference} made {len(shares)} shares for {num_clients} clients'
       )
+    num_left = len(labels) - sum(map(len, shares))
+    if num_left > 0:
+      raise ValueError(
+        f'{self.reference} left {num_left} of {len(labels)} images to no client'
+      )
     return [np.asarray(share, np.int64) for share in shares]
 
 
