@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the images and batches of `--batch_norm_statistics`.
+"""Tests of the images, batches and steps that settings choose.
 
-Numbers are those of NumPy, for the first normalization layer of a WideResNet:
-what it sees is a convolution of the pixels.
+Statistics are those of NumPy, for the first normalization layer of a
+WideResNet, which sees a convolution of the pixels.
 """
 
 from absl.testing import absltest
@@ -19,6 +19,7 @@ from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.command_line import commands
+from tff_semifl.systems import training_settings
 
 _SMALL = {
   'task': small_digits.SETTINGS['task'],
@@ -150,6 +151,54 @@ class ChosenStatisticsTest(parameterized.TestCase):
       settings.SettingError, f'^batch_norm_statistics={kind}: {message}'
     ):
       self._create(system, batch_norm_statistics=kind)
+
+
+class PooledStatisticsTest(parameterized.TestCase):
+  def _create(self, **changes):
+    """Returns an experiment with digits, but without a process."""
+    values = {
+      **small_digits.SETTINGS,
+      'num_clients': 10,
+      'clients_per_round': 2,
+      'output_dir': self.create_tempdir().full_path,
+      **changes,
+    }
+    with small_systems.without_process('semifl'):
+      return commands.create('semifl', values).create_experiment()
+
+  @parameterized.parameters((0.001, 1), (0.5, 7), (1, 14), (1.5, 28), (0, 0))
+  def test_steps_of_shares_of_an_epoch(self, num_epochs, num_steps):
+    """A.10: 138 images make 14 batches of ten."""
+    self.assertEqual(
+      training_settings.count_epoch_steps(138, 10, num_epochs), num_steps
+    )
+
+  @parameterized.parameters(
+    ('model_depth', 10, {'model': 'resnet'}),
+    (
+      'batch_norm_statistics',
+      'server',
+      {'model': 'wide_resnet', 'normalization': 'group'},
+    ),
+  )
+  def test_settings_that_do_not_go_together(self, name, value, others):
+    with self.assertRaisesRegex(settings.SettingError, f'^{name}={value}: '):
+      self._create(**others, **{name: value})
+
+  def test_pooled_statistics_are_of_the_labeled_class_by_class(self):
+    """D10: then all other images, also those without a client."""
+    experiment = self._create(batch_norm_statistics='pooled', num_clients=7)
+    data = experiment.data
+    chunks = experiment.statistics.data
+    labeled, others = chunks.as_numpy_iterator()
+    np.testing.assert_array_equal(others, data.unlabeled.images)
+    # 1,387 unlabeled images do not go into seven.
+    self.assertGreater(len(others), sum(map(len, data.shares)))
+    for label in range(10):
+      np.testing.assert_array_equal(
+        labeled[5 * label : 5 * label + 5],
+        data.labeled.images[data.labeled.labels == label],
+      )
 
 
 if __name__ == '__main__':

@@ -6,7 +6,6 @@
 import ast
 import pathlib
 import re
-from typing import NamedTuple
 
 from absl.testing import absltest
 
@@ -24,26 +23,20 @@ _SOURCES = {
 }
 
 
-class _Flag(NamedTuple):
-  """A flag that a program defines beside those of settings."""
-
-  file: str
-  holder: str
-  name: str
-  help: str
-
-
 def _find_flags():
-  """Yields all flags of a text."""
-  for path, source in _SOURCES.items():
-    for node in ast.parse(source).body:
-      if not isinstance(node, ast.Assign):
+  """Yields the names and texts of flags beside those of settings."""
+  for source in _SOURCES.values():
+    for node in ast.walk(ast.parse(source)):
+      if not isinstance(node, ast.Call):
         continue
-      if ast.unparse(node.value).startswith('flags.DEFINE_'):
-        (holder,), (name, *rest) = node.targets, node.value.args
-        is_enum = ast.unparse(node.value.func) == 'flags.DEFINE_enum'
-        text = rest[2 if is_enum else 1]
-        yield _Flag(path.name, holder.id, name.value, _read(text))
+      function = ast.unparse(node.func)
+      if function.startswith('flags.DEFINE_') and isinstance(
+        node.args[0], ast.Constant
+      ):
+        name, *rest = node.args
+        text = rest[2 if function == 'flags.DEFINE_enum' else 1]
+        if not any(each.arg == 'flag_values' for each in node.keywords):
+          yield name.value, _read(text)
 
 
 def _read(node):
@@ -68,7 +61,7 @@ _SETTINGS = {
 
 class FlagsTest(absltest.TestCase):
   def test_flags_that_documents_name_exist(self):
-    known = {*_SETTINGS, *(flag.name for flag in _OWN_FLAGS), 'preset'}
+    known = {*_SETTINGS, *dict(_OWN_FLAGS), 'preset'}
     # Flags of absl, pip, TensorBoard and Jupyter that a document may name.
     others = {'logdir', 'flagfile', 'help', 'verbosity', 'system'}
     others |= {'no-deps', 'no-build-isolation', 'user'}
@@ -99,7 +92,7 @@ class FlagsTest(absltest.TestCase):
 
   def test_every_flag_says_what_it_is(self):
     for name, text in (
-      *((flag.name, flag.help) for flag in _OWN_FLAGS),
+      *_OWN_FLAGS,
       *((name, setting.meaning) for name, setting in _SETTINGS.items()),
     ):
       self.assertRegex(text, r'^[A-Z\d-].*\.$', name)

@@ -55,8 +55,8 @@ def _create(
 
 
 _create_once = functools.lru_cache(_create)
-_ResNet = functools.partial(_create, create=wide_resnet.create_resnet)
-_PostActivation = functools.partial(
+_create_resnet = functools.partial(_create, create=wide_resnet.create_resnet)
+_create_post_activation = functools.partial(
   _create, create=zhang2020_networks.create_post_activation_resnet
 )
 
@@ -66,14 +66,16 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     (_create_once, 1_467_610),
     (lambda: _create(96, depth=37), 5_929_434),
     # These could not be trained in the last code of SemiFL's authors (D20).
-    (lambda: _ResNet(depth=9), 4_901_450),
-    (lambda: _ResNet(num_classes=100, depth=9), 4_947_620),
-    (lambda: _ResNet(depth=18), 11_172_170),
+    (lambda: _create_resnet(depth=9), 4_901_450),
+    (lambda: _create_resnet(num_classes=100, depth=9), 4_947_620),
+    (lambda: _create_resnet(depth=18), 11_172_170),
     (
-      lambda: _ResNet(depth=9, create_normalization=residual.create_group_norm),
+      lambda: _create_resnet(
+        depth=9, create_normalization=residual.create_group_norm
+      ),
       4_901_450,
     ),
-    (_PostActivation, 11_173_962),
+    (_create_post_activation, 11_173_962),
     # Biases of the stem, and of nine convolutions in each group.
     (
       lambda: wide_resnet.create_fixmatch_wide_resnet(
@@ -153,7 +155,9 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   def test_post_activation_equals_a_second_network(
     self, create_normalization, normalize
   ):
-    model = _PostActivation(8, 5, create_normalization=create_normalization)
+    model = _create_post_activation(
+      8, 5, create_normalization=create_normalization
+    )
     residual_reference.randomize_norms(model)
     images = np.random.default_rng(1).integers(256, size=(6, 8, 8, 3))
     images = images.astype(np.float32)
@@ -204,7 +208,7 @@ def _forward_post_activation(model, images, normalize):
 
 
 class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(_create_once, lambda: _ResNet(depth=9))
+  @parameterized.parameters(_create_once, lambda: _create_resnet(depth=9))
   def test_kernels_are_kaiming_normal(self, create):
     residual_reference.assert_kernels_are_kaiming_normal(create())
 
@@ -231,14 +235,14 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
   @pytest.mark.slow
   def test_post_activation_has_weights_of_pytorch(self):
     """Uniform by the number of inputs, biases too; functions of the seed."""
-    model = _PostActivation()
+    model = _create_post_activation()
     kernel, bias = model.layers[-1].get_weights()
     for array in (*residual_reference.get_kernels(model), kernel):
       _assert_uniform(array, np.prod(array.shape[:-1]))
     self.assertLessEqual(np.abs(bias).max(), 1 / np.sqrt(512))
     self.assertGreater(np.unique(bias).size, 5)
     residual_reference.assert_is_function_of_seed(
-      lambda seed: _PostActivation(8, seed=seed)
+      lambda seed: _create_post_activation(8, seed=seed)
     )
 
 

@@ -22,7 +22,7 @@ SYSTEMS = references.Options(
     'fedmatch_as_in_semifl': 'baselines.fedmatch.fedmatch:FedMatchAsInSemiFL',
     'fedsgd_fixmatch': 'baselines.fedsgd.fedsgd:FedSGD',
     'fedsgd_fixmatch_as_in_semifl': (
-      'baselines.fedsgd.as_in_semifl:FedSGDAsInSemiFL'
+      'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'
     ),
     'supervised_fedavg': 'methods.supervised_fedavg:Supervised',
     'labels_alone': 'baselines.one_place.centralized:LabelsAlone',

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.models import keyed_dropout
 from tff_semifl.models import pure_functions
 
 
@@ -72,23 +71,16 @@ def plan(
   # would create TF 1 models from then on.
   body, body_for_training = map(_cut_last, (symbolic, symbolic_for_training))
 
-  def in_training(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
-    return model(images, training=True)
-
-  def without_dropout(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
-    with keyed_dropout.turned_off():
-      return model(images, training=True)
-
   create_for_training = functools.partial(
     create, body_for_training, jit_compile=jit_compile
   )
   return Features(
     size=last.input.shape[-1],
-    train=_when_called(create_for_training, call_fn=in_training),
-    batch=_when_called(create_for_training, call_fn=without_dropout),
-    infer=_when_called(
-      create, body, call_fn=lambda model, images: model(images, training=False)
+    train=_when_called(create_for_training, call_fn=pure_functions.in_training),
+    batch=_when_called(
+      create_for_training, call_fn=pure_functions.without_dropout
     ),
+    infer=_when_called(create, body, call_fn=pure_functions.in_inference),
   )
 
 

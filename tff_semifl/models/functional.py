@@ -132,18 +132,14 @@ def from_keras(
     tuple(w.numpy() for w in kinds.trainable),
     tuple(w.numpy() for w in kinds.statistics),
   )
-  logits = create(
-    symbolic, call_fn=lambda clone, images: clone(images, training=False)
-  )
+  logits = create(symbolic, call_fn=pure_functions.in_inference)
   if not returns_logits:
     model_checks.check_outputs(model, logits, initial_weights)
-  train_logits = create_for_training(
-    call_fn=lambda clone, images: clone(images, training=True)
-  )
+  train_logits = create_for_training(call_fn=pure_functions.in_training)
   return ImageClassifier(
     initial_weights=initial_weights,
     train_logits=train_logits,
-    batch_logits=create_for_training(call_fn=_batch_logits)
+    batch_logits=create_for_training(call_fn=pure_functions.without_dropout)
     if _has_dropout(model)
     else train_logits,
     logits=logits,
@@ -176,12 +172,6 @@ def _has_dropout(model: tf.keras.Model) -> bool:
     isinstance(layer, keyed_dropout.KeyedDropout)
     for layer in keras_conversion.inner_layers(model)
   )
-
-
-def _batch_logits(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
-  """Logits in training mode, without dropout."""
-  with keyed_dropout.turned_off():
-    return model(images, training=True)
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:

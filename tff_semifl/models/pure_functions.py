@@ -58,6 +58,22 @@ class SymbolicModel(NamedTuple):
   symbols: list[tf.Tensor]
 
 
+def in_training(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
+  """The outputs of a model in training mode."""
+  return model(images, training=True)
+
+
+def without_dropout(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
+  """The outputs of a model in training mode, without dropout."""
+  with keyed_dropout.turned_off():
+    return model(images, training=True)
+
+
+def in_inference(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
+  """The outputs of a model in inference mode."""
+  return model(images, training=False)
+
+
 def build(
   symbolic: SymbolicModel,
   *,

@@ -11,20 +11,28 @@
 
 For comparison with systems of several local steps: it communicates after each
 step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is of Figure 2 of SemiFL.
+`FedSGDAsInSemiFL` is how its authors ran it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import dataclasses
+import math
 from typing import Any
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
+from tff_semifl import settings
+from tff_semifl.baselines.fedsgd import union_images
+from tff_semifl.baselines.fedsgd import union_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
 from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 from tff_semifl.systems import gradient_steps
+from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
@@ -84,3 +92,115 @@ class FedSGD(gradient_steps.GradientSteps):
       optimizer=self.optimizer.build(),
       batch_size=self.server.filled_batch_size,
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedSGDAsInSemiFL(system.System):
+  """The program of SemiFL's authors: a batch of several clients.
+
+  It is of the paper's time (Figure 2), deleted from their repository since.
+  Clients would have to hand over their images, so that this is a simulation of
+  a curve and not a method to use.
+  """
+
+  measures_pseudo_labels = True
+  all_clients_take_part = True
+  gathers_images = True
+
+  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
+  client: training_settings.ClientBatches = training_settings.ClientBatches()
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+  confidence: training_settings.Confidence = training_settings.Confidence()
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+  clients_per_step: int = settings.setting(
+    10,
+    'Clients of whose images a step is made, as long as so many have images'
+    ' left in the epoch.',
+    settings.AT_LEAST_1,
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return composition.build(
+      composition.Parts(
+        classifier=ingredients.classifier,
+        seed=ingredients.seed,
+        learning_rate_fn=self.rounds.create_learning_rate_fn(),
+        server_work=union_work.UnionWork(
+          ingredients=ingredients,
+          optimizer=self.optimizer.build(),
+          clients_per_step=self.clients_per_step,
+          client_batch_size=self.client.client_batch_size,
+          server_batch_size=self.server.filled_batch_size,
+          confidence_threshold=self.confidence.confidence_threshold,
+        ),
+        statistics=round_parts.build_batch_norm_statistics(ingredients),
+      ),
+      union_round,
+      returns_given_labels=ingredients.returns_given_labels,
+    )
+
+  def check_num_clients(self, num_clients: int) -> None:
+    if self.clients_per_step > num_clients:
+      raise settings.SettingError(
+        'clients_per_step',
+        self.clients_per_step,
+        f'there are {num_clients} clients; a step can have at most as many',
+      )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """The fewest steps of a round, if every step is full."""
+    del num_labeled  # Each step has a batch of them.
+    batches = [
+      math.ceil(size / self.client.client_batch_size) for size in client_sizes
+    ]
+    steps = max([math.ceil(sum(batches) / self.clients_per_step), *batches])
+    return system.Steps(steps, max(batches))
+
+
+def union_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  *,
+  returns_given_labels: bool,
+) -> federated_process.RoundOutput:
+  """A round that is one epoch of the clients' images.
+
+  Clients hand over their images to the server, which takes the steps, all with
+  one learning rate. Round 0 has no clients and no step.
+  """
+  image_shape = p.classifier.image_shape
+  context = p.begin(state)
+  gathered = union_images.build_gathering(image_shape)(client_data)
+  trained = p.server(
+    state, state.global_model_weights, context, server_data, gathered
+  )
+  metrics = trained.measurements
+  given_labels = ()
+  if returns_given_labels:
+    given_labels = composition.run(
+      union_images.select_own,
+      tff.federated_broadcast(metrics.given_labels),
+      tff.federated_broadcast(gathered.client_id),
+      tff.federated_broadcast(gathered.num_images),
+      client_data,
+    )
+  return p.finish(
+    state,
+    context,
+    None,
+    {
+      'client': metrics.client,
+      'server': metrics.server,
+      'aggregator': tff.federated_value((), tff.SERVER),
+    },
+    global_model_weights=p.with_statistics(trained.weights, server_data),
+    server_work=trained.state,
+  )._replace(given_labels=given_labels)

@@ -1,147 +1,37 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch as SemiFL's authors ran it (SemiFL, Figure 2).
-
-In `fedsgd_fixmatch` clients keep their images and send gradients. The authors'
-program of the paper's time, deleted from their repository since, trained on the
-images of a cohort as one batch: normalization is over all images of the batch,
-all or none of them are trained on, and the loss is one mean. Clients would have
-to hand over their images, so that this is a simulation of a curve and not a
-method to use:
+"""Steps on the images of several clients as one batch, as SemiFL's authors ran.
 
     each round is an epoch of the clients' images:
       until each image was in a step:
         S, U = a batch of the server, a batch of each client of a cohort
         loss = CE(S) + (CE(strong(U), labels) if any label is confident)
+
+Normalization is over all images of U, all or none of which are trained on.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import dataclasses
-import math
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import settings
 from tff_semifl.baselines.fedsgd import union_images
-from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
 from tff_semifl.training import client_report
 from tff_semifl.training import optimizers
 from tff_semifl.training import pseudo_labels
 from tff_semifl.training import training_loop
 
 _Purpose = random_seeds.Purpose
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FedSGDAsInSemiFL(system.System):
-  """The program of SemiFL's authors: a batch of several clients."""
-
-  measures_pseudo_labels = True
-  all_clients_take_part = True
-  gathers_images = True
-
-  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
-  client: training_settings.ClientBatches = training_settings.ClientBatches()
-  server: training_settings.ServerBatches = training_settings.ServerBatches()
-  confidence: training_settings.Confidence = training_settings.Confidence()
-  optimizer: training_settings.ClippedNesterov = (
-    training_settings.ClippedNesterov()
-  )
-  clients_per_step: int = settings.setting(
-    10,
-    'Clients of whose images a step is made, as long as so many have images'
-    ' left in the epoch.',
-    settings.AT_LEAST_1,
-  )
-
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return composition.build(
-      composition.Parts(
-        classifier=ingredients.classifier,
-        seed=ingredients.seed,
-        learning_rate_fn=self.rounds.create_learning_rate_fn(),
-        server_work=_UnionWork(self, ingredients, self.optimizer.build()),
-        statistics=round_parts.build_batch_norm_statistics(ingredients),
-      ),
-      union_round,
-      returns_given_labels=ingredients.returns_given_labels,
-    )
-
-  def check_num_clients(self, num_clients: int) -> None:
-    if self.clients_per_step > num_clients:
-      raise settings.SettingError(
-        'clients_per_step',
-        self.clients_per_step,
-        f'there are {num_clients} clients; a step can have at most as many',
-      )
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    """The fewest steps of a round, if every step is full."""
-    del num_labeled  # Each step has a batch of them.
-    batches = [
-      math.ceil(size / self.client.client_batch_size) for size in client_sizes
-    ]
-    steps = max([math.ceil(sum(batches) / self.clients_per_step), *batches])
-    return system.Steps(steps, max(batches))
-
-
-def union_round(
-  p: composition.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  *,
-  returns_given_labels: bool,
-) -> federated_process.RoundOutput:
-  """A round that is one epoch of the clients' images.
-
-  Clients hand over their images to the server, which takes the steps, all with
-  one learning rate. Round 0 has no clients and no step.
-  """
-  image_shape = p.classifier.image_shape
-  context = p.begin(state)
-  gathered = union_images.build_gathering(image_shape)(client_data)
-  trained = p.server(
-    state, state.global_model_weights, context, server_data, gathered
-  )
-  metrics = trained.measurements
-  given_labels = ()
-  if returns_given_labels:
-    given_labels = composition.run(
-      union_images.select_own,
-      tff.federated_broadcast(metrics.given_labels),
-      tff.federated_broadcast(gathered.client_id),
-      tff.federated_broadcast(gathered.num_images),
-      client_data,
-    )
-  return p.finish(
-    state,
-    context,
-    None,
-    {
-      'client': metrics.client,
-      'server': metrics.server,
-      'aggregator': tff.federated_value((), tff.SERVER),
-    },
-    global_model_weights=p.with_statistics(trained.weights, server_data),
-    server_work=trained.state,
-  )._replace(given_labels=given_labels)
 
 
 class _Sums(NamedTuple):
@@ -157,8 +47,8 @@ class _Sums(NamedTuple):
   given: pseudo_labels.GivenLabels
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _UnionWork:
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class UnionWork:
   """The `ServerWork` of a server to which clients hand over their images.
 
   The last argument of `train` are the images, `ClientImages`; measurements are
@@ -166,9 +56,12 @@ class _UnionWork:
   are no updates, so that weight diversity is not measured.
   """
 
-  system: FedSGDAsInSemiFL
   ingredients: system.Ingredients
   optimizer: tff.learning.optimizers.Optimizer
+  clients_per_step: int
+  client_batch_size: int
+  server_batch_size: int
+  confidence_threshold: float
 
   def initialize(self) -> Any:
     """The state of the optimizer."""
@@ -186,20 +79,17 @@ class _UnionWork:
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
     """Takes steps until each image of each client was in one of them.
 
-    A step has a batch of the server and one of each client of the step's
-    cohort. The loss is the cross-entropy of the server's images, weakly
-    augmented, plus that of the clients' images, strongly augmented, if any of
-    these is confident; then all of them are trained on, with predictions for
-    weak augmentation as labels. The three passes are normalized separately. The
-    server's batches are whole, from one shuffled order after another; a
-    client's are consecutive.
+    The server's images are weakly augmented, the clients' strongly; labels are
+    predictions for weak augmentation. The three passes are normalized
+    separately. The server's batches are whole, from one shuffled order after
+    another; a client's are consecutive.
     """
     labeled = pipelines.concatenate_chunks(server_data)
     node = federated_process.Node(context)
-    batch_size = self.system.client.client_batch_size
+    batch_size = self.client_batch_size
     cohorts = union_images.draw_cohorts(
       -(-gathered.num_images // batch_size),
-      self.system.clients_per_step,
+      self.clients_per_step,
       node.seed(_Purpose.COHORT),
     )
     state = self.optimizer.set_hparams(
@@ -271,7 +161,7 @@ class _UnionWork:
     """The gradient of a batch of weakly augmented labeled images."""
     indices = random_draws.select_from_stream(
       tf.shape(labeled['label'])[0],
-      self.system.server.filled_batch_size,
+      self.server_batch_size,
       step,
       node.seed(_Purpose.SERVER_ORDER),
     )
@@ -305,9 +195,7 @@ class _UnionWork:
     labels = pseudo_labels.from_logits(
       classifier.batch_logits(model, tf.cast(weak, tf.float32))
     )
-    is_confident = pseudo_labels.is_confident(
-      labels, self.system.confidence.confidence_threshold
-    )
+    is_confident = pseudo_labels.is_confident(labels, self.confidence_threshold)
 
     def train_on_all():
       return self._find_gradient(
