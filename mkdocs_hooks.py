@@ -25,7 +25,7 @@ _LINKED_FILES = (
   'LICENSE',
   'CITATION.cff',
   'deploy/*',
-  'tff_semifl/experiments/*.csv',
+  'tff_semifl/experiment/*.csv',
 )
 # Pages by the documents of the root that they are made of.
 _DOCUMENTS = {

@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from benchmarks import measurement
 from tasks import cifar10
-from tff_semifl.experiments import augmentations
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import augmentations
+from tff_semifl.experiment import image_task
 from tff_semifl.randomness import random_seeds
 
 # About a client's images of CIFAR-10 in SemiFL, and its epochs.

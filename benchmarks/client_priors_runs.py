@@ -27,17 +27,17 @@ import tensorflow as tf
 from benchmarks import client_priors_inputs
 from benchmarks import client_priors_summaries
 import tff_semifl as sfl
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms.client_priors import client_priors
+from tff_semifl.algorithms.client_priors import held_out
+from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.methods.client_priors import client_priors
-from tff_semifl.methods.client_priors import held_out
-from tff_semifl.methods.client_priors import server_steps
 from tff_semifl.metrics import probability_metrics
 from tff_semifl.models import features
 from tff_semifl.models import functional
-from tff_semifl.systems import system
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds of the inputs.')
 _KINDS = flags.DEFINE_list('kinds', None, 'Kinds of inputs, all by default.')

@@ -32,23 +32,23 @@ from sklearn import datasets
 from benchmarks import client_priors_summaries
 from tasks import features
 import tff_semifl as sfl
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import client_priors
+from tff_semifl.algorithms.client_priors import held_out
+from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.experiments import command
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import federated_data
-from tff_semifl.experiments import image_task
-from tff_semifl.experiments import own_data
-from tff_semifl.methods.client_priors import choice
-from tff_semifl.methods.client_priors import client_priors
-from tff_semifl.methods.client_priors import held_out
-from tff_semifl.methods.client_priors import server_steps
+from tff_semifl.experiment import command
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import federated_data
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import own_data
 from tff_semifl.metrics import probability_metrics
 from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
-from tff_semifl.systems import system
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds, of partition too.')
 _LABELS = flags.DEFINE_list('labels', ['10', '20', '50'], 'Numbers of labels.')

@@ -16,10 +16,10 @@ import tensorflow_federated as tff
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
+from tff_semifl.algorithms import round_parts
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.models import functional
-from tff_semifl.systems import round_parts
 
 _CONTEXT_TYPE = tff.types.to_type(
   federated_process.RoundContext(np.int32, np.int32, np.float32)

@@ -13,12 +13,12 @@ import tensorflow_federated as tff
 
 from tasks import cifar10
 from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.experiments import models
-from tff_semifl.experiments import system_registry
+from tff_semifl.experiment import models
+from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
-from tff_semifl.systems import system as system_lib
 
 
 class Size(NamedTuple):

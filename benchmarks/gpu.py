@@ -25,8 +25,8 @@ from benchmarks import device_updates
 from benchmarks import federation
 from benchmarks import measurement
 from benchmarks import report
-from tff_semifl.command_line import program
-from tff_semifl.experiments import presets
+from tff_semifl.cli import program
+from tff_semifl.experiment import presets
 
 _MINUTES = flags.DEFINE_float(
   'minutes', 8, 'Minutes after which no further part begins.', lower_bound=0

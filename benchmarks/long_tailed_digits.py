@@ -21,7 +21,7 @@ import numpy as np
 from tasks import digits
 from tff_semifl import settings
 from tff_semifl.data import sources
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import image_task
 
 _NUM_CLIENTS = 10
 

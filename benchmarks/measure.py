@@ -19,7 +19,7 @@ from benchmarks import report
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
-from tff_semifl.command_line import program
+from tff_semifl.cli import program
 
 _BENCHMARKS = {
   'augmentation': augmentation.measure,

@@ -9,11 +9,11 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
-from tff_semifl.batch_norm import layer_moments
 from tff_semifl.core import federated_process
+from tff_semifl.core import layer_moments
 from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
 from tff_semifl.models import functional
-from tff_semifl.training import training_loop
 
 
 def build_client_updates(

@@ -12,7 +12,7 @@ from absl import flags
 
 from benchmarks import machine
 from benchmarks import measurement
-from tff_semifl.command_line import output_flag
+from tff_semifl.cli import output_flag
 
 REPETITIONS = flags.DEFINE_integer(
   'repetitions', 11, 'Times that each thing is measured.', lower_bound=1

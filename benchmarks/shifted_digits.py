@@ -21,7 +21,7 @@ from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import image_task
 
 _NUM_CLIENTS, _CLASSES_PER_CLIENT = 10, 2
 _MIDDLE_LEVEL = 127.5

@@ -3,6 +3,6 @@
 
 """Command-line programs."""
 
-from tff_semifl.command_line import interrupts
+from tff_semifl.cli import interrupts
 
 interrupts.begin_if_run(__name__)

@@ -3,6 +3,6 @@
 
 """Lists the programs, or starts the one that the first argument names."""
 
-from tff_semifl.command_line import main
+from tff_semifl.cli import main
 
 main.main()

@@ -33,18 +33,18 @@ import zlib
 from absl import flags
 import numpy as np
 
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import program
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 from tff_semifl.data import tfds_images
-from tff_semifl.features import backbone as backbone_lib
-from tff_semifl.features import backbones
-from tff_semifl.features import feature_cache
 from tff_semifl.files import durable_files
+from tff_semifl.models.frozen import backbone as backbone_lib
+from tff_semifl.models.frozen import backbones
+from tff_semifl.models.frozen import feature_cache
 
 _BACKBONE = flags.DEFINE_string(
   'backbone',

@@ -22,16 +22,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import repeated_runs
-from tff_semifl.experiments import command as command_lib
-from tff_semifl.experiments import evaluated_images
-from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.cli import commands
+from tff_semifl.cli import repeated_runs
+from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import evaluated_images
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import metrics_table
 from tff_semifl.metrics import intervals
 from tff_semifl.results import markdown
 from tff_semifl.results import report
 from tff_semifl.results import summary
-from tff_semifl.runs import metrics_table
 
 
 class Result(NamedTuple):

@@ -24,16 +24,16 @@ from absl import flags
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.command_line import exported_model_flags
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import program
-from tff_semifl.command_line import setting_flags
+from tff_semifl.cli import exported_model_flags
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import program
+from tff_semifl.cli import setting_flags
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
-from tff_semifl.experiments import image_task
-from tff_semifl.experiments import task_registry
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.files import durable_files

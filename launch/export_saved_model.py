@@ -18,25 +18,25 @@ from typing import Any
 
 from absl import flags
 
-from tff_semifl.command_line import least_confidence_flag
-from tff_semifl.command_line import program
+from tff_semifl.cli import least_confidence_flag
+from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
-from tff_semifl.experiments import client_privacy
-from tff_semifl.experiments import evaluated_images
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import export_formats
-from tff_semifl.experiments import image_task
-from tff_semifl.experiments import task_registry
+from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import evaluated_images
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import outputs
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
 from tff_semifl.models import weight_kinds
 from tff_semifl.results import model_card
-from tff_semifl.runs import outputs
-from tff_semifl.runs import saved_experiment
 
 _EXPERIMENT = flags.DEFINE_string(
   'experiment', None, 'Folder of the experiment, <output_dir>/<name>.'

@@ -44,12 +44,12 @@ import pathlib
 
 from absl import flags
 
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import program
-from tff_semifl.plots import curve_panels
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import program
+from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
-from tff_semifl.plots import learning_curves
-from tff_semifl.runs import metrics_table
+from tff_semifl.results import curve_panels
+from tff_semifl.results import learning_curves
 
 _EXPERIMENTS = flags.DEFINE_list(
   'experiments', None, 'Comma-separated folders of experiments.'

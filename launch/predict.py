@@ -30,10 +30,10 @@ from absl import logging
 import numpy as np
 import tqdm
 
-from tff_semifl.command_line import exported_model_flags
-from tff_semifl.command_line import least_confidence_flag
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import program
+from tff_semifl.cli import exported_model_flags
+from tff_semifl.cli import least_confidence_flag
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files

@@ -25,11 +25,11 @@ import pathlib
 
 from absl import flags
 
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import program
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import program
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.results import report
-from tff_semifl.runs import metrics_table
-from tff_semifl.runs import saved_experiment
 
 NAME = 'report.html'
 

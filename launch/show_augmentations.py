@@ -14,15 +14,15 @@ semifl` on data apply.
 from absl import flags
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import program
-from tff_semifl.command_line import setting_flags
+from tff_semifl.cli import commands
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import program
+from tff_semifl.cli import setting_flags
 from tff_semifl.data import example_kinds
-from tff_semifl.experiments import data_figures
-from tff_semifl.experiments import experiment
-from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import data_figures
+from tff_semifl.experiment import experiment
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import image_task
 
 _NUM_IMAGES = flags.DEFINE_integer(
   'num_images',

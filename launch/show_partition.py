@@ -16,12 +16,12 @@ With the same flags, `launch.train semifl` uses the same partition.
 import numpy as np
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import output_flag
-from tff_semifl.command_line import setting_flags
-from tff_semifl.experiments import data_figures
-from tff_semifl.experiments import experiment
-from tff_semifl.experiments import experiment_settings
+from tff_semifl.cli import commands
+from tff_semifl.cli import output_flag
+from tff_semifl.cli import setting_flags
+from tff_semifl.experiment import data_figures
+from tff_semifl.experiment import experiment
+from tff_semifl.experiment import experiment_settings
 from tff_semifl.plots import figures
 
 

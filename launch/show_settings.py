@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tff_semifl import settings
+from tff_semifl.algorithms import averaging
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.zhang2020 import zhang2020
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
-from tff_semifl.command_line import setting_flags
-from tff_semifl.experiments import system_registry
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.cli import setting_flags
+from tff_semifl.experiment import system_registry
 from tff_semifl.results import markdown
-from tff_semifl.systems import averaging
 
 _HEADING = """\
 # Settings

@@ -28,9 +28,9 @@ import threading
 from tasks import image_folder
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.command_line import setting_flags
+from tff_semifl.cli import setting_flags
 from tff_semifl.data import image_folders
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import image_task
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import tied_process

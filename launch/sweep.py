@@ -44,11 +44,11 @@ import sys
 from absl import flags
 import tqdm
 
-from tff_semifl.command_line import command_text
-from tff_semifl.command_line import parallel_runs
-from tff_semifl.command_line import program
-from tff_semifl.command_line import repeated_runs
-from tff_semifl.command_line import sweep_runs
+from tff_semifl.cli import command_text
+from tff_semifl.cli import parallel_runs
+from tff_semifl.cli import program
+from tff_semifl.cli import repeated_runs
+from tff_semifl.cli import sweep_runs
 from tff_semifl.files import durable_files
 from tff_semifl.results import sweep_table
 

@@ -33,23 +33,23 @@ from absl import flags
 from absl import logging
 
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
-from tff_semifl.command_line import repeated_runs
-from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import client_classes
-from tff_semifl.experiments import client_privacy
-from tff_semifl.experiments import command as command_lib
-from tff_semifl.experiments import evaluated_images
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import plan
-from tff_semifl.experiments import running
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.cli import repeated_runs
+from tff_semifl.experiment import accuracy_of_clients
+from tff_semifl.experiment import client_classes
+from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import evaluated_images
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import outputs
+from tff_semifl.experiment import plan
+from tff_semifl.experiment import running
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import training_program
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import repetitions
-from tff_semifl.runs import outputs
-from tff_semifl.runs import saved_experiment
-from tff_semifl.runs import training_program
 
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',

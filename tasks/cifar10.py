@@ -5,7 +5,7 @@
 
 import dataclasses
 
-from tff_semifl.experiments import tfds_task
+from tff_semifl.experiment import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@
 
 import dataclasses
 
-from tff_semifl.experiments import tfds_task
+from tff_semifl.experiment import tfds_task
 
 # The fine classes, in the order of their labels in TFDS.
 _CLASS_NAMES = tuple(

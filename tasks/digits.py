@@ -15,7 +15,7 @@ import numpy as np
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.data import sources
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import image_task
 
 _MAX_LEVEL = 16
 # Every fifth image is a test image, so that both sets have all writers.

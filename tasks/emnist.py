@@ -18,7 +18,7 @@ import dataclasses
 import string
 
 from tff_semifl.augment import fixmatch_policy
-from tff_semifl.experiments import tfds_task
+from tff_semifl.experiment import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

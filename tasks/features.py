@@ -16,8 +16,8 @@ from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.data import feature_files
-from tff_semifl.experiments import image_task
-from tff_semifl.experiments import loaded_task
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import loaded_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

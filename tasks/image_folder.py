@@ -23,8 +23,8 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
-from tff_semifl.experiments import folder_task
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import folder_task
+from tff_semifl.experiment import image_task
 from tff_semifl.runtime import sites as sites_lib
 
 

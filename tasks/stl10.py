@@ -10,7 +10,7 @@ the authors' code cannot run it. The images, of 96x96 pixels, take 3.1 GB.
 
 import dataclasses
 
-from tff_semifl.experiments import tfds_task
+from tff_semifl.experiment import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

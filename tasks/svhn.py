@@ -9,7 +9,7 @@ As in the paper, the split "extra" of half a million images is not used.
 
 import dataclasses
 
-from tff_semifl.experiments import tfds_task
+from tff_semifl.experiment import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

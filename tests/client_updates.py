@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tff_semifl.core import hook_arguments
-from tff_semifl.training import pseudo_labels
+from tff_semifl.core import pseudo_labels
 
 
 def of_labels(

@@ -294,7 +294,7 @@ def _main() -> None:
   import tensorflow_privacy  # noqa: F401
 
   # The library, which has no flags.
-  import tff_semifl.experiments.command  # noqa: F401
+  import tff_semifl.experiment.command  # noqa: F401
 
   gc.enable()
   gc.collect()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.training import pseudo_labels
+from tff_semifl.core import pseudo_labels
 
 
 class LabeledBatch(NamedTuple):

@@ -6,7 +6,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.training import optimizers
+from tff_semifl.core import optimizers
 
 _SHAPES = ((3, 2), (2,), ())
 

@@ -19,7 +19,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import small_systems
 from tff_semifl.core import federated_process
-from tff_semifl.experiments import system_registry
+from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import random_draws

@@ -9,7 +9,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import optimizer_steps
-from tff_semifl.training import optimizers
+from tff_semifl.core import optimizers
 
 
 class RestrictTest(tf.test.TestCase):

@@ -19,9 +19,9 @@ import tensorflow as tf
 from tasks import digits
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
-from tff_semifl.experiments import augmentations
-from tff_semifl.experiments import image_task
-from tff_semifl.experiments import models
+from tff_semifl.experiment import augmentations
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import models
 from tff_semifl.models import static_batch_norm
 
 SETTINGS = {

@@ -16,16 +16,16 @@ import tensorflow_federated as tff
 
 from tests import linear_reference
 from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.algorithms import training_settings
 from tff_semifl.augment import augmentation
+from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import system_registry
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
-from tff_semifl.systems import system as system_lib
-from tff_semifl.systems import training_settings
-from tff_semifl.training import evaluation
 
 _NOTHING = types.MappingProxyType({})
 

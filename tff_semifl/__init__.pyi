@@ -7,6 +7,37 @@ Type checkers and editors read this file, and so does `__init__.py`, which
 imports a module when one of its names is first used.
 """
 
+from tff_semifl.algorithms.averaging import Alternating as Alternating
+from tff_semifl.algorithms.averaging import Parallel as Parallel
+from tff_semifl.algorithms.client_parts import (
+  AveragedTeacher as AveragedTeacher,
+)
+from tff_semifl.algorithms.client_prior import (
+  LogitAdjustment as LogitAdjustment,
+)
+from tff_semifl.algorithms.client_prior_semifl import (
+  ClientPriorFixMix as ClientPriorFixMix,
+)
+from tff_semifl.algorithms.cohort_averages import (
+  DistributionAlignment as DistributionAlignment,
+)
+from tff_semifl.algorithms.cohort_averages import FreeMatch as FreeMatch
+from tff_semifl.algorithms.cohort_averages import SoftMatch as SoftMatch
+from tff_semifl.algorithms.fix_mix import Fix as Fix
+from tff_semifl.algorithms.fix_mix import FixMix as FixMix
+from tff_semifl.algorithms.fix_mix import LabelEachBatch as LabelEachBatch
+from tff_semifl.algorithms.flexmatch import FlexMatch as FlexMatch
+from tff_semifl.algorithms.flfl import (
+  ClassAdaptiveThresholds as ClassAdaptiveThresholds,
+)
+from tff_semifl.algorithms.flfl import LearningStatus as LearningStatus
+from tff_semifl.algorithms.flfl import (
+  SharpnessAwareConsistency as SharpnessAwareConsistency,
+)
+from tff_semifl.algorithms.learning_process import (
+  bind_server_data as bind_server_data,
+)
+from tff_semifl.algorithms.system import Ingredients as Ingredients
 from tff_semifl.augment.augmentation import flip_and_crop as flip_and_crop
 from tff_semifl.augment.fixmatch_policy import (
   build_fixmatch_rand_augment as build_fixmatch_rand_augment,
@@ -31,6 +62,7 @@ from tff_semifl.core.hook_arguments import ClientContext as ClientContext
 from tff_semifl.core.hook_arguments import Server as Server
 from tff_semifl.core.hook_arguments import Step as Step
 from tff_semifl.core.method import Method as Method
+from tff_semifl.core.pseudo_labels import PseudoLabels as PseudoLabels
 from tff_semifl.data.partition import partition_iid as partition_iid
 from tff_semifl.data.partition import split_labels as split_labels
 from tff_semifl.data.skewed_partition import (
@@ -41,42 +73,21 @@ from tff_semifl.data.skewed_partition import (
 )
 from tff_semifl.data.sources import LabeledImages as LabeledImages
 from tff_semifl.data.sources import TaskData as TaskData
-from tff_semifl.experiments.experiment_folder import open_folder as open_folder
-from tff_semifl.experiments.image_task import ImageTask as ImageTask
-from tff_semifl.experiments.image_task import Task as Task
-from tff_semifl.experiments.image_task import (
+from tff_semifl.experiment.experiment_folder import open_folder as open_folder
+from tff_semifl.experiment.image_task import ImageTask as ImageTask
+from tff_semifl.experiment.image_task import Task as Task
+from tff_semifl.experiment.image_task import (
   weak_then_strong as weak_then_strong,
 )
-from tff_semifl.experiments.own_data import own_data as own_data
-from tff_semifl.experiments.python_experiment import (
+from tff_semifl.experiment.own_data import own_data as own_data
+from tff_semifl.experiment.python_experiment import (
   create_experiment as create_experiment,
 )
-from tff_semifl.experiments.running import run as run
-from tff_semifl.experiments.system_registry import SYSTEMS as SYSTEMS
-from tff_semifl.experiments.task_registry import TASKS as TASKS
+from tff_semifl.experiment.running import run as run
+from tff_semifl.experiment.system_registry import SYSTEMS as SYSTEMS
+from tff_semifl.experiment.task_registry import TASKS as TASKS
 from tff_semifl.export.saved_model import (
   export_saved_model as export_saved_model,
-)
-from tff_semifl.methods.client_parts import AveragedTeacher as AveragedTeacher
-from tff_semifl.methods.client_prior import LogitAdjustment as LogitAdjustment
-from tff_semifl.methods.client_prior_semifl import (
-  ClientPriorFixMix as ClientPriorFixMix,
-)
-from tff_semifl.methods.cohort_averages import (
-  DistributionAlignment as DistributionAlignment,
-)
-from tff_semifl.methods.cohort_averages import FreeMatch as FreeMatch
-from tff_semifl.methods.cohort_averages import SoftMatch as SoftMatch
-from tff_semifl.methods.fix_mix import Fix as Fix
-from tff_semifl.methods.fix_mix import FixMix as FixMix
-from tff_semifl.methods.fix_mix import LabelEachBatch as LabelEachBatch
-from tff_semifl.methods.flexmatch import FlexMatch as FlexMatch
-from tff_semifl.methods.flfl import (
-  ClassAdaptiveThresholds as ClassAdaptiveThresholds,
-)
-from tff_semifl.methods.flfl import LearningStatus as LearningStatus
-from tff_semifl.methods.flfl import (
-  SharpnessAwareConsistency as SharpnessAwareConsistency,
 )
 from tff_semifl.models.features import require_features as require_features
 from tff_semifl.models.functional import ImageClassifier as ImageClassifier
@@ -91,12 +102,5 @@ from tff_semifl.runtime import AsyncContext as AsyncContext
 from tff_semifl.runtime import InProcessContext as InProcessContext
 from tff_semifl.runtime import simulation_context as simulation_context
 from tff_semifl.settings import setting as setting
-from tff_semifl.systems.averaging import Alternating as Alternating
-from tff_semifl.systems.averaging import Parallel as Parallel
-from tff_semifl.systems.learning_process import (
-  bind_server_data as bind_server_data,
-)
-from tff_semifl.systems.system import Ingredients as Ingredients
-from tff_semifl.training.pseudo_labels import PseudoLabels as PseudoLabels
 
 __version__: str

@@ -23,7 +23,7 @@ from benchmarks import gpu
 from benchmarks import measurement
 from tasks import cifar10
 from tests import small_digits
-from tests.training import small_updates
+from tests.core import small_updates
 
 _FLAGS = {
   'model_depth': 10,

@@ -18,8 +18,8 @@ from benchmarks import augmentation
 from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
-from tff_semifl.command_line import program
-from tff_semifl.experiments import augmentations
+from tff_semifl.cli import program
+from tff_semifl.experiment import augmentations
 
 
 class MeasurementTest(absltest.TestCase):

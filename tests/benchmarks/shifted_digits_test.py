@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks import shifted_digits
 from tasks import digits
 from tff_semifl import settings
-from tff_semifl.command_line import commands
+from tff_semifl.cli import commands
 
 
 class ShiftedDigitsTest(absltest.TestCase):

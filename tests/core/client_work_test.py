@@ -16,13 +16,13 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import placed_work
 from tests import simulation_test_case
+from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import training_loop
 from tff_semifl.models import functional
-from tff_semifl.training import client_report
-from tff_semifl.training import optimizers
-from tff_semifl.training import pseudo_labels
-from tff_semifl.training import training_loop
 
 _RATIO = 2.0
 # All elements of all weights: 4 x 3 and 3.

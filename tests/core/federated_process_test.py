@@ -16,9 +16,9 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl import runtime
+from tff_semifl.algorithms import learning_process
 from tff_semifl.core import federated_process
 from tff_semifl.randomness import random_seeds
-from tff_semifl.systems import learning_process
 
 _COHORTS = ([], [2, 0], [1, 2])
 

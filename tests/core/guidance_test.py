@@ -15,10 +15,10 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import fix_mix
 from tff_semifl.core import composition
 from tff_semifl.core import rounds
-from tff_semifl.methods import fix_mix
-from tff_semifl.systems import averaging
 
 _COHORTS = ([], [2, 0], [1, 2])
 _FIRST_THRESHOLD = linear_problem.THRESHOLD

@@ -14,10 +14,10 @@ from tests import linear_reference
 from tests import placed_work
 from tests import simulation_test_case
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import rows
 from tff_semifl.core import server_work
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import optimizers
-from tff_semifl.training import rows
 
 _LEARNING_RATE = 0.25
 

@@ -11,7 +11,7 @@ from hypothesis import strategies
 from hypothesis.extra import numpy as hypothesis_numpy
 import numpy as np
 
-from tff_semifl.experiments import data_figures
+from tff_semifl.experiment import data_figures
 
 
 def _measure_pair_by_pair(counts):

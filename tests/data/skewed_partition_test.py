@@ -13,7 +13,7 @@ from hypothesis import strategies
 import numpy as np
 
 from tff_semifl.data import skewed_partition
-from tff_semifl.experiments import data_figures
+from tff_semifl.experiment import data_figures
 from tff_semifl.randomness import random_seeds
 
 _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)

@@ -20,10 +20,10 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.methods import client_parts
-from tff_semifl.methods import fix_mix
-from tff_semifl.systems import averaging
-from tff_semifl.training import pseudo_labels
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.core import pseudo_labels
 
 _COHORTS = ([], [0, 2], [1, 2])
 

@@ -17,15 +17,15 @@ from tests import forked_programs
 from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
-from tests.runs import saved_run
+from tests.experiment import saved_run
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import running
-from tff_semifl.experiments import system_registry
+from tff_semifl.cli import commands
+from tff_semifl.core import evaluation
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import running
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import system_registry
 from tff_semifl.models import fedmatch_networks
-from tff_semifl.runs import saved_experiment
-from tff_semifl.training import evaluation
 
 # Little to do, and settings of all systems: each has its own.
 _SMALL = {

@@ -16,9 +16,9 @@ from tests import forked_programs
 from tests import small_digits
 from tests.launch import trained_experiment
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
-from tff_semifl.experiments import system_registry
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.experiment import system_registry
 
 
 def _run(*arguments, **options):

@@ -18,8 +18,8 @@ from tests import small_digits
 from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.systems import training_settings
+from tff_semifl.algorithms import training_settings
+from tff_semifl.cli import commands
 
 _SMALL = {
   'task': small_digits.SETTINGS['task'],

@@ -14,8 +14,8 @@ import numpy as np
 
 from launch import compute_features
 from tests.data import image_tree
-from tests.features import small_backbone
-from tff_semifl.command_line import program
+from tests.models.frozen import small_backbone
+from tff_semifl.cli import program
 from tff_semifl.data import feature_files
 
 

@@ -30,7 +30,7 @@ from tests import small_digits
 from tests.launch import documents
 from tests.repository import source_tree
 from tff_semifl import settings
-from tff_semifl.command_line import commands
+from tff_semifl.cli import commands
 
 _ROOT = source_tree.PROJECT_ROOT
 # What readers put in place of words that stand for something of their own.

@@ -20,10 +20,10 @@ from launch import evaluate
 from tests.data import image_tree
 from tests.export import brightness_model
 from tff_semifl import settings
-from tff_semifl.command_line import program
+from tff_semifl.cli import program
 from tff_semifl.data import sources
-from tff_semifl.experiments import image_task
-from tff_semifl.experiments import task_registry
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import task_registry
 from tff_semifl.metrics import intervals
 
 

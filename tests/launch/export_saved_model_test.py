@@ -28,14 +28,14 @@ from tests.data import tfds_files
 from tests.export import small_model
 from tests.launch import trained_experiment
 from tff_semifl import settings
-from tff_semifl.command_line import program
-from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import export_formats
-from tff_semifl.experiments import python_experiment
-from tff_semifl.experiments import task_registry
+from tff_semifl.cli import program
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import python_experiment
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import temperature as temperature_lib
-from tff_semifl.runs import saved_experiment
 
 # A model of one's own has no width.
 _SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}

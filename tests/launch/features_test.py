@@ -23,8 +23,8 @@ from tests import forked_programs
 from tests.data import image_tree
 from tests.data import small_features
 from tests.export import brightness_model
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
 
 _ARRAYS = small_features.create()
 

@@ -12,8 +12,8 @@ from absl.testing import absltest
 from launch import site
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import system_registry
+from tff_semifl.cli import commands
+from tff_semifl.experiment import system_registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _SOURCES = {

@@ -13,8 +13,8 @@ import numpy as np
 
 from tests.data import image_tree
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
 
 
 class ImageFolderInputTest(parameterized.TestCase):

@@ -25,10 +25,10 @@ from tests import small_systems
 from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import plan
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import plan
 
 
 class ImageFolderTest(absltest.TestCase):

@@ -12,10 +12,10 @@ import pytest
 from tests import small_digits
 from tests import small_systems
 from tests.data import image_tree
-from tests.runs import saved_run
-from tff_semifl.command_line import commands
+from tests.experiment import saved_run
+from tff_semifl.cli import commands
 from tff_semifl.data import stored_images
-from tff_semifl.experiments import running
+from tff_semifl.experiment import running
 
 _SETTINGS = {
   'task': 'image_folder',

@@ -18,9 +18,9 @@ import pytest
 from launch import show_partition
 from tests import damage
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
-from tff_semifl.command_line import setting_flags
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.cli import setting_flags
 
 _NUMBERS = strategies.sampled_from(
   # 1,387 digits have no label; clients of a Dirichlet partition take 10 each.

@@ -7,7 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tests import forked_programs
-from tff_semifl.command_line import main
+from tff_semifl.cli import main
 
 
 class OtherProgramsInputTest(parameterized.TestCase):

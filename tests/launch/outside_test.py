@@ -16,7 +16,7 @@ import pytest
 
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.experiments import system_registry
+from tff_semifl.experiment import system_registry
 
 _MODULE = '''
 import dataclasses
@@ -25,9 +25,9 @@ import tensorflow as tf
 
 from tasks import digits
 from tff_semifl import settings
-from tff_semifl.systems import averaging
-from tff_semifl.methods import fix_mix
-from tff_semifl.experiments import image_task
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.experiment import image_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

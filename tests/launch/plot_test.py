@@ -14,7 +14,7 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 
 from launch import plot
-from tff_semifl.command_line import program
+from tff_semifl.cli import program
 
 _METRICS = """\
 round,test/accuracy,client/label_ratio,client/pseudo_accuracy,mine

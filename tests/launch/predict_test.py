@@ -20,7 +20,7 @@ import pytest
 from launch import predict
 from tests.data import image_tree
 from tests.export import brightness_model
-from tff_semifl.command_line import program
+from tff_semifl.cli import program
 from tff_semifl.data import image_files
 from tff_semifl.export import saved_model
 

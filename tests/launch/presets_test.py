@@ -10,12 +10,12 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from tests.experiments import preset_cells
+from tests.experiment import preset_cells
 from tff_semifl import settings
-from tff_semifl.command_line import command_text
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import presets as table
-from tff_semifl.experiments import system_registry
+from tff_semifl.cli import command_text
+from tff_semifl.cli import commands
+from tff_semifl.experiment import presets as table
+from tff_semifl.experiment import system_registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _NAME = 'semifl/cifar10_250_iid'

@@ -14,11 +14,11 @@ import pytest
 from tests import small_systems
 from tests.launch import trained_experiment
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import client_privacy
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import models
-from tff_semifl.experiments import plan
+from tff_semifl.cli import commands
+from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import models
+from tff_semifl.experiment import plan
 from tff_semifl.privacy import privacy_key
 
 _SMALL = {

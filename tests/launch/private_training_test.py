@@ -19,8 +19,8 @@ import pytest
 
 from tests import forked_programs
 from tests import small_digits
-from tests.runs import saved_run
-from tff_semifl.experiments import client_privacy
+from tests.experiment import saved_run
+from tff_semifl.experiment import client_privacy
 from tff_semifl.privacy import privacy_key
 
 _ROUNDS = 3

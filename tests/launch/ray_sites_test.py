@@ -25,13 +25,13 @@ from tests.launch import small_photos
 from tests.runtime import ray_machines
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.command_line import commands
+from tff_semifl.cli import commands
 from tff_semifl.data import pipelines
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import plan
-from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_table
-from tff_semifl.runs import training as training_lib
+from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import plan
+from tff_semifl.experiment import training as training_lib
 from tff_semifl.runtime import sites
 
 _SITES = ('site_1', 'site_2')

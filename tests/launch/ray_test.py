@@ -19,9 +19,9 @@ from tests import forked_programs
 from tests import small_digits
 from tests.runtime import ray_machines
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import run_settings
-from tff_semifl.experiments import runtimes
+from tff_semifl.cli import commands
+from tff_semifl.experiment import run_settings
+from tff_semifl.experiment import runtimes
 
 
 class SettingsTest(parameterized.TestCase):

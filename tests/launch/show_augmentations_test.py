@@ -19,8 +19,8 @@ from launch import show_augmentations
 from tasks import digits
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
 
 
 def _choose(**values):

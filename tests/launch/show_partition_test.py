@@ -15,8 +15,8 @@ from launch import show_partition
 from tests import forked_programs
 from tests.data import tfds_files
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
 from tff_semifl.data import sources
 
 

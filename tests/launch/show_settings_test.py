@@ -11,8 +11,8 @@ from absl.testing import absltest
 from launch import show_settings
 from tests.repository import source_tree
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import system_registry
+from tff_semifl.cli import commands
+from tff_semifl.experiment import system_registry
 
 
 class ShowSettingsTest(absltest.TestCase):

@@ -17,7 +17,7 @@ from launch import site as site_lib
 from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import settings
-from tff_semifl.command_line import commands
+from tff_semifl.cli import commands
 
 _NAMES = ('east', 'west')
 _RAY = {'runtime': 'ray', 'ray_address': 'host:1'}

@@ -7,7 +7,7 @@ import dataclasses
 
 from tasks import image_folder
 from tests import small_digits
-from tff_semifl.experiments import image_task
+from tff_semifl.experiment import image_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

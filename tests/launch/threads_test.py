@@ -19,11 +19,11 @@ from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime as runtime_lib
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import filled_settings
-from tff_semifl.experiments import runtimes
-from tff_semifl.experiments import threads as threads_lib
+from tff_semifl.cli import commands
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import filled_settings
+from tff_semifl.experiment import runtimes
+from tff_semifl.experiment import threads as threads_lib
 
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'

@@ -21,7 +21,7 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
-from tff_semifl.runs import saved_experiment
+from tff_semifl.experiment import saved_experiment
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _FLAGS = (

@@ -11,13 +11,13 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import filled_settings
+from tff_semifl.cli import commands
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import filled_settings
+from tff_semifl.experiment import training_program
 from tff_semifl.models import functional
 from tff_semifl.models import weight_kinds
-from tff_semifl.runs import training_program
 
 
 class _State(NamedTuple):

@@ -19,10 +19,10 @@ import tensorflow_federated as tff
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.command_line import program
-from tff_semifl.experiments import run_settings
-from tff_semifl.experiments import running
+from tff_semifl.cli import commands
+from tff_semifl.cli import program
+from tff_semifl.experiment import run_settings
+from tff_semifl.experiment import running
 
 _THERE = __name__
 

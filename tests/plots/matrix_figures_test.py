@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 
-from tests.runs import cut_text
+from tests.experiment import cut_text
 from tff_semifl.plots import matrix_figures
 
 _CONFUSION = np.array([[3, 1, 0], [0, 0, 0], [5, 0, 15]])

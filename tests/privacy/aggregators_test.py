@@ -15,9 +15,9 @@ import tensorflow_federated as tff
 from tests import simulation_test_case
 from tests.core import sip_hash
 from tff_semifl import runtime
+from tff_semifl.experiment import checkpoints
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
-from tff_semifl.runs import checkpoints
 
 # Only tensors of more than 256 elements are quantized.
 _SHAPES = ((30, 40), (256,))

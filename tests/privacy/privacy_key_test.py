@@ -13,10 +13,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import outputs
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import outputs
 
 _KEY = privacy_key.PrivacyKey(bytes(range(32)))
 

@@ -9,7 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.experiments import client_privacy
+from tff_semifl.experiment import client_privacy
 
 _DELTA = 1e-5
 

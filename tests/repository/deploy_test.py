@@ -19,7 +19,7 @@ import yaml
 
 from tests import small_digits
 from tests.repository import source_tree
-from tff_semifl.command_line import commands
+from tff_semifl.cli import commands
 
 _ROOT = source_tree.PROJECT_ROOT
 _FOLDER = _ROOT / 'deploy'

@@ -12,8 +12,8 @@ from tests.repository import source_tree
 # From here imports are followed, to the file that has the gradient tape.
 _FIRST = 'tff_semifl/core/rounds.py'
 _CLIENT = 'tff_semifl/core/client_update.py'
-_LAST = 'tff_semifl/training/training_loop.py'
-_ROOMS = ('tff_semifl/core/', 'tff_semifl/training/')
+_LAST = 'tff_semifl/core/training_loop.py'
+_ROOMS = ('tff_semifl/core/',)
 # Read on the way, with no import of the tape.
 _LABELING = 'tff_semifl/core/labeling.py'
 _MOST_FILES = 12

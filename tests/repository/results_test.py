@@ -113,7 +113,7 @@ class ResultsTest(parameterized.TestCase):
 
   @parameterized.parameters('fedmatch', 'fedsgd', 'one_place', 'zhang2020')
   def test_tables_of_baselines_are_those_of_presets(self, folder):
-    with (_ROOT / 'tff_semifl/experiments/presets.csv').open() as file:
+    with (_ROOT / 'tff_semifl/experiment/presets.csv').open() as file:
       presets = {row['name']: row['accuracy'] for row in csv.DictReader(file)}
     text = (_ROOT / f'tff_semifl/baselines/{folder}/README.md').read_text()
     header, _, *rows = (

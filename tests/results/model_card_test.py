@@ -12,12 +12,12 @@ import numpy as np
 import PIL.Image
 
 from tests.export import small_model
-from tff_semifl.experiments import export_formats
+from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import model_card
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import saved_experiment
 
 _NAMES = ('cat', 'dog|wolf', 'owl')
 _create_model = functools.cache(small_model.create)

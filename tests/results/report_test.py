@@ -11,14 +11,14 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.data import example_kinds
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import scores
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
 from tff_semifl.results import report
 from tff_semifl.results import report_of_groups
 from tff_semifl.results import run_record
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import saved_experiment
 
 _NAMES = ('cat', '<script>', 'owl & co')
 _VOID = ('meta', 'img', 'br')

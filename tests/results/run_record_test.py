@@ -13,11 +13,11 @@ import numpy as np
 import tensorflow as tf
 
 from tasks import digits
-from tests.features import small_backbone
+from tests.models.frozen import small_backbone
 from tff_semifl import runtime
-from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import python_experiment
-from tff_semifl.experiments import running
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import python_experiment
+from tff_semifl.experiment import running
 from tff_semifl.results import report
 from tff_semifl.results import run_record
 

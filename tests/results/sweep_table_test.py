@@ -7,9 +7,9 @@ import math
 
 from absl.testing import absltest
 
-from tff_semifl.experiments import presets
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import presets
 from tff_semifl.results import sweep_table
-from tff_semifl.runs import metrics_table
 
 _CELL = sweep_table.Entry(
   'semifl_cell',

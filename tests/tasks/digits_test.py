@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tasks import digits
 from tff_semifl.augment import augmentation
-from tff_semifl.experiments import models
+from tff_semifl.experiment import models
 
 
 class DigitsTest(tf.test.TestCase):

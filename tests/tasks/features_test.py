@@ -14,10 +14,10 @@ from tasks import features
 from tests import small_systems
 from tests.data import small_features
 from tff_semifl import settings
-from tff_semifl.command_line import commands
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import own_data
-from tff_semifl.experiments import plan
+from tff_semifl.cli import commands
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import own_data
+from tff_semifl.experiment import plan
 
 
 class FeaturesTest(tf.test.TestCase):

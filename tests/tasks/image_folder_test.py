@@ -22,8 +22,8 @@ from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
-from tff_semifl.experiments import folder_task
-from tff_semifl.experiments import models
+from tff_semifl.experiment import folder_task
+from tff_semifl.experiment import models
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 

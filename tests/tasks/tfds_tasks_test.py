@@ -23,8 +23,8 @@ from tests.data import tfds_files
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_policy
-from tff_semifl.experiments import models
-from tff_semifl.experiments import task_registry
+from tff_semifl.experiment import models
+from tff_semifl.experiment import task_registry
 from tff_semifl.randomness import random_draws
 
 _SEED = tf.constant([1, 2])

@@ -18,18 +18,18 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
+from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
+from tff_semifl.core import rows as rows_lib
+from tff_semifl.core import training_loop
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import client_report
-from tff_semifl.training import rows as rows_lib
-from tff_semifl.training import training_loop
 
 _Purpose = random_seeds.Purpose
 
@@ -116,7 +116,7 @@ def _train(
     return steps.take(optimizer_state, state)
 
   if training.jit_compile:
-    from tff_semifl.training import compiled_loop
+    from tff_semifl.core import compiled_loop
 
     result = compiled_loop.run(take_steps, images)
   else:

@@ -10,12 +10,12 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.training import client_report
-from tff_semifl.training import optimizers
-from tff_semifl.training import training_loop
 
 # (weights, round context, {'client_id', 'image'}, optimizer state) -> result of
 # local training.

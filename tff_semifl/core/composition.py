@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import client_report
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -25,7 +26,6 @@ from tff_semifl.core import method
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.training import client_report
 
 
 class RoundState(NamedTuple):

@@ -16,16 +16,16 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
+from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
 from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import client_report
-from tff_semifl.training import optimizers
-from tff_semifl.training import pseudo_labels
-from tff_semifl.training import training_loop
 
 
 def select_batch(

@@ -14,12 +14,12 @@ import tensorflow as tf
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
+from tff_semifl.core import losses
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import rows as rows_lib
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import losses
-from tff_semifl.training import pseudo_labels
-from tff_semifl.training import rows as rows_lib
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,11 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method as method_lib
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import rows as rows_lib
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import pseudo_labels
-from tff_semifl.training import rows as rows_lib
 
 # Inference has no batch statistics: the size changes only memory and speed.
 INFERENCE_BATCH_SIZE = 250

@@ -14,13 +14,13 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import rows as rows_lib
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import optimizers
-from tff_semifl.training import rows as rows_lib
-from tff_semifl.training import training_loop
 
 # A class without labels counts as one with so many, as its logarithm is finite.
 _LEAST_COUNT = 1.0

@@ -12,8 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import example_kinds
-from tff_semifl.experiments import export_formats
-from tff_semifl.experiments import validation
+from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
@@ -23,8 +25,6 @@ from tff_semifl.plots import matrix_figures
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import saved_experiment
 
 _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')
 # Each system with clients has some of these settings.

@@ -14,9 +14,11 @@ import numpy as np
 import tqdm
 
 import tff_semifl
-from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import task_registry
+from tff_semifl.experiment import accuracy_of_clients
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import task_registry
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
@@ -29,8 +31,6 @@ from tff_semifl.results import report_of_groups
 from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import saved_experiment
 
 # More runs are only in the tables, so that the file of a sweep stays small.
 _MAX_IN_FULL = 8

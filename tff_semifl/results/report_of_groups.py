@@ -12,14 +12,14 @@ from typing import NamedTuple
 from matplotlib import figure
 import numpy as np
 
-from tff_semifl.experiments import run_settings
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import run_settings
 from tff_semifl.metrics import intervals
-from tff_semifl.plots import curve_panels
-from tff_semifl.plots import learning_curves
+from tff_semifl.results import curve_panels
+from tff_semifl.results import learning_curves
 from tff_semifl.results import page
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
-from tff_semifl.runs import metrics_table
 
 # Settings in which runs of a group differ.
 _REPEATED = ('seed', 'validation_fold')

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from tff_semifl.experiments import run_settings
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import run_settings
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import intervals
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import saved_experiment
 
 Table = tuple[Sequence[str], Iterable[Sequence[str]]]
 

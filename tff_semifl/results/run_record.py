@@ -19,27 +19,27 @@ import numpy as np
 from tff_semifl import settings as settings_lib
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
-from tff_semifl.experiments import accuracy_of_clients
-from tff_semifl.experiments import client_classes
-from tff_semifl.experiments import client_privacy
-from tff_semifl.experiments import evaluated_images
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import export_formats
-from tff_semifl.experiments import system_registry
-from tff_semifl.experiments import task_registry
-from tff_semifl.experiments import validation
+from tff_semifl.experiment import accuracy_of_clients
+from tff_semifl.experiment import client_classes
+from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import evaluated_images
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import outputs
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
+from tff_semifl.experiment import training_warnings
+from tff_semifl.experiment import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.privacy import privacy_statement
-from tff_semifl.runs import hparams_file
-from tff_semifl.runs import metrics_table
-from tff_semifl.runs import outputs
-from tff_semifl.runs import saved_experiment
-from tff_semifl.runs import training_warnings
 
 _BATCH_SIZE = 250
 _NUM_EXAMPLES = 12

@@ -8,9 +8,9 @@ import math
 import shlex
 from typing import NamedTuple
 
+from tff_semifl.experiment import metrics_table
 from tff_semifl.results import markdown
 from tff_semifl.results import summary
-from tff_semifl.runs import metrics_table
 
 _CAPTION = """\
 Test accuracy after the last round, and the best of all rounds, chosen on test

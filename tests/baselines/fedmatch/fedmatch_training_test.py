@@ -17,8 +17,8 @@ from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.core import federated_process
-from tff_semifl.training import optimizers
-from tff_semifl.training import training_loop
+from tff_semifl.core import optimizers
+from tff_semifl.core import training_loop
 
 _SEED = 7
 _LEARNING_RATE = 0.05

@@ -18,14 +18,14 @@ from tests import decomposed_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.runs import linear_program
+from tests.experiment import linear_program
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
+from tff_semifl.core import evaluation
+from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import training
 from tff_semifl.files import durable_files
-from tff_semifl.runs import checkpoints
-from tff_semifl.runs import metrics_table
-from tff_semifl.runs import training
-from tff_semifl.training import evaluation
 
 _NUM_CLIENTS = 4
 

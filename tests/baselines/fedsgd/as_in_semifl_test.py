@@ -20,7 +20,7 @@ from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import settings
 from tff_semifl.baselines.fedsgd import union_images
-from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 

@@ -15,7 +15,7 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.experiments import system_registry
+from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
 
 _CHANGES = {**pooled_reference.SETTINGS, 'unlabeled_ratio': 2}

@@ -11,8 +11,8 @@ import pytest
 from tests import linear_reference
 from tests import local_steps_reference
 from tests import simulation_test_case
+from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
-from tests.systems import zhang2020_reference
 from tff_semifl import settings
 
 # The second round lacks a client.

@@ -12,9 +12,9 @@ from tests import local_steps_reference
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import training_loop
 from tff_semifl.models import functional
-from tff_semifl.training import optimizers
-from tff_semifl.training import training_loop
 
 _SEED = 5
 

@@ -16,11 +16,11 @@ import tensorflow_federated as tff
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.runs import linear_program
+from tests.experiment import linear_program
 from tff_semifl.baselines.zhang2020 import group_averaging
-from tff_semifl.runs import checkpoints
-from tff_semifl.runs import training
-from tff_semifl.runs import training_program
+from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import training
+from tff_semifl.experiment import training_program
 
 
 @functools.cache

@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
+from tests.algorithms import slotted_process
+from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
-from tests.systems import slotted_process
-from tests.systems import zhang2020_reference
 from tff_semifl import runtime
 from tff_semifl import settings
 

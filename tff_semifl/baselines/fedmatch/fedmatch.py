@@ -21,22 +21,22 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedmatch import fedmatch_training
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
+from tff_semifl.core import optimizers
 from tff_semifl.core import server_work
-from tff_semifl.methods import fix_mix
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
-from tff_semifl.systems import averaging
-from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
-from tff_semifl.training import optimizers
 
 
 def fedmatch_round(

@@ -15,15 +15,15 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
+from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
+from tff_semifl.core import losses
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import rows as rows_lib
+from tff_semifl.core import training_loop
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import client_report
-from tff_semifl.training import losses
-from tff_semifl.training import pseudo_labels
-from tff_semifl.training import rows as rows_lib
-from tff_semifl.training import training_loop
 
 
 class ClientLossWeights(NamedTuple):

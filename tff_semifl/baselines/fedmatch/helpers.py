@@ -18,6 +18,7 @@ import numpy as np
 from scipy import spatial
 import tensorflow as tf
 
+from tff_semifl.core import client_report
 from tff_semifl.core import client_states
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
@@ -25,7 +26,6 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import client_report
 
 # Distribution of the image of noise, before it is truncated to 0..255.
 _PROBE_MEAN = 125.0

@@ -23,20 +23,20 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import gradient_steps
+from tff_semifl.algorithms import round_parts
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedsgd import union_images
 from tff_semifl.baselines.fedsgd import union_work
+from tff_semifl.core import client_report
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
+from tff_semifl.core import pseudo_labels
 from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.systems import gradient_steps
-from tff_semifl.systems import round_parts
-from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
-from tff_semifl.training import client_report
-from tff_semifl.training import pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import pseudo_labels
 from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
 from tff_semifl.randomness import random_draws
-from tff_semifl.training import pseudo_labels
 
 
 class ClientImages(NamedTuple):

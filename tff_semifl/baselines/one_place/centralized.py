@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import dataclasses
 
 from tff_semifl import settings
+from tff_semifl.algorithms import round_parts
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
 from tff_semifl.core import federated_process
-from tff_semifl.systems import round_parts
-from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
-from tff_semifl.training import schedules
+from tff_semifl.core import schedules
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

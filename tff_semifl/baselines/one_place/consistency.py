@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.training import losses
+from tff_semifl.core import losses
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,10 @@ from tff_semifl import settings
 from tff_semifl.augment import mixup
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.core import losses
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import schedules
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import losses
-from tff_semifl.training import pseudo_labels
-from tff_semifl.training import schedules
 
 
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:

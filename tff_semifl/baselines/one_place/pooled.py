@@ -18,14 +18,14 @@ import functools
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import round_parts
+from tff_semifl.algorithms import system
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_training
 from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
-from tff_semifl.systems import round_parts
-from tff_semifl.systems import system
-from tff_semifl.training import optimizers
-from tff_semifl.training import schedules
+from tff_semifl.core import optimizers
+from tff_semifl.core import schedules
 
 _HALF_TURNS = 7 / 16
 

@@ -14,10 +14,10 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.core import schedules
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import schedules
 
 _Purpose = random_seeds.Purpose
 

@@ -20,14 +20,14 @@ from tff_semifl.augment import augmentation
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
+from tff_semifl.core import optimizers
 from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import optimizers
-from tff_semifl.training import training_loop
 
 _Purpose = random_seeds.Purpose
 

@@ -15,11 +15,11 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.systems import training_settings
-from tff_semifl.training import losses
-from tff_semifl.training import pseudo_labels
+from tff_semifl.core import losses
+from tff_semifl.core import pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

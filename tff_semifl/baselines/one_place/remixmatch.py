@@ -17,14 +17,14 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.algorithms import distribution_alignment
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.core import losses
 from tff_semifl.data import example_kinds
-from tff_semifl.methods import distribution_alignment
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
-from tff_semifl.training import losses
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,12 +14,12 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_training
-from tff_semifl.systems import training_settings
-from tff_semifl.training import losses
-from tff_semifl.training import pseudo_labels
+from tff_semifl.core import losses
+from tff_semifl.core import pseudo_labels
 
 _ANNEALING_SCALE = 5.0
 # Progress -> the rise of the threshold, both in [0, 1].

@@ -28,21 +28,21 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import round_parts
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
+from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
 from tff_semifl.core import rounds
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
-from tff_semifl.systems import round_parts
-from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
-from tff_semifl.training import client_report
-from tff_semifl.training import optimizers
-from tff_semifl.training import training_loop
 
 _Anchor = tuple[
   tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer

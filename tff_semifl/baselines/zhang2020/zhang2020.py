@@ -30,19 +30,19 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.baselines.zhang2020 import local_steps
-from tff_semifl.batch_norm import running_statistics
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import running_statistics
+from tff_semifl.core import schedules
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.randomness import random_seeds
-from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
-from tff_semifl.training import schedules
 
 # The paper's epoch: 65,536 images in batches of 64, for all data sets.
 _STEPS_PER_EPOCH = 1024

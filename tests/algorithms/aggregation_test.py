@@ -1,0 +1,267 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL with other aggregators than the mean."""
+
+import dataclasses
+import functools
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import simulation_test_case
+from tests import small_systems
+from tests.core import linear_problem
+from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.experiment import system_registry
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import privacy_key
+
+_CLIPPING_NORM = 0.01
+_PRIVATE = {'aggregator': 'differential_privacy', 'noise_multiplier': 1.0}
+_REFUSED = '^aggregator=differential_privacy: .*beside updates'
+
+
+def _build_system(system_name, changes):
+  system = small_systems.create(
+    system_name, changes, usual=linear_problem.SETTINGS
+  )
+  system.build(
+    small_systems.create_ingredients(
+      seed=0, privacy_key=privacy_key.PrivacyKey(bytes(32))
+    )
+  )
+
+
+@functools.cache
+def _build(aggregator, **changes):
+  return linear_problem.build(
+    'semifl',
+    {
+      # With three classes, most confidences are higher.
+      'confidence_threshold': 0.34,
+      # Weights are those of the mean, and nothing is done to them after.
+      'server_epochs': 0,
+      'global_momentum': 0.0,
+      'aggregator': aggregator,
+      **changes,
+    },
+    privacy_key=privacy_key.PrivacyKey(bytes(32)),
+  )
+
+
+def _build_private(noise_multiplier=1e-6, **changes):
+  return _build(
+    'differential_privacy',
+    noise_multiplier=noise_multiplier,
+    clipping_norm=_CLIPPING_NORM,
+    **changes,
+  )
+
+
+def _get_weights(state):
+  return state.global_model_weights.trainable
+
+
+def _subtract(first, second):
+  return [a - b for a, b in zip(first, second, strict=True)]
+
+
+class AggregationTest(simulation_test_case.SimulationTestCase):
+  def setUp(self):
+    super().setUp()
+    self.problem = linear_problem.LinearProblem()
+
+  def _run_round(self, process, cohort, round_num=1):
+    state = process.initialize()._replace(round_num=round_num)
+    return state, process.next(
+      state, self.problem.server_data, self.problem.client_data(cohort)
+    )
+
+  def _assert_nothing_was_done(self, state, output):
+    for name in ('global_model_weights', 'aggregator', 'finalizer'):
+      for a, b in zip(
+        tf.nest.flatten(getattr(state, name)),
+        tf.nest.flatten(getattr(output.state, name)),
+        strict=True,
+      ):
+        np.testing.assert_array_equal(a, b, err_msg=name)
+
+  @parameterized.named_parameters(
+    ('nobody_sure', [0, 1, 2], 1, {'confidence_threshold': 1.0}),
+    ('before_the_first_round', [0, 1, 2], 0, {}),
+  )
+  @pytest.mark.slow
+  def test_robust_mean_learns_nothing_if_nobody_counts(
+    self, cohort, round_num, overrides
+  ):
+    process = _build('robust', **overrides)
+    self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
+
+  def test_robust_mean_learns_of_those_that_count(self):
+    process = _build('robust')
+    state, output = self._run_round(process, [0, 1, 2])
+    # All three are longer than 1, and 0 - 0.8 is what it is wrong by.
+    measured = output.metrics['aggregator']['zeroing']
+    self.assertEqual(measured['clipped_count'], 3)
+    before, after = (
+      each.aggregator['inner_agg']['clipping_norm'][0].current_estimate
+      for each in (state, output.state)
+    )
+    self.assertAlmostEqual(after / before, np.exp(0.2 * 0.8), places=5)
+
+  def test_private_mean_counts_all_clients_of_the_round(self):
+    """Clients without an update count, too: who has one is secret."""
+    process = _build_private()
+    rounds = [
+      self._run_round(process, cohort) for cohort in ([0], [1], [2], [0, 1])
+    ]
+    trained = [
+      _subtract(_get_weights(state), _get_weights(output.state))
+      for state, output in rounds
+    ]
+    # Private updates are not measured.
+    for _, output in rounds:
+      for name in ('weight_diversity', 'relative_weight_diversity'):
+        self.assertTrue(np.isnan(output.metrics['client'][name]))
+    for update in trained[:3]:
+      # A single client's update, clipped to the norm, divided by three.
+      length = np.sqrt(sum(np.sum(array**2) for array in update))
+      self.assertAlmostEqual(length / (_CLIPPING_NORM / 3), 1, places=3)
+    for both, *each in zip(trained[3], *trained[:2], strict=True):
+      np.testing.assert_allclose(both, sum(each), rtol=1e-3, atol=1e-6)
+
+  @pytest.mark.slow
+  def test_private_mean_is_noise_if_no_client_has_an_update(self):
+    process = _build_private(1.0, confidence_threshold=1.0)
+    state, output = self._run_round(process, [0, 1])
+    noise = np.concatenate(
+      [
+        array.ravel() / (_CLIPPING_NORM / 3)
+        for array in _subtract(_get_weights(output.state), _get_weights(state))
+      ]
+    )
+    # 15 numbers with a variance of 1: four standard errors of sqrt(2 / 15).
+    self.assertBetween(np.mean(noise**2), 1e-3, 1 + 4 * np.sqrt(2 / 15))
+    self.assertEqual(output.metrics['client']['num_participating'], 0.0)
+
+  @parameterized.named_parameters(
+    ('before_the_first_round', [0, 1, 2], 0),
+    # Clients that are absent report nothing.
+    ('nobody', [], 1),
+  )
+  def test_private_mean_does_nothing(self, cohort, round_num):
+    process = _build_private(1.0)
+    self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
+
+
+class NotFilledInTest(parameterized.TestCase):
+  @parameterized.parameters('total_rounds', 'noise_multiplier')
+  def test_what_a_process_lacks_is_named(self, name):
+    given = {
+      'aggregator': 'differential_privacy',
+      'noise_multiplier': 1.0,
+      'clients_per_round': 2,
+      'server_batch_size': 2,
+      'total_rounds': 8,
+    }
+    del given[name]
+    system = settings.change(system_registry.SYSTEMS['semifl'], given)
+    ingredients = small_systems.create_ingredients(
+      privacy_key=privacy_key.PrivacyKey(bytes(32))
+    )
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^{name}: must be given'
+    ):
+      system.build(ingredients)
+
+  def test_noise_without_a_key_is_refused(self):
+    with self.assertRaisesRegex(ValueError, 'needs a privacy key'):
+      aggregator_settings.PrivateMean(noise_multiplier=1.0).build(2, None)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Counting(client_parts.FixedThreshold):
+  """Reports a number of images to the server, undeclared."""
+
+  def init_guidance(self, model):
+    return tf.zeros([])
+
+  def report(self, update):
+    return tf.reduce_sum(update.labels.confidences)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _CountingClient(fix_mix.FixMix):
+  """Does so as a whole."""
+
+  def init_guidance(self, model):
+    return tf.zeros([])
+
+  def report(self, update, state):
+    return {'sum': tf.reduce_sum(update.labels.confidences)}
+
+
+class ReportsBesideUpdatesTest(parameterized.TestCase):
+  """The refusal of noise with clients that return more than updates."""
+
+  @parameterized.parameters(
+    ('flexmatch_semifl', {}),
+    ('composed_semifl', {'selection': 'softmatch'}),
+    ('composed_semifl', {'alignment': 'distribution'}),
+  )
+  def test_reports_are_refused_with_noise(self, system, chosen):
+    with self.assertRaisesRegex(settings.SettingError, _REFUSED):
+      _build_system(system, {**chosen, **_PRIVATE})
+
+  @parameterized.parameters(
+    (fix_mix.FixMix(selection=_Counting()), 'FixMix'),
+    (_CountingClient(), '_CountingClient'),
+  )
+  def test_reports_of_ones_own(self, client, name):
+    system = dataclasses.replace(
+      system_registry.SYSTEMS['semifl'], client=client
+    )
+    with (
+      mock.patch.dict(system_registry.SYSTEMS, own=system),
+      self.assertRaisesRegex(settings.SettingError, f'{name}.*beside updates'),
+    ):
+      _build_system('own', _PRIVATE)
+
+  @parameterized.parameters(
+    # Only the server trains the teacher.
+    ('composed_semifl', {'labeler': 'averaged_teacher'}),
+    # Clients' priors are not sent.
+    ('client_prior_semifl', {}),
+  )
+  def test_what_is_not_told_the_server(self, system, chosen):
+    _build_system(system, {**chosen, **_PRIVATE})
+
+
+class RuntimeTest(parameterized.TestCase):
+  def test_both_runtimes_give_the_same_numbers(self):
+    problem = linear_problem.LinearProblem()
+    process = _build_private(0.5)
+    weights = {}
+    for kind in ('in_process', 'native'):
+      with runtime.simulation_context(kind):
+        state = process.initialize()
+        for cohort in ([], [0, 1, 2], [2, 1]):
+          output = process.next(
+            state, problem.server_data, problem.client_data(cohort)
+          )
+          state = output.state
+      weights[kind] = _get_weights(state)
+    for a, b in zip(*weights.values(), strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == '__main__':
+  absltest.main()

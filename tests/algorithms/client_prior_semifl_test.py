@@ -1,0 +1,237 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL with client priors: types, rounds in NumPy, limits."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import client_updates
+from tests import fix_mix_reference
+from tests import linear_reference
+from tests import simulation_test_case
+from tests.core import linear_problem
+from tff_semifl import settings
+from tff_semifl.algorithms import client_prior
+from tff_semifl.algorithms import client_prior_semifl
+from tff_semifl.core import pseudo_labels
+
+_COHORTS = ([], [2, 0], [1, 2], [0, 1])
+_PSEUDO_COUNT = 0.5
+_ITERATIONS = 3
+# The weight for 5 labels of 3 classes (H.3).
+_DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
+
+
+def _estimate(logits, server_prior):
+  """Returns the prior by expectation maximization, in NumPy (H.3)."""
+  prior = server_prior
+  for _ in range(_ITERATIONS):
+    joint = np.exp(logits) * prior / server_prior
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    prior = posterior.sum(axis=0) + _PSEUDO_COUNT * server_prior
+    prior /= len(logits) + _PSEUDO_COUNT
+  return prior
+
+
+def _count(labels, server_prior):
+  """Returns the prior of known classes, with the pseudo-count."""
+  counts = np.bincount(labels, minlength=3) + _PSEUDO_COUNT * server_prior
+  return counts / (len(labels) + _PSEUDO_COUNT)
+
+
+class _Problem(linear_problem.LinearProblem):
+  """The linear problem, in which clients may have labels."""
+
+  def __init__(self, *, have_labels=False, server_labels=None):
+    super().__init__()
+    self._have_labels = have_labels
+    if server_labels is not None:
+      self.labels = np.array(server_labels)
+      self.server_data = linear_reference.labeled_dataset(
+        self.images, self.labels
+      )
+
+  def client_data(self, client_ids):
+    if not self._have_labels:
+      return super().client_data(client_ids)
+    return self.labeled_client_data(client_ids)
+
+
+def _build(system_name='client_prior_semifl', **changes):
+  return linear_problem.build(
+    system_name,
+    {'prior_pseudo_count': _PSEUDO_COUNT} | changes,
+    returns_given_labels=True,
+  )
+
+
+class PartsTest(absltest.TestCase):
+  def test_other_parts_are_told_their_state_and_label(self):
+    client = settings.change(
+      client_prior_semifl.ClientPriorFixMix(),
+      {'selection': 'freematch', 'alignment': 'distribution'},
+    )
+    server = client_updates.create_server(_Problem().server_data)
+    self.assertCountEqual(client.guides, ['method', 'selection', 'alignment'])
+    told = {
+      name: each.tell(each.init_guidance(server.model), server)
+      for name, each in client.guides.items()
+    }
+    own_guidance = told['method']
+    np.testing.assert_allclose(own_guidance['server_prior'], [0.4, 0.4, 0.2])
+    told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
+    logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
+    labels, selected = client.label(
+      client_updates.of_labels(
+        guidance=own_guidance, part_guidance=told, logits=logits
+      ),
+      (),
+    )
+    own = linear_reference.softmax(
+      logits
+      + np.log(
+        _DEFAULT_WEIGHT * labels.prior / own_guidance['server_prior']
+        + (1 - _DEFAULT_WEIGHT)
+      )
+    )
+    aligned = own / [0.5, 0.25, 0.25]
+    aligned /= aligned.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
+    np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
+    # The threshold before any round is one third, for all classes.
+    self.assertTrue(np.all(selected))
+
+  def test_logits_are_not_adjusted_twice(self):
+    adjustment = client_prior.LogitAdjustment()
+    with self.assertRaisesRegex(
+      settings.SettingError, '^train_with_prior=True: .*LogitAdjustment'
+    ):
+      client_prior_semifl.ClientPriorFixMix(adjustment=adjustment)
+    client = client_prior_semifl.ClientPriorFixMix(
+      adjustment=adjustment, train_with_prior=False
+    )
+    labels = pseudo_labels.from_logits(tf.zeros([2, 3]))
+    np.testing.assert_allclose(
+      client.logit_offset(client_updates.of_labels(), labels),
+      np.log(np.full(3, 1 / 3)),
+      rtol=1e-6,
+    )
+
+
+class RoundsTest(simulation_test_case.SimulationTestCase):
+  def _assert_rounds_equal_numpy(self, process, problem, prior_fn, steps):
+    """Trains both, and returns how many labels are due to the prior."""
+    counts = np.bincount(problem.labels, minlength=3)
+    server_prior = counts / counts.sum()
+    state = process.initialize()
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    )
+    num_changed = num_trained = 0
+
+    def train(received, round_num, client_id):
+      def offsets(logits):
+        ratio = prior_fn(logits, server_prior, client_id) / server_prior
+        return tuple(np.log(step * ratio + 1 - step) for step in steps)
+
+      return problem.train_client(
+        fix_mix_reference.train_client,
+        received,
+        client_id,
+        round_num,
+        threshold=linear_problem.THRESHOLD,
+        mix_loss_weight=1.0,
+        offsets_fn=offsets,
+      )
+
+    for round_num, cohort in enumerate(_COHORTS):
+      received = federation.sgd.weights
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      updates = [train(received, round_num, client_id) for client_id in cohort]
+      federation.average(
+        [client.weights for client in updates if client.num_confident]
+      )
+      problem.train_server(federation.sgd, round_num)
+      federation.assert_equal(state)
+      # Measurements are of the labels that were trained on.
+      for given, client, client_id in zip(
+        output.given_labels, updates, cohort, strict=True
+      ):
+        np.testing.assert_array_equal(given.label, client.labels)
+        images = problem.clients[client_id][1]
+        plain = linear_reference.logits(received, images).argmax(axis=1)
+        num_changed += np.count_nonzero(client.labels != plain)
+        num_trained += client.num_confident
+    self.assertGreater(num_trained, 0)
+    return num_changed
+
+  @parameterized.named_parameters(
+    ('weight_by_labels', None, True), ('a_quarter_of_the_e_step', 0.25, False)
+  )
+  def test_rounds_equal_numpy(self, label_prior_weight, train_with_prior):
+    """The server has 2, 2 and 1 labels of the classes."""
+    num_changed = self._assert_rounds_equal_numpy(
+      _build(
+        label_prior_weight=label_prior_weight, train_with_prior=train_with_prior
+      ),
+      _Problem(),
+      lambda logits, server_prior, _: _estimate(logits, server_prior),
+      (
+        _DEFAULT_WEIGHT if label_prior_weight is None else label_prior_weight,
+        float(train_with_prior),
+      ),
+    )
+    # The prior decides some labels, or this shows little.
+    self.assertEqual(num_changed > 0, label_prior_weight != 0)
+
+  def test_rounds_with_the_true_prior_equal_numpy(self):
+    num_changed = self._assert_rounds_equal_numpy(
+      _build('true_prior_semifl'),
+      _Problem(have_labels=True),
+      lambda _, server_prior, client_id: _count(
+        linear_problem.true_labels(client_id), server_prior
+      ),
+      (_DEFAULT_WEIGHT, 1.0),
+    )
+    self.assertGreater(num_changed, 0)
+
+  @pytest.mark.slow
+  def test_without_both_steps_it_is_semifl(self):
+    changes = {'label_prior_weight': 0.0, 'train_with_prior': False}
+    for found, expected in zip(
+      linear_problem.train(
+        linear_problem.build(
+          'client_prior_semifl', changes, returns_given_labels=True
+        ),
+        _COHORTS,
+      ),
+      linear_problem.train(
+        linear_problem.build('semifl', returns_given_labels=True), _COHORTS
+      ),
+      strict=True,
+    ):
+      np.testing.assert_array_equal(found, expected)
+
+  def test_class_of_which_the_server_has_no_label(self):
+    problem = _Problem(server_labels=[0, 1, 0, 1, 0])
+    process = _build()
+    state = process.initialize()
+    for cohort in _COHORTS:
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+    self.assertEqual(output.metrics['client']['num_rejected'], 0)
+    for array in state.global_model_weights.trainable:
+      self.assertTrue(np.all(np.isfinite(array)))
+
+
+if __name__ == '__main__':
+  absltest.main()

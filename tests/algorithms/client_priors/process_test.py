@@ -1,0 +1,254 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of client priors on features: types, and whole runs against NumPy."""
+
+from absl.testing import absltest
+import numpy as np
+import pytest
+from scipy import special
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import simulation_test_case
+from tests.algorithms.client_priors import numpy_reference
+from tff_semifl.algorithms.client_priors import components as components_lib
+from tff_semifl.algorithms.client_priors import held_out
+from tff_semifl.algorithms.client_priors import labels_alone
+from tff_semifl.algorithms.client_priors import process as process_lib
+from tff_semifl.algorithms.client_priors import server_steps
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import features as feature_models
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+
+_CLASSES, _FEATURES, _CLIENTS, _EXAMPLES = 3, 5, 4, 40
+_GENERATOR = np.random.default_rng(0)
+_CENTERS = 1.5 * _GENERATOR.normal(size=(_CLASSES, _FEATURES))
+
+
+def _draw(labels):
+  noise = _GENERATOR.normal(size=(len(labels), _FEATURES))
+  return (_CENTERS[labels] + noise + 3).astype(np.float32)
+
+
+_LABELS = np.arange(12) % _CLASSES
+_SERVER = sources.LabeledImages(_draw(_LABELS), _LABELS.astype(np.int32))
+# Each client has one class more often than the others.
+_CLIENT_LABELS = [
+  _GENERATOR.choice(_CLASSES, _EXAMPLES, p=np.roll([0.8, 0.1, 0.1], client))
+  for client in range(_CLIENTS)
+]
+_CLIENT_FEATURES = list(map(_draw, _CLIENT_LABELS))
+
+
+def _build(factory=None, **kwargs):
+  model = feature_models.create_linear(
+    (_FEATURES,),
+    _CLASSES,
+    mean=(1.0, 2.0, 3.0, 4.0, 5.0),
+    standard_deviation=(1.0, 2.0, 0.5, 1.0, 3.0),
+  )
+  classifier = functional.from_keras(model)
+  return classifier, process_lib.build(
+    classifier, factory or aggregators.build_mean(), **kwargs
+  )
+
+
+def _clients(*indices):
+  return [
+    tf.data.Dataset.from_tensors(
+      dict(client_id=np.int32(i), image=_CLIENT_FEATURES[i])
+    )
+    for i in indices
+  ]
+
+
+class ProcessTest(simulation_test_case.SimulationTestCase):
+  def _run(self, process, cohorts):
+    server = pipelines.labeled_dataset(_SERVER)
+    state = process.initialize()
+    for round_num, cohort in enumerate(cohorts):
+      if round_num == 1:
+        state = process.prepare(state, server, _clients(*range(_CLIENTS)))
+      output = process.next(state, server, _clients(*cohort))
+      state = output.state
+    return output
+
+  def test_types(self):
+    _, process = _build()
+    state_type = process.initialize.type_signature.result
+    self.assertEqual(state_type.placement, tff.SERVER)
+    next_type = process.next.type_signature
+    self.assertTrue(
+      state_type.is_assignable_from(next_type.result.state), next_type
+    )
+    prepare_type = process.prepare.type_signature
+    self.assertTrue(state_type.is_assignable_from(prepare_type.result))
+    self.assertEqual(
+      str(next_type.parameter.client_data),
+      '{<client_id=int32,image=float32[?,5]>*}@CLIENTS',
+    )
+
+  def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
+    classifier, process = _build(returns_given_labels=True, keep='head')
+    output = self._run(process, [[], *[range(_CLIENTS)] * server_steps.PASSES])
+    state = output.state
+    clients = [each.astype(np.float64) for each in _CLIENT_FEATURES]
+    mean, basis, variances = numpy_reference.find_basis(
+      clients, _FEATURES, bool(state.alone.standardizes)
+    )
+    expected, spread, strength = numpy_reference.run_replica(
+      (_SERVER.images - mean) @ basis,
+      np.eye(_CLASSES)[_LABELS],
+      np.ones(len(_LABELS)),
+      [(each - mean) @ basis for each in clients],
+      variances,
+    )
+    test_labels = np.arange(3000) % _CLASSES
+    test = _draw(test_labels)
+    found = server_steps.classifiers(
+      state.estimate, tf.fill([_CLASSES], tf.constant(1 / 3, tf.float64))
+    )[:, 0]
+    components = components_lib.project(tf.constant(test), state.components)
+    # Where clients are alike the head is the first learner's.
+    alike = state.estimate._replace(
+      averages=state.estimate.averages._replace(
+        evidence=tf.zeros([2 * held_out.REPLICAS], tf.float64)
+      )
+    )
+    first = server_steps.classifiers(alike, state.estimate.shares[0])
+    np.testing.assert_array_equal(first[1, 0], state.estimate.head[0])
+    # They differ by the rounding of clients' float32 numbers, which grows.
+    for ours, theirs in zip(found, expected, strict=True):
+      np.testing.assert_allclose(
+        special.softmax(numpy_reference.ones(components) @ ours, axis=1),
+        special.softmax(
+          numpy_reference.ones((test - mean) @ basis) @ theirs, axis=1
+        ),
+        atol=2e-3,
+      )
+    np.testing.assert_allclose(state.estimate.spread[0], spread, atol=1e-4)
+    np.testing.assert_allclose(
+      state.estimate.strength[held_out.REPLICAS], strength, rtol=1e-2
+    )
+    # What is kept has these logits, divided by a temperature.
+    kept = int(state.kept)
+    own = output.metrics['client']
+    logits = classifier.logits(state.global_model_weights, test)
+    np.testing.assert_allclose(
+      special.softmax(logits * own['temperature'], axis=1),
+      special.softmax(
+        numpy_reference.ones(components) @ found[kept - 1], axis=1
+      ),
+      atol=1e-3,
+    )
+    alone = state.alone.weights[0]
+    self.assertGreater(
+      np.mean(np.argmax(logits, axis=1) == test_labels),
+      np.mean(
+        np.argmax(numpy_reference.ones(test) @ alone, axis=1) == test_labels
+      ),
+    )
+    given = np.concatenate([each.label for each in output.given_labels])
+    pooled = np.concatenate(_CLIENT_FEATURES)
+    truth = np.concatenate(_CLIENT_LABELS)
+    self.assertGreater(
+      np.mean(given == truth),
+      np.mean(np.argmax(numpy_reference.ones(pooled) @ alone, axis=1) == truth),
+    )
+
+  def test_round_0_is_labels_alone(self):
+    classifier, process = _build()
+    state = self._run(process, [[]]).state
+    fitted = labels_alone.fit(
+      tf.constant(_SERVER.images, tf.float64),
+      tf.one_hot(_LABELS, _CLASSES, dtype=tf.float64),
+    )
+    test = _draw(np.arange(30) % _CLASSES)
+    logits = classifier.logits(state.global_model_weights, test).numpy()
+    expected = numpy_reference.ones(test) @ fitted.weights[0].numpy()
+    ratio = np.ptp(expected, axis=1) / np.ptp(logits, axis=1)
+    # But for one temperature.
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-4)
+    np.testing.assert_array_equal(
+      logits.argmax(axis=1), expected.argmax(axis=1)
+    )
+    self.assertEqual(state.kept, 0)
+
+  def test_keep_overrides_the_choice(self):
+    for index, name in enumerate(held_out.CANDIDATES):
+      _, process = _build(keep=name)
+      state = self._run(process, [[], range(_CLIENTS)]).state
+      self.assertEqual(state.kept, index)
+
+  @pytest.mark.slow
+  def test_half_of_the_clients_in_each_round(self):
+    classifier, process = _build(clients_per_round=2, keep='head')
+    halves = [[0, 1], [2, 3]] * server_steps.PASSES
+    output = self._run(process, [[], *halves])
+    self.assertEqual(output.state.estimate.passes, server_steps.PASSES)
+    test_labels = np.arange(3000) % _CLASSES
+    logits = classifier.logits(
+      output.state.global_model_weights, _draw(test_labels)
+    )
+    best = np.mean(
+      np.argmax(
+        -np.sum((_draw(test_labels)[:, None] - 3 - _CENTERS) ** 2, axis=-1),
+        axis=1,
+      )
+      == test_labels
+    )
+    self.assertGreater(
+      np.mean(np.argmax(logits, axis=1) == test_labels), best - 0.05
+    )
+
+  def test_round_without_clients_changes_nothing_but_its_number(self):
+    _, process = _build()
+    before = self._run(process, [[], [0, 1, 2, 3]]).state
+    after = self._run(process, [[], [0, 1, 2, 3], []]).state
+    tf.nest.map_structure(
+      np.testing.assert_array_equal, before.estimate, after.estimate
+    )
+    self.assertEqual(after.round_num, before.round_num + 1)
+
+  def test_clients_that_count_for_nothing(self):
+    _, process = _build()
+    server = pipelines.labeled_dataset(_SERVER)
+    states = []
+    for features in (
+      None,
+      np.zeros([0, _FEATURES], np.float32),
+      np.full([2, _FEATURES], np.nan, np.float32),
+      np.full([2, _FEATURES], 1e20, np.float32),
+    ):
+      clients = _clients(0, 1)
+      if features is not None:
+        clients.append(
+          tf.data.Dataset.from_tensors(
+            dict(client_id=np.int32(4), image=features)
+          )
+        )
+      state = process.next(process.initialize(), server, []).state
+      state = process.prepare(state, server, _clients(0, 1, 2, 3))
+      output = process.next(state, server, clients)
+      states.append(output.state.estimate)
+    self.assertEqual(output.metrics['client']['num_rejected'], 1)
+    for other in states[1:]:
+      tf.nest.map_structure(np.testing.assert_array_equal, states[0], other)
+
+
+class OtherAggregatorsTest(simulation_test_case.SimulationTestCase):
+  def test_a_round_without_clients_leaves_estimates_of_norms(self):
+    _, process = _build(aggregators.build_robust_mean())
+    server = pipelines.labeled_dataset(_SERVER)
+    before = process.initialize()
+    state = process.next(before, server, []).state
+    tf.nest.map_structure(
+      np.testing.assert_array_equal, before.aggregator, state.aggregator
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,317 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of parts of later methods, alone and combined, against NumPy."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import client_updates
+from tests import linear_reference
+from tests import simulation_test_case
+from tests.core import linear_problem
+from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import client_prior
+from tff_semifl.algorithms import cohort_averages
+from tff_semifl.algorithms import distribution_alignment
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.core import pseudo_labels
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+
+_DECAY = 0.6
+_CHANGES = {
+  'selection': 'freematch',
+  'threshold_decay': _DECAY,
+  'labeler': 'averaged_teacher',
+  'teacher_decay': 0.15,
+  'alignment': 'distribution',
+  'alignment_decay': 0.8,
+  'alignment_strength': 0.5,
+  'adjustment': 'client_classes',
+  'regularizer': 'sharpness_aware',
+  'consistency_threshold': 0.4,
+  'weighting': 'learning_status',
+}
+_COHORTS = ([], [2, 0], [1, 2], [])
+
+
+def _labels(probabilities):
+  return pseudo_labels.from_logits(
+    tf.math.log(tf.constant(probabilities, tf.float32))
+  )
+
+
+class SelectionTest(parameterized.TestCase):
+  def test_thresholds_of_freematch(self):
+    # The mean confidence for the most frequent class, half of it for one that
+    # is half as frequent.
+    np.testing.assert_allclose(
+      cohort_averages.class_thresholds(
+        tf.constant(0.8), tf.constant([0.5, 0.25, 0.25, 0.0])
+      ),
+      [0.8, 0.4, 0.4, 0.0],
+      rtol=1e-6,
+    )
+
+  def test_weights_of_softmatch(self):
+    # Two deviations: the bell curve has half the width, so that one standard
+    # deviation of 0.1 below the mean is exp(-2).
+    weights = cohort_averages.image_weights(
+      tf.constant([0.9, 0.8, 0.7, 0.65]), 0.8, 0.01, 2.0
+    )
+    np.testing.assert_allclose(
+      weights, [1, 1, np.exp(-2), np.exp(-4.5)], rtol=1e-4
+    )
+
+  def test_softmatch_without_variance_weighs_all_the_same(self):
+    weights = cohort_averages.image_weights(
+      tf.constant([0.9, 0.8]), 0.8, 0.0, 2.0
+    )
+    np.testing.assert_array_equal(weights, [1, 1])
+
+  def test_softmatch_keeps_mean_and_unbiased_variance_of_a_cohort(self):
+    part = cohort_averages.SoftMatch(softness_decay=0.25)
+    server = client_updates.create_server()
+    state = part.init_guidance(server.model)
+    clients = [[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], [[0.9, 0.1, 0.0]]]
+    sums = [
+      part.report(client_updates.of_labels(_labels(probabilities)))
+      for probabilities in clients
+    ]
+    total = tf.nest.map_structure(lambda *each: sum(each), *sums)
+    state = part.guidance(state, total, server)
+    confidences = [0.5, 0.6, 0.9]
+    np.testing.assert_allclose(
+      state['confidence'], 0.25 / 3 + 0.75 * np.mean(confidences), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+      state['variance'], 0.25 + 0.75 * np.var(confidences, ddof=1), rtol=1e-4
+    )
+    # No image was labeled.
+    nothing = tf.nest.map_structure(tf.zeros_like, total)
+    self.assertEqual(
+      part.guidance(state, nothing, server)['variance'], state['variance']
+    )
+    weights = part.select(
+      client_updates.of_labels(guidance=part.tell(state, server)),
+      _labels(clients[1]),
+    )
+    np.testing.assert_array_equal(weights, [1])
+
+  def test_variance_of_one_image_is_none(self):
+    sums = cohort_averages.sum_over_images(
+      {'a': tf.constant([0.3]), 'b': tf.constant([0.09])}
+    )
+    self.assertEqual(cohort_averages.unbiased_variance(sums, 'a', 'b'), 0)
+
+
+class AlignmentTest(parameterized.TestCase):
+  @parameterized.parameters(True, False)
+  def test_labels_and_confidence(self, align_labels):
+    # Divided by the shares: 0.6 / 0.8 and 0.4 / 0.2, so 3 / 11 and 8 / 11.
+    part = cohort_averages.DistributionAlignment(align_labels=align_labels)
+    labels = part.label(
+      client_updates.of_labels(
+        guidance={'class_shares': tf.constant([0.8, 0.2])}
+      ),
+      tf.math.log(tf.constant([[0.6, 0.4]])),
+    )
+    np.testing.assert_array_equal(labels.labels, [1 if align_labels else 0])
+    np.testing.assert_allclose(labels.confidences, [8 / 11], rtol=1e-4)
+    np.testing.assert_allclose(
+      labels.probabilities, [[3 / 11, 8 / 11]], rtol=1e-4
+    )
+    np.testing.assert_allclose(labels.unaligned, [[0.6, 0.4]], rtol=1e-6)
+
+
+class AdjustmentTest(absltest.TestCase):
+  def test_offset_is_of_shares_with_a_pseudo_count(self):
+    client = fix_mix.FixMix(
+      adjustment=client_prior.LogitAdjustment(
+        adjustment_strength=0.5, adjustment_pseudo_count=2.0
+      )
+    )
+    probabilities = [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1]]
+    offset = client.logit_offset(
+      client_updates.of_labels(), _labels(probabilities)
+    )
+    shares = (np.sum(probabilities, axis=0) + 2 / 3) / (2 + 2)
+    np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
+
+  def test_shares_without_an_image_are_equal(self):
+    offset = client_prior.LogitAdjustment().logit_offset(
+      (), _labels(np.zeros([0, 4]))
+    )
+    np.testing.assert_allclose(offset, np.log(np.full(4, 0.25)), rtol=1e-6)
+
+
+class TeacherTest(absltest.TestCase):
+  def test_decay_grows(self):
+    for round_num, expected in ((0, 0.1), (8, 0.5), (100, 0.9)):
+      found = client_parts.decay_in_round(tf.constant(round_num), 0.9)
+      self.assertAlmostEqual(float(found), expected, places=6)
+
+  def test_has_statistics_of_its_own(self):
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          static_batch_norm.StaticBatchNormalization(),
+          tf.keras.layers.Conv2D(1, 1, kernel_initializer='ones'),
+          static_batch_norm.StaticBatchNormalization(),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+        ]
+      )
+    )
+    labeler = client_parts.AveragedTeacher()
+    teacher = labeler.init_guidance(classifier)
+    # The first layer scales by 3 what the second sees.
+    trainable = (3 * teacher.trainable[0], *teacher.trainable[1:])
+    images = linear_reference.create_images(5)
+    told = labeler.tell(
+      teacher._replace(trainable=trainable),
+      client_updates.with_images(
+        images, np.zeros(5), model=classifier, weights=teacher
+      ),
+    )
+    mean, variance, _, second_variance = told.non_trainable
+    np.testing.assert_allclose(mean, [images.mean()], rtol=1e-5)
+    np.testing.assert_allclose(
+      variance, [images.var(ddof=1, dtype=np.float64)], rtol=1e-5
+    )
+    # The unbiased variance of 20 values.
+    np.testing.assert_allclose(second_variance, [9 * 20 / 19], rtol=1e-3)
+
+
+class ProcessTest(simulation_test_case.SimulationTestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.process = linear_problem.build(
+      'composed_semifl', _CHANGES, returns_given_labels=True
+    )
+
+  def test_type_of_what_the_server_keeps(self):
+    state_type = self.process.initialize.type_signature.result.member
+    self.assertEqual(
+      state_type.guidance.compact_representation(),
+      '<selection=<confidence=float32,class_shares=float32[3]>,'
+      'labeler=<trainable=<float32[4,3],float32[3]>,non_trainable=<>>,'
+      'alignment=<class_shares=float32[3]>>',
+    )
+
+  def test_rounds_label_select_and_keep_as_numpy(self):
+    problem = linear_problem.LinearProblem()
+    state = self.process.initialize()
+    teacher = [np.array(w) for w in state.global_model_weights.trainable]
+    confidence, shares, own_shares = 1 / 3, np.full(3, 1 / 3), np.full(3, 1 / 3)
+    differences, num_left_out = [], 0
+    for round_num, cohort in enumerate(_COHORTS):
+      images = [problem.clients[client_id][1] for client_id in cohort]
+      own = [
+        linear_reference.softmax(linear_reference.logits(teacher, each))
+        for each in images
+      ]
+      aligned = [each / np.sqrt(own_shares + 1e-6) for each in own]
+      aligned = [each / each.sum(axis=1, keepdims=True) for each in aligned]
+      labels = [each.argmax(axis=1) for each in aligned]
+      thresholds = confidence * shares / shares.max()
+      selected = [
+        p.max(axis=1) >= thresholds[y]
+        for p, y in zip(aligned, labels, strict=True)
+      ]
+      received = state.global_model_weights.trainable
+      differences += [
+        linear_reference.softmax(linear_reference.logits(received, x)) - p
+        for x, p in zip(images, own, strict=True)
+      ]
+      output = self.process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      decay = min(0.15, (1 + round_num) / (10 + round_num))
+      teacher = [
+        decay * old + (1 - decay) * np.array(new)
+        for old, new in zip(
+          teacher, state.global_model_weights.trainable, strict=True
+        )
+      ]
+      if cohort:
+        for found, y in zip(output.given_labels, labels, strict=True):
+          np.testing.assert_array_equal(found.image, range(len(y)))
+          np.testing.assert_array_equal(found.label, y)
+        num_left_out += np.sum(~np.concatenate(selected))
+        self.assertAlmostEqual(
+          float(output.metrics['client']['label_ratio']),
+          np.mean(np.concatenate(selected)),
+          places=6,
+        )
+        p, q = np.concatenate(aligned), np.concatenate(own)
+        confidence = _DECAY * confidence + (1 - _DECAY) * p.max(axis=1).mean()
+        shares = _DECAY * shares + (1 - _DECAY) * p.mean(axis=0)
+        own_shares = 0.8 * own_shares + 0.2 * q.mean(axis=0)
+      kept = state.guidance
+      for found, expected in (
+        (kept['selection']['confidence'], confidence),
+        (kept['selection']['class_shares'], shares),
+        (kept['alignment']['class_shares'], own_shares),
+        *zip(kept['labeler'].trainable, teacher, strict=True),
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    # The teacher is not the model that clients train, and not all images were
+    # selected, or this shows little.
+    self.assertGreater(np.abs(np.concatenate(differences)).max(), 0.003)
+    self.assertGreater(num_left_out, 0)
+
+
+def _align(probabilities, *shares, **others):
+  """Returns aligned probabilities."""
+  aligned = distribution_alignment.align(
+    tf.math.log(tf.constant(probabilities, tf.float32)),
+    *(tf.constant(each, tf.float32) for each in shares),
+    **others,
+  )
+  return tf.nn.softmax(aligned)
+
+
+class AlignTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1.0, 0.5)
+  def test_equals_numpy(self, strength):
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet(np.ones(4), size=6)
+    predicted, wanted = generator.dirichlet(np.ones(4), size=2)
+    found = _align(probabilities, predicted, wanted, strength=strength)
+    ratio = (wanted + 1e-6) / (predicted + 1e-6)
+    expected = probabilities * ratio**strength
+    self.assertAllClose(found, expected / expected.sum(1, keepdims=True))
+
+  def test_equal_shares_are_wanted_by_default(self):
+    probabilities, predicted = [[0.5, 0.3, 0.2]], [0.6, 0.3, 0.1]
+    self.assertAllClose(
+      _align(probabilities, predicted),
+      _align(probabilities, predicted, np.full(3, 1 / 3)),
+    )
+
+  def test_class_that_was_never_predicted_is_raised_within_bounds(self):
+    logits = distribution_alignment.align(
+      tf.zeros([1, 2]), tf.constant([1.0, 0.0])
+    )
+    self.assertAllClose(logits, [[0, np.log(1e6)]], atol=1e-5)
+
+
+class RecentTest(tf.test.TestCase):
+  def test_the_newest_batch_takes_the_place_of_the_oldest(self):
+    recent = distribution_alignment.initialize_recent(2, 3)
+    self.assertAllEqual(recent, np.full([3, 2], 0.5))
+    # Means of batches, of any size.
+    for batch in ([[1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]):
+      recent = distribution_alignment.remember(recent, tf.constant(batch))
+    self.assertAllClose(recent, [[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,138 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of dropout masks in training, and that labeling has none."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests.algorithms import slotted_process
+from tests.core import linear_problem
+
+_NUM_CLIENTS = 3
+_ROUNDS = 3
+# The model is always sure, so that all batches are trained on.
+_SETTINGS = dict(linear_problem.SETTINGS) | {
+  'confidence_threshold': 0.01,
+  'clients_per_step': _NUM_CLIENTS,
+  'steps_per_round': 4,
+  'batch_size': 2,
+  'warm_up_steps': 1,
+  'schedule_steps': 20,
+  'num_groups': 2,
+}
+# In a round each of 2 epochs of 5 images in batches of 2.
+_SERVER_PASSES = 2 * 3
+# Likewise of 4, 5 and 6 images in batches of 3.
+_CLIENT_PASSES = 2 * (2 + 2 + 2)
+
+
+class _Watched:
+  """The linear classifier, which records its seeds."""
+
+  def __init__(self):
+    self.seeds = []
+    self.num_labelings = 0
+    linear = linear_reference.create_classifier()
+
+    # A function that stays: graphs hold it weakly.
+    def note(seed):
+      if seed.size:
+        self.seeds.append(tuple(seed.tolist()))
+      else:
+        self.num_labelings += 1
+      return np.float32(0)
+
+    def watch(logits, seed):
+      noted = tf.numpy_function(note, [seed], tf.float32)
+      # The shape is otherwise unknown.
+      return logits + tf.ensure_shape(noted, [])
+
+    self._note = note
+    self.classifier = linear._replace(
+      train_logits=lambda weights, images, seed, num_real=None: watch(
+        linear.train_logits(weights, images, num_real=num_real), seed
+      ),
+      batch_logits=lambda weights, images, num_real=None: watch(
+        linear.batch_logits(weights, images, num_real=num_real),
+        tf.zeros([0], tf.int32),
+      ),
+    )
+
+
+class DropoutTest(simulation_test_case.SimulationTestCase):
+  def _train(self, system_name):
+    """Trains for some rounds, the first without clients."""
+    watched = _Watched()
+    system = small_systems.create(system_name, usual=_SETTINGS)
+    process = system.build(
+      small_systems.create_ingredients(
+        classifier=watched.classifier, seed=linear_problem.SEED
+      )
+    )
+    chunk_type = process.next.type_signature.parameter[2].member.element
+    names = [name for name, _ in tff.structure.to_elements(chunk_type)]
+    if process.initialize_memory is not None:
+      process = slotted_process.SlottedProcess(process, _NUM_CLIENTS)
+    problem = linear_problem.LinearProblem()
+    state = process.initialize()
+    for round_num in range(_ROUNDS):
+      takes_part = system.has_clients and round_num > 0
+      state = process.next(
+        state,
+        problem.server_data,
+        [_chunk(names, *each, round_num) for each in problem.clients]
+        if takes_part
+        else [],
+      ).state
+    return watched
+
+  @parameterized.parameters(
+    # Server and clients, of whose steps SemiFL's have two passes.
+    ('semifl', 3 * _SERVER_PASSES + 2 * 2 * _CLIENT_PASSES, 0),
+    (
+      'batch_label_semifl',
+      3 * _SERVER_PASSES + 2 * _CLIENT_PASSES,
+      2 * _CLIENT_PASSES,
+    ),
+    ('supervised_fedavg', 2 * _CLIENT_PASSES, 0),
+    # A pass of the server in each round, and of each client but in round 0.
+    ('fedsgd_fixmatch', 3 + 2 * 3, 2 * 3),
+    # Each client has two batches, and a step is of all clients and the server.
+    ('fedsgd_fixmatch_as_in_semifl', 2 * 2 * 2, 2 * 2),
+    # Four steps of three clients and two replicas of the server. Labels come
+    # from the pass that is trained by (equation 4).
+    ('consistency_averaging', 2 * 4 * (3 + 2), 0),
+  )
+  @pytest.mark.slow
+  def test_each_pass_draws_anew(self, system_name, num_passes, num_labelings):
+    watched = self._train(system_name)
+    counts = collections.Counter(watched.seeds)
+    self.assertLen(counts, num_passes)
+    self.assertEqual(set(counts.values()), {1})
+    self.assertEqual(watched.num_labelings, num_labelings)
+
+
+def _chunk(names, client_id, images, update):
+  data = {
+    'client_id': np.int32(client_id),
+    'earlier_rounds': np.int32(update),
+    'image': images,
+    'label': np.arange(len(images), dtype=np.int32) % 3,
+  }
+  return tf.data.Dataset.from_tensors(
+    collections.OrderedDict((name, data[name]) for name in names)
+  )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,124 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of how programs end."""
+
+import os
+import pathlib
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests import forked_programs
+
+_PROGRAM = """
+import atexit, os, signal
+from tff_semifl.cli import program
+
+def main():
+  {body}
+
+program.run(main, interrupted='interrupted; and so on')
+"""
+_INTERRUPT = 'os.kill(os.getpid(), signal.SIGINT)'
+_LAST_LINE = 'interrupted; and so on'
+
+
+class ProgramTest(parameterized.TestCase):
+  def _write(self, body):
+    """Writes a program; returns arguments of `forked_programs.run`."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'some_program.py').write_text(_PROGRAM.format(body=body))
+    return {
+      'module': 'some_program',
+      'variables': {'PYTHONPATH': str(folder)},
+    }
+
+  def _run(self, body):
+    return forked_programs.run(**self._write(body))
+
+  @parameterized.parameters(
+    ("raise program.FlagError('bad')", 'bad'),
+    (_INTERRUPT, f'\n{_LAST_LINE}'),
+  )
+  def test_last_line_is_last_in_a_file_of_both(self, end, expected):
+    # Buffered as Python buffers files, whatever PYTHONUNBUFFERED says.
+    program = self._write(f"""
+  import sys
+  sys.stdout.reconfigure(write_through=False)
+  print('before')
+  {end}""")
+    with tempfile.TemporaryFile('w+') as file:
+      forked_programs.start(**program, stdout=file, stderr=file).wait()
+      file.seek(0)
+      self.assertEqual(file.read(), f'before\n{expected}\n')
+
+  @parameterized.named_parameters(
+    ('as_it_is', _INTERRUPT),
+    ('sigterm', _INTERRUPT.replace('INT', 'TERM'), 143),
+    (
+      'made_a_flag_error_of',
+      f"""
+  try:
+    {_INTERRUPT}
+  except KeyboardInterrupt:
+    raise program.FlagError('of a file half written') from None""",
+    ),
+    (
+      'made_another_error_of',
+      f"""
+  try:
+    {_INTERRUPT}
+  except KeyboardInterrupt:
+    raise TypeError('of C++ code') from None""",
+    ),
+  )
+  def test_interrupt(self, body, status=130):
+    completed = self._run(body)
+    self.assertEqual(completed.returncode, status, completed.stderr)
+    self.assertEqual(completed.stderr.strip(), _LAST_LINE)
+
+  @parameterized.named_parameters(
+    # The first is kept until the end, and the second is written at once.
+    ('a_line', "print('unread')"),
+    ('many', "print('unread\\n' * 100_000)", 1),
+    (
+      'and_an_error',
+      "print('unread'); raise program.FlagError('bad')",
+      1,
+      'bad',
+    ),
+  )
+  def test_output_that_nobody_reads_is_no_error(self, body, status=0, last=''):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with tempfile.TemporaryFile('w+') as errors:
+      process = forked_programs.start(
+        **self._write(f"""
+  import sys
+  sys.stdout.reconfigure(write_through=False)
+  {body}"""),
+        stdout=write_end,
+        stderr=errors,
+      )
+      os.close(write_end)
+      self.assertEqual(process.wait(), status)
+      errors.seek(0)
+      self.assertEqual(errors.read().strip(), last)
+
+  def test_other_errors_are_shown(self):
+    completed = self._run(
+      """
+  atexit.register(lambda: print(signal.getsignal(signal.SIGINT).name))
+  raise TypeError('a mistake')"""
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertIn('TypeError: a mistake', completed.stderr)
+    self.assertNotIn('\ninterrupted', completed.stderr)
+    # Ctrl-C while Python ends is no further error.
+    self.assertEqual(completed.stdout, 'SIG_DFL\n')
+
+
+if __name__ == '__main__':
+  absltest.main()

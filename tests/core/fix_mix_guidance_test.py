@@ -1,0 +1,149 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of hooks of SemiFL's client: selection, labels and offsets."""
+
+import dataclasses
+from typing import Any, ClassVar
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.core import client_update
+from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import training_loop
+
+_LEARNING_RATE = 0.25
+_SEED = 7
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Method(fix_mix.Fix):
+  """A method with given hooks."""
+
+  hooks: ClassVar[dict[str, Any]] = {}
+
+  def select(self, update, labels):
+    hook = self.hooks.get(
+      'select', lambda guidance, labels: labels.confidences > 0.01
+    )
+    return hook(update.guidance, labels)
+
+  def pseudo_label(self, update, logits):
+    hook = self.hooks.get('label')
+    if hook is None:
+      return super().pseudo_label(update, logits)
+    return hook(update.guidance, logits)
+
+  def logit_offset(self, update, labels):
+    hook = self.hooks.get('offset', lambda guidance, labels: None)
+    return hook(update.guidance, labels)
+
+
+def _at_least(threshold):
+  return lambda _, labels: labels.confidences >= threshold
+
+
+class GuidanceTest(tf.test.TestCase):
+  def _train(self, guidance, *, learning_rate=_LEARNING_RATE, **hooks):
+    """Returns one step of each weight, and the number of images selected."""
+    classifier = linear_reference.create_classifier()
+    weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+    optimizer = optimizers.build_nesterov_sgd(weight_decay=0.0, clip_norm=1e9)
+    _Method.hooks = hooks
+    local = client_update.build_local_training(
+      _Method(),
+      client_update.Training(
+        model=classifier,
+        weak_augmentation=linear_reference.unchanged,
+        strong_augmentation=linear_reference.unchanged,
+        optimizer=optimizer,
+        num_epochs=1,
+        batch_size=7,
+      ),
+    )(
+      weights,
+      federated_process.RoundContext(
+        _SEED, 1, learning_rate, {'method': guidance}
+      ),
+      {
+        'client_id': tf.constant(0),
+        'image': tf.constant(linear_reference.create_images(7)),
+      },
+      optimizer.set_hparams(
+        training_loop.initial_optimizer_state(optimizer, weights.trainable),
+        {optimizers.LEARNING_RATE_KEY: learning_rate},
+      ),
+    )
+    steps = [
+      trained - initial
+      for trained, initial in zip(
+        local.training.trainable, weights.trainable, strict=True
+      )
+    ]
+    return steps, int(local.num_confident)
+
+  def test_selection_by_what_the_server_tells(self):
+    def select(guidance, labels):
+      return labels.confidences >= tf.gather(guidance, labels.labels)
+
+    confidences = np.sort(
+      linear_reference.softmax(
+        linear_reference.logits(
+          linear_reference.create_classifier().initial_weights.trainable,
+          linear_reference.create_images(7),
+        )
+      ).max(axis=1)
+    )
+    # Between the second and the third, and between the fifth and the sixth.
+    for threshold in confidences[1:3].mean(), confidences[4:6].mean():
+      found, num_found = self._train(
+        tf.fill([3], np.float32(threshold)), select=select
+      )
+      expected, num_expected = self._train((), select=_at_least(threshold))
+      self.assertEqual(num_found, num_expected)
+      self.assertBetween(num_found, 1, 6)
+      self.assertAllEqual(found[0], expected[0])
+
+  def test_labels_by_what_the_server_tells(self):
+    def label(guidance, logits):
+      return pseudo_labels.from_logits(logits + guidance)
+
+    # This bias makes class 1 certain for all images.
+    (_, bias), num_found = self._train(
+      tf.constant([0.0, 100.0, 0.0]), label=label, select=_at_least(0.99)
+    )
+    self.assertEqual(num_found, 7)
+    self.assertAllEqual(tf.sign(bias), [-1.0, 1.0, -1.0])
+
+  def test_weights_of_two_are_a_step_of_twice_the_length(self):
+    found, num_found = self._train(
+      (), select=lambda _, labels: 2.0 * tf.ones_like(labels.confidences)
+    )
+    expected, _ = self._train((), learning_rate=2 * _LEARNING_RATE)
+    self.assertEqual(num_found, 7)
+    self.assertAllClose(found, expected, rtol=1e-5, atol=1e-7)
+
+  def test_offset_of_logits(self):
+    plain, _ = self._train(())
+    # A softmax does not depend on a number that is added to all classes.
+    same, _ = self._train(
+      tf.constant(0.5), offset=lambda guidance, _: guidance * tf.ones(3)
+    )
+    self.assertAllClose(same, plain, rtol=1e-4, atol=1e-6)
+    # A class that the offset makes certain leaves nothing to learn.
+    found, _ = self._train(
+      (),
+      offset=lambda _, labels: 100.0 * tf.one_hot(labels.labels[0], 3),
+      select=lambda _, labels: tf.equal(labels.labels, labels.labels[0]),
+    )
+    self.assertAllClose(found[1], tf.zeros(3), atol=1e-6)
+
+
+if __name__ == '__main__':
+  absltest.main()

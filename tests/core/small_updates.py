@@ -1,0 +1,217 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Client updates of any system, with a small model."""
+
+import collections
+import contextlib
+import functools
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import placed_work
+from tests import small_systems
+from tff_semifl import runtime
+from tff_semifl.algorithms import round_parts
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import rand_augment
+from tff_semifl.core import client_work
+from tff_semifl.core import compiled_loop
+from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
+from tff_semifl.core import optimizers
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import static_batch_norm
+from tff_semifl.randomness import portable_draws
+from tff_semifl.randomness import random_draws
+
+_IMAGE_SHAPE = (8, 8, 3)
+_NUM_CLASSES = 3
+BATCH_SIZE = 4
+NUM_IMAGES = 22
+_THRESHOLD = 0.5
+_TOLERANCE = 1e-3
+
+
+def _run_without_xla(loop, examples):
+  with (
+    random_draws.drawing_by(portable_draws.GENERATOR),
+    rand_augment.applying_to_all(),
+  ):
+    return loop(compiled_loop.PaddedRows(*compiled_loop.pad(examples)))
+
+
+def without_xla() -> Any:
+  """A context in which XLA, which takes minutes, does not compile loops."""
+  return mock.patch.object(compiled_loop, 'run', _run_without_xla)
+
+
+# The forms of a loop. PADDED has the operations of COMPILED, without XLA.
+DYNAMIC, COMPILED, PADDED = 'dynamic', 'compiled', 'padded'
+
+# All parts that no named system has.
+_PARTS = {
+  'selection': 'softmatch',
+  'regularizer': 'sharpness_aware',
+  'consistency_threshold': _THRESHOLD,
+  'alignment': 'distribution',
+  'adjustment': 'client_classes',
+  'labeler': 'averaged_teacher',
+  'weighting': 'learning_status',
+  'soft_pseudo_labels': True,
+  'mix_once_per_round': True,
+  'mix_before_augmentation': True,
+}
+
+
+@functools.cache
+def _create_classifier():
+  tf.keras.utils.set_random_seed(3)
+  pixels = tf.keras.Input(_IMAGE_SHAPE)
+  features = tf.keras.layers.Rescaling(1 / 255)(pixels)
+  features = tf.keras.layers.Conv2D(4, 3, strides=2)(features)
+  features = static_batch_norm.StaticBatchNormalization()(features)
+  features = tf.keras.layers.Flatten()(tf.nn.relu(features))
+  features = keyed_dropout.KeyedDropout(0.4, key=0)(features)
+  # Logits large enough that the model is sure of some images.
+  logits = tf.keras.layers.Dense(
+    _NUM_CLASSES, kernel_initializer=tf.keras.initializers.RandomNormal(0, 1)
+  )(features)
+  return functional.from_keras(tf.keras.Model(pixels, logits))
+
+
+def _create_images(client, number):
+  generator = np.random.default_rng(5 + client)
+  return generator.integers(256, size=(number, *_IMAGE_SHAPE), dtype=np.uint8)
+
+
+def _create_labels(number):
+  return np.arange(number, dtype=np.int32) % _NUM_CLASSES
+
+
+@functools.cache
+def _create_system(system_name):
+  parts = _PARTS if system_name == 'composed_semifl' else {}
+  return small_systems.create(
+    system_name,
+    {'client_batch_size': BATCH_SIZE, 'client_epochs': 2, **parts},
+    usual={'confidence_threshold': _THRESHOLD},
+  )
+
+
+def _context(system_name: str) -> federated_process.RoundContext:
+  """The context of round 3, with the first guidance."""
+  classifier = _create_classifier()
+  guides = _create_system(system_name).client.guides
+  context = federated_process.RoundContext(7, 3, np.float32(0.2))
+  if not guides:
+    return context
+  server = hook_arguments.Server(
+    model=classifier,
+    seed=tf.constant(context.seed),
+    round_num=tf.constant(context.round_num),
+    weights=classifier.initial_weights,
+    data=linear_reference.labeled_dataset(
+      _create_images(0, NUM_IMAGES), _create_labels(NUM_IMAGES)
+    ),
+  )
+  kept = {name: each.init_guidance(classifier) for name, each in guides.items()}
+  context = method.tell(guides, kept, server, context)
+  return context._replace(
+    guidance=tf.nest.map_structure(
+      lambda tensor: tensor.numpy(), context.guidance
+    )
+  )
+
+
+@functools.cache
+def build(
+  system_name: str,
+  form: str,
+  strong_augmentation: augmentation.Augmentation | None = None,
+) -> placed_work.ClientProcess:
+  """Builds the work of clients."""
+  classifier = _create_classifier()
+  ingredients = small_systems.create_ingredients(
+    classifier=classifier,
+    weak_augmentation=functools.partial(
+      augmentation.flip_and_crop, flip=True, padding=2
+    ),
+    strong_augmentation=strong_augmentation
+    or functools.partial(augmentation.flip_and_crop, flip=False, padding=1),
+    jit_compile=form != DYNAMIC,
+  )
+  system = _create_system(system_name)
+  optimizer, _ = system.create_optimizers(classifier)
+  client = system.client
+  work = client_work.build_client_work(
+    classifier,
+    round_parts.build_local_training(
+      client, ingredients, optimizer, system.local_training
+    ),
+    data_type=pipelines.labeled_client_type(_IMAGE_SHAPE)
+    if client.clients_have_labels
+    else None,
+    optimizer=optimizer,
+    keep_optimizer_state=True,
+    max_update_norm_ratio=10.0,
+    return_given_labels=client.measures_pseudo_labels,
+  )
+  with without_xla() if form == PADDED else contextlib.nullcontext():
+    return placed_work.ClientProcess(classifier, work, _context(system_name))
+
+
+@functools.cache
+def take(system_name: str, form: str, *sizes: int) -> Any:
+  """Returns the client updates of round 3."""
+  process = build(system_name, form)
+  client = _create_system(system_name).client
+  classifier = _create_classifier()
+  weights = classifier.initial_weights
+  context = _context(system_name)
+  datasets = []
+  for number, size in enumerate(sizes):
+    data = {
+      'client_id': np.int32(5 + number),
+      'image': _create_images(number, size),
+    }
+    if client.clients_have_labels:
+      data['label'] = _create_labels(size)
+    datasets.append(tf.data.Dataset.from_tensors(collections.OrderedDict(data)))
+  with runtime.simulation_context():
+    output = process.next(
+      process.initialize(),
+      [(weights, context)] * len(sizes),
+      datasets,
+      [process.initialize_memory()] * len(sizes),
+    )
+  # The learning rate in the memory is replaced in the client's next update.
+  for result in output.result:
+    result.memory.pop(optimizers.LEARNING_RATE_KEY)
+  return output
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+  """Checks that two outputs of `take` are equal, but for rounding."""
+  tf.nest.assert_same_structure(found, expected)
+  for a, b in zip(
+    tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
+  ):
+    # A step's gradient is off by some 1e-5 of its size where sums are in
+    # another order, and each step starts with the errors of those before. A
+    # bias before normalization has no gradient but such errors.
+    scale = np.max(np.abs(b), initial=0.0)
+    np.testing.assert_allclose(a, b, rtol=0, atol=_TOLERANCE * scale + 1e-5)
+
+
+def forget() -> None:
+  """Forgets all updates, of whose functions TensorFlow would warn."""
+  for function in (build, take, _create_classifier):
+    function.cache_clear()

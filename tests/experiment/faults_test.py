@@ -1,0 +1,106 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of rounds that end with values that are not finite."""
+
+import dataclasses
+import itertools
+import pathlib
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import simulation_test_case
+from tests.experiment import linear_program
+from tests.experiment import saved_run
+from tests.experiment import training_test_case
+from tff_semifl.experiment import training
+
+
+def _fill(structure, value):
+  return tf.nest.map_structure(lambda a: np.full_like(a, value), structure)
+
+
+def _spoil_weights(output):
+  weights = _fill(output.state.global_model_weights, np.nan)
+  return output._replace(
+    state=output.state._replace(global_model_weights=weights)
+  )
+
+
+def _spoil_momentum(output):
+  momentum = _fill(output.state.finalizer, np.inf)
+  return output._replace(state=output.state._replace(finalizer=momentum))
+
+
+def _spoil_loss(output):
+  server = {'loss': np.float32(np.nan), 'accuracy': np.float32(0)}
+  return output._replace(metrics={**output.metrics, 'server': server})
+
+
+def _with_faults(program, spoil, *faults):
+  """Returns a program whose process fails in some calls."""
+  process = program.process
+  calls = itertools.count()
+
+  def run(*arguments):
+    output = process.next(*arguments)
+    return spoil(output) if next(calls) in faults else output
+
+  faulty = mock.Mock(
+    spec=process,
+    wraps=process,
+    prepare=None,
+    next=run,
+    initialize_memory=process.initialize_memory,
+  )
+  return dataclasses.replace(program, process=faulty)
+
+
+class FaultsTest(simulation_test_case.SimulationTestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self.right, self.wrong = folder / 'right', folder / 'wrong'
+    for path in (self.right, self.wrong):
+      path.mkdir()
+
+  @parameterized.named_parameters(
+    ('momentum', _spoil_momentum, {}),
+    ('loss', _spoil_loss, {}),
+    # Client states are those of the second attempt, too.
+    ('stateful', _spoil_weights, {'keep_client_momentum': True}),
+  )
+  @pytest.mark.slow
+  def test_round_that_fails_once_makes_no_difference(self, spoil, options):
+    program = linear_program.create_program(4, **options)
+    training_test_case.train(self.right, program)
+    with self.assertLogs(level='ERROR') as logs:
+      # The calls of rounds 1 and 3, as round 1 takes two.
+      training_test_case.train(self.wrong, _with_faults(program, spoil, 1, 4))
+    self.assertLen(logs.output, 2)
+    self.assertIn('Round 1 ended with weights or losses', logs.output[0])
+    self.assertIn('Round 3 ended', logs.output[1])
+    self.assertEqual(saved_run.read(self.wrong), saved_run.read(self.right))
+
+  def test_round_that_fails_twice_ends_the_run_and_is_not_saved(self):
+    program = linear_program.create_program(4)
+    with self.assertRaisesRegex(
+      training.TrainingDivergedError, 'after round 2, which was run twice'
+    ):
+      training_test_case.train(
+        self.wrong, _with_faults(program, _spoil_weights, 2, 3)
+      )
+    self.assertLen(saved_run.read(self.wrong).rows, 2)
+    # Earlier checkpoints remain usable.
+    training_test_case.train(self.wrong, program)
+    training_test_case.train(self.right, program)
+    self.assertEqual(saved_run.read(self.wrong), saved_run.read(self.right))
+
+
+if __name__ == '__main__':
+  absltest.main()

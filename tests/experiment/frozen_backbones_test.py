@@ -1,0 +1,100 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that frozen networks of Keras train, with graphs as programs run them.
+
+The networks are whole and their graphs optimized: what optimization breaks
+depends on both.
+"""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tasks import image_folder
+from tests import small_digits
+from tests.data import image_tree
+from tff_semifl import runtime
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import keras_models
+from tff_semifl.experiment import run_settings
+from tff_semifl.experiment import running
+from tff_semifl.experiment import system_registry
+
+_SIZE = 32
+_NARROW = {'mobilenet': 0.25, 'mobilenet_v2': 0.35}
+
+
+class FrozenBackbonesTest(parameterized.TestCase):
+  def _train(self, model):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    network = keras_models.APPLICATIONS[model]
+    changes = {
+      'model': model,
+      'weights': str(folder / 'random.weights.h5'),
+      'freeze_backbone': True,
+      'total_rounds': 1,
+      'clients_per_round': 2,
+      'client_epochs': 1,
+      'server_epochs': 1,
+      'confidence_threshold': 0.5,
+    }
+    arguments = {}
+    if model in _NARROW:
+      changes['width_multiplier'] = arguments['alpha'] = _NARROW[model]
+    getattr(tf.keras.applications, network.function_name)(
+      include_top=False,
+      pooling='avg',
+      weights=None,
+      input_shape=(_SIZE, _SIZE, 3),
+      **arguments,
+    ).save_weights(changes['weights'])
+    task = image_folder.ImageFolder(
+      image_dir=str(image_tree.write_tree(folder / 'photos')),
+      image_size=str(_SIZE),
+      reading=image_folder.Reading(on_odd_size='resize'),
+    )
+    self.enter_context(small_digits.without_rand_augment())
+    experiment = experiment_lib.create_experiment(
+      experiment_settings.create(
+        'semifl',
+        system_registry.SYSTEMS['semifl'],
+        image_task.ChosenTask(task=task),
+        changes,
+      ),
+      run_settings.RunSettings(output_dir=str(folder)),
+    )
+    before = experiment.classifier.initial_weights.trainable
+    with runtime.simulation_context('in_process'):
+      final = running.run(
+        experiment, experiment_folder.open_folder(experiment), quiet=True
+      )
+    self.assertEqual(final.round_num, 1)
+    # The last layer, which is trained alone.
+    self.assertLen(before, 2)
+    for old, new in zip(
+      before, final.state.global_model_weights.trainable, strict=True
+    ):
+      self.assertFalse(np.array_equal(old, new))
+
+  def test_mobilenet(self):
+    self._train('mobilenet')
+
+  # The mark is inside, as the tests that are made would lack it.
+  @parameterized.parameters(
+    *sorted(keras_models.APPLICATIONS.keys() - {'mobilenet'})
+  )
+  @pytest.mark.slow
+  def test_larger_networks(self, model):
+    self._train(model)
+
+
+if __name__ == '__main__':
+  absltest.main()

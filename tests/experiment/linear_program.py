@@ -1,0 +1,142 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A training program that takes milliseconds."""
+
+import functools
+import pathlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tests import small_systems
+from tff_semifl.core import batch_norm_statistics
+from tff_semifl.core import client_states
+from tff_semifl.core import evaluation
+from tff_semifl.data import mapped_images
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.experiment import training_program
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+
+_THRESHOLD = 0.37
+
+
+def create_program(
+  total_rounds: int,
+  *,
+  has_federated_statistics: bool = False,
+  is_by_reference: bool = False,
+  dropout_probability: float = 0.0,
+  **changes: Any,
+) -> training_program.TrainingProgram:
+  """Creates a program: four clients of six images, two of them in a round."""
+  labels = (np.arange(30) % 3).astype(np.int32)
+  data = sources.LabeledImages(linear_reference.create_images(30), labels)
+  images = mapped_images.MappedImages([data])
+  if is_by_reference:
+    [data] = images.references
+  clients = pipelines.ClientPopulation(
+    sources.ImagePool(*data.select(np.arange(6, 30))),
+    np.split(np.arange(24), 4),
+    clients_per_round=2,
+    seed=0,
+    dropout_probability=dropout_probability,
+  )
+  computations = _build_computations(has_federated_statistics, **changes)
+  statistics = None
+  if has_federated_statistics:
+    statistics = training_program.StatisticsPass(
+      computations.federated_statistics, clients.all_datasets()
+    )
+  program = training_program.TrainingProgram(
+    process=computations.process,
+    evaluation=computations.evaluation,
+    server_dataset=pipelines.labeled_dataset(data.select(np.arange(6))),
+    clients=clients,
+    test_dataset=pipelines.batched_dataset(data, 10),
+    total_rounds=total_rounds,
+    measures_pseudo_labels=True,
+    statistics=statistics,
+  )
+  if is_by_reference:
+    return training_program.take_indices(program, images)
+  return program
+
+
+class _Computations(NamedTuple):
+  """The computations of a program, with optional statistics."""
+
+  process: tff.templates.IterativeProcess
+  evaluation: tff.Computation
+  federated_statistics: tff.Computation | None = None
+
+
+# To trace them takes longer than to run a program.
+@functools.cache
+def _build_computations(has_federated_statistics, **changes) -> _Computations:
+  classifier = linear_reference.create_classifier()
+  if has_federated_statistics:
+    classifier = _create_normalizing_classifier()
+  computations = _Computations(
+    process=small_systems.build(
+      'semifl',
+      {
+        # The schedule is that of the whole run, however far it is taken.
+        'total_rounds': 4,
+        'clients_per_round': 2,
+        'server_batch_size': 2,
+        'client_epochs': 1,
+        'learning_rate': 0.3,
+        'server_epochs': 1,
+        'confidence_threshold': _THRESHOLD,
+        **changes,
+      },
+      classifier=classifier,
+      computes_statistics=False,
+      returns_given_labels=True,
+      privacy_key=privacy_key_lib.PrivacyKey(bytes(32)),
+    ),
+    evaluation=evaluation.build_evaluation(classifier),
+  )
+  if not has_federated_statistics:
+    return computations
+  return computations._replace(
+    federated_statistics=(
+      batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
+    ),
+  )
+
+
+def create_memories(
+  program: training_program.TrainingProgram, folder: str, *, num_kept: int
+) -> client_states.ClientMemories | None:
+  """Creates the store of clients' memories, if the system has any."""
+  if program.process.initialize_memory is None:
+    return None
+  return client_states.ClientMemories(
+    pathlib.Path(folder, 'client_states'),
+    program.process.initialize_memory,
+    num_kept=num_kept,
+  )
+
+
+def _create_normalizing_classifier() -> functional.ImageClassifier:
+  return functional.from_keras(
+    tf.keras.Sequential(
+      [
+        tf.keras.Input(linear_reference.IMAGE_SHAPE),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(
+          linear_reference.NUM_CLASSES,
+          kernel_initializer=tf.keras.initializers.RandomNormal(seed=0),
+        ),
+      ]
+    )
+  )

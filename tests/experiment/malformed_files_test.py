@@ -1,0 +1,186 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of damaged files of experiments."""
+
+import asyncio
+import csv
+import json
+import pathlib
+import shutil
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies
+import numpy as np
+import pytest
+
+from tests import damage
+from tff_semifl.core import client_states
+from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import outputs
+from tff_semifl.files import durable_files
+
+_METRICS = (
+  b'round,test/accuracy,seconds\r\n0,0.1,1.5\r\n1,0.25,2.5\r\n2,0.5,3.5\r\n'
+)
+_FLAGS = {'seed': 0, 'image_size': [4, 5]}
+_HPARAMS = {'system': None, 'flags': _FLAGS, 'data': None, 'versions': {}}
+_JSON = strategies.recursive(
+  strategies.none()
+  | strategies.booleans()
+  | strategies.integers()
+  | strategies.floats()
+  | strategies.text(max_size=3),
+  lambda inner: strategies.lists(inner, max_size=3)
+  | strategies.dictionaries(
+    strategies.sampled_from(['flags', 'data', 'seed', 'versions']), inner
+  ),
+  max_leaves=6,
+)
+
+
+class MalformedFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(tempfile.mkdtemp())
+    self.addCleanup(shutil.rmtree, self.folder)
+
+  def _assert_is_a_line_on(self, error, path):
+    self.assertIn(str(path), str(error))
+    self.assertNotIn('\n', str(error))
+
+  @hypothesis.given(damage.damaged(_METRICS) | strategies.binary(max_size=60))
+  @hypothesis.example(b'round,loss\r\n0,0.5,7\r\n1,0.5\r\n')
+  @hypothesis.example(b'round,loss\n0,0.5\nx,0.5\n1,0.5\n')
+  @hypothesis.example(b'round,loss\n0,0.5\r1,0.5\n')
+  @hypothesis.example(b'round,loss,loss\n0,0.5,0.5\n')
+  @hypothesis.example(b'round')
+  @damage.settings(max_examples=150)
+  def test_table_of_metrics_is_refused_or_goes_on(self, content):
+    """Before a round is run, and not when its row is to be written."""
+    path = self.folder / 'metrics.csv'
+    path.write_bytes(content)
+    try:
+      table = metrics_table.MetricsFile(path)
+    except durable_files.OutputError as error:
+      self._assert_is_a_line_on(error, path)
+      self.assertEqual(path.read_bytes(), content)
+      return
+    asyncio.run(table.release({'test/accuracy': 0.75, 'seconds': 1.0}, 3))
+    with path.open(newline='') as lines:
+      *_, last = csv.DictReader(lines)
+    self.assertEqual(
+      (last['round'], last['test/accuracy'], last['seconds']),
+      ('3', '0.75', '1.0'),
+    )
+
+  @hypothesis.given(
+    _JSON.map(lambda value: json.dumps(_HPARAMS | {'flags': value}).encode())
+    | _JSON.map(lambda value: json.dumps(value).encode())
+    | damage.damaged(json.dumps(_HPARAMS).encode())
+    | strategies.binary(max_size=30)
+  )
+  @hypothesis.example(b'[' * 100_000)
+  @hypothesis.example(b'{"flags": [[1, 2]]}')
+  @damage.settings(max_examples=150)
+  @pytest.mark.slow
+  def test_flags_of_an_experiment_are_read_or_refused(self, content):
+    path = self.folder / 'hparams.json'
+    path.write_bytes(content)
+    try:
+      outputs.ExperimentFolder(self.folder, hparams_file.create(_FLAGS))
+    except durable_files.OutputError as error:
+      self.assertStartsWith(str(error), str(self.folder))
+    else:
+      self.assertEqual(json.loads(content)['flags'], _FLAGS)
+    self.assertEqual(path.read_bytes(), content)
+
+  @hypothesis.given(strategies.data())
+  @damage.settings()
+  def test_state_of_a_client_is_as_it_was_or_refused(self, data):
+    state = [np.arange(3, dtype=np.float32), np.float32(0.5)]
+    path = self.folder / '7' / '1.npz'
+    path.parent.mkdir(exist_ok=True)
+    durable_files.write_arrays(path, state)
+    path.write_bytes(data.draw(damage.damaged(path.read_bytes())))
+    states = client_states.ClientStates(
+      self.folder, lambda: [np.zeros(3, np.float32), np.float32(0)], num_kept=3
+    )
+    try:
+      [found] = states.load([7], 2)
+    except durable_files.OutputError as error:
+      self._assert_is_a_line_on(error, path)
+    else:
+      for a, b in zip(found, state, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+  def test_file_between_the_states_of_a_client(self):
+    states = client_states.ClientStates(
+      self.folder, lambda: np.float32(0), num_kept=3
+    )
+    states.save([7], [np.float32(1)], 1)
+    for name in ('1 (copy)', 'x', '-3', '٤'):
+      shutil.copy(self.folder / '7/1.npz', self.folder / f'7/{name}.npz')
+    self.assertEqual(states.load([7], 9), [1])
+    states.save([7], [np.float32(2)], 9)
+    self.assertEqual(states.load([7], 10), [2])
+
+
+def _save_one_array(path):
+  with path.open('wb') as file:
+    np.save(file, np.zeros([2]))
+
+
+class MalformedCheckpointsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    for version in (1, 2):
+      self._save(version)
+
+  def _open(self):
+    return checkpoints.Checkpoints(self.folder, num_kept=3)
+
+  def _save(self, version):
+    self._open().save({'a': np.full([2], version)}, version)
+
+  def _load(self):
+    structure = {'a': np.zeros([2], np.int64)}
+    return self._open().load_latest(structure)
+
+  @parameterized.parameters(
+    ('2 (copy)', lambda path: path.write_text('any')),
+    ('03', lambda path: path.write_text('any')),
+    ('3', lambda path: path.write_text('no zip file')),
+    ('3', _save_one_array),
+    # Code.
+    ('3', lambda path: np.savez(path, a=np.array([print], object))),
+    (10**30, lambda path: path.mkdir()),
+  )
+  def test_newest_that_is_intact_is_found_among_others(self, name, write):
+    write(self.folder / f'program_state_{name}.npz')
+    self.assertEqual(list(self._load()['a']), [2, 2])
+    self._save(3)
+    self.assertEqual(list(self._load()['a']), [3, 3])
+
+  @parameterized.parameters(
+    ({'b': np.zeros([2], int)}, "Expected nothing as 'a', found int64.2."),
+    ({'a': np.zeros([2], int), 'b': 0}, "int64.. as 'b', found nothing"),
+    ({'a': np.zeros([2])}, r"float64.2. as 'a', found int64.2."),
+  )
+  def test_state_of_another_version_of_the_program(self, structure, message):
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'^{self.folder}/program_state_2.npz has no state of this program, .*'
+      f'{message}.*; continue',
+    ):
+      self._open().load_latest(structure)
+
+
+if __name__ == '__main__':
+  absltest.main()

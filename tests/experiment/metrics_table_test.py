@@ -1,0 +1,196 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the table of metrics: written, read, and its results."""
+
+import asyncio
+import collections
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tff_semifl.experiment import metrics_table
+from tff_semifl.files import durable_files
+
+
+class MetricsFileTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path, 'metrics.csv')
+
+  def _release(self, *rows):
+    table = metrics_table.MetricsFile(self.path)
+    for key, value in rows:
+      test = collections.OrderedDict(loss=value)
+      asyncio.run(table.release(collections.OrderedDict(test=test), key))
+
+  def test_row_replaces_those_of_its_round_and_of_later_ones(self):
+    self._release((0, 0.5), (1, 0.25), (2, 1.0), (3, 2.0))
+    self._release((2, 0.125))
+    self.assertEqual(
+      self.path.read_text().split(),
+      ['round,test/loss', '0,0.5', '1,0.25', '2,0.125'],
+    )
+
+  def test_what_was_not_measured_is_an_empty_cell(self):
+    self._release((0, float('nan')), (1, 0.25), (2, np.float32('nan')))
+    expected = 'round,test/loss\n0,\n1,0.25\n2,\n'
+    self.assertEqual(self.path.read_bytes().decode(), expected)
+    # The rows of earlier rounds are read and written again.
+    self._release((2, 0.125))
+    self.assertEqual(
+      self.path.read_bytes().decode(), expected.replace('2,', '2,0.125')
+    )
+    np.testing.assert_array_equal(
+      metrics_table.read_metrics(self.path)['test/loss'],
+      [np.nan, 0.25, 0.125],
+    )
+
+  def test_columns_that_older_rows_lack(self):
+    self.path.write_text('round,test/loss\n0,0.5\n')
+    table = metrics_table.MetricsFile(self.path)
+    asyncio.run(
+      table.release(
+        collections.OrderedDict(
+          test=collections.OrderedDict(loss=0.25, new=float('nan'))
+        ),
+        1,
+      )
+    )
+    self.assertEqual(
+      self.path.read_text().split(),
+      ['round,test/loss,test/new', '0,0.5,', '1,0.25,'],
+    )
+
+  def test_what_a_kill_left_is_removed(self):
+    self._release((0, 0.5))
+    leftover = self.path.with_name('metrics.temporary')
+    leftover.write_text('round,te')
+    self._release((1, 0.25))
+    self.assertEqual(list(self.path.parent.iterdir()), [self.path])
+    self.assertLen(self.path.read_text().split(), 3)
+
+  @parameterized.named_parameters(
+    ('of_zeros', bytes(100)),
+    ('row_without_a_round', b'round,test/loss\nx,0.5\n'),
+  )
+  def test_damaged_file_is_named_and_left_alone(self, content):
+    self.path.write_bytes(content)
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'^{self.path} is damaged: .*remove it'
+    ):
+      self._release()
+    self.assertEqual(self.path.read_bytes(), content)
+
+
+class MetricsTableTest(parameterized.TestCase):
+  def _write(self, text):
+    file = pathlib.Path(self.create_tempfile().full_path)
+    file.write_text(text)
+    return file
+
+  def test_columns_are_those_of_the_file(self):
+    metrics = metrics_table.read_metrics(
+      self._write('round,test/accuracy,mine\n0,0.25,-3\n5,0.5,inf\n')
+    )
+    self.assertSameElements(metrics, ['round', 'test/accuracy', 'mine'])
+    np.testing.assert_array_equal(metrics['round'], [0, 5])
+    np.testing.assert_array_equal(metrics['test/accuracy'], [0.25, 0.5])
+    np.testing.assert_array_equal(metrics['mine'], [-3, np.inf])
+
+  def test_column_that_came_later_is_nan_before(self):
+    metrics = metrics_table.read_metrics(
+      self._write('round,later\n0,\n1,0.5\n')
+    )
+    np.testing.assert_array_equal(metrics['later'], [np.nan, 0.5])
+
+  def test_column_of_something_else_is_left_out(self):
+    metrics = metrics_table.read_metrics(
+      self._write('round,lengths,loss\n0,"[1.0, 2.0]",0.5\n')
+    )
+    self.assertSameElements(metrics, ['round', 'loss'])
+
+  def test_run_without_a_round(self):
+    metrics = metrics_table.read_metrics(self._write('round,loss\n'))
+    for name in ('round', 'loss'):
+      self.assertEqual(metrics[name].shape, (0,))
+
+  @parameterized.parameters(
+    'accuracy\n0.5\n',
+    'round,loss\n0\n',
+    'round,loss\nfirst,0.5\n',
+    'round,loss\n0.5,0.5\n',
+    'round,loss\n-1,0.5\n',
+  )
+  def test_what_is_no_table_is_refused(self, text):
+    file = self._write(text)
+    with self.assertRaisesRegex(
+      metrics_table.MetricsError, f'^{file} is no table of metrics: '
+    ):
+      metrics_table.read_metrics(file)
+
+  def test_file_that_is_not_there(self):
+    with self.assertRaisesRegex(
+      metrics_table.MetricsError, '^cannot read nothing/a.csv: it is not there'
+    ):
+      metrics_table.read_metrics(pathlib.Path('nothing/a.csv'))
+
+
+_HEADER = 'round,test/accuracy,test/best_accuracy,server/loss,seconds\n'
+
+
+class ResultsTest(absltest.TestCase):
+  def _read(self, text):
+    file = self.create_tempfile('metrics.csv', text)
+    return metrics_table.read_results(pathlib.Path(file.full_path))
+
+  def test_last_round_and_minutes_of_all(self):
+    found = self._read(
+      f'{_HEADER}0,0.25,0.25,2.5,30\n1,0.75,0.75,1.5,10\n2,0.5,0.75,1,20\n'
+    )
+    # 30 + 10 + 20 seconds.
+    self.assertEqual(found, metrics_table.Results(2, 0.5, 0.75, 1.0))
+
+  def test_validation_in_place_of_the_test(self):
+    text = (
+      'round,seconds,validation/accuracy,validation/loss,'
+      'validation/best_accuracy\n0,30,0.75,0.5,0.75\n1,60,0.5,0.625,0.75\n'
+    )
+    self.assertEqual(self._read(text), metrics_table.Results(1, 0.5, 0.75, 1.5))
+    file = self.create_tempfile('metrics.csv', text)
+    self.assertEqual(
+      metrics_table.read_validation(pathlib.Path(file.full_path)),
+      metrics_table.Validation(0.625, 0.5, 1.5),
+    )
+
+  def test_tested_runs_have_no_validation(self):
+    file = self.create_tempfile('metrics.csv', f'{_HEADER}0,0.2,0.2,2.5,30\n')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'no column validation/loss'
+    ):
+      metrics_table.read_validation(pathlib.Path(file.full_path))
+
+  def test_no_round_yet(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for found in (
+      metrics_table.read_results(folder / 'none'),
+      self._read(_HEADER),
+    ):
+      self.assertEqual(found, metrics_table.Results(-1, 0, 0, 0))
+
+  def test_something_else_is_named(self):
+    for text, message in (
+      ('test/accuracy\n0.5\n', 'is no table of metrics'),
+      (f'{_HEADER}0,high,0.2,1,3\n', 'has no column test/accuracy'),
+      ('round,test/accuracy\n0,0.5\n', 'has no column test/best_accuracy'),
+    ):
+      with self.assertRaisesRegex(
+        durable_files.OutputError, f'metrics.csv {message}'
+      ):
+        self._read(text)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,210 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the choice of a round's model, and of early stopping."""
+
+import dataclasses
+import functools
+import math
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.experiment import linear_program
+from tests.experiment import training_test_case
+from tff_semifl.core import evaluation
+from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import model_selection
+from tff_semifl.experiment import training_program
+from tff_semifl.files import durable_files
+
+_NAN = math.nan
+
+
+@functools.cache
+def _build_evaluation():
+  return evaluation.build_evaluation(
+    linear_reference.create_classifier(), keeps_logits=True
+  )
+
+
+def _create_program(total_rounds, measure, **choice):
+  choice = {'column': 'test/quality', 'higher_is_better': True} | choice
+  return dataclasses.replace(
+    linear_program.create_program(total_rounds),
+    evaluation=_build_evaluation(),
+    measure=measure,
+    model_choice=training_program.ModelChoice(**choice),
+  )
+
+
+def _script(values, first_round=0):
+  """Measures a given quality of each round."""
+  remaining = iter(values[first_round:])
+  return lambda _: {'quality': next(remaining)}
+
+
+class ModelChoiceTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # The first of equal ones.
+    ([0.5, 0.25, 0.5], True, (0.5, 0, 2)),
+    ([0.5, 0.25, 0.5], False, (0.25, 1, 1)),
+    ([0.5, 0.75, 0.625], True, (0.75, 1, 1)),
+    ([_NAN, 0.25, _NAN], True, (0.25, 1, 1)),
+    ([0.0, _NAN], False, (0.0, 0, 1)),
+  )
+  def test_best_round(self, values, higher_is_better, expected):
+    choice = training_program.ModelChoice(
+      column='a', higher_is_better=higher_is_better
+    )
+    best = training_program.Best()
+    for round_num, value in enumerate(values):
+      best = choice.update(best, round_num, {'a': value})
+    self.assertEqual(best, expected)
+
+  def test_without_any_value(self):
+    choice = training_program.ModelChoice(
+      column='a', higher_is_better=True, stop_after=2
+    )
+    best = choice.update(training_program.Best(), 0, {'a': _NAN})
+    self.assertEqual(best[1:], (-1, 1))
+    self.assertFalse(choice.is_over(best))
+    self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
+
+
+class TrainingTest(training_test_case.TrainingTestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+
+  def _rounds(self):
+    return [int(row['round']) for row in self.read_metrics(self._folder)]
+
+  def _load_best(self, final, folder=None):
+    return checkpoints.read_best_model(
+      pathlib.Path(folder or self._folder, 'best'), final.best.round_num
+    )
+
+  def test_metrics_are_columns_after_all_others_and_change_none(self):
+    measure = model_selection.Measurement(
+      ['recall', 'brier'], ['c', 'a', 'b'], np.arange(30) % 3
+    )
+    program = _create_program(2, measure, column='test/brier')
+    chosen = self.train(self._folder, 2, program=program)
+    other = self.create_tempdir().full_path
+    self.assert_same(chosen[:5], self.train(other, 2)[:5])
+    rows = self.read_numbers(self._folder)
+    names = ['recall/c', 'recall/a', 'recall/b', 'brier']
+    self.assertEqual(
+      list(rows[0]),
+      [*training_test_case.COLUMNS, *(f'test/{name}' for name in names)],
+    )
+    for row, plain in zip(rows, self.read_numbers(other), strict=True):
+      self.assertEqual({name: row[name] for name in plain}, plain)
+      recalls = [float(row[f'test/recall/{name}']) for name in 'abc']
+      # Each class has ten images.
+      self.assertAlmostEqual(
+        float(row['test/accuracy']), np.mean(recalls), places=6
+      )
+
+  def test_best_model_is_that_of_its_round(self):
+    values = [0.25, 0.75, 0.5, 0.5]
+    final = self.train(
+      self._folder, 3, program=_create_program(3, _script(values))
+    )
+    self.assertEqual(final.best, (0.75, 1, 2))
+    best = self._load_best(final)
+    self.assertEqual((best['round_num'], best['value']), (1, 0.75))
+    states = checkpoints.read_latest(pathlib.Path(self._folder, 'checkpoints'))[
+      0
+    ]
+    self.assertFalse(
+      np.array_equal(
+        best['global_model_weights/trainable/0'],
+        states['state/global_model_weights/trainable/0'],
+      )
+    )
+    expected = self.train(self.create_tempdir().full_path, 1)
+    for index, array in enumerate(
+      expected.state.global_model_weights.trainable
+    ):
+      np.testing.assert_array_equal(
+        best[f'global_model_weights/trainable/{index}'], array
+      )
+    self.assertAlmostEqual(best['accuracy'], expected.accuracy)
+
+  def test_stops_and_may_go_on_with_more_patience(self):
+    values = [0.25, 0.5, 0.5, _NAN, 0.625, 0.5]
+    program = _create_program(5, _script(values), stop_after=2)
+    self.train(self._folder, 5, program=program)
+    self.assertEqual(self._rounds(), [0, 1, 2, 3])
+    started = []
+    again = training_test_case.train(
+      self._folder, program, on_start=started.append
+    )
+    self.assertEqual((again.round_num, started), (3, []))
+    program = _create_program(5, _script(values, 4), stop_after=3)
+    final = self.train(self._folder, 5, program=program)
+    self.assertEqual(self._rounds(), [0, 1, 2, 3, 4, 5])
+    self.assertEqual(final.best, (0.625, 4, 1))
+
+  def test_resumed_after_any_kill_it_ends_with_the_same_bits(self):
+    values = [0.25, 0.5, 0.375, 0.625, 0.5]
+    whole = self.create_tempdir().full_path
+    expected = self.train(whole, 4, program=_create_program(4, _script(values)))
+    self.train(self._folder, 3, program=_create_program(3, _script(values)))
+    # As after a kill between the best model of round 3 and its checkpoint.
+    pathlib.Path(self._folder, 'checkpoints/program_state_3.npz').unlink()
+    best = pathlib.Path(self._folder, 'best/best_model_3.npz')
+    best.write_bytes(b'of a round that was cut off')
+    best.with_suffix('.temporary').write_bytes(b'')
+    final = self.train(
+      self._folder, 4, program=_create_program(4, _script(values, 3))
+    )
+    tf.nest.map_structure(np.testing.assert_array_equal, final, expected)
+    self.assertEqual(final.best, (0.625, 3, 1))
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      self._load_best(final),
+      self._load_best(expected, whole),
+    )
+    self.assertEqual(
+      sorted(
+        path.name for path in pathlib.Path(self._folder, 'best').iterdir()
+      ),
+      [f'best_model_{number}.npz' for number in (0, 1, 3)],
+    )
+
+  def test_damaged_checkpoints_find_the_models_that_they_name(self):
+    """With a new best model in each round, all needed models are kept."""
+    values = [*range(7)]
+    expected = self.train(
+      self._folder, 6, program=_create_program(6, _script(values))
+    )
+    for round_num in (5, 6):
+      path = pathlib.Path(
+        self._folder, f'checkpoints/program_state_{round_num}.npz'
+      )
+      path.write_bytes(b'')
+    final = self.train(
+      self._folder, 6, program=_create_program(6, _script(values, 5))
+    )
+    tf.nest.map_structure(np.testing.assert_array_equal, final, expected)
+
+  def test_missing_model_is_named(self):
+    program = _create_program(1, _script([0.5, 0.25]))
+    self.train(self._folder, 1, program=program)
+    path = pathlib.Path(self._folder, 'best/best_model_0.npz')
+    path.unlink()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'{path} is damaged: .* names it as the best'
+    ):
+      self.train(self._folder, 1, program=program)
+
+
+if __name__ == '__main__':
+  absltest.main()

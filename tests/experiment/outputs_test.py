@@ -1,0 +1,239 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of an experiment's folder, and of reading it."""
+
+import json
+import os
+import pathlib
+from typing import Any, NamedTuple
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tff_semifl.core import client_states
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import outputs
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import training_program
+from tff_semifl.files import durable_files
+from tff_semifl.models import functional
+
+_FLAGS = {'task': 'digits', 'seed': 0, 'output_dir': 'here', 'data_dir': None}
+
+
+class _State(NamedTuple):
+  """A state with the fields of all processes, and a further one."""
+
+  global_model_weights: Any
+  other: Any
+
+
+class ExperimentFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'experiment'
+
+  def _open(self, **flags):
+    return outputs.ExperimentFolder(
+      self.path, hparams_file.create(_FLAGS | flags), {'output_dir'}
+    )
+
+  def test_writes_flags_and_versions(self):
+    self._open()
+    written = json.loads((self.path / 'hparams.json').read_text())
+    self.assertEqual(written['flags'], _FLAGS)
+    self.assertEqual(written['versions']['tensorflow-federated'], '0.87.0')
+    self.assertIn('git_commit', written['versions'])
+    self.assertNotEmpty(written['versions']['processor'])
+
+  def test_changes_name_another_processor(self):
+    self.assertEmpty(self._open().changes)
+    path = self.path / 'hparams.json'
+    content = json.loads(path.read_text())
+    content['versions'] |= {'processor': 'Abacus', 'gpus': None}
+    path.write_text(json.dumps(content))
+    (line,) = self._open().changes
+    self.assertIn('processor was Abacus and is', line)
+    self.assertNotIn('gpus', line)
+
+  def test_other_experiment_is_refused_by_name_and_values(self):
+    self._open()
+    self._open(output_dir='there')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, r'another experiment, with --seed=0 and not 1'
+    ):
+      self._open(seed=1)
+
+  def test_who_is_refused_leaves_the_folder_to_others(self):
+    self._open()
+    kept = []
+    try:
+      self._open(seed=1)
+    except durable_files.OutputError as error:
+      # The traceback keeps the unfinished object alive.
+      kept.append(error)
+    self._open()
+    self.assertLen(kept, 1)
+
+  def test_model_that_is_older_than_the_last_checkpoint_is_no_export(self):
+    folder = self._open()
+    checkpoints = [self.path / f'checkpoints/{name}.npz' for name in 'ab']
+    models = [
+      folder.export_path / name for name in ('saved_model.pb', 'm.tflite')
+    ]
+    for path in (*checkpoints, *models):
+      path.parent.mkdir(exist_ok=True)
+    for model in models:
+      self.assertFalse(folder.has_export)
+      for seconds, path in enumerate((*checkpoints, model)):
+        path.touch()
+        os.utime(path, (seconds, seconds))
+      self.assertTrue(folder.has_export)
+      os.utime(checkpoints[0], (9, 9))
+      self.assertFalse(folder.has_export)
+      model.unlink()
+
+  def test_rounds_are_added_where_they_may_be(self):
+    def open_folder(total_rounds, may_grow):
+      return outputs.ExperimentFolder(
+        self.path,
+        hparams_file.create(_FLAGS | {'total_rounds': total_rounds}),
+        length=hparams_file.Length(('total_rounds',), may_grow),
+      )
+
+    open_folder(3, True)
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      '--total_rounds=3, .* 5, .*depends on how many',
+    ):
+      open_folder(5, False)
+    written = self.path / 'hparams.json'
+    before = json.loads(written.read_text())
+    # A check alone changes nothing.
+    open_folder(5, True)
+    self.assertEqual(json.loads(written.read_text()), before)
+    open_folder(5, True).record_length()
+    before['flags']['total_rounds'] = 5
+    self.assertEqual(json.loads(written.read_text()), before)
+    for may_grow in (True, False):
+      with self.assertRaisesRegex(
+        durable_files.OutputError, '--total_rounds=5'
+      ):
+        open_folder(4, may_grow)
+
+  def test_folder_of_something_else_is_refused(self):
+    self.path.mkdir()
+    (self.path / 'thesis.txt').write_text('precious')
+    with self.assertRaisesRegex(durable_files.OutputError, 'is not empty'):
+      self._open()
+    (self.path / 'hparams.json').write_text('no JSON')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'not what an experiment'
+    ):
+      self._open()
+    self.assertEqual((self.path / 'thesis.txt').read_text(), 'precious')
+
+  def test_what_a_kill_left_at_the_very_start_is_no_other_experiment(self):
+    self.path.mkdir()
+    (self.path / 'hparams.temporary').write_text('{"fla')
+    self._open()
+    self.assertTrue((self.path / 'hparams.json').exists())
+    self.assertFalse((self.path / 'hparams.temporary').exists())
+
+  def test_folder_in_use_is_refused(self):
+    folder = self._open()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'in use by another run'
+    ):
+      self._open()
+    del folder
+    self._open()
+
+  def test_folder_that_cannot_be_made_is_refused(self):
+    self.path.write_text('a file where a folder should be')
+    with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
+      self._open()
+
+
+class ClientMemoriesTest(absltest.TestCase):
+  def test_each_checkpoint_finds_what_clients_had_then(self):
+    """Checkpoints of every fifth round; three are kept."""
+    memories = client_states.ClientMemories(
+      pathlib.Path(self.create_tempdir().full_path),
+      lambda: np.int32(0),
+      num_kept=5 * outputs.NUM_CHECKPOINTS,
+    )
+    # A client that is in all rounds but those of checkpoints.
+    for round_num in range(1, 20):
+      if round_num % 5:
+        memories.keep((), round_num, [4], [np.int32(round_num)])
+    for checkpoint in (5, 10, 15):
+      [found] = memories.recall((), checkpoint + 1, [4])
+      self.assertEqual(found, checkpoint - 1)
+
+
+class SavedExperimentTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'experiment'
+
+  def _open(self):
+    return outputs.ExperimentFolder(
+      self.path, hparams_file.create(_FLAGS, data='some images')
+    )
+
+  @parameterized.parameters('', '{"flags": 3, "data": 0}')
+  def test_file_that_no_experiment_wrote(self, text):
+    self.path.mkdir()
+    (self.path / 'hparams.json').write_text(text)
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError,
+      '/experiment/hparams.json is not what an experiment writes$',
+    ):
+      saved_experiment.read_hparams(self.path)
+
+  def test_folder_that_is_none_of_an_experiment(self):
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError,
+      '^is no folder of an experiment.*/experiment/hparams.json: No such file',
+    ):
+      saved_experiment.read_hparams(self.path)
+
+  def _save(self, version):
+    weights = functional.ModelWeights(
+      (np.full([2, 3], version, np.float32), np.float32([4])),
+      (np.float32([5, version]),),
+    )
+    state = training_program.ProgramState(
+      _State(weights, (np.int32(1), np.float32([2]))), version, 0.25, 0.5
+    )
+    self._open().checkpoints().save(state, version)
+    return weights
+
+  def test_newest_model(self):
+    self._save(1)
+    weights = self._save(2)
+    found = saved_experiment.read_trained_model(self.path)
+    self.assertEqual(
+      (found.round_num, found.accuracy, found.best_accuracy), (2, 0.25, 0.5)
+    )
+    for arrays, expected in (
+      (found.weights.trainable, weights.trainable),
+      (found.weights.non_trainable, weights.non_trainable),
+    ):
+      self.assertLen(arrays, len(expected))
+      for array, value in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(array, value)
+
+  def test_without_a_checkpoint(self):
+    self._open()
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError, '^has no checkpoint yet'
+    ):
+      saved_experiment.read_trained_model(self.path)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,203 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for tasks of images that a program has; tests/data has their forms."""
+
+import json
+import pathlib
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import sources
+from tff_semifl.experiment import own_data
+
+# 6 images of 8x8 pixels with all levels up to 191.
+_IMAGES = (np.arange(6 * 64) // 2).astype(np.uint8).reshape(6, 8, 8, 1)
+_LABELS = np.array([0, 1, 2, 0, 1, 2])
+_TRAIN = (_IMAGES, _LABELS)
+_TEST = (_IMAGES[2:4], _LABELS[2:4])
+_POOL = _IMAGES[::-1]
+
+
+class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
+  def _assert_labeled(self, found, images, labels):
+    self.assertAllEqual(found.images, images)
+    self.assertAllEqual(found.labels, labels)
+    self.assertEqual(found.labels.dtype, np.int32)
+
+  def test_clients_have_their_own_images(self):
+    task = own_data.own_data(
+      _TRAIN, _TEST, clients={'ann': _POOL[:4], 'bob': _POOL[4:]}
+    )
+    data = task.load()
+    self._assert_labeled(data.train, *_TRAIN)
+    self._assert_labeled(data.test, *_TEST)
+    self.assertAllEqual(data.unlabeled, _POOL)
+    self.assertSequenceEqual(
+      [share.tolist() for share in data.shares], [[0, 1, 2, 3], [4, 5]]
+    )
+    # The server has all of `train`.
+    self.assertEqual(task.num_labeled, 6)
+
+  def test_shares_of_unlabeled_images(self):
+    path = pathlib.Path(self.create_tempdir()) / 'shares.json'
+    shares = {'ann': [4, 0], 'bob': [1, 5, 2]}
+    path.write_text(json.dumps(shares))
+    data = own_data.own_data(
+      _TRAIN,
+      _TEST,
+      unlabeled=tf.data.Dataset.from_tensor_slices(_POOL),
+      shares=path,
+    ).load()
+    # No client has image 3.
+    self.assertAllEqual(data.unlabeled, np.delete(_POOL, 3, axis=0))
+    for found, given in zip(data.shares, shares.values(), strict=True):
+      self.assertAllEqual(data.unlabeled[found], _POOL[given])
+
+  def test_shares_by_settings(self):
+    task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
+    data = task.load()
+    self.assertEqual(task.num_labeled, 3)
+    self.assertIsNone(data.unlabeled)
+    self.assertIsNone(data.shares)
+    data = own_data.own_data(
+      _TRAIN, _TEST, num_labeled=3, unlabeled=_POOL
+    ).load()
+    self.assertAllEqual(data.unlabeled, _POOL)
+    self.assertIsNone(data.shares)
+
+  @parameterized.named_parameters(
+    ('mapping', lambda: {'image': _IMAGES / 255, 'label': _LABELS}),
+    ('labeled_images', lambda: sources.LabeledImages(*_TRAIN)),
+    (
+      'dataset',
+      lambda: tf.data.Dataset.from_tensor_slices(
+        (_IMAGES / 255, np.eye(3)[_LABELS])
+      ).batch(4),
+    ),
+  )
+  def test_labeled_images_in_other_forms(self, create):
+    task = own_data.own_data(create(), create(), num_labeled=3)
+    self._assert_labeled(task.load().train, *_TRAIN)
+    self._assert_labeled(task.load().test, *_TRAIN)
+
+  def test_task_suits_the_images(self):
+    names = np.array(['cow', 'cat', 'dog'])
+    task = own_data.own_data(
+      (_IMAGES, names[_LABELS]), (_IMAGES, names[_LABELS]), num_labeled=3
+    )
+    self.assertEqual(task.image_shape, (8, 8, 1))
+    self.assertEqual(task.class_names, ('cat', 'cow', 'dog'))
+    # cow, cat, dog are 1, 0, 2.
+    self._assert_labeled(
+      task.load().train, _IMAGES, np.array([1, 0, 2, 1, 0, 2])
+    )
+    # Pixels are 0 to 191, each twice: their mean is 95.5, and the mean of
+    # squares of their differences from it (192^2 - 1) / 12.
+    self.assertAllClose(task.pixel_mean, [95.5 / 255])
+    self.assertAllClose(
+      task.pixel_standard_deviation, [np.sqrt((192**2 - 1) / 12) / 255]
+    )
+    given = own_data.own_data(
+      _TRAIN, _TEST, num_labeled=3, class_names=['dog', 'cat', 'cow']
+    )
+    self.assertEqual(given.class_names, ('dog', 'cat', 'cow'))
+
+  @parameterized.parameters({'num_labeled': 4}, {'clients': [_IMAGES]})
+  def test_class_without_a_label_is_refused(self, **how):
+    with self.assertRaisesRegex(ValueError, '^train: .*no image of class gnu'):
+      own_data.own_data(
+        _TRAIN, _TEST, class_names=['cat', 'cow', 'dog', 'gnu'], **how
+      )
+
+  def test_accents_may_be_written_in_two_ways(self):
+    composed, decomposed = 'caf\u00e9', 'cafe\u0301'
+    train = (_IMAGES, [composed, decomposed, 'b', 'b', 'b', composed])
+    test = (_IMAGES[2:4], [decomposed.encode(), b'b'])
+    for class_names in (None, ['b', decomposed]):
+      task = own_data.own_data(
+        train, test, clients=[_IMAGES], class_names=class_names
+      )
+      self.assertEqual(task.class_names, ('b', composed))
+      data = task.load()
+      self.assertAllEqual(data.train.labels, [1, 1, 0, 0, 0, 1])
+      self.assertAllEqual(data.test.labels, [1, 0])
+
+  def test_mirror_images_can_be_left_out(self):
+    images = tf.constant(np.repeat(_IMAGES, 20, axis=0))
+    for flip in (True, False):
+      task = own_data.own_data(_TRAIN, _TEST, num_labeled=3, flip=flip)
+      views = task.weak_augmentation(images, tf.constant([3, 4])).numpy()
+      # In each row of an image pixels rise, but at the edge of a shifted one.
+      falls = (np.diff(views[..., 0].astype(int))[:, 3, 1:-1] < 0).any(axis=1)
+      self.assertEqual(falls.any(), flip)
+
+  def test_description_tells_data_apart(self):
+    kinds = [
+      {'num_labeled': 3},
+      {'num_labeled': 3, 'unlabeled': _POOL},
+      {'unlabeled': _POOL, 'shares': [[0, 1], [2, 3]]},
+      {'unlabeled': _POOL, 'shares': [[0, 2], [1, 3]]},
+      {'clients': [_POOL[:2], _POOL[2:]]},
+    ]
+    descriptions = {
+      own_data.own_data(_TRAIN, _TEST, **kind).data_description
+      for kind in kinds
+    }
+    self.assertLen(descriptions, len(kinds))
+    again = own_data.own_data(_TRAIN, _TEST, **kinds[0])
+    self.assertIn(again.data_description, descriptions)
+
+  @parameterized.named_parameters(
+    (
+      'both_ways',
+      {'clients': [_POOL], 'shares': [[0]]},
+      'clients: ',
+    ),
+    ('shares_alone', {'shares': [[0]]}, 'unlabeled: '),
+    (
+      'numbers_twice',
+      {'clients': [_POOL], 'num_labeled': 3},
+      'num_labeled: ',
+    ),
+    (
+      'no_labels_at_the_server',
+      {'num_labeled': 0},
+      'num_labeled: ',
+    ),
+    (
+      'half_an_image',
+      {'num_labeled': 1.5},
+      'num_labeled: ',
+    ),
+    (
+      'another_size',
+      {'test': (np.zeros((2, 9, 8)), [0, 1]), 'num_labeled': 3},
+      'test: ',
+    ),
+    (
+      'clients_without_images',
+      {'clients': {'ann': _POOL[:0], 'bob': _POOL[:0]}},
+      'clients: ',
+    ),
+  )
+  def test_refuses(self, given, message):
+    with self.assertRaisesRegex(ValueError, f'^{message}'):
+      own_data.own_data(**{'train': _TRAIN, 'test': _TEST, **given})
+
+
+class OwnTaskTest(tf.test.TestCase):
+  def test_gives_the_task(self):
+    task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
+    self.assertIs(own_data.OwnTask(prepared=task).create(), task)
+
+  def test_without_its_program_there_is_no_task(self):
+    with self.assertRaisesRegex(settings.SettingError, 'task=own_data: '):
+      own_data.OwnTask().create()
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,131 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of user-defined parts that cannot be compared."""
+
+import dataclasses
+import sys
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tasks import digits
+from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import fix_mix
+from tff_semifl.cli import commands
+from tff_semifl.experiment import own_data
+from tff_semifl.experiment import python_experiment
+
+_IMAGES = np.full([8, 4, 4], 200, np.uint8)
+_LABELS = np.arange(8) % 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Strong(client_parts.Weighting):
+  strength: float = settings.setting(1.0, 'A setting.')
+
+  def weigh(self, client):
+    raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _AlsoStrong(client_parts.Alignment):
+  strength: float = settings.setting(2.0, 'Another of the same name.')
+
+  def label(self, client, logits):
+    raise NotImplementedError
+
+
+def _part_with(name):
+  """Returns a part with a setting of that name."""
+  kind = dataclasses.make_dataclass(
+    'Part',
+    [(name, float, settings.setting(0.5, 'A setting.'))],
+    bases=(client_parts.Weighting,),
+    namespace={'__module__': __name__, 'weigh': _Strong.weigh},
+    frozen=True,
+    kw_only=True,
+  )
+  return kind()
+
+
+class NamesTest(parameterized.TestCase):
+  """Names of settings are those of one part each."""
+
+  def _check(self, client, name, *owners, task=None, of_command=True):
+    system = averaging.Alternating(client=client)
+    outside = types.ModuleType('outside')
+    outside.SYSTEM = system
+    ways = [
+      lambda: python_experiment.create_experiment(
+        system, digits.Digits() if task is None else task, clients_per_round=1
+      )
+    ]
+    if of_command:
+      ways.append(lambda: commands.create('outside:SYSTEM', {}))
+    with mock.patch.dict(sys.modules, outside=outside):
+      for create in ways:
+        with self.assertRaises(settings.SettingError) as caught:
+          create()
+        self.assertEqual(caught.exception.name, name)
+        for owner in owners:
+          self.assertIn(owner, caught.exception.problem)
+
+  def test_two_own_parts(self):
+    self._check(
+      fix_mix.FixMix(weighting=_Strong(), alignment=_AlsoStrong()),
+      'strength',
+      f'{__name__}:_Strong',
+      f'{__name__}:_AlsoStrong',
+    )
+
+  @parameterized.parameters(
+    ('momentum', 'tff_semifl.algorithms.training_settings:ClientOptimizer'),
+    ('seed', 'tff_semifl.experiment.experiment_settings:Seed'),
+    ('num_clients', 'tff_semifl.experiment.federated_data:_Clients'),
+    ('task', ':ChosenTask'),
+    ('output_dir', 'tff_semifl.experiment.run_settings:RunSettings'),
+    ('runtime', 'tff_semifl.experiment.runtimes:ChosenRuntime'),
+  )
+  def test_own_part_and_the_rest_of_the_experiment(self, name, owner):
+    self._check(
+      fix_mix.FixMix(weighting=_part_with(name)),
+      name,
+      f'{__name__}:Part',
+      owner,
+    )
+
+  def test_what_a_task_decides_on(self):
+    """The number of clients is recorded, although the task determines it."""
+    self._check(
+      fix_mix.FixMix(weighting=_part_with('num_clients')),
+      'num_clients',
+      f'{__name__}:Part',
+      ':OwnTaskWithShares',
+      task=own_data.own_data(
+        (_IMAGES, _LABELS), (_IMAGES, _LABELS), clients=[_IMAGES]
+      ),
+      of_command=False,
+    )
+
+  def test_setting_of_a_runtime_that_is_not_chosen(self):
+    """It may change when a run is resumed."""
+    with self.assertRaises(settings.SettingError) as caught:
+      python_experiment.create_experiment(
+        averaging.Alternating(
+          client=fix_mix.FixMix(weighting=_part_with('ray_address'))
+        ),
+        digits.Digits(),
+        model='resnet',
+      )
+    self.assertEqual(caught.exception.name, 'ray_address')
+    self.assertIn(':Ray', caught.exception.problem)
+
+
+if __name__ == '__main__':
+  absltest.main()

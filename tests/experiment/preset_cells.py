@@ -1,0 +1,106 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Cells of papers, and the experiments of presets."""
+
+from collections.abc import Mapping
+import re
+from typing import Any, NamedTuple
+from unittest import mock
+
+import numpy as np
+
+from tests import small_systems
+from tff_semifl.cli import commands
+from tff_semifl.data import sources
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import plan
+from tff_semifl.experiment import presets
+
+
+class Cell(NamedTuple):
+  """A cell of a paper: the name and the settings of its preset."""
+
+  name: str
+  settings: Mapping[str, Any]
+
+  @property
+  def system_name(self) -> str:
+    return self.name.partition('/')[0]
+
+
+# Training images of each class.
+CLASS_SIZES = {
+  'cifar10': [5000] * 10,
+  'cifar100': [500] * 100,
+  'emnist': [2400] * 47,
+  'svhn': [4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659],
+}
+
+# A kind of place, and labels of such places.
+_LABEL = r'(?:[A-Z]\.)?\d+'
+_PLACES = re.compile(
+  rf'\b(Table|Figure|appendix)s? ({_LABEL}(?:(?:, | to ){_LABEL})*)'
+)
+
+
+def with_names(cells):
+  """Returns cells with names that tests can have."""
+  return [(cell.name.replace('.', '_'), cell) for cell in cells]
+
+
+def parse_places(text):
+  """Returns the places that a text names: {'Figure B.1', 'Table C.1'}."""
+  places = set()
+  for kind, labels in _PLACES.findall(text):
+    for label in labels.split(', '):
+      first, to, last = label.partition(' to ')
+      if to:
+        some = range(int(first), int(last) + 1)
+      else:
+        some = [first]
+      places.update(f'{kind} {each}' for each in some)
+  return places
+
+
+def create_command(name, **changes):
+  """Returns the command of a program with a preset."""
+  preset = presets.load(name)
+  return commands.create(
+    preset.system_name,
+    {'output_dir': preset.output_dir, **preset.settings, **changes},
+  )
+
+
+def create_experiment(name):
+  """Builds all of a preset's experiment but model and computations."""
+  command = create_command(name)
+  sizes = CLASS_SIZES[command.experiment.task_name]
+  labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+  train = sources.LabeledImages(
+    np.zeros([len(labels), 1, 1, 3], np.uint8), labels
+  )
+  data = sources.TaskData(train=train, test=train.select(np.arange(10)))
+  with (
+    mock.patch.object(image_task, 'load', return_value=data),
+    mock.patch.object(
+      type(command.experiment.model.model),
+      'create',
+      return_value=mock.Mock(trainable_weights=[]),
+    ),
+    small_systems.without_computations(),
+  ):
+    return command.create_experiment()
+
+
+def describe(name):
+  """Returns the plan of a preset's experiment."""
+  return plan.describe(create_experiment(name))
+
+
+def count_steps(described):
+  """Returns the steps of server and client in a round of a plan."""
+  return (
+    described['server_steps_per_round'],
+    described['steps_of_a_client_per_round_at_most'],
+  )

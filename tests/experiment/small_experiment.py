@@ -1,0 +1,31 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings of experiments with digits."""
+
+from tasks import digits
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import filled_settings
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import system_registry
+
+
+def create(
+  system_name: str = 'semifl', **changes: object
+) -> experiment_settings.ExperimentSettings:
+  """Creates the settings of an experiment with digits."""
+  return experiment_settings.create(
+    system_name,
+    system_registry.SYSTEMS[system_name],
+    image_task.ChosenTask(task=digits.Digits()),
+    changes,
+  )
+
+
+def fill_in(
+  system_name: str = 'semifl', **changes: object
+) -> experiment_settings.ExperimentSettings:
+  """Returns settings with dependent defaults filled in."""
+  return filled_settings.fill_in(
+    create(system_name, **changes), digits.Digits().create()
+  )

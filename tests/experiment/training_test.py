@@ -1,0 +1,121 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the training program: statistics, divergence, data by reference."""
+
+import dataclasses
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.experiment import linear_program
+from tests.experiment import training_test_case
+from tff_semifl import runtime
+from tff_semifl.experiment import training
+
+
+class TrainingTest(training_test_case.TrainingTestCase):
+  @pytest.mark.slow
+  def test_statistics_are_computed_after_each_round(self):
+    program = linear_program.create_program(1, has_federated_statistics=True)
+    final = self.train(self.create_tempdir().full_path, 1, program=program)
+    # Pixels of all clients, images 6 to 29; the first six are the server's.
+    pixels = linear_reference.create_images(30)[6:].astype(np.float64)
+    mean, variance = final.state.global_model_weights.non_trainable
+    np.testing.assert_allclose(mean, [pixels.mean()], rtol=1e-5)
+    np.testing.assert_allclose(variance, [pixels.var(ddof=1)], rtol=1e-5)
+
+  @parameterized.parameters(
+    # Rounds 0 to 4, of which 0, 3 and 4 are evaluated.
+    (True, 5),
+    (False, 3),
+  )
+  @pytest.mark.slow
+  def test_statistics_that_nobody_asks_for(self, for_clients, expected):
+    program = linear_program.create_program(4, has_federated_statistics=True)
+    computation = program.statistics.computation
+    passes = []
+
+    def compute(weights, data):
+      passes.append(data)
+      return computation(weights, data)
+
+    program = dataclasses.replace(
+      program,
+      rounds_per_evaluation=3,
+      statistics=program.statistics._replace(
+        computation=compute, for_clients=for_clients
+      ),
+    )
+    self.train(self.create_tempdir().full_path, 4, program=program)
+    self.assertLen(passes, expected)
+
+  def test_divergence_is_reported_and_not_saved(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(4, learning_rate=1e38)
+    with self.assertRaisesRegex(
+      training.TrainingDivergedError, 'not finite after round 0'
+    ):
+      self.train(folder, 4, program=program)
+    self.assertEmpty(list(pathlib.Path(folder, 'checkpoints').iterdir()))
+
+
+class ByReferenceTest(absltest.TestCase):
+  def _train(self, program):
+    """Returns all numbers of rounds 0 to 2, and of the state at the end."""
+    rows = []
+    final = training_test_case.train(
+      self.create_tempdir().full_path,
+      program,
+      lambda _, metrics: rows.append(metrics._replace(seconds=0)),
+    )
+    self.assertLen(rows, 3)
+    self.assertGreater(rows[-1].client.label_ratio, 0)
+    self.assertGreater(rows[-1].client.pseudo_accuracy, 0)
+    return list(map(np.asarray, tf.nest.flatten((rows, final))))
+
+  @pytest.mark.slow
+  def test_computes_the_same_to_the_last_bit(self):
+    by_value, by_reference = (
+      linear_program.create_program(
+        2,
+        is_by_reference=is_by_reference,
+        has_federated_statistics=True,
+        keep_client_momentum=True,
+      )
+      for is_by_reference in (False, True)
+    )
+    found = {}
+    for name in ('in_process', 'native'):
+      with runtime.simulation_context(name):
+        found[name] = self._train(by_value)
+        for a, b in zip(found[name], self._train(by_reference), strict=True):
+          np.testing.assert_array_equal(a, b)
+    for a, b in zip(found['in_process'], found['native'], strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+  def test_types_have_indices_for_images_and_labels_where_they_were(self):
+    program = linear_program.create_program(2, is_by_reference=True)
+    for computation, expected in (
+      (
+        program.process.next,
+        ',server_data=<image=int64[?],label=int32[?]>*@SERVER,'
+        'client_data={<client_id=int32,image=int64[?]>*}@CLIENTS> ->',
+      ),
+      (
+        program.evaluation,
+        ',dataset=<image=int64[?],label=int32[?]>*@SERVER> ->',
+      ),
+    ):
+      self.assertIn(
+        expected, computation.type_signature.compact_representation()
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,163 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of warnings about clients that do not help."""
+
+import contextlib
+import io
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tests.experiment import some_metrics
+from tff_semifl.experiment import progress
+from tff_semifl.experiment import round_metrics
+from tff_semifl.experiment import training_warnings
+
+
+def _round(accuracy, label_ratio, **client):
+  """Returns metrics, without true labels by default."""
+  values = {
+    'micro_threshold_accuracy': math.nan,
+    'num_participating': 2.0,
+    'own': {},
+  }
+  metrics = some_metrics.create(accuracy, label_ratio, 1.0)
+  return metrics._replace(
+    client=metrics.client._replace(**values | client),
+    server=round_metrics.ServerMetrics(0.5, 0.875),
+  )
+
+
+_UNLABELED = _round(0.25, 0.0, own={round_metrics.HIGHEST_CONFIDENCE: 0.625})
+_ABSENT = _round(0.25, math.nan, num_participating=0.0, num_dropped=4.0)
+
+
+class TrainingWarningsTest(parameterized.TestCase):
+  def _watch(self, *rounds, first_round=1, **options):
+    """Returns the warnings of some rounds."""
+    watcher = training_warnings.TrainingWarnings(
+      'mine',
+      **{
+        'clients_per_round': 4,
+        'num_classes': 2,
+        'num_test_images': 1000,
+        'confidence_threshold': 0.95,
+        **options,
+      },
+    )
+    with self.assertLogs(level='WARNING') as logs:
+      # Without a warning, `assertLogs` would fail.
+      training_warnings.logging.warning('begin')
+      for round_num, metrics in enumerate(rounds, first_round):
+        watcher.check_round(round_num, metrics)
+    return logs.output[1:]
+
+  def test_no_pseudo_label_for_several_rounds(self):
+    self.assertEmpty(self._watch(*[_UNLABELED] * 4))
+    (line,) = self._watch(*[_UNLABELED] * 80)
+    for known in ('mine: ', '0.625', 'threshold is 0.95', '87.5%'):
+      self.assertIn(known, line)
+    # Rounds without clients do not interrupt the count.
+    lines = self._watch(*[_UNLABELED] * 4, _ABSENT, _UNLABELED)
+    self.assertLen(lines, 2)
+    self.assertIn('0.625', lines[1])
+    # In round 0 clients do not count.
+    self.assertEmpty(self._watch(*[_UNLABELED] * 5, first_round=0))
+
+  def test_rounds_with_labels_between_are_no_reason(self):
+    labels = _round(0.25, 0.125)
+    self.assertEmpty(
+      self._watch(*[*[_UNLABELED] * 4, labels, *[_UNLABELED] * 4])
+    )
+
+  def test_system_of_which_less_is_known(self):
+    metrics = _round(0.25, 0.0)._replace(
+      server=round_metrics.ServerMetrics(math.nan, math.nan)
+    )
+    (line,) = self._watch(*[metrics] * 5, confidence_threshold=None)
+    self.assertNotIn('threshold', line)
+    self.assertNotIn('nan', line)
+
+  def test_no_client_took_part(self):
+    (line,) = self._watch(_round(0.5, 0.5), _ABSENT, _ABSENT)
+    self.assertIn('round 2, and 4 dropped out', line)
+    self.assertIn('--client_dropout_probability', line)
+    # These rounds have no cohort.
+    self.assertEmpty(self._watch(_ABSENT, first_round=0))
+    self.assertEmpty(self._watch(_ABSENT, clients_per_round=0))
+    # Rejected clients have a warning of their own.
+    self.assertEmpty(
+      self._watch(
+        _ABSENT._replace(client=_ABSENT.client._replace(num_rejected=2.0))
+      )
+    )
+
+  @parameterized.named_parameters(
+    # At most 53.09% of 1,000 are right, of 99.9%.
+    ('two_classes_at_chance', _round(0.5, 0.999), '46.9%'),
+    ('known', _round(0.9, 0.75, micro_threshold_accuracy=0.7), '30.0%'),
+    # Up to 91.7%, of 100%.
+    ('nothing_is_left_out', _round(0.9, 1.0), '8.3%'),
+  )
+  def test_many_are_wrong(self, metrics, share):
+    self.assertEmpty(self._watch(metrics, metrics))
+    (line,) = self._watch(*[metrics] * 9)
+    self.assertIn(share, line)
+    self.assertIn('no confidence is below 0.5', line)
+
+  @parameterized.named_parameters(
+    ('accurate', _round(0.97, 1.0)),
+    ('of_few_test_images', _round(0.9, 1.0)),
+    ('known', _round(0.5, 0.75, micro_threshold_accuracy=0.9)),
+  )
+  def test_nothing_is_said_of_what_may_be_right(self, metrics):
+    self.assertEmpty(self._watch(*[metrics] * 9, num_test_images=20))
+
+  def test_progress_in_a_terminal_stays_readable(self):
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    with contextlib.redirect_stderr(stream), progress.Display('run', 9) as bar:
+      bar.show('round 1/9', 2)
+      before = stream.tell()
+      self._watch(_ABSENT)
+    # The bar is erased, and drawn again below.
+    erased, _, drawn = stream.getvalue()[before:].strip('\r').partition('\r')
+    self.assertEqual(erased.strip(), '')
+    self.assertIn('round 1/9', drawn)
+
+
+class IdleRoundsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # Round 0 has no clients.
+    ([math.nan, 0.5, 0.5], None),
+    ([math.nan, 0.0, 0.5, 0.5], None),
+    ([math.nan, 0.0, 0.5], '1 of 2 .*--confidence_threshold below 0.9 keeps'),
+    ([math.nan, 0.0, math.nan, 0.0, 0.5], '2 of 3 '),
+    ([0.0], None),
+    ([math.nan, math.nan], None),
+  )
+  def test_half_of_the_rounds(self, ratios, expected):
+    metrics = {
+      'round': np.arange(len(ratios)),
+      'client/label_ratio': np.array(ratios),
+    }
+    line = training_warnings.describe_idle_rounds(metrics, 0.9)
+    if expected is None:
+      self.assertIsNone(line)
+    else:
+      self.assertRegex(line, expected)
+
+  def test_systems_without_a_threshold_or_pseudo_labels(self):
+    metrics = {'round': np.arange(2)}
+    self.assertIsNone(training_warnings.describe_idle_rounds(metrics, 0.95))
+    metrics['client/label_ratio'] = np.array([math.nan, 0.0])
+    line = training_warnings.describe_idle_rounds(metrics, None)
+    self.assertIn('in 1 of 1 evaluated rounds', line)
+    self.assertNotIn('--', line)
+
+
+if __name__ == '__main__':
+  absltest.main()

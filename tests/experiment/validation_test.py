@@ -1,0 +1,226 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the validation split, by its definition."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tasks import digits
+from tests.experiment import small_experiment
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.data import sources
+from tff_semifl.experiment import federated_data
+from tff_semifl.experiment import validation
+
+_LABELS = system_lib.Labels
+_SEED = 3
+
+
+def _split(labels, data=None, *, is_given=False, **changes):
+  task = digits.Digits().create()
+  data_split = settings.change_present(
+    federated_data.choose_data_split(labels, is_given=is_given),
+    {'num_labeled': 50, 'num_clients': 10, **changes},
+  )
+  return data_split.split(task, data or task.load(), seed=_SEED)
+
+
+def _identify(images):
+  """Returns the set of the images' bytes."""
+  return {image.tobytes() for image in images}
+
+
+def _given_data():
+  """Returns 35 labeled images of three classes, and two clients' images."""
+  images = np.arange(45, dtype=np.uint8).reshape([45, 1, 1, 1])
+  labels = np.repeat([0, 1, 2], [20, 10, 5]).astype(np.int32)
+  return sources.TaskData(
+    train=sources.LabeledImages(images[:35], labels),
+    test=sources.LabeledImages(images[:1] + 100, labels[:1]),
+    unlabeled=images[35:],
+    shares=[np.arange(4), np.arange(4, 10)],
+  )
+
+
+class DrawTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # Three classes with 20, 10 and 5 images, of which 19, 9 and 4 may go.
+    (3, [1, 1, 1]),
+    (14, [5, 5, 4]),
+    (22, [9, 9, 4]),
+    (32, [19, 9, 4]),
+  )
+  def test_is_as_even_as_labels_allow(self, number, expected):
+    labels = np.repeat([0, 1, 2], [20, 10, 5])
+    drawn = validation.draw(labels, np.arange(35), number, _SEED)
+    self.assertLen(set(drawn), number)
+    self.assertEqual(np.bincount(labels[drawn]).tolist(), expected)
+
+  def test_who_gives_one_more_is_drawn(self):
+    labels = np.repeat([0, 1, 2], 5)
+    givers = {
+      labels[validation.draw(labels, np.arange(15), 1, seed)][0]
+      for seed in range(20)
+    }
+    self.assertEqual(givers, {0, 1, 2})
+
+  def test_depends_on_the_seed_and_not_on_the_order(self):
+    labels = np.repeat(np.arange(10), 5)
+    drawn = validation.draw(labels, np.arange(50), 20, 0)
+    again = validation.draw(labels, np.arange(50)[::-1], 20, 0)
+    other = validation.draw(labels, np.arange(50), 20, 1)
+    np.testing.assert_array_equal(drawn, again)
+    self.assertNotEqual(set(drawn), set(other))
+
+  @parameterized.parameters(33, 36)
+  def test_refuses_to_leave_no_image_of_a_class(self, number):
+    labels = np.repeat([0, 1, 2], [20, 10, 5])
+    with self.assertRaisesRegex(
+      ValueError, '35 labeled images of 3 classes, .* 32 at most are left'
+    ):
+      validation.draw(labels, np.arange(35), number, _SEED)
+
+
+class FoldTest(absltest.TestCase):
+  def test_folds_are_even_disjoint_and_all(self):
+    labels = np.repeat([0, 1, 2], [20, 10, 3])
+    folds = [
+      validation.draw_fold(labels, np.arange(33), fold, 5, _SEED)
+      for fold in range(5)
+    ]
+    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(33))
+    self.assertSameElements({6, 7}, map(len, folds))
+    counts = [np.bincount(labels[fold], minlength=3) for fold in folds]
+    self.assertLessEqual(np.ptp(counts, axis=0).max(), 1)
+    again = validation.draw_fold(labels, np.arange(33)[::-1], 0, 5, _SEED)
+    np.testing.assert_array_equal(again, folds[0])
+    other = validation.draw_fold(labels, np.arange(33), 0, 5, _SEED + 1)
+    self.assertNotEqual(set(other), set(folds[0]))
+
+  def test_refuses_what_cannot_be_trained_and_validated_on(self):
+    for labels, num_folds, message in (
+      ([0, 0, 1], 2, 'class 1 has one labeled image'),
+      ([0, 0, 1, 1], 5, '4 labeled images, too few for 5 parts'),
+    ):
+      with self.assertRaisesRegex(ValueError, message):
+        validation.draw_fold(
+          np.array(labels), np.arange(len(labels)), 0, num_folds, _SEED
+        )
+
+  def test_setting(self):
+    without = _split(_LABELS.AT_SERVER)
+    parts = [
+      _split(_LABELS.AT_SERVER, validation_fold=f'{number}/4')
+      for number in range(1, 5)
+    ]
+    labeled = _identify(without.labeled.images)
+    held_out = [_identify(part.test.images) for part in parts]
+    self.assertEqual(sum(map(len, held_out)), 50)
+    self.assertEqual(set.union(*held_out), labeled)
+    for part, images in zip(parts, held_out, strict=True):
+      self.assertEqual(_identify(part.labeled.images), labeled - images)
+    for value in ('0/4', '5/4', '1/1', '2', '1/2/3'):
+      with self.assertRaisesRegex(settings.SettingError, 'such as 2/5'):
+        _split(_LABELS.AT_SERVER, validation_fold=value)
+    with self.assertRaisesRegex(settings.SettingError, 'leave num_validation'):
+      _split(_LABELS.AT_SERVER, validation_fold='1/2', num_validation=2)
+
+
+class ValidationTest(parameterized.TestCase):
+  @parameterized.parameters(
+    _LABELS.AT_SERVER,
+    _LABELS.AT_SERVER_WITH_POOL,
+    _LABELS.AT_SERVER_AND_CLIENTS,
+  )
+  def test_images_are_taken_from_the_labels_and_are_nowhere_else(self, labels):
+    without = _split(labels)
+    found = _split(labels, num_validation=20)
+    held_out = _identify(found.test.images)
+    trained_on = _identify(found.labeled.images)
+    self.assertEqual(np.bincount(found.test.labels).tolist(), [2] * 10)
+    self.assertEqual(np.bincount(found.labeled.labels).tolist(), [3] * 10)
+    self.assertTrue(held_out.isdisjoint(trained_on))
+    self.assertEqual(held_out | trained_on, _identify(without.labeled.images))
+    # The remaining images keep their order, and clients keep their images.
+    kept = [image.tobytes() in trained_on for image in without.labeled.images]
+    np.testing.assert_array_equal(
+      found.labeled.images, without.labeled.images[kept]
+    )
+    np.testing.assert_array_equal(
+      found.unlabeled.images, without.unlabeled.images
+    )
+    for share, expected in zip(found.shares, without.shares, strict=True):
+      np.testing.assert_array_equal(share, expected)
+    everything = _identify(found.at_server(labels).images)
+    self.assertTrue(held_out.isdisjoint(everything))
+
+  def test_all_systems_have_the_same_images(self):
+    first, *others = (
+      _identify(_split(labels, num_validation=20).test.images)
+      for labels in (
+        _LABELS.AT_SERVER,
+        _LABELS.AT_SERVER_ALONE,
+        _LABELS.AT_SERVER_WITH_POOL,
+      )
+    )
+    for other in others:
+      self.assertEqual(other, first)
+
+  def test_given_labels(self):
+    data = _given_data()
+    found, in_one_place, alone = (
+      _split(labels, data, is_given=True, num_validation=12)
+      for labels in (
+        _LABELS.AT_SERVER,
+        _LABELS.AT_SERVER_WITH_POOL,
+        _LABELS.AT_SERVER_ALONE,
+      )
+    )
+    held_out = found.test.images.ravel()
+    self.assertEqual(np.bincount(found.test.labels).tolist(), [4, 4, 4])
+    np.testing.assert_array_equal(
+      np.sort(np.concatenate([held_out, found.labeled.images.ravel()])),
+      np.arange(35),
+    )
+    np.testing.assert_array_equal(found.unlabeled.images, data.unlabeled)
+    np.testing.assert_array_equal(
+      np.sort(
+        np.concatenate([found.labeled.images, found.unlabeled.images]).ravel()
+      ),
+      np.setdiff1d(np.arange(45), held_out),
+    )
+    for other in (in_one_place, alone):
+      np.testing.assert_array_equal(other.test.images, found.test.images)
+      self.assertTrue(set(held_out).isdisjoint(other.labeled.images.ravel()))
+
+  def test_names_of_experiments_say_so(self):
+    for system, name in (
+      ('semifl', 'semifl_digits_50_validation20_iid_seed0'),
+      ('labels_alone', 'labels_alone_digits_50_validation20_seed0'),
+      ('all_labels', 'all_labels_digits_validation20_seed0'),
+    ):
+      found = small_experiment.fill_in(system, num_validation=20)
+      self.assertEqual(found.default_name, name)
+      self.assertTrue(found.validates)
+
+  def test_refusal_names_the_setting(self):
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      'the server has 50 labeled images of 10 classes, .* 40 at most',
+    ) as caught:
+      _split(_LABELS.AT_SERVER, num_validation=50)
+    self.assertEqual(caught.exception.name, 'num_validation')
+
+  def test_servers_without_labels_have_no_such_setting(self):
+    data_split = federated_data.choose_data_split(
+      _LABELS.AT_CLIENTS, is_given=False
+    )
+    with self.assertRaisesRegex(settings.SettingError, 'no such setting'):
+      settings.change(data_split, {'num_validation': 20})
+
+
+if __name__ == '__main__':
+  absltest.main()

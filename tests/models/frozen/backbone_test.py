@@ -1,0 +1,155 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of frozen networks as functions of images."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.models.frozen import small_backbone
+from tff_semifl.data import resizing
+from tff_semifl.models.frozen import backbone as backbone_lib
+
+
+class BackboneTest(parameterized.TestCase):
+  def test_averages_maps_and_computes_all_batches(self):
+    images = small_backbone.noise(2 * backbone_lib.BATCH_SIZE + 3, 4, 4, 3)
+    backbone = small_backbone.create(factor=2)
+    self.assertEqual(backbone.feature_dimension, 3)
+    found = backbone.features(images)
+    self.assertEqual(found.dtype, np.float32)
+    np.testing.assert_allclose(found, 2 * images.mean((1, 2)), rtol=1e-5)
+
+  def test_takes_images_of_any_size_and_gray_ones(self):
+    backbone = small_backbone.create()
+    for shape in ((8, 8, 3), (2, 2, 3), (4, 4, 1), (3, 7, 1)):
+      images = np.full((2, *shape), 9, np.uint8)
+      np.testing.assert_allclose(
+        backbone.features(images), np.full((2, 3), 9), rtol=1e-5
+      )
+    self.assertEqual(
+      backbone.features(np.zeros((0, 4, 4, 3), np.uint8)).shape, (0, 3)
+    )
+
+  def test_is_in_inference_mode(self):
+    inputs = tf.keras.Input((4, 4, 3))
+    x = tf.keras.layers.BatchNormalization()(inputs)
+    network = tf.keras.Model(inputs, tf.keras.layers.Dropout(0.5)(x))
+    backbone = backbone_lib.Backbone(
+      'mine', network, backbone_lib.in_range((4, 4), '0_to_255')
+    )
+    images = np.full((8, 4, 4, 3), 100, np.uint8)
+    # The initial statistics, and Keras' epsilon.
+    expected = np.full((8, 3), 100 / np.sqrt(1.001))
+    for _ in range(2):
+      np.testing.assert_allclose(backbone.features(images), expected, rtol=1e-5)
+
+  def test_digest_is_that_of_equal_backbones_alone(self):
+    digest = small_backbone.create().digest
+    self.assertRegex(digest, '^[0-9a-f]{64}$')
+    # Keras numbers the names of layers, which the digest ignores.
+    self.assertEqual(small_backbone.create().digest, digest)
+    others = (
+      small_backbone.create(factor=1.0001),
+      small_backbone.create(input_range='0_to_1'),
+      small_backbone.create(image_size=(4, 5)),
+    )
+    self.assertLen({digest, *(each.digest for each in others)}, 4)
+
+  def test_digest_tells_layers_without_weights_apart(self):
+    digests = set()
+    for activation in ('relu', 'relu6'):
+      inputs = tf.keras.Input((4, 4, 3))
+      outputs = tf.keras.layers.Activation(activation)(inputs)
+      inner = tf.keras.Model(inputs, outputs)
+      outer = tf.keras.Sequential([tf.keras.Input((4, 4, 3)), inner])
+      for network in (inner, outer):
+        backbone = backbone_lib.Backbone(
+          'mine', network, backbone_lib.in_range((4, 4), '0_to_255')
+        )
+        digests.add(backbone.digest)
+    self.assertLen(digests, 4)
+
+  def test_refuses_other_networks(self):
+    prepare = backbone_lib.in_range((8, 8), '0_to_255')
+    inputs = tf.keras.Input((8, 8, 3))
+
+    class Subclass(tf.keras.Model):
+      def call(self, inputs):
+        return inputs
+
+    for network, message in (
+      (small_backbone.create_network(), r'shape \[4, 4, 3\], not \[8, 8, 3\]'),
+      (tf.keras.Model(inputs, [inputs, inputs]), 'one input and one output'),
+      (Subclass(), 'one input and one output'),
+      (
+        tf.keras.Model(inputs, tf.keras.layers.Reshape((64, 3))(inputs)),
+        r'its output has the shape \[64, 3\]',
+      ),
+    ):
+      with self.assertRaisesRegex(
+        backbone_lib.BackboneError, f'^backbone mine: .*{message}'
+      ):
+        backbone_lib.Backbone('mine', network, prepare)
+
+
+class PreparationTest(parameterized.TestCase):
+  def test_enlarges_bilinearly(self):
+    image = np.uint8([[0, 100], [0, 100]]).reshape(1, 2, 2, 1)
+    # Centers of the four new pixels are at -1/4, 1/4, 3/4 and 5/4 of the old.
+    found = backbone_lib.fit(tf.constant(image), (4, 4))
+    np.testing.assert_allclose(found[0, :, :, 0], [[0, 25, 75, 100]] * 4)
+
+  def test_averages_what_gets_smaller(self):
+    # A triangle of twice the width weighs four pixels 1, 3, 3, 1; the first is
+    # outside at the edge: (3 * 70 + 3 * 0 + 1 * 70) / 7.
+    image = np.uint8([[70, 0, 70, 0]] * 4).reshape(1, 4, 4, 1)
+    found = backbone_lib.fit(tf.constant(image), (2, 2))
+    np.testing.assert_allclose(
+      found[0, :, :, 0], [[40, 30]] * 2, rtol=0, atol=1e-4
+    )
+
+  @parameterized.parameters(
+    ((8, 8), (16, 16)), ((6, 4), (9, 6)), ((9, 12), (8, 8)), ((4, 9), (8, 8))
+  )
+  def test_fits_as_exported_models_do(self, shape, size):
+    images = tf.constant(small_backbone.noise(2, *shape, 3))
+    np.testing.assert_allclose(
+      backbone_lib.fit(images, size),
+      resizing.scale_and_crop(images, *size),
+      rtol=0,
+      atol=1e-3,
+    )
+
+  def test_takes_gray_images_and_floats(self):
+    prepare = backbone_lib.in_range((4, 4), '0_to_1')
+    images = small_backbone.noise(2, 4, 4, 1)
+    expected = np.repeat(images / 255, 3, axis=-1)
+    for each in (images, images.astype(np.float32)):
+      found = prepare(tf.constant(each))
+      self.assertEqual(found.dtype, tf.float32)
+      np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+  def test_description_tells_sizes_and_ranges_apart(self):
+    descriptions = {
+      backbone_lib.in_range(size, name).description
+      for size in ((4, 4), (4, 8), (8, 4))
+      for name in ('0_to_1', '-1_to_1')
+    }
+    self.assertLen(descriptions, 6)
+
+  def test_refuses_other_shapes_and_ranges(self):
+    prepare = backbone_lib.in_range((4, 4), '0_to_1')
+    for shape in ((2, 4, 4), (2, 4, 4, 2)):
+      with self.assertRaisesRegex(ValueError, 'found images of shape'):
+        prepare(tf.zeros(shape))
+    with self.assertRaisesRegex(
+      ValueError, "input_range: found '0_to_2'; give one of 0_to_255, 0_to_1"
+    ):
+      backbone_lib.in_range((4, 4), '0_to_2')
+
+
+if __name__ == '__main__':
+  absltest.main()

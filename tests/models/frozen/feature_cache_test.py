@@ -1,0 +1,218 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of features that are computed once."""
+
+import errno
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+
+from tests.models.frozen import small_backbone
+from tff_semifl.data import stored_images
+from tff_semifl.files import durable_files
+from tff_semifl.models.frozen import feature_cache
+
+_IMAGES = small_backbone.noise(1200, 2, 2, 3)
+_CHUNK = 512
+
+_SLOWLY = """
+import pathlib, sys, time
+from tests.models.frozen import feature_cache_test
+from tff_semifl.models.frozen import feature_cache
+class Slow(feature_cache_test.FakeBackbone):
+  def features(self, images):
+    time.sleep(0.2)
+    return super().features(images)
+feature_cache.compute(
+  Slow(), feature_cache_test._IMAGES, pathlib.Path(sys.argv[1]), lambda _: None
+)
+"""
+
+
+class FakeBackbone:
+  """Features of an image are the mean of all pixels and the first pixel."""
+
+  name = 'fake'
+  feature_dimension = 2
+
+  def __init__(self, digest='d', fails_after=None):
+    self.digest = digest
+    self.num_computed = 0
+    self.fails_after = fails_after
+
+  def features(self, images):
+    if self.fails_after is not None and self.num_computed >= self.fails_after:
+      raise KeyboardInterrupt
+    self.num_computed += len(images)
+    return expect(images)
+
+
+def expect(images):
+  """The features of images."""
+  images = np.asarray(images)
+  return np.stack([images.mean((1, 2, 3)), images[:, 0, 0, 0]], 1).astype(
+    np.float32
+  )
+
+
+class FeatureCacheTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path) / 'cache'
+    self._lines = []
+
+  def _compute(self, backbone=None, images=_IMAGES):
+    return feature_cache.compute(
+      backbone or FakeBackbone(), images, self._folder, self._lines.append
+    )
+
+  def _file(self, pattern):
+    (file,) = self._folder.glob(pattern)
+    return file
+
+  def test_computes_once(self):
+    backbone = FakeBackbone()
+    for _ in range(2):
+      found = self._compute(backbone)
+      self.assertEqual(found.dtype, np.float32)
+      np.testing.assert_array_equal(found, expect(_IMAGES))
+      self.assertEqual(backbone.num_computed, 1200)
+    self.assertNotIn('computed before', ''.join(self._lines))
+
+  def test_reads_images_in_files_a_few_at_a_time(self):
+    stored = stored_images.create(_IMAGES.shape)
+    for number, image in enumerate(_IMAGES):
+      stored[number] = image
+    path = self.create_tempdir().full_path + '/images.npy'
+    np.save(path, _IMAGES)
+    backbone = FakeBackbone()
+    for images in (stored, np.load(path, mmap_mode='r'), _IMAGES):
+      np.testing.assert_array_equal(
+        self._compute(backbone, images), expect(_IMAGES)
+      )
+    self.assertEqual(backbone.num_computed, 1200)
+
+  def test_other_images_and_backbones_have_other_features(self):
+    backbone = FakeBackbone()
+    changed = _IMAGES.copy()
+    changed[-1, -1, -1, -1] ^= 1
+    for images in (
+      _IMAGES,
+      changed,
+      _IMAGES[:-1],
+      _IMAGES.reshape(1200, 1, 4, 3),
+    ):
+      before = backbone.num_computed
+      self._compute(backbone, images)
+      self.assertEqual(backbone.num_computed - before, len(images))
+    other = FakeBackbone('e')
+    self._compute(other)
+    self.assertEqual(other.num_computed, 1200)
+
+  def test_goes_on_after_an_interrupt(self):
+    # Fails in the second chunk; the first one is on the disk.
+    with self.assertRaises(KeyboardInterrupt):
+      self._compute(FakeBackbone(fails_after=_CHUNK))
+    self.assertIsNone(
+      feature_cache.load(FakeBackbone(), _IMAGES, self._folder, print)
+    )
+    backbone = FakeBackbone()
+    found = self._compute(backbone)
+    np.testing.assert_array_equal(found, expect(_IMAGES))
+    self.assertEqual(backbone.num_computed, 1200 - _CHUNK)
+    self.assertIn('features: resumed after 512 of 1,200 images', self._lines)
+
+  @pytest.mark.slow
+  def test_goes_on_after_a_kill(self):
+    process = subprocess.Popen(
+      [sys.executable, '-c', _SLOWLY, str(self._folder)]
+    )
+    try:
+      deadline = time.monotonic() + 60
+      while not list(self._folder.glob('*/00000.npy')):
+        self.assertLess(time.monotonic(), deadline)
+        time.sleep(0.01)
+    finally:
+      process.send_signal(signal.SIGKILL)
+      process.wait()
+    backbone = FakeBackbone()
+    found = self._compute(backbone)
+    np.testing.assert_array_equal(found, expect(_IMAGES))
+    self.assertEqual(backbone.num_computed, 1200 - _CHUNK)
+
+  @parameterized.parameters(b'', b'damaged', None)
+  def test_computes_damaged_features_again(self, content):
+    self._compute()
+    path = self._file('*/00001.npy')
+    if content is None:
+      np.save(path, np.zeros([3, 2], np.float32))
+    else:
+      path.write_bytes(content)
+    backbone = FakeBackbone()
+    np.testing.assert_array_equal(self._compute(backbone), expect(_IMAGES))
+    self.assertEqual(backbone.num_computed, _CHUNK)
+
+  def test_says_that_a_disk_is_full(self):
+    with (
+      mock.patch.object(
+        os, 'fsync', side_effect=OSError(errno.ENOSPC, 'No space')
+      ),
+      self.assertRaisesRegex(
+        durable_files.OutputError,
+        f'^cannot write {self._folder}: No space; with this mended, the same'
+        ' command goes on$',
+      ),
+    ):
+      self._compute()
+    np.testing.assert_array_equal(self._compute(), expect(_IMAGES))
+
+  def test_reads_what_another_process_computed_without_writing(self):
+    self._compute()
+    with (
+      mock.patch.object(feature_cache, '_COMPUTED', set()),
+      mock.patch.object(os, 'replace', side_effect=AssertionError),
+      mock.patch.object(pathlib.Path, 'mkdir', side_effect=AssertionError),
+    ):
+      backbone = FakeBackbone()
+      np.testing.assert_array_equal(self._compute(backbone), expect(_IMAGES))
+    self.assertEqual(backbone.num_computed, 0)
+    self.assertIn('computed before', self._lines[-1])
+
+  def test_is_readable_by_its_user_alone(self):
+    self._compute()
+    self.assertEqual(self._folder.stat().st_mode & 0o777, 0o700)
+
+  def test_refuses_other_images(self):
+    for images in (
+      _IMAGES.astype(np.float32),
+      _IMAGES[0],
+      _IMAGES[:0],
+    ):
+      with self.assertRaisesRegex(ValueError, 'found images of dtype'):
+        self._compute(images=images)
+
+  def test_default_folder_is_that_of_caches(self):
+    with mock.patch.dict(os.environ, {'XDG_CACHE_HOME': '/caches'}):
+      self.assertEqual(
+        feature_cache.default_folder(),
+        pathlib.Path('/caches/tff_semifl/features'),
+      )
+
+  def test_computes_what_a_backbone_does(self):
+    backbone = small_backbone.create()
+    found = self._compute(backbone, _IMAGES[:50])
+    np.testing.assert_array_equal(found, backbone.features(_IMAGES[:50]))
+
+
+if __name__ == '__main__':
+  absltest.main()

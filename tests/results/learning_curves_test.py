@@ -1,0 +1,273 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that learning curves show the values of the tables."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tests.experiment import cut_text
+from tff_semifl.experiment import metrics_table
+from tff_semifl.results import curve_panels
+from tff_semifl.results import learning_curves
+
+_ROUNDS = np.arange(3.0)
+_SEMIFL = {
+  'round': _ROUNDS,
+  'test/accuracy': np.array([0.2, 0.4, 0.5]),
+  'client/label_ratio': np.array([0.0, 0.0, 0.3]),
+  'client/pseudo_accuracy': np.array([0.0, 0.4, 0.5]),
+  'client/threshold_accuracy': np.array([0.0, 0.0, 0.7]),
+  'client/micro_threshold_accuracy': np.array([0.0, 0.0, 0.8]),
+}
+_ALONE = {name: np.zeros(3) for name in _SEMIFL} | {
+  'round': _ROUNDS,
+  'test/accuracy': np.array([0.2, 0.3, 0.35]),
+}
+_CURVES = curve_panels.LEARNING_CURVES
+_QUALITY = curve_panels.PSEUDO_LABEL_QUALITY
+
+
+def _legend(fig):
+  [legend] = fig.legends
+  return [text.get_text() for text in legend.get_texts()]
+
+
+def _band(axes):
+  """Returns the lower and the upper edge of the one band, by round."""
+  [band] = axes.collections
+  vertices = band.get_paths()[0].vertices
+  return {
+    round_num: (ys.min(), ys.max())
+    for round_num in np.unique(vertices[:, 0])
+    for ys in [vertices[vertices[:, 0] == round_num, 1]]
+  }
+
+
+class LearningCurvesTest(parameterized.TestCase):
+  def test_curves_are_the_columns_in_percent(self):
+    fig = learning_curves.create_figure(
+      {'SemiFL': [_SEMIFL], 'labels alone': [_ALONE]}, _CURVES, 'Both'
+    )
+    accuracy, ratio, right = fig.axes
+    semifl, alone = accuracy.lines
+    np.testing.assert_allclose(semifl.get_ydata(), [20, 40, 50])
+    np.testing.assert_allclose(alone.get_ydata(), [20, 30, 35])
+    np.testing.assert_array_equal(alone.get_xdata(), [0, 1, 2])
+    self.assertEqual(_legend(fig), ['SemiFL', 'labels alone'])
+    # Who labels nothing has no curve of it. In round 0 nobody labels; in round
+    # 1 nobody was sure, which is a ratio of 0, and nothing to be right.
+    for axes, values in (
+      (ratio, [np.nan, 0, 30]),
+      (right, [np.nan] * 2 + [80]),
+    ):
+      [line] = axes.lines
+      self.assertEqual(line.get_label(), 'SemiFL')
+      np.testing.assert_allclose(line.get_ydata(), values)
+
+  def test_references_are_levels_of_their_last_rounds(self):
+    other = {
+      'round': np.array([10.0, 20.0]),
+      'test/accuracy': np.array([0.1, 0.9]),
+    }
+    fig = learning_curves.create_figure(
+      {'SemiFL': [_SEMIFL]},
+      _CURVES,
+      '',
+      {'FixMatch': [other, _SEMIFL], 'labels alone': [_ALONE]},
+    )
+    accuracy, ratio, _ = fig.axes
+    _, fixmatch, alone = accuracy.lines
+    np.testing.assert_allclose(fixmatch.get_ydata(), [70, 70])
+    np.testing.assert_allclose(alone.get_ydata(), [35, 35])
+    self.assertNotEqual(fixmatch.get_linestyle(), alone.get_linestyle())
+    # Some runs of one name label images; those of the other name do not.
+    self.assertLen(ratio.lines, 1)
+    self.assertEqual(accuracy.get_xlim(), ratio.get_xlim())
+    self.assertEqual(
+      _legend(fig),
+      ['SemiFL', 'FixMatch, last round (2 runs)', 'labels alone, last round'],
+    )
+
+  def test_server_that_trains_in_round_0_alone_is_a_baseline(self):
+    nan = np.nan
+    run = _SEMIFL | {
+      'client/label_ratio': np.array([nan, 1.0, 1.0]),
+      'server/loss': np.array([0.5, nan, nan]),
+    }
+    accuracy, *_ = learning_curves.create_figure({'a': [run]}, _CURVES, '').axes
+    _, baseline = accuracy.lines
+    np.testing.assert_allclose(baseline.get_ydata(), [20, 20])
+    for others in (
+      {'server/loss': np.array([0.5, 0.4, 0.3])},
+      # Clients have labels, so that round 0 trains on none.
+      {'client/label_ratio': np.full(3, nan)},
+    ):
+      accuracy, *_ = learning_curves.create_figure(
+        {'a': [run | others]}, _CURVES, ''
+      ).axes
+      self.assertLen(accuracy.lines, 1)
+
+  def test_panels_of_clients_that_train_on_all_pseudo_labels(self):
+    every = _SEMIFL | {'client/label_ratio': np.array([np.nan, 1.0, 1.0])}
+    for panels, runs, number in (
+      (_CURVES, [every], 3),
+      (_CURVES, [every, _SEMIFL], 4),
+      (_QUALITY, [every], 1),
+      (_QUALITY, [_SEMIFL, _ALONE], 3),
+    ):
+      titles = [each.title for each in curve_panels.choose(panels, runs)]
+      self.assertLen(titles, number)
+      is_all = len(runs) == 1
+      self.assertEqual('Label ratio' not in titles, is_all)
+      self.assertEqual('Accuracy above threshold' not in titles, is_all)
+
+  def test_quality_of_pseudo_labels_is_figure_6(self):
+    fig = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
+    self.assertEqual(
+      [axes.get_title() for axes in fig.axes],
+      ['Accuracy of pseudo-labels', 'Accuracy above threshold', 'Label ratio'],
+    )
+    for axes, values in zip(
+      fig.axes,
+      ([np.nan, 40, 50], [np.nan, np.nan, 70], [np.nan, 0, 30]),
+      strict=True,
+    ):
+      [line] = axes.lines
+      np.testing.assert_allclose(line.get_ydata(), values)
+
+  def test_weight_diversity_is_no_percentage(self):
+    column = 'client/weight_diversity'
+    values = np.array([np.nan, 0.5, 0.25])
+    run = {'round': _ROUNDS, column: values}
+    panel = curve_panels.create_panel(column)
+    fig = learning_curves.create_figure(
+      {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
+    )
+    [axes] = fig.axes
+    self.assertEqual(axes.get_title(), 'Weight diversity')
+    for line, factor in zip(axes.lines, (1, 2), strict=True):
+      np.testing.assert_array_equal(line.get_ydata(), factor * values)
+
+  def test_value_between_gaps_is_a_point(self):
+    values = np.array([0.1, np.nan, 0.2, np.nan, 0.3, 0.4])
+    run = {'round': np.arange(6.0), 'test/accuracy': values}
+    fig = learning_curves.create_figure({'a': [run]}, _CURVES, '')
+    [line] = fig.axes[0].lines
+    self.assertEqual(line.get_marker(), '.')
+    self.assertEqual(line.get_markevery(), [0, 2])
+
+  def test_runs_of_one_name_are_their_mean_in_a_band(self):
+    runs = [
+      {'round': np.arange(len(values)), 'test/accuracy': np.array(values)}
+      # The last run has more rounds than the other runs.
+      for values in ([0.2, 0.4], [0.3, 0.4], [0.7, 0.4, 0.9])
+    ]
+    fig = learning_curves.create_figure(
+      {'seeds': runs, 'one': runs[:1]}, _CURVES, ''
+    )
+    [axes] = fig.axes
+    seeds, one = axes.lines
+    np.testing.assert_array_equal(seeds.get_xdata(), [0, 1])
+    np.testing.assert_allclose(seeds.get_ydata(), [40, 40])
+    np.testing.assert_allclose(one.get_ydata(), [20, 40])
+    # Distances from the mean are 20, 10 and 30: of three numbers the variance
+    # is (400 + 100 + 900) / 2 = 700.
+    deviation = np.sqrt(700)
+    band = _band(axes)
+    np.testing.assert_allclose(band[0], (40 - deviation, 40 + deviation))
+    np.testing.assert_allclose(band[1], (40, 40))
+    self.assertEqual(_legend(fig), ['seeds (3 runs)', 'one'])
+    [legend] = fig.legends
+    self.assertIn('standard deviation', legend.get_title().get_text())
+
+  def test_band_of_percentages_ends_where_these_do(self):
+    runs = [
+      {'round': _ROUNDS, 'test/accuracy': np.array(values)}
+      for values in ([0.0, 0.5, 1.0], [0.2, 0.5, 0.9])
+    ]
+    fig = learning_curves.create_figure({'a': runs}, _CURVES, '')
+    band = _band(fig.axes[0])
+    # The deviation of 0 and 20 is 20 / sqrt(2).
+    np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
+    np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
+
+  def test_band_of_other_values_has_no_end(self):
+    column = 'aggregator/epsilon'
+    runs = [
+      {'round': _ROUNDS, column: np.array(values)}
+      for values in ([0.0, 1.0, 100.0], [0.0, 3.0, 200.0])
+    ]
+    fig = learning_curves.create_figure(
+      {'a': runs}, [curve_panels.create_panel(column)], ''
+    )
+    band = _band(fig.axes[0])
+    np.testing.assert_allclose(
+      band[2], (150 - 100 / np.sqrt(2), 150 + 100 / np.sqrt(2))
+    )
+
+  def test_columns_that_a_file_lacks_or_has_beyond_those_drawn(self):
+    old = {'round': _ROUNDS, 'test/accuracy': np.array([0.1, 0.2, 0.3])}
+    new = _SEMIFL | {'client/num_rejected': np.ones(3)}
+    fig = learning_curves.create_figure(
+      {'old': [old], 'new': [new], 'both': [old, new]}, _CURVES, ''
+    )
+    self.assertEqual([len(axes.lines) for axes in fig.axes], [3, 2, 2])
+    fig = learning_curves.create_figure({'old': [old]}, _CURVES, '')
+    self.assertLen(fig.axes, 1)
+
+  def test_curves_differ_in_color_and_in_line(self, number=28):
+    fig = learning_curves.create_figure(
+      {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
+    )
+    lines = fig.axes[0].lines
+    looks = [(line.get_color(), line.get_linestyle()) for line in lines]
+    self.assertLen({*looks}, number)
+    # Neighbors in the legend differ in both.
+    for (color, style), (next_color, next_style) in zip(
+      looks, looks[1:], strict=False
+    ):
+      self.assertNotEqual(color, next_color)
+      self.assertNotEqual(style, next_style)
+
+  def test_nothing_to_draw(self):
+    with self.assertRaisesRegex(
+      metrics_table.MetricsError,
+      'nothing to draw: none of client/pseudo_accuracy, .* is above 0',
+    ):
+      learning_curves.create_figure({'alone': [_ALONE]}, _QUALITY, '')
+
+  def test_nothing_overlaps_or_is_cut_off(self, num_experiments=9):
+    names = [f'An experiment, number {n}' for n in range(num_experiments)]
+    fig = learning_curves.create_figure(
+      {name: [_SEMIFL] for name in names}, _CURVES, 'A title of some length'
+    )
+    fig.draw_without_rendering()
+    [legend] = fig.legends
+    boxes = [axes.get_tightbbox() for axes in fig.axes]
+    for box in (*boxes, legend.get_window_extent()):
+      self.assertGreaterEqual(min(box.x0, box.y0), 0)
+      self.assertLessEqual(box.x1, fig.bbox.x1)
+      self.assertLessEqual(box.y1, fig.bbox.y1)
+    for left, right in zip(boxes, boxes[1:], strict=False):
+      self.assertLess(left.x1, right.x0)
+    for box in boxes:
+      self.assertGreater(box.y0, legend.get_window_extent().y1)
+    # Most of the figure is for the curves.
+    for axes in fig.axes:
+      self.assertGreater(axes.bbox.height, 0.4 * fig.bbox.height)
+
+  @parameterized.parameters((_CURVES[:1], 2), (_CURVES, 25))
+  def test_nothing_is_cut_off(self, panels, number):
+    names = [f'consistency_averaging_two_groups_{n}' for n in range(number)]
+    fig = learning_curves.create_figure(
+      {name: [_SEMIFL, _SEMIFL] for name in names},
+      panels,
+      'Digits, 50 labels, IID: every system, five seeds, two cores',
+    )
+    self.assertEqual(cut_text.measure(fig), 0)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,224 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems that average the clients' updates round by round."""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.algorithms import round_parts
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+from tff_semifl.core import client_report
+from tff_semifl.core import client_work
+from tff_semifl.core import composition
+from tff_semifl.core import federated_process
+from tff_semifl.core import method
+from tff_semifl.core import rounds as rounds_lib
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
+
+# Of clients, and of the server.
+OptimizerPair = tuple[
+  tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
+]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Averaging(system.System):
+  """Base of systems whose clients train and report updates."""
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts()
+  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
+  local_training: training_settings.ClientEpochs = (
+    training_settings.ClientEpochs()
+  )
+  optimizer: training_settings.ClientOptimizer = (
+    training_settings.ClientOptimizer()
+  )
+  client_momentum: training_settings.ClientMomentum = (
+    training_settings.ClientMomentum()
+  )
+  averaging: aggregator_settings.Aggregation = aggregator_settings.Aggregation()
+  client: method.Method
+
+  def build_parts(
+    self,
+    ingredients: system.Ingredients,
+    server: training_settings.ServerTraining,
+  ) -> composition.Parts:
+    """Builds the parts of rounds."""
+    classifier, client = ingredients.classifier, self.client
+    client_optimizer, server_optimizer = self.create_optimizers(classifier)
+    aggregator = aggregators.create(
+      self.averaging.aggregator.build(
+        self.cohorts.clients_per_round, ingredients.privacy_key
+      ),
+      classifier.weights_type.trainable,
+    )
+    train_fn = round_parts.build_local_training(
+      client, ingredients, client_optimizer, self.local_training
+    )
+    if self.averaging.private_mean is not None:
+      train_fn = _refuse_reports(train_fn, type(client).__qualname__)
+    rate = server.server_learning_rate
+    return round_parts.build_round_parts(
+      ingredients,
+      client_work.build_client_work(
+        classifier,
+        train_fn,
+        data_type=pipelines.labeled_client_type(classifier.image_shape)
+        if client.clients_have_labels
+        else None,
+        optimizer=client_optimizer,
+        keep_optimizer_state=self.client_momentum.keep_client_momentum,
+        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+        # The private mean is unweighted. This would publish without noise what
+        # it publishes with noise.
+        measure_weight_diversity=aggregator.is_weighted,
+        return_given_labels=ingredients.returns_given_labels,
+      ),
+      round_parts.build_server_work(
+        ingredients,
+        server_optimizer,
+        server,
+        rate_factor=1.0 if rate is None else rate / self.rounds.learning_rate,
+      ),
+      learning_rate_fn=self.rounds.create_learning_rate_fn(),
+      aggregator=aggregator,
+      global_momentum=self.client_momentum.global_momentum,
+      guides=client.guides,
+    )
+
+  def compose(
+    self,
+    ingredients: system.Ingredients,
+    server: training_settings.ServerTraining,
+    run_round: Callable[
+      ..., federated_process.RoundOutput
+    ] = rounds_lib.semifl_round,
+    **options: Any,
+  ) -> federated_process.FederatedProcess:
+    """Composes a process; `options` are further arguments of the round."""
+    parts = self.build_parts(ingredients, server)
+    return composition.build(parts, run_round, **options)
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> OptimizerPair:
+    """Creates the optimizers of clients and of the server.
+
+    Override it for other optimizers of TFF. Rounds set their learning rates.
+    """
+    del classifier
+    optimizer = self.optimizer.build()
+    return optimizer, optimizer
+
+  @property
+  def summary(self) -> str:
+    return f'{super().summary} {self.client.summary}'
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    return self.client.measures_pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SemiSupervisedAveraging(Averaging):
+  """Base of systems in which the server trains on its labels, too."""
+
+  server: training_settings.ServerTraining = training_settings.ServerTraining()
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> OptimizerPair:
+    of_clients, _ = super().create_optimizers(classifier)
+    return of_clients, self.optimizer.build(self.server.server_optimizer)
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    return system.Steps(
+      self.server.count_steps(num_labeled),
+      self.local_training.count_steps(client_sizes),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Alternating(SemiSupervisedAveraging):
+  """Alternate training: clients train, then the server fine-tunes their mean.
+
+  With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
+  """
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return self.compose(ingredients, self.server)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parallel(SemiSupervisedAveraging):
+  """Parallel training: server and clients train the same weights."""
+
+  plain_average: bool = settings.setting(
+    False,
+    'Whether the server weighs as much as a client, and momentum is of the'
+    " average (SemiFL's paper), instead of one half, and momentum of the"
+    ' difference between server and clients (the code of its authors).',
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return self.compose(
+      ingredients,
+      self.server,
+      rounds_lib.parallel_round,
+      server_share_fn=rounds_lib.one_of_all
+      if self.plain_average
+      else rounds_lib.half,
+      step_from_received_weights=self.plain_average,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParallelInTwoGroups(SemiSupervisedAveraging):
+  """FedRGD as in SemiFL's tables: two groups of clients, the server in both."""
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return self.compose(
+      ingredients,
+      self.server,
+      rounds_lib.parallel_round,
+      server_share_fn=rounds_lib.of_two_groups,
+      step_from_received_weights=False,
+    )
+
+
+def _refuse_reports(
+  train_fn: client_work.LocalTrainingFn, name: str
+) -> client_work.LocalTrainingFn:
+  """Local training that must not report anything beside a private update."""
+
+  def train(*arguments: Any) -> client_report.LocalTraining:
+    local = train_fn(*arguments)
+    if tf.nest.flatten(local.report):
+      raise settings.SettingError(
+        'aggregator',
+        'differential_privacy',
+        f'{name} clients report, beside updates, sums to which no noise is'
+        ' added; choose another',
+      )
+    return local
+
+  return train

@@ -1,0 +1,197 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parts of a client that labels its images once, as in SemiFL.
+
+Each part is a field of `fix_mix.Fix`, None for what SemiFL does. Parts of later
+methods have files of their own, and all can be combined. A part may keep a
+state at the server, which clients' sums over pseudo-labels update.
+
+References:
+  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017. They average over steps; here it is over rounds.
+"""
+
+import abc
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import training_settings
+from tff_semifl.core import batch_norm_statistics
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
+from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
+from tff_semifl.models import functional
+
+
+class ClientPart(method.Guiding, settings.Settings):
+  """Base of the parts, which find their message in `client.guidance`."""
+
+  def report(self, client: hook_arguments.ClientContext) -> Any:
+    """Sums over the client's images, which `guidance` receives; () for none."""
+    del client
+    return ()
+
+
+class Selection(ClientPart, abc.ABC):
+  """Base of the rules that select the images to train on."""
+
+  @abc.abstractmethod
+  def select(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    """The selected images, bool [images], or their weights, float32 from 0."""
+
+
+class ClassThresholds(Selection):
+  """Base of the rules with a threshold for each class."""
+
+  def thresholds(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    """The thresholds, float32 [classes]; by default the server's message."""
+    del labels
+    return client.guidance
+
+  def select(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    """Selects images at or above their class's threshold, bool [images]."""
+    return pseudo_labels.is_confident(
+      labels, tf.gather(self.thresholds(client, labels), labels.labels)
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FixedThreshold(Selection):
+  """Trains on images with a confidence above a fixed threshold."""
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def select(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    """Selects images at or above the threshold, bool [images]."""
+    del client
+    return pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+
+
+class Labeler(ClientPart, abc.ABC):
+  """Base of the models that label in place of the received one."""
+
+  @abc.abstractmethod
+  def choose(
+    self, client: hook_arguments.ClientContext
+  ) -> functional.ModelWeights:
+    """The weights that label."""
+
+
+class Alignment(ClientPart, abc.ABC):
+  """Base of what makes other labels of logits than the most probable class."""
+
+  @abc.abstractmethod
+  def label(
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Labels of images, from their logits, float32 [images, classes]."""
+
+
+class Adjustment(ClientPart, abc.ABC):
+  """Base of what is added to the logits in the losses."""
+
+  @abc.abstractmethod
+  def logit_offset(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor | None:
+    """The logits to add, float32 [classes], or None."""
+
+
+class Regularizer(ClientPart, abc.ABC):
+  """Base of further losses."""
+
+  @abc.abstractmethod
+  def loss(self, step: hook_arguments.Step) -> tf.Tensor | None:
+    """A further loss of a batch, a float32 scalar, or None."""
+
+
+class Weighting(ClientPart, abc.ABC):
+  """Base of unequal weights of the clients that train."""
+
+  @abc.abstractmethod
+  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
+    """The weight of an update, a float32 scalar, at least 0."""
+
+
+def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
+  """The decay in round t, lower at first: min(`decay`, (1 + t) / (10 + t))."""
+  t = tf.cast(round_num, tf.float32)
+  return tf.minimum(decay, (1.0 + t) / (10.0 + t))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AveragedTeacher(Labeler):
+  """Labels by a moving average of the server's models.
+
+  The average is sent to clients beside the model that they train, which doubles
+  the download. Its batch normalization statistics are of the server's images,
+  whatever those of the model are.
+  """
+
+  teacher_decay: float = settings.setting(
+    0.9,
+    'Decay of the moving average of models in a round, less in the first'
+    ' rounds; with 0 the teacher is the model itself.',
+    settings.BELOW_1,
+  )
+
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> functional.ModelWeights:
+    return tf.nest.map_structure(tf.constant, model.initial_weights)
+
+  def tell(
+    self, kept: functional.ModelWeights, server: hook_arguments.Server
+  ) -> functional.ModelWeights:
+    model = server.model
+    if model.batch_moments is None:
+      return kept
+    return batch_norm_statistics.compute_server_statistics(
+      model, kept, server.data
+    )
+
+  def guidance(
+    self,
+    kept: functional.ModelWeights,
+    sums: tuple[()],
+    server: hook_arguments.Server,
+  ) -> functional.ModelWeights:
+    del sums  # Clients report nothing.
+    decay = decay_in_round(server.round_num, self.teacher_decay)
+    return functional.ModelWeights(
+      optimizers.move_average(
+        tuple(kept.trainable), tuple(server.weights.trainable), decay
+      ),
+      kept.non_trainable,
+    )
+
+  def choose(
+    self, client: hook_arguments.ClientContext
+  ) -> functional.ModelWeights:
+    return client.guidance

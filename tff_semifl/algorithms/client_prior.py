@@ -1,0 +1,162 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Class priors of clients, estimated from unlabeled images (H.2 to H.4).
+
+A prior is the shares of the classes among some images: float32 [classes], each
+above 0, with sum 1. A model learned from images of the server's prior; those of
+a client may have another, while images of a class look the same everywhere.
+
+References:
+  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
+  priori probabilities: a simple procedure. Neural Computation, 2002.
+  Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
+  adjustment. ICLR 2021.
+  Zhang, Li, Li, Xu, Wu, Ding, Wu. Federated learning with label distribution
+  skew via logits calibration. ICML 2022. Its clients know their labels.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import client_parts
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import pseudo_labels
+from tff_semifl.data import folding
+
+# Share that a class without any label has, in labels.
+_ABSENT = 0.5
+# Share of a class, at least, in the losses.
+_LEAST_SHARE = 1e-3
+# Labels of each class at which a client's own shares count half.
+_LABELS_FOR_HALF_WEIGHT = 2.0
+
+
+def count_labels(server: hook_arguments.Server) -> tf.Tensor:
+  """The number of the server's labels of each class, float32 [classes]."""
+  num_classes = server.model.num_classes
+
+  def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
+    labels = tf.one_hot(chunk['label'], num_classes)
+    return counts + tf.reduce_sum(labels, axis=0)
+
+  return folding.fold(server.data, tf.zeros([num_classes]), add_counts)
+
+
+def from_counts(counts: tf.Tensor) -> tf.Tensor:
+  """The prior of labeled images, float32 [classes], from counts of each class.
+
+  A class without labels counts as half a label, because a prior is above 0.
+  """
+  counts = tf.maximum(counts, _ABSENT)
+  return counts / tf.reduce_sum(counts)
+
+
+def label_weight(counts: tf.Tensor) -> tf.Tensor:
+  """The default weight of a client's prior in its labels, in [0, 1].
+
+  A client's prior is as wrong as the model that it is estimated with, whose
+  mistakes get rarer with the server's labels. If the error falls as one over
+  their number, the mixture with the least squared error has the weight
+  `n^2 / (n^2 + (2 C)^2)` for `n` labels of `C` classes. That it is a half with
+  two labels of each class was found by experiments. `counts` are float32
+  [classes], the labels of each class.
+  """
+  num_classes = tf.cast(tf.size(counts), tf.float32)
+  labels = tf.square(tf.reduce_sum(counts))
+  return labels / (labels + tf.square(_LABELS_FOR_HALF_WEIGHT * num_classes))
+
+
+def from_probabilities(
+  probabilities: tf.Tensor, server_prior: tf.Tensor, pseudo_count: float
+) -> tf.Tensor:
+  """The most probable prior of images whose classes are guessed.
+
+  It is the mode under a Dirichlet distribution with parameters `1 +
+  pseudo_count * server_prior`, as if there were `pseudo_count` more images,
+  with the server's classes. `probabilities` are float32 [images, classes];
+  there may be no image.
+  """
+  count = tf.cast(tf.shape(probabilities)[0], tf.float32)
+  return (
+    tf.reduce_sum(probabilities, axis=0) + pseudo_count * server_prior
+  ) / (count + pseudo_count)
+
+
+def estimate(
+  logits: tf.Tensor,
+  server_prior: tf.Tensor,
+  *,
+  pseudo_count: float,
+  iterations: int,
+) -> tf.Tensor:
+  """Estimates the prior of unlabeled images by expectation maximization.
+
+  `logits` are float32 [images, classes], of a model that learned from images of
+  `server_prior`; there may be no image. The first of the `iterations`, at least
+  1, gives the mean of the model's own probabilities, with the pseudo-count.
+  """
+
+  def iterate(prior: tf.Tensor) -> tuple[tf.Tensor]:
+    adapted = adapt(logits, prior, server_prior)
+    return (
+      from_probabilities(tf.nn.softmax(adapted), server_prior, pseudo_count),
+    )
+
+  (prior,) = tf.while_loop(
+    lambda _: True, iterate, (server_prior,), maximum_iterations=iterations
+  )
+  return prior
+
+
+def adapt(
+  logits: tf.Tensor, prior: tf.Tensor, server_prior: tf.Tensor
+) -> tf.Tensor:
+  """Logits for images of another prior than that of the model's images."""
+  return logits + (tf.math.log(prior) - tf.math.log(server_prior))
+
+
+def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
+  """The offset of logits in the losses of images with a prior.
+
+  Shares below 0.001 count as 0.001, so that a client still learns a little of
+  classes that it seems to lack.
+  """
+  prior = tf.maximum(prior, _LEAST_SHARE)
+  prior /= tf.reduce_sum(prior)
+  return tf.math.log(prior) - tf.math.log(server_prior)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LogitAdjustment(client_parts.Adjustment):
+  """Adds the logarithms of a client's class shares to logits in its losses."""
+
+  adjustment_strength: float = settings.setting(
+    1.0,
+    "Weight of the logarithms of a client's class shares that are added to"
+    ' logits in its losses; 0 adds nothing.',
+    settings.AT_LEAST_0,
+  )
+  adjustment_pseudo_count: float = settings.setting(
+    10.0,
+    'Number of images, the same of each class, that are added to those of a'
+    ' client for its class shares.',
+    settings.ABOVE_0,
+  )
+
+  def logit_offset(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    del client
+    num_classes = tf.shape(labels.probabilities)[1]
+    shares = from_probabilities(
+      labels.probabilities,
+      tf.fill([num_classes], 1.0 / tf.cast(num_classes, tf.float32)),
+      self.adjustment_pseudo_count,
+    )
+    return self.adjustment_strength * tf.math.log(shares)

@@ -1,0 +1,196 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The sums that a client computes and sends in a round of client priors.
+
+For each learner (a mixture or a head, trained on all labels or without a fold
+of them) it sends about components x classes numbers, however many examples it
+has.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import mixture
+from tff_semifl.privacy import aggregators
+
+
+class Received(NamedTuple):
+  """What a client receives, float32.
+
+  Weights are [learners, components + 1, classes], the bias in the last row.
+
+  Attributes:
+    center: [features], subtracted from examples.
+    basis: [features, components], which projects centered examples.
+    variances: [components], the variances of all clients' examples.
+    teacher: The classifiers that estimate class shares; their logits are
+      log p(example | class).
+    alpha: [learners, classes], the Dirichlet parameters of clients' shares.
+    means: [learners, components, classes], the mean of each class.
+    spread: [learners], the variance of clients' offsets divided by that of
+      examples; 0 if there are no offsets.
+    head: The classifiers that are being trained.
+    is_trained: [learners], 1 if the head is trained in this round, and 0 in
+      rounds that estimate the mixture.
+  """
+
+  center: tf.Tensor
+  basis: tf.Tensor
+  variances: tf.Tensor
+  teacher: tf.Tensor
+  alpha: tf.Tensor
+  means: tf.Tensor
+  spread: tf.Tensor
+  head: tf.Tensor
+  is_trained: tf.Tensor
+
+
+class Means(NamedTuple):
+  """What a client sends: means over its examples, float32.
+
+  Attributes:
+    posteriors: [learners, classes], the mean posteriors.
+    log_shares: [learners, classes], the expected logarithms of class shares.
+    matrix: [learners, components + 1, classes], the mean of x minus the
+      client's offset, with a 1 appended, times the posteriors; while a head is
+      trained, times the posteriors minus the head's probabilities.
+    evidence: [learners], `class_shares.evidence` per example.
+    objective: [learners], what clients' examples add to the objective of a head
+      that is its own teacher; see `server_steps`.
+    spread: [learners], an unbiased estimate from this client of the variance of
+      offsets divided by that of examples.
+  """
+
+  posteriors: tf.Tensor
+  log_shares: tf.Tensor
+  matrix: tf.Tensor
+  evidence: tf.Tensor
+  objective: tf.Tensor
+  spread: tf.Tensor
+
+
+class Measurements(NamedTuple):
+  """Sums over the examples of a client, for metrics, float32.
+
+  Attributes:
+    count: Scalar, the number of examples.
+    loss: Scalar, the cross-entropy of the head's probabilities and posteriors.
+    num_agreed: Scalar, the number of examples whose class is the same by head
+      and posterior.
+    num_rejected: Scalar, 1 if a sum of this client is not finite.
+  """
+
+  count: tf.Tensor
+  loss: tf.Tensor
+  num_agreed: tf.Tensor
+  num_rejected: tf.Tensor
+
+
+def compute(
+  x: tf.Tensor, received: Received
+) -> tuple[Means, Measurements, tf.Tensor]:
+  """Computes what a client sends.
+
+  Args:
+    x: float32 [examples, features]. There may be no example.
+    received: What the server sent.
+
+  Returns:
+    The means, all 0 if anything is not finite, and without an example all 0 but
+    for the expected logarithms of the prior; the measurements, all 0 in both
+    cases; and int32 [examples], the most probable class of each example.
+  """
+  count = tf.cast(tf.shape(x)[0], tf.float32)
+  of_one = tf.math.divide_no_nan(1.0, count)
+  x = (x - received.center) @ received.basis
+  padded = logistic_regression.with_ones(x)
+  logits, head_logits = tf.split(
+    _apply(padded, tf.concat([received.teacher, received.head], axis=0)),
+    2,
+    axis=1,
+  )
+  mean = of_one * tf.reduce_sum(x, axis=0)
+  shrinkage = count * received.spread / (1 + count * received.spread)
+  likelihoods = class_shares.read(logits)
+  shares = class_shares.find(
+    likelihoods,
+    received.alpha,
+    class_shares.Offset(
+      tf.einsum('d,tdc->tc', mean, received.teacher[:, :-1]),
+      tf.matmul(received.means, received.teacher[:, :-1], transpose_a=True),
+      shrinkage,
+    ),
+  )
+  posteriors = of_one * tf.reduce_sum(shares.posteriors, axis=0)
+  residual = mean - tf.linalg.matvec(received.means, posteriors)
+  offset = shrinkage[:, tf.newaxis] * residual
+  head_logits -= tf.einsum('td,tdc->tc', offset, received.head[:, :-1])
+  of_head = class_shares.read(head_logits)
+  total = tf.reduce_sum(of_head.relative, axis=-1)
+  targets = (
+    shares.posteriors
+    - of_head.relative * (received.is_trained / total)[..., tf.newaxis]
+  )
+  likelihood = class_shares.bound(likelihoods, received.alpha, shares)
+  matrix = of_one * _multiply(targets, padded)
+  means = Means(
+    posteriors,
+    shares.log_shares,
+    tf.concat(
+      [
+        matrix[:, :-1] - offset[..., tf.newaxis] * matrix[:, -1:],
+        matrix[:, -1:],
+      ],
+      axis=1,
+    ),
+    of_one
+    * (
+      likelihood
+      - class_shares.likelihood_if_alike(likelihoods, received.alpha, shares)
+    ),
+    of_one
+    * (
+      likelihood - tf.reduce_sum(of_head.largest + tf.math.log(total), axis=0)
+    ),
+    mixture.measure_spread(residual, received.variances) - of_one,
+  )
+  # Of the first learner with all labels.
+  shown, shown_logits = shares.posteriors[:, 0], head_logits[:, 0]
+  labels = tf.argmax(shown, axis=1, output_type=tf.int32)
+  predicted = tf.argmax(shown_logits, axis=1, output_type=tf.int32)
+  measured = Measurements(
+    count,
+    tf.reduce_sum(tf.nn.softmax_cross_entropy_with_logits(shown, shown_logits)),
+    tf.math.count_nonzero(tf.equal(predicted, labels), dtype=tf.float32),
+    tf.constant(0.0),
+  )
+  is_sound = aggregators.has_finite_norm((means, measured))
+  # Zero times infinity is not zero: choose, do not multiply.
+  means, measured = tf.nest.map_structure(
+    lambda each: tf.where(is_sound, each, tf.zeros_like(each)),
+    (means, measured),
+  )
+  rejected = tf.cast(~is_sound, tf.float32)
+  return means, measured._replace(num_rejected=rejected), labels
+
+
+def _apply(padded: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
+  """Logits [examples, learners, classes] of all learners, by one product."""
+  learners, size, classes = weights.shape
+  columns = tf.reshape(tf.transpose(weights, [1, 0, 2]), [size, -1])
+  return tf.reshape(padded @ columns, [-1, learners, classes])
+
+
+def _multiply(targets: tf.Tensor, padded: tf.Tensor) -> tf.Tensor:
+  """The sums over examples of x times targets, [learners, d + 1, classes]."""
+  _, learners, classes = targets.shape
+  flat = tf.reshape(targets, [-1, learners * classes])
+  # Faster than x^T targets.
+  product = tf.matmul(flat, padded, transpose_a=True)
+  return tf.transpose(
+    tf.reshape(product, [learners, classes, padded.shape[1]]), [0, 2, 1]
+  )

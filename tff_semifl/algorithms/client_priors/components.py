@@ -1,0 +1,244 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Principal components of feature vectors, from sums over clients."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms.client_priors import labels_alone
+from tff_semifl.algorithms.client_priors import linear_head
+from tff_semifl.privacy import aggregators
+
+# At most so many, and at most one for ten examples, because a covariance of
+# more cannot be estimated. With few examples, fewer components lose more.
+MOST_COMPONENTS = 200
+_EXAMPLES_PER_COMPONENT = 10
+_ENOUGH_COMPONENTS, _LEAST_COMPONENTS = 30.0, 10.0
+# Of so many features, all eigenvectors are not computed any more.
+_MANY_FEATURES = 512
+_SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 280
+# A column whose variance is a smaller part of its squared distance from the
+# server's mean is constant but for the rounding of float32.
+_LEAST_PART_OF_VARIANCE = 1e-6
+
+
+def build_search(
+  head: linear_head.LinearHead,
+  server_type: tff.SequenceType,
+  client_type: tff.SequenceType,
+  alone_type: tff.Type,
+) -> Callable[[Any, Any, Any], Any]:
+  """Builds the search for components, a part of a federated computation.
+
+  Args:
+    head: Reads examples.
+    server_type: The type of the server's data.
+    client_type: The type of a client's data.
+    alone_type: The type of `labels_alone.Fitted`.
+
+  Returns:
+    (`labels_alone.Fitted` at the server, server data, data of all clients) ->
+    `Components` at the server: of clients' examples, or of the server's where
+    clients have fewer. A client whose sums are not finite is left out.
+  """
+
+  @tff.tensorflow.computation(server_type)
+  def find_center(dataset):
+    x, _ = head.read_labels(dataset)
+    return tf.reduce_mean(x, axis=0)
+
+  @tff.tensorflow.computation(client_type, find_center.type_signature.result)
+  def sum_up(dataset, center):
+    measured = measure(head.read(dataset), center)
+    zeros = tf.nest.map_structure(tf.zeros_like, measured)
+    return _choose(aggregators.has_finite_norm(measured), measured, zeros)
+
+  @tff.tensorflow.computation(
+    alone_type,
+    server_type,
+    find_center.type_signature.result,
+    sum_up.type_signature.result,
+  )
+  def find_at_server(alone, dataset, center, measured):
+    x, _ = head.read_labels(dataset)
+    own = measure(x, center)
+    # A few examples leave out most of the directions that tell classes apart.
+    moments = _choose(measured.count < own.count, own, measured)
+    found = find(
+      moments,
+      tf.cast(center, tf.float64),
+      labels_alone.varies(tf.cast(x, tf.float64)),
+      alone.standardizes,
+    )
+    return found._replace(count=tf.cast(measured.count, tf.float64))
+
+  def find_components(alone, server_data, client_data):
+    center = tff.federated_map(find_center, server_data)
+    measured = tff.federated_sum(
+      tff.federated_map(sum_up, (client_data, tff.federated_broadcast(center)))
+    )
+    return tff.federated_map(
+      find_at_server, (alone, server_data, center, measured)
+    )
+
+  return find_components
+
+
+def _choose(condition: tf.Tensor, values: Any, others: Any) -> Any:
+  return tf.nest.map_structure(
+    lambda each, other: tf.where(condition, each, other), values, others
+  )
+
+
+class Moments(NamedTuple):
+  """Sums over examples minus a center.
+
+  Attributes:
+    count: float scalar, the number of examples.
+    first: float [features], the sum of the vectors.
+    second: float [features, features], the sum of x x^T.
+  """
+
+  count: tf.Tensor
+  first: tf.Tensor
+  second: tf.Tensor
+
+
+class Components(NamedTuple):
+  """Principal components, all divided by the same number.
+
+  Attributes:
+    center: float64 [features], the mean of the examples.
+    basis: float64 [features, components], which projects centered examples to
+      components of mean variance 1. Columns that are not used are zero.
+    variances: float64 [components], the variances of all examples; 0 for
+      columns that are not used.
+    count: float64 scalar, the number of examples.
+  """
+
+  center: tf.Tensor
+  basis: tf.Tensor
+  variances: tf.Tensor
+  count: tf.Tensor
+
+
+def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
+  """The sums of a client's examples.
+
+  Args:
+    x: float32 [examples, features].
+    center: float32 [features], near the mean of all examples, so that sums in
+      float32 are exact enough.
+  """
+  x -= center
+  return Moments(
+    tf.cast(tf.shape(x)[0], x.dtype),
+    tf.reduce_sum(x, axis=0),
+    tf.matmul(x, x, transpose_a=True),
+  )
+
+
+def count_components(num_features: int) -> int:
+  """The number of columns of `Components.basis`, used or not."""
+  return min(MOST_COMPONENTS, num_features)
+
+
+def project(x: tf.Tensor, components: Components) -> tf.Tensor:
+  """The components of examples, float64 [examples, components]."""
+  return (tf.cast(x, tf.float64) - components.center) @ components.basis
+
+
+def to_raw(weights: tf.Tensor, components: Components) -> tf.Tensor:
+  """Converts weights for components to weights for raw features.
+
+  Args:
+    weights: float64 [components + 1, classes], with the bias in the last row.
+    components: The components.
+
+  Returns:
+    float64 [features + 1, classes].
+  """
+  kernel = components.basis @ weights[:-1]
+  bias = weights[-1] - tf.linalg.matvec(
+    kernel, components.center, transpose_a=True
+  )
+  return tf.concat([kernel, bias[tf.newaxis]], axis=0)
+
+
+def find(
+  moments: Moments,
+  center: tf.Tensor,
+  is_used: tf.Tensor,
+  standardizes: tf.Tensor,
+) -> Components:
+  """Finds the components.
+
+  Args:
+    moments: The moments of all examples.
+    center: float64 [features], which was subtracted from the examples.
+    is_used: bool [features], whether a feature is used if it is not constant.
+    standardizes: bool scalar, whether features are divided by their standard
+      deviation.
+  """
+  count, first, second = (tf.cast(each, tf.float64) for each in moments)
+  mean = first / count
+  covariance = second / count - mean[:, tf.newaxis] * mean
+  variance = tf.linalg.diag_part(covariance)
+  is_used &= variance > _LEAST_PART_OF_VARIANCE * mean**2
+  scale = tf.where(
+    is_used,
+    tf.where(standardizes, tf.math.rsqrt(variance), tf.ones_like(variance)),
+    tf.zeros_like(variance),
+  )
+  covariance *= scale[:, tf.newaxis] * scale
+  size = count_components(first.shape[0])
+  values, vectors = _find_largest(covariance, size)
+  used = tf.cast(tf.range(size), tf.float64) < _count_used(count)
+  # Features without any variance have no direction to look in; rounding leaves
+  # a little, of either sign.
+  used &= values > 1e-9 * values[0]
+  is_component = tf.cast(used, tf.float64)
+  values *= is_component
+  unit = tf.maximum(
+    tf.math.divide_no_nan(tf.reduce_sum(values), tf.reduce_sum(is_component)),
+    1e-300,
+  )
+  basis = scale[:, tf.newaxis] * vectors * is_component / tf.sqrt(unit)
+  return Components(center + mean, basis, values / unit, count)
+
+
+def _count_used(count: tf.Tensor) -> tf.Tensor:
+  """How many components a mixture of `count` examples can use, float64."""
+  return tf.maximum(
+    count / _EXAMPLES_PER_COMPONENT,
+    tf.clip_by_value(count / 2, _LEAST_COMPONENTS, _ENOUGH_COMPONENTS),
+  )
+
+
+def _find_largest(
+  covariance: tf.Tensor, size: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """The largest eigenvalues, in descending order, and their eigenvectors."""
+  num_features = covariance.shape[0]
+  if num_features <= _MANY_FEATURES:
+    values, vectors = tf.linalg.eigh(covariance)
+  else:
+    # Subspace iteration: all eigenvectors of 5,000 features take minutes.
+    start = tf.random.stateless_normal(
+      [num_features, _SUBSPACE_SIZE], seed=(0, 0), dtype=tf.float64
+    )
+    basis = tf.while_loop(
+      lambda *_: True,
+      lambda basis: (tf.linalg.qr(covariance @ basis).q,),
+      (tf.linalg.qr(start).q,),
+      maximum_iterations=_SUBSPACE_STEPS,
+    )[0]
+    values, rotation = tf.linalg.eigh(
+      tf.matmul(basis, covariance @ basis, transpose_a=True)
+    )
+    vectors = basis @ rotation
+  return values[::-1][:size], vectors[:, ::-1][:, :size]

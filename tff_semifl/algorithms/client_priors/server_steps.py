@@ -1,0 +1,344 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The server's steps of client priors, after each pass over all clients.
+
+Two learners share the passes, each with all labels and without each fold. The
+first fits a Gaussian mixture with one covariance, whose posteriors estimate
+classes and how clients differ; trains a linear head on these posteriors; and
+then lets the head be its own teacher. The second is a head that begins with the
+labels alone and is its own teacher from the first pass on.
+
+A head that is its own teacher takes steps that increase, for given class biases
+b and strength s of clients' shares pi_k ~ Dirichlet(s m),
+
+  sum_k log E prod_i sum_c pi_kc exp(b_c) / m_c softmax(z_i)_c
+    + LABEL_WEIGHT sum log softmax(z)_y - head_penalty / 2 |weights|^2
+
+with a lower bound of the first term (`class_shares.bound`). The biases keep the
+mean of the posteriors at m; their steps decrease the same, less
+n sum_c m_c b_c, which is convex in b.
+"""
+
+import tensorflow as tf
+
+from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.algorithms.client_priors import client_sums
+from tff_semifl.algorithms.client_priors import components as components_lib
+from tff_semifl.algorithms.client_priors import held_out
+from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import mixture as mixture_lib
+from tff_semifl.algorithms.client_priors import state
+
+# Passes of each phase of the first learner.
+MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
+PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
+# Of the regression that both learners begin with.
+PENALTY = 10.0
+# Of the heads: of so many examples for each unit, and at most.
+_EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
+# The shares of the labels weigh so many times those that EM finds at clients:
+# the first may have been chosen by hand, but the latter collapse more often.
+_LABELS_SAY = 5.0
+# The curvature of the biases' objective, per class and example, is at most 1/4.
+_BIAS_STEP = 4.0
+# So little is no share.
+_LEAST_SHARE = 1e-6
+
+
+def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
+  """Initializes both learners by regressions on the labels alone."""
+  weights = logistic_regression.fit(
+    labels.x,
+    labels.targets,
+    labels.weights,
+    tf.fill([held_out.REPLICAS], tf.constant(PENALTY, tf.float64)),
+  )
+  heads = tf.concat([tf.zeros_like(weights), weights], axis=0)
+  mixture = logistic_regression.add_to_bias(
+    weights, -tf.math.log(labels.shares)
+  )
+  return estimate._replace(
+    shares=tf.tile(labels.shares[tf.newaxis], [state.LEARNERS, 1]),
+    mixture=estimate.mixture._replace(weights=mixture),
+    head=heads,
+    point=heads,
+    taught=weights,
+  )
+
+
+def receive(
+  estimate: state.Estimate, components: components_lib.Components
+) -> client_sums.Received:
+  """What clients receive, float32."""
+  heads = logistic_regression.add_to_bias(
+    estimate.head, estimate.bias - tf.math.log(estimate.shares)
+  )
+  own, other = _split(heads)
+  first = tf.where(_is_first_taught(estimate), own, estimate.mixture.weights)
+  no_means = tf.zeros_like(estimate.mixture.means)
+  received = client_sums.Received(
+    center=components.center,
+    basis=components.basis,
+    variances=components.variances,
+    teacher=tf.concat([first, other], axis=0),
+    alpha=estimate.strength[:, tf.newaxis] * estimate.shares,
+    means=tf.concat([estimate.mixture.means, no_means], axis=0),
+    spread=tf.concat([estimate.spread, tf.zeros_like(estimate.spread)], axis=0),
+    head=estimate.point,
+    is_trained=_is_head_trained(estimate),
+  )
+  return tf.nest.map_structure(lambda each: tf.cast(each, tf.float32), received)
+
+
+def add(
+  estimate: state.Estimate, means: client_sums.Means, count: tf.Tensor
+) -> state.Estimate:
+  """Adds what the clients of a round sent to the averages of the pass.
+
+  Args:
+    estimate: The state.
+    means: The means over these clients' examples, float64.
+    count: float64 scalar, the number of these examples.
+  """
+  total = estimate.num_averaged + count
+  share = tf.math.divide_no_nan(count, total)
+  return estimate._replace(
+    num_averaged=total,
+    averages=tf.nest.map_structure(
+      lambda old, new: (1 - share) * old + share * new, estimate.averages, means
+    ),
+  )
+
+
+def learn(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
+  """Takes the step after a pass, if clients with examples took part in it."""
+  return tf.cond(
+    estimate.num_averaged > 0,
+    lambda: _step(estimate, components, labels),
+    lambda: estimate,
+  )
+
+
+def _step(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
+  learned = tf.cond(
+    estimate.passes < MIXTURE_PASSES,
+    lambda: _learn_mixture(estimate, components, labels),
+    lambda: estimate,
+  )
+  learned = _learn_heads(learned, components, labels)
+  learned = tf.cond(
+    tf.equal(estimate.passes + 1, MIXTURE_PASSES + WARM_PASSES),
+    lambda: _end_of_mixture(learned, components, labels),
+    lambda: learned,
+  )
+  # Residuals are about means, which there are from the second pass on.
+  finds_spread = (estimate.passes >= 1) & (estimate.passes <= MIXTURE_PASSES)
+  return learned._replace(
+    passes=learned.passes + 1,
+    num_averaged=tf.zeros_like(learned.num_averaged),
+    spread=tf.where(
+      finds_spread,
+      tf.clip_by_value(_split(estimate.averages.spread)[0], 0, 1),
+      estimate.spread,
+    ),
+  )
+
+
+def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
+  """The mixture and the head, so far.
+
+  The head is the mean of both learners' heads. Where clients are alike it is
+  the first learner's, because only the mixture learns there.
+
+  Args:
+    estimate: The state.
+    shares: float64 [classes], the class shares that the classifiers assume.
+
+  Returns:
+    float64 [2, replicas, components + 1, classes].
+  """
+  own, other = _split(
+    logistic_regression.add_to_bias(
+      estimate.head, tf.math.log(shares) - tf.math.log(estimate.shares)
+    )
+  )
+  own = tf.where(_is_first_taught(estimate), own, estimate.taught)
+  are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
+  head = tf.where(are_alike, own, (own + other) / 2)
+  return tf.stack([estimate.taught, head])
+
+
+def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Splits values of both learners into those of the first and the second."""
+  return values[: held_out.REPLICAS], values[held_out.REPLICAS :]
+
+
+def _is_first_taught(estimate: state.Estimate) -> tf.Tensor:
+  """Whether the first learner's head is its own teacher, a bool scalar."""
+  return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
+
+
+def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
+  """1 for each head that is trained in this pass, float64 [learners]."""
+  first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
+  return tf.concat(
+    [
+      tf.fill([held_out.REPLICAS], first),
+      tf.ones([held_out.REPLICAS], tf.float64),
+    ],
+    axis=0,
+  )
+
+
+def _learn_mixture(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
+  """Takes the M-step of the mixtures."""
+  averages, count = estimate.averages, components.count
+  posteriors = _split(averages.posteriors)[0]
+  shares = (posteriors + _LABELS_SAY * labels.shares) / (1 + _LABELS_SAY)
+  shares /= tf.reduce_sum(shares, axis=1, keepdims=True)
+  mixture = mixture_lib.fit(
+    labels.x,
+    labels.targets,
+    labels.weights,
+    count * posteriors,
+    count * _split(averages.matrix)[0][:, :-1],
+    count * components.variances,
+  )
+  log_shares = tf.math.log(labels.shares)
+  taught = logistic_regression.add_to_bias(mixture.weights, log_shares)
+  strength = class_shares.strength(_split(averages.log_shares)[0], shares)
+  return estimate._replace(
+    shares=tf.concat([shares, _split(estimate.shares)[1]], axis=0),
+    strength=tf.concat([strength, _split(estimate.strength)[1]], axis=0),
+    mixture=mixture,
+    taught=taught,
+  )
+
+
+def _learn_heads(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
+  """Takes a step of heads, and of biases and strengths of self-taught ones."""
+  averages = estimate.averages
+  is_trained = _is_head_trained(estimate) > 0
+  is_taught = tf.concat(
+    [
+      tf.fill([held_out.REPLICAS], _is_first_taught(estimate)),
+      tf.fill([held_out.REPLICAS], True),
+    ],
+    axis=0,
+  )
+  strength = class_shares.strength(averages.log_shares, estimate.shares)
+  bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
+  stepped = step_head(estimate.point, averages.matrix, components, labels)
+  momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
+  # Momentum needs the same loss in each step.
+  ratio = tf.where(is_taught, tf.zeros_like(ratio), ratio)
+  point = stepped + ratio[:, tf.newaxis, tf.newaxis] * (stepped - estimate.head)
+
+  def choose(condition: tf.Tensor, new: tf.Tensor, old: tf.Tensor):
+    shape = [-1] + [1] * (len(new.shape) - 1)
+    return tf.where(tf.reshape(condition, shape), new, old)
+
+  return estimate._replace(
+    strength=choose(is_taught, strength, estimate.strength),
+    bias=choose(is_taught, bias, estimate.bias),
+    head=choose(is_trained, stepped, estimate.head),
+    point=choose(is_trained, point, estimate.point),
+    momentum=tf.where(is_trained[0], momentum, estimate.momentum),
+  )
+
+
+def step_head(
+  point: tf.Tensor,
+  matrix: tf.Tensor,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> tf.Tensor:
+  """A step of the heads from a point, by Boehning's bound of the Hessian.
+
+  Args:
+    point: float64 [learners, components + 1, classes].
+    matrix: `client_sums.Means.matrix` at the point.
+    components: The principal components.
+    labels: The labels.
+  """
+  count = components.count
+  padded = logistic_regression.with_ones(labels.x)
+  weights = mixture_lib.LABEL_WEIGHT * labels.weights
+  penalties = tf.fill([held_out.REPLICAS], head_penalty(count))
+  second = tf.linalg.diag(
+    count * tf.concat([components.variances, [1.0]], axis=0)
+  ) + logistic_regression.second_moments(padded, weights)
+  # Both learners have the same bound.
+  inverse = logistic_regression.inverse_of_bound(second, penalties)
+  ascent = (
+    count * matrix
+    + logistic_regression.gradient(
+      padded, labels.targets, _both(weights), point
+    )
+    - logistic_regression.penalty_gradient(point, _both(penalties))
+  )
+  return point + _both(inverse) @ ascent
+
+
+def head_penalty(count: tf.Tensor) -> tf.Tensor:
+  """The penalty of heads for `count` examples of clients."""
+  return tf.clip_by_value(count / _EXAMPLES_PER_PENALTY, PENALTY, _MOST_PENALTY)
+
+
+def step_bias(
+  bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
+) -> tf.Tensor:
+  """A step of class biases that moves the mean posterior towards `shares`.
+
+  Args:
+    bias: float64 [learners, classes].
+    shares: float64 [learners, classes], the mean shares m.
+    posteriors: float64 [learners, classes], clients' mean posteriors.
+  """
+  return bias + _BIAS_STEP * (shares - posteriors)
+
+
+def _both(values: tf.Tensor) -> tf.Tensor:
+  """Repeats the values of one learner's replicas for both learners."""
+  return tf.concat([values, values], axis=0)
+
+
+def _end_of_mixture(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  labels: held_out.Labels,
+) -> state.Estimate:
+  """Keeps the heads that were trained on the mixture's posteriors."""
+  head, _ = _split(estimate.head)
+  count = components.count
+  weights = mixture_lib.LABEL_WEIGHT * labels.weights
+  # The class shares of what the heads learned from.
+  taught = (
+    weights @ labels.targets + count * _split(estimate.averages.posteriors)[0]
+  )
+  taught = tf.maximum(
+    taught / tf.reduce_sum(taught, axis=1, keepdims=True), _LEAST_SHARE
+  )
+  return estimate._replace(
+    taught=logistic_regression.add_to_bias(
+      head, tf.math.log(labels.shares) - tf.math.log(taught)
+    ),
+    point=estimate.head,
+  )

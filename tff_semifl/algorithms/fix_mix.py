@@ -1,0 +1,255 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL's client, which labels once, and FixMatch's, which labels each batch.
+
+Table 2 of SemiFL compares the two.
+
+References:
+  Diao, Ding, Tarokh. SemiFL: Semi-supervised federated learning for unlabeled
+  clients with alternate training. NeurIPS 2022. Section 3.4, Algorithm 1.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import training_settings
+from tff_semifl.augment import mixup
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
+from tff_semifl.core import pseudo_labels
+from tff_semifl.randomness import random_seeds
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fix(method.Method):
+  """Labels once with the received model, and trains on confident images.
+
+  With the default parts this is SemiFL with the fix loss alone (section 3.3).
+
+  Attributes:
+    selection: Selects the images to train on.
+    labeler: The model that labels; None for the received one.
+    alignment: Makes labels of logits; None for the most probable class.
+    adjustment: Adjusts logits in the losses, or None.
+    regularizer: A further loss, or None.
+    weighting: The weight of the client's update; None for equal weights of the
+      clients that train.
+  """
+
+  selection: client_parts.Selection = client_parts.FixedThreshold()
+  labeler: client_parts.Labeler | None = None
+  alignment: client_parts.Alignment | None = None
+  adjustment: client_parts.Adjustment | None = None
+  regularizer: client_parts.Regularizer | None = None
+  weighting: client_parts.Weighting | None = None
+  measure_pseudo_labels: bool = settings.setting(
+    True,
+    'Whether to compare pseudo-labels with true labels, which only a simulation'
+    ' knows; training never uses them. Otherwise, and where the classes are'
+    ' unknown, cells of metrics.csv are empty.',
+  )
+
+  def label(
+    self, client: hook_arguments.ClientContext, state: Any
+  ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
+    del state
+    by = client
+    if self.labeler is not None:
+      by = client.by(self.labeler.choose(client.of_part('labeler')))
+    labels = self.pseudo_label(client, by.logits())
+    offset = self.logit_offset(client, labels)
+    if offset is not None:
+      labels = labels._replace(offset=offset)
+    return labels, self.select(client, labels)
+
+  def pseudo_label(
+    self, client: hook_arguments.ClientContext, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Labels of images, from their logits, float32 [images, classes]."""
+    if self.alignment is None:
+      return pseudo_labels.from_logits(logits)
+    return self.alignment.label(client.of_part('alignment'), logits)
+
+  def logit_offset(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor | None:
+    if self.adjustment is None:
+      return None
+    return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
+
+  def select(
+    self,
+    client: hook_arguments.ClientContext,
+    labels: pseudo_labels.PseudoLabels,
+  ) -> tf.Tensor:
+    selected = tf.convert_to_tensor(
+      self.selection.select(client.of_part('selection'), labels)
+    )
+    if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
+      raise method.wrong_result(
+        self.selection.select, 'bool or float32 [images]', selected
+      )
+    return selected
+
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
+    del state
+    total = self.fix_loss(step)
+    if self.regularizer is None:
+      return total
+    further = self.regularizer.loss(step)
+    return total if further is None else total + further
+
+  def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
+    """The mean cross-entropy of strongly augmented images."""
+    return step.cross_entropy(
+      step.logits(step.strong), self.targets(step.labels)
+    )
+
+  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+    """The labels in the loss: the most probable classes."""
+    return labels.labels
+
+  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
+    if self.weighting is None:
+      return super().weigh(client)
+    weight = self.weighting.weigh(client.of_part('weighting'))
+    return method.check_scalar(self.weighting.weigh, weight)
+
+  @property
+  def parts(self) -> dict[str, client_parts.ClientPart]:
+    """The parts by name."""
+    return {
+      name: value
+      for name, value in vars(self).items()
+      if isinstance(value, client_parts.ClientPart)
+    }
+
+  @property
+  def summary(self) -> str:
+    others = (
+      part
+      for part in self.parts.values()
+      if not isinstance(part, client_parts.FixedThreshold)
+    )
+    return ' '.join(map(method.summarize, [self, *others]))
+
+  @property
+  def weighs_clients(self) -> bool:
+    return self.weighting is not None
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    return self.measure_pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FixMix(Fix):
+  """SemiFL's client: labels once, then trains with mixup."""
+
+  mixup_concentration: float = settings.setting(
+    0.75,
+    'Both parameters of the Beta distribution of mixup.',
+    settings.ABOVE_0,
+  )
+  mix_loss_weight: float = settings.setting(
+    1.0,
+    'Weight of the loss of mixed images; 0 is training without mixup.',
+    settings.AT_LEAST_0,
+  )
+  soft_pseudo_labels: bool = settings.setting(
+    False,
+    'Whether clients train on the probabilities of all classes (equation 2 of'
+    ' SemiFL) instead of the most probable class (the code of its authors).',
+  )
+  mix_once_per_round: bool = settings.setting(
+    False,
+    "Whether a client draws the images for mixup once per round (SemiFL's"
+    ' paper) instead of in each epoch (the code of its authors).',
+  )
+  mix_before_augmentation: bool = settings.setting(
+    False,
+    "Whether images are mixed before augmentation (SemiFL's paper) instead of"
+    ' after weak augmentation (the code of its authors).',
+  )
+
+  def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
+    return 0 if self.mix_once_per_round else epoch
+
+  def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
+    """The fix loss plus the weighted mix loss (equations 5 and 6 of SemiFL)."""
+    total = super().fix_loss(step)
+    if self.mix_loss_weight:
+      # A separate forward pass, normalized by its own batch.
+      total += self.mix_loss_weight * self.mix_loss(step)
+    return total
+
+  def mix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
+    """The loss of images mixed with others."""
+    coefficient = mixup.sample_coefficient(
+      step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
+      concentration=self.mixup_concentration,
+    )
+    pair = (
+      (step.images, step.mix.images)
+      if self.mix_before_augmentation
+      else (step.weak, step.mix.weak)
+    )
+    first, second = (tf.cast(images, tf.float32) for images in pair)
+    mixture = mixup.mix(first, second, coefficient)
+    if self.mix_before_augmentation:
+      mixture = step.augment_weakly(mixture)
+    logits = step.logits(mixture, dropout_key=1)
+    own, other = (
+      step.cross_entropy(logits, self.targets(labels))
+      for labels in (step.labels, step.mix.labels)
+    )
+    return coefficient * own + (1.0 - coefficient) * other
+
+  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+    """The labels in the losses: probabilities, or most probable classes."""
+    return labels.probabilities if self.soft_pseudo_labels else labels.labels
+
+
+SEMIFL = averaging.Alternating(client=FixMix())
+PARALLEL_SEMIFL = averaging.Parallel(client=Fix())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelEachBatch(method.Method):
+  """Labels each batch with the model in training, as FixMatch does.
+
+  Weakly augmented images are labeled; those with a confident label are trained
+  on, strongly augmented, and the loss is the mean over these. As in the code of
+  SemiFL's authors, a model with static batch normalization labels by the
+  statistics of the whole batch and trains by those of the selected images.
+  """
+
+  relabel = 'batch'
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def label(
+    self, client: hook_arguments.ClientContext, state: Any
+  ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
+    del state
+    labels = pseudo_labels.from_logits(client.logits())
+    return labels, pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
+    del state
+    return step.cross_entropy(step.logits(step.strong))
+
+
+BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
+FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
+FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())

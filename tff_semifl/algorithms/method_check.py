@@ -1,0 +1,188 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checks of mistakes by which a user's method would train silently.
+
+Both label noise by a model near the initial one. Methods of this package are
+tested otherwise.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.core import client_update
+from tff_semifl.core import compiled_loop
+from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import labeling
+from tff_semifl.core import method as method_lib
+from tff_semifl.core import rows as rows_lib
+from tff_semifl.core import training_loop
+from tff_semifl.data import example_kinds
+from tff_semifl.randomness import portable_draws
+from tff_semifl.randomness import random_draws
+
+_NUM_IMAGES, _NUM_ROWS = 3, 5
+_LABEL_TOLERANCE = 1e-2
+_LOSS_TOLERANCE = 1e-3
+
+
+def check_labels(
+  method: method_lib.Method, training: client_update.Training
+) -> None:
+  """Checks that a method labels by probabilities, and not by logits.
+
+  Both are float32 [images, classes]. Labels below 0, or that add up to more
+  than 1, raise a TypeError.
+  """
+
+  @tf.function(autograph=False)
+  def compute() -> tf.Tensor:
+    with random_draws.drawing_by(portable_draws.GENERATOR):
+      labeler = _create_labeler(method, training)
+      rows = rows_lib.Rows(_create_images(method, training))
+      context = labeler.context(rows, labeler.received)
+      labels, _, _ = labeler.label(context, rows, method.init_state(context))
+      return labels.probabilities
+
+  try:
+    labels = compute().numpy()
+  except tf.errors.OpError:
+    # Noise may break what images keep to; training says so if they do not.
+    return
+  # A method may have nothing to go by before round 1.
+  if not np.isfinite(labels).all():
+    return
+  if (
+    labels.min() < -_LABEL_TOLERANCE
+    or labels.sum(-1).max() > 1 + _LABEL_TOLERANCE
+  ):
+    raise method_lib.wrong_result(
+      method.label,
+      'classes or probabilities of all classes, which tf.nn.softmax makes of'
+      ' logits',
+      'numbers below 0, or that add up to more than 1',
+    )
+
+
+def check_padding(
+  method: method_lib.Method, training: client_update.Training
+) -> None:
+  """Refuses, by a ValueError, a method whose loss depends on padding.
+
+  A plain mean over a batch does.
+  """
+  training = dataclasses.replace(
+    training,
+    weak_augmentation=lambda images, seed: images,
+    strong_augmentation=lambda images, seed: images,
+    num_epochs=1,
+    batch_size=_NUM_ROWS,
+    jit_compile=False,
+  )
+
+  @tf.function(autograph=False)
+  def compute() -> list[tf.Tensor]:
+    with random_draws.drawing_by(portable_draws.GENERATOR):
+      labeler = _create_labeler(method, training)
+      images = _create_images(method, training)
+      real = rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES))
+      context = labeler.context(real, labeler.received)
+      state = method.init_state(context)
+      if method.relabel == 'round':
+        labels, labeled, _ = labeler.label(context, real, state)
+        context = dataclasses.replace(context, labels=labels)
+        # Padding has the labels of the last image.
+        repeated = tf.minimum(tf.range(_NUM_ROWS), _NUM_IMAGES - 1)
+        images = rows_lib.gather(labeled, repeated)._replace(
+          image=images.image, index=images.index
+        )
+      optimizer_state = training_loop.initial_optimizer_state(
+        training.optimizer, training.model.initial_weights.trainable
+      )
+      return [
+        client_update.Steps(training, labeler, context, rows)
+        .take(optimizer_state, state)
+        .sums.loss
+        for rows in (
+          rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES)),
+          compiled_loop.PaddedRows(images, tf.constant(_NUM_IMAGES)),
+        )
+      ]
+
+  plain, padded = map(float, compute())
+  if not np.isclose(plain, padded, rtol=_LOSS_TOLERANCE, atol=_LOSS_TOLERANCE):
+    raise ValueError(
+      f'{type(method).__qualname__} trains on padding after the images of a'
+      f' batch: its loss is {padded:.4g} with it, and {plain:.4g} without. Take'
+      ' means over a batch by step.mean or step.cross_entropy, or leave'
+      ' jit_compile out'
+    )
+
+
+def _create_images(
+  method: method_lib.Method, training: client_update.Training
+) -> labeling.Images:
+  """Images of noise, with labels if clients have any."""
+  shape = training.model.image_shape
+  image = example_kinds.kind_of(shape).draw_noise(
+    np.random.default_rng(0), [_NUM_ROWS, *shape]
+  )
+  return labeling.Images(
+    tf.constant(image),
+    tf.range(_NUM_ROWS),
+    (tf.zeros([_NUM_ROWS], tf.int32),) if method.clients_have_labels else (),
+  )
+
+
+class _LabelerOfAll(labeling.Labeler):
+  """Selects all images of a client for training."""
+
+  def label(self, context, rows, state):
+    labels, images, given = super().label(context, rows, state)
+    is_selected = tf.ones_like(images.is_selected)
+    return labels, images._replace(is_selected=is_selected), given
+
+
+def _create_labeler(
+  method: method_lib.Method, training: client_update.Training
+) -> _LabelerOfAll:
+  """The labeler of a client in round 1, with weights near the initial ones."""
+  model = training.model
+  # Models may start with the same loss for all images.
+  generator = np.random.default_rng(1)
+  weights = model.initial_weights._replace(
+    trainable=tuple(
+      tf.constant(each + generator.normal(0, 0.1, each.shape), tf.float32)
+      for each in model.initial_weights.trainable
+    ),
+  )
+  weights = tf.nest.map_structure(tf.convert_to_tensor, weights)
+  context = federated_process.RoundContext(
+    tf.constant(0), tf.constant(1), tf.constant(0.1)
+  )
+  image = tf.zeros(
+    [model.num_classes, *model.image_shape],
+    example_kinds.kind_of(model.image_shape).dtype,
+  )
+  server = hook_arguments.Server(
+    model=model,
+    seed=context.seed,
+    round_num=context.round_num,
+    weights=weights,
+    data=tf.data.Dataset.from_tensors(
+      {'image': image, 'label': tf.range(model.num_classes)}
+    ),
+  )
+  guides = method.guides
+  kept = {name: each.init_guidance(model) for name, each in guides.items()}
+  context = method_lib.tell(guides, kept, server, context)
+  return _LabelerOfAll(
+    model=model,
+    weak_augmentation=training.weak_augmentation,
+    method=method,
+    received=weights,
+    node=federated_process.Node(context, tf.constant(0)),
+  )

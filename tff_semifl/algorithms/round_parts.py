@@ -1,0 +1,186 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Builds the parts of rounds from the training of clients and server."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+from tff_semifl.core import batch_norm_statistics
+from tff_semifl.core import client_report
+from tff_semifl.core import client_update
+from tff_semifl.core import client_work as client_work_lib
+from tff_semifl.core import composition
+from tff_semifl.core import federated_process
+from tff_semifl.core import method as method_lib
+from tff_semifl.core import rounds
+from tff_semifl.core import server_work as server_work_lib
+from tff_semifl.core import training_loop
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+
+_PACKAGE = f'{__name__.partition(".")[0]}.'
+
+
+def build_round_parts(
+  ingredients: system.Ingredients,
+  client_work: client_work_lib.ClientWork,
+  server_work: server_work_lib.ServerWork,
+  *,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+  aggregator: tff.templates.AggregationProcess | None = None,
+  global_momentum: float = 0.0,
+  guides: method_lib.Guides | None = None,
+) -> composition.Parts:
+  """Builds the parts of rounds in which clients' updates are averaged.
+
+  Rounds end with batch normalization statistics of the server's images, if the
+  ingredients say so. The aggregator is by default the uniform mean of the
+  clients with an update.
+  """
+  weights_type = ingredients.classifier.weights_type
+  return composition.Parts(
+    classifier=ingredients.classifier,
+    seed=ingredients.seed,
+    learning_rate_fn=learning_rate_fn,
+    client_work=client_work,
+    server_work=server_work,
+    aggregator=aggregator
+    or aggregators.create(aggregators.build_mean(), weights_type.trainable),
+    finalizer=aggregators.build_finalizer(
+      # With a rate of 1 and no momentum the new weights are the mean.
+      tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
+      weights_type,
+    ),
+    statistics=build_batch_norm_statistics(ingredients),
+    guides=guides or {},
+  )
+
+
+def build_process_without_clients(
+  ingredients: system.Ingredients,
+  server_work: server_work_lib.ServerWork,
+  *,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+) -> Any:
+  """Builds a process in which only the server trains."""
+  # Never takes a step.
+  optimizer = tff.learning.optimizers.build_sgdm(1.0)
+  client_work = client_work_lib.build_client_work(
+    ingredients.classifier,
+    _do_nothing,
+    optimizer=optimizer,
+    max_update_norm_ratio=1.0,
+  )
+  return composition.build(
+    build_round_parts(
+      ingredients, client_work, server_work, learning_rate_fn=learning_rate_fn
+    ),
+    rounds.semifl_round,
+  )
+
+
+def _do_nothing(
+  weights: functional.ModelWeights,
+  context: federated_process.RoundContext,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+) -> client_report.LocalTraining:
+  """Returns the received weights, with an update of weight 0."""
+  del context, data
+  zero = tf.constant(0.0)
+  return client_report.LocalTraining(
+    training_loop.TrainingResult(
+      tuple(weights.trainable),
+      optimizer_state,
+      training_loop.TrainingSums(zero, zero, zero, zero),
+    ),
+    num_labeled=zero,
+    num_confident=zero,
+    weight=zero,
+  )
+
+
+def build_batch_norm_statistics(
+  ingredients: system.Ingredients,
+) -> tff.Computation | None:
+  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), the statistics of the server.
+
+  None if rounds do not end with statistics.
+  """
+  classifier = ingredients.classifier
+  if classifier.batch_moments is None or not ingredients.computes_statistics:
+    return None
+  return batch_norm_statistics.build_server_batch_norm_statistics(classifier)
+
+
+def build_local_training(
+  method: method_lib.Method,
+  ingredients: system.Ingredients,
+  optimizer: tff.learning.optimizers.Optimizer,
+  epochs: training_settings.ClientEpochs,
+) -> client_work_lib.LocalTrainingFn:
+  """Builds the local training of a client."""
+  training = client_update.Training(
+    model=ingredients.classifier,
+    weak_augmentation=ingredients.weak_augmentation,
+    strong_augmentation=ingredients.strong_augmentation,
+    optimizer=optimizer,
+    num_epochs=epochs.client_epochs,
+    batch_size=epochs.client_batch_size,
+    jit_compile=ingredients.jit_compile,
+  )
+  if not all(
+    type(part).__module__.startswith(_PACKAGE)
+    for part in (method, *method.parts.values())
+  ):
+    from tff_semifl.algorithms import method_check
+
+    method_check.check_labels(method, training)
+    if training.jit_compile:
+      with settings.blame('jit_compile', True):
+        method_check.check_padding(method, training)
+  return client_update.build_local_training(method, training)
+
+
+def build_server_work(
+  ingredients: system.Ingredients,
+  optimizer: tff.learning.optimizers.Optimizer,
+  epochs: training_settings.ServerTraining,
+  *,
+  rate_factor: float = 1.0,
+) -> server_work_lib.ServerWork:
+  """Builds the training of a server on its labels.
+
+  Its learning rate is the round's times `rate_factor`.
+  """
+
+  def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
+    return server_work_lib.SupervisedTraining(
+      classifier=ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=epochs.filled_batch_size,
+      logit_adjustment=epochs.class_balance.server_logit_adjustment,
+      is_balanced=epochs.class_balance.server_balanced_sampling,
+    )
+
+  training_fn = build_training(epochs.server_epochs)
+  if epochs.server_pretraining_epochs is not None:
+    training_fn = server_work_lib.begin_with(
+      build_training(epochs.server_pretraining_epochs), training_fn
+    )
+  return server_work_lib.build_server_work(
+    ingredients.classifier,
+    training_fn,
+    optimizer=optimizer,
+    rate_factor=rate_factor,
+    keep_optimizer_state=epochs.keep_server_momentum,
+  )

@@ -1,0 +1,187 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Federated averaging of clients with labels: an upper bound, and data sharing.
+
+In data sharing the server trains a model on a few labeled images of all
+classes, and sends some of these images to every client. Clients train on them
+and on their own. This is the only system here in which images leave the server.
+
+References:
+  Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
+  2018.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
+from tff_semifl.data import pipelines
+from tff_semifl.randomness import random_seeds
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOnLabels(method.Method):
+  """Trains on the true labels of the client's images."""
+
+  clients_have_labels = True
+  labels_are_true = True
+
+  mask_absent_classes: bool = settings.setting(
+    False,
+    'Whether logits of classes of which a client has no image are 0 in its'
+    ' loss, as in HeteroFL. All rows of the classifier are averaged over all'
+    ' clients in any case.',
+  )
+
+  def label(
+    self, client: hook_arguments.ClientContext, state: Any
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    del state
+    return client.true_labels, tf.ones_like(client.true_labels, tf.bool)
+
+  def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
+    del state
+    logits = step.logits(step.weak)
+    if self.mask_absent_classes:
+      logits = mask_absent(logits, step.client.true_labels)
+    return step.cross_entropy(logits)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Supervised(averaging.Averaging):
+  """Federated averaging of clients with labels, an upper bound.
+
+  The server has no images and takes no step.
+  """
+
+  labels = system.Labels.AT_CLIENTS
+  uses_strong_views = False
+
+  client: TrainOnLabels = TrainOnLabels()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return self.compose(
+      dataclasses.replace(ingredients, computes_statistics=False),
+      training_settings.ServerTraining(server_epochs=0.0, server_batch_size=1),
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    del num_labeled
+    return system.Steps(0, self.local_training.count_steps(client_sizes))
+
+
+def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Replaces the logits of classes without images by 0, without gradient.
+
+  `logits` are float32 [batch, classes], `labels` int32 [images], of all images
+  of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
+  communication efficient federated learning for heterogeneous clients. ICLR
+  2021).
+  """
+  is_present = tf.reduce_any(
+    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
+  )
+  return tf.where(is_present, logits, 0.0)
+
+
+def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
+  """The rounded number of the server's images to send, an int32 scalar."""
+  share = fraction * tf.cast(num_images, tf.float64)
+  return tf.cast(tf.math.round(share), tf.int32)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOnSharedLabels(TrainOnLabels):
+  """Trains on true labels of the client's images and of the server's."""
+
+  shared_fraction: float = settings.setting(
+    0.5,
+    "Fraction of the server's labeled images that all clients receive; 0 is"
+    ' federated averaging.',
+    settings.FRACTION,
+  )
+
+  def select_data(
+    self, data: Mapping[str, tf.Tensor], guidance: Mapping[str, tf.Tensor]
+  ) -> Mapping[str, tf.Tensor]:
+    """The client's images and the shared ones, with their labels."""
+    both = {
+      name: tf.concat([data[name], guidance[name]], axis=0)
+      for name in ('image', 'label')
+    }
+    return {**data, **both}
+
+  def tell(
+    self, kept: tuple[()], server: hook_arguments.Server
+  ) -> dict[str, tf.Tensor]:
+    del kept
+    data = pipelines.concatenate_chunks(server.data)
+    num_images = tf.shape(data['label'])[0]
+    # The server's images may be sorted by class.
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(num_images),
+      random_seeds.stateless_seed(
+        server.seed, random_seeds.Purpose.SHARED_IMAGE
+      ),
+    )
+    chosen = order[: count_shared(num_images, self.shared_fraction)]
+    return {name: tf.gather(data[name], chosen) for name in ('image', 'label')}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WarmUp(training_settings.ServerBatches):
+  """The server's training before clients train."""
+
+  warm_up_epochs: float = settings.setting(
+    5.0,
+    'Epochs of the server on its images in round 0, before clients train.',
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DataSharing(averaging.Averaging):
+  """Federated averaging of clients with labels, with images from the server."""
+
+  labels = system.Labels.AT_SERVER_AND_CLIENTS
+  uses_strong_views = False
+
+  client: TrainOnSharedLabels = TrainOnSharedLabels()
+  warm_up: WarmUp = WarmUp()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return self.compose(
+      ingredients,
+      training_settings.ServerTraining(
+        server_batch_size=self.warm_up.server_batch_size,
+        server_epochs=0.0,
+        server_pretraining_epochs=self.warm_up.warm_up_epochs,
+      ),
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
+    return system.Steps(
+      0,
+      self.local_training.count_steps(
+        [size + num_shared for size in client_sizes]
+      ),
+    )

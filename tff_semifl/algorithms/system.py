@@ -1,0 +1,260 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A system: the settings of a training method, and its TFF process."""
+
+import abc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+import enum
+import pathlib
+import types
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import training_settings
+from tff_semifl.augment import augmentation
+from tff_semifl.core import client_states
+from tff_semifl.core import federated_process
+from tff_semifl.core import method
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+
+
+class Labels(enum.Enum):
+  """Who has labels and images."""
+
+  # The server has some labels, clients the other images.
+  AT_SERVER = enum.auto()
+  # The server has some labels; other images are not used.
+  AT_SERVER_ALONE = enum.auto()
+  # The server has all images and labels of some; there are no clients.
+  AT_SERVER_WITH_POOL = enum.auto()
+  # The server has all images with labels; there are no clients.
+  ALL_AT_SERVER = enum.auto()
+  # Clients have all images with labels, the server none.
+  AT_CLIENTS = enum.auto()
+  # The server has some labels, clients the other images with labels.
+  AT_SERVER_AND_CLIENTS = enum.auto()
+
+  @property
+  def has_clients(self) -> bool:
+    """Whether there are clients."""
+    return self not in (
+      Labels.AT_SERVER_ALONE,
+      Labels.AT_SERVER_WITH_POOL,
+      Labels.ALL_AT_SERVER,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ingredients:
+  """What a process is built from, beside settings.
+
+  Attributes:
+    classifier: The model.
+    weak_augmentation: (uint8 images, stateless seed) -> uint8 images; for
+      labeled images and for pseudo-labels.
+    strong_augmentation: Of the same type; for the images that clients train on.
+    seed: The run's seed.
+    privacy_key: The key of the noise; None without differential privacy.
+    computes_statistics: Whether rounds end with static batch normalization
+      statistics of the server's images. If not, they are computed between
+      rounds or not at all.
+    returns_given_labels: Whether rounds return the clients' pseudo-labels, for
+      a simulation that knows the truth.
+    jit_compile: Whether XLA compiles the clients' training loops.
+  """
+
+  classifier: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  seed: int = 0
+  privacy_key: privacy_key_lib.PrivacyKey | None = None
+  computes_statistics: bool = True
+  returns_given_labels: bool = False
+  jit_compile: bool = False
+
+
+class Trained(NamedTuple):
+  """A trained model, for the system's lines on the result.
+
+  `weights` are those that are exported, `round_num` is their round, `labeled`
+  are the server's examples, and `metrics` those of the last round, by column of
+  the table. `find_right` is weights -> bool [images], which images to evaluate
+  on they are right on.
+  """
+
+  classifier: functional.ImageClassifier
+  weights: functional.ModelWeights
+  round_num: int
+  labeled: sources.LabeledImages
+  find_right: Callable[[functional.ModelWeights], np.ndarray]
+  metrics: Mapping[str, float]
+
+
+class Steps(NamedTuple):
+  """The optimizer steps of a round, of the client that takes most."""
+
+  server: int
+  client: int
+
+
+class System(settings.Settings, abc.ABC):
+  """Base of the systems: the settings of a way to train.
+
+  A subclass is a frozen dataclass. Where they apply, the settings
+  `total_rounds`, `clients_per_round` and `client_dropout_probability` are
+  somewhere in its tree.
+
+  Attributes:
+    usual: Defaults of data, model and run settings, by name, that are those of
+      the system's paper and differ from SemiFL's.
+    labels: Who has labels and images.
+    clients_know_participation: Whether clients know in how many rounds they
+      took part.
+    cohorts_are_passes: Whether all clients take part before any does again.
+    gathers_images: Whether the images of clients are in one place, as is
+      possible only in a simulation.
+    chooses_statistics: Whether the user chooses the images of the batch
+      normalization statistics.
+    estimates_class_shares: Whether the class shares of clients are part of the
+      result, by `create_share_estimate`.
+    models: Names of the models that it can train; empty for any.
+    lengths: Names of settings, beside `total_rounds`, of the length of
+      training.
+  """
+
+  usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
+  labels: ClassVar[Labels] = Labels.AT_SERVER
+  clients_know_participation: ClassVar[bool] = False
+  cohorts_are_passes: ClassVar[bool] = False
+  gathers_images: ClassVar[bool] = False
+  chooses_statistics: ClassVar[bool] = True
+  estimates_class_shares: ClassVar[bool] = False
+  models: ClassVar[tuple[str, ...]] = ()
+  lengths: ClassVar[tuple[str, ...]] = ()
+
+  @property
+  def summary(self) -> str:
+    """One line on the system, the first of its docstring."""
+    return method.summarize(self)
+
+  @abc.abstractmethod
+  def build(
+    self, ingredients: Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the TFF process of this system."""
+
+  @abc.abstractmethod
+  def count_steps(self, num_labeled: int, client_sizes: Sequence[int]) -> Steps:
+    """Counts the optimizer steps of a round."""
+
+  def check_num_clients(self, num_clients: int) -> None:
+    """Raises a SettingError if there are too few clients for a setting."""
+    del num_clients
+
+  def describe_result(self, trained: Trained) -> Iterator[str]:
+    """Yields lines on the result; most systems have none."""
+    del trained
+    return iter(())
+
+  def create_share_estimate(
+    self, metrics: Mapping[str, float]
+  ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+    """The function (a client's logits, the server's prior) -> class shares.
+
+    `metrics` are those of the last round, by column of the table.
+    """
+    raise NotImplementedError
+
+  def create_memories(
+    self,
+    process: federated_process.FederatedProcess,
+    folder: pathlib.Path,
+    *,
+    num_clients: int,
+    num_kept: int,
+  ) -> client_states.Memories | None:
+    """Creates the store of clients' memories, by default one each, or None.
+
+    It may have files in the experiment's `folder`. A run can return to the last
+    `num_kept` rounds.
+    """
+    del num_clients  # Only clients that took part have a memory.
+    if process.initialize_memory is None:
+      return None
+    return client_states.ClientMemories(
+      folder / 'client_states', process.initialize_memory, num_kept=num_kept
+    )
+
+  @property
+  def client_method(self) -> method.Method | None:
+    """The client method, if clients train with one."""
+    client = getattr(self, 'client', None)
+    return client if isinstance(client, method.Method) else None
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """Whether pseudo-labels are compared with true labels, where known."""
+    return False
+
+  @property
+  def uses_strong_views(self) -> bool:
+    """Whether strongly augmented images are trained on."""
+    return True
+
+  @property
+  def aggregation(self) -> aggregator_settings.ChosenAggregator | None:
+    """The aggregation of updates; None if there is no choice."""
+    return getattr(self, 'averaging', None)
+
+  @property
+  def total_rounds(self) -> int:
+    """The number of the last round; round 0 is the first."""
+    return settings.as_dict(self)['total_rounds']
+
+  @property
+  def rounds_may_be_added(self) -> bool:
+    """Whether no round depends on the number of rounds.
+
+    Then a run can be continued with more rounds, as if planned so.
+    """
+    rounds = [
+      part
+      for part in settings.parts_of(self)
+      if isinstance(part, training_settings.Rounds)
+    ]
+    return bool(rounds) and all(part.are_of_any_number for part in rounds)
+
+  @property
+  def clients_per_round(self) -> int | None:
+    """The cohort size; 0 without the setting, None if not filled in yet."""
+    return settings.as_dict(self).get('clients_per_round', 0)
+
+  @property
+  def all_clients_take_part(self) -> bool:
+    """Whether all clients take part in each round but round 0."""
+    return False
+
+  @property
+  def has_clients(self) -> bool:
+    """Whether clients may take part in rounds."""
+    return self.all_clients_take_part or 'clients_per_round' in (
+      settings.as_dict(self)
+    )
+
+  @property
+  def clients_have_labels(self) -> bool:
+    """Whether clients train on true labels."""
+    return self.labels in (Labels.AT_CLIENTS, Labels.AT_SERVER_AND_CLIENTS)
+
+  @property
+  def server_has_labels(self) -> bool:
+    """Whether the server has labeled images to train on."""
+    return self.labels is not Labels.AT_CLIENTS

@@ -1,0 +1,335 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings of training that systems have in common.
+
+Defaults are those of SemiFL's Tables 4 and 5, unless a text says otherwise. An
+experiment replaces None by a number that suits its data.
+"""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+import functools
+import math
+import types
+from typing import ClassVar
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.core import optimizers
+from tff_semifl.core import schedules
+
+# Replacements of None, by name of the setting, if the task does not define the
+# partition.
+SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
+
+OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cohorts(settings.Settings):
+  """The cohort of a round."""
+
+  clients_per_round: int | None = settings.setting(
+    None,
+    'Clients that take part in a round. 0 trains on the labels alone, with the'
+    ' same server steps. By default 10, or all if the task defines the'
+    ' partition, as image_folder does, and has fewer.',
+    settings.AT_LEAST_0,
+  )
+  client_dropout_probability: float = settings.setting(
+    0.0,
+    'Probability that a client of a cohort drops out before it reports'
+    ' anything.',
+    settings.BELOW_1,
+  )
+
+  @property
+  def filled_size(self) -> int:
+    """The cohort size; a SettingError if it is not filled in."""
+    return settings.filled('clients_per_round', self.clients_per_round)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rounds(settings.Settings):
+  """The number of rounds and the learning rate.
+
+  `of_any_number` tells whether no round depends on the number of rounds. A
+  derived class, whose schedule may differ, has to declare it anew.
+  """
+
+  of_any_number: ClassVar[bool] = True
+
+  total_rounds: int | None = settings.setting(
+    None,
+    'Rounds, and length of the cosine schedule of the learning rate, if it has'
+    ' one. By default 800, or 80 for clients that train in epochs if the task'
+    ' defines the partition: ten clients are then in as many rounds as each of'
+    " SemiFL's 100.",
+    settings.AT_LEAST_1,
+  )
+  learning_rate: float = settings.setting(
+    0.03,
+    'Learning rate of server and clients: the first, or the highest if the'
+    ' schedule begins with a warm-up.',
+    settings.ABOVE_0,
+  )
+
+  @property
+  def are_of_any_number(self) -> bool:
+    """Whether no learning rate depends on the number of rounds."""
+    return vars(type(self)).get('of_any_number', False)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CosineSchedule(Rounds):
+  """A learning rate that falls to 0 on half a cosine, or is constant."""
+
+  constant_learning_rate: bool = settings.setting(
+    False,
+    'Whether the learning rate is constant instead of falling to 0 on half a'
+    " cosine. It is constant in the code of (FL)^2's authors, and falls in the"
+    ' paper.',
+  )
+
+  @property
+  def are_of_any_number(self) -> bool:
+    """Whether the learning rate is constant."""
+    kind = type(self)
+    return self.constant_learning_rate and (
+      kind.create_learning_rate_fn is CosineSchedule.create_learning_rate_fn
+    )
+
+  def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Creates the function round -> learning rate."""
+    if self.constant_learning_rate:
+      return lambda round_num: tf.constant(self.learning_rate)
+    return functools.partial(
+      schedules.cosine_decay,
+      initial_value=self.learning_rate,
+      total_rounds=settings.filled('total_rounds', self.total_rounds),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Nesterov(settings.Settings):
+  """Gradient descent with Nesterov momentum and weight decay."""
+
+  momentum: float = settings.setting(
+    0.9, 'Nesterov momentum of server and clients.', settings.BELOW_1
+  )
+  weight_decay: float = settings.setting(
+    5e-4,
+    'Weight decay of all weights, server and clients.',
+    settings.AT_LEAST_0,
+  )
+
+  def build(self) -> tff.learning.optimizers.Optimizer:
+    return optimizers.build_nesterov_sgd(
+      momentum=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=None,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClippedNesterov(Nesterov):
+  """Gradient descent with clipping, Nesterov momentum and weight decay."""
+
+  clip_norm: float = settings.setting(
+    1.0,
+    "Bound on the norm of a step's gradients, as in the code of SemiFL's"
+    ' authors; 0 for none.',
+    settings.AT_LEAST_0,
+  )
+
+  def build(self) -> tff.learning.optimizers.Optimizer:
+    return optimizers.build_nesterov_sgd(
+      momentum=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=self.clip_norm or None,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientOptimizer(ClippedNesterov):
+  """The optimizer of clients; that of the server by default."""
+
+  client_optimizer: str = settings.setting(
+    'sgd',
+    'Optimizer of clients, with clipping and weight decay: sgd, with Nesterov'
+    ' momentum; adam, with decay in the gradient, as in PyTorch; adamw, with'
+    ' decay apart. --momentum is beta_1 of adam and adamw; both need'
+    ' a smaller --learning_rate, such as 0.001.',
+    OPTIMIZERS,
+  )
+
+  def build(self, name: str | None = None) -> tff.learning.optimizers.Optimizer:
+    """Builds the optimizer of that name, by default the clients'."""
+    name = name or self.client_optimizer
+    if name == 'sgd':
+      return super().build()
+    build = {'adam': optimizers.build_adam, 'adamw': optimizers.build_adamw}
+    return build[name](
+      beta_1=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=self.clip_norm or None,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientBatches(settings.Settings):
+  """The batch size of clients."""
+
+  client_batch_size: int = settings.setting(
+    10, 'Images in a step of a client.', settings.AT_LEAST_1
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientEpochs(ClientBatches):
+  """The length of local training in a round."""
+
+  client_epochs: float = settings.setting(
+    5.0,
+    'Epochs of a client in a round. A number below 1 is a fraction of the'
+    ' batches of one epoch; others are rounded up to whole epochs.',
+    settings.ABOVE_0,
+  )
+
+  def count_steps(self, client_sizes: Sequence[int]) -> int:
+    """The steps of the client with most images; 0 without clients."""
+    return count_epoch_steps(
+      max(client_sizes, default=0), self.client_batch_size, self.client_epochs
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerBatches(settings.Settings):
+  """The batch size of the server."""
+
+  server_batch_size: int | None = settings.setting(
+    None,
+    'Images in a step of the server. By default 250, or 10 for up to 250'
+    " labeled images, as in the code of SemiFL's authors at the time of the"
+    ' paper.',
+    settings.AT_LEAST_1,
+  )
+
+  @property
+  def filled_batch_size(self) -> int:
+    """The batch size; a SettingError if it is not filled in."""
+    return settings.filled('server_batch_size', self.server_batch_size)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerEpochs(ServerBatches):
+  """The length of the server's training in a round."""
+
+  server_epochs: float = settings.setting(
+    5.0,
+    'Epochs of the server in a round. A number below 1 is a fraction of the'
+    ' batches of one epoch; others are rounded up to whole epochs.',
+    settings.AT_LEAST_0,
+  )
+
+  def count_steps(self, num_labeled: int) -> int:
+    """The steps of a server with so many images."""
+    return count_epoch_steps(
+      num_labeled, self.filled_batch_size, self.server_epochs
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PretrainedBatches(ServerBatches):
+  """The batches of a server that trains alone in round 0."""
+
+  server_pretraining_epochs: float | None = settings.setting(
+    None,
+    'Epochs of the server in round 0, before clients train. By default those of'
+    " other rounds; the code of (FL)^2's authors has 50 and more.",
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassBalance(settings.Settings):
+  """The server's training on imbalanced labels."""
+
+  server_logit_adjustment: float = settings.setting(
+    0.0,
+    "Factor on the logarithms of the class shares of the server's labels that"
+    ' are added to logits in its loss, so that classes with few labels are'
+    ' predicted as often as others (Menon et al., ICLR 2021, whose factor is'
+    ' 1); 0 adds nothing. A class without labels counts as one with one.',
+    settings.AT_LEAST_0,
+  )
+  server_balanced_sampling: bool = settings.setting(
+    False,
+    "Whether the images of the server's epochs are drawn with replacement, each"
+    ' class with the same probability, and not each image once.',
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerTraining(ServerEpochs, PretrainedBatches):
+  """The server's training in a round, with momentum and pretraining."""
+
+  class_balance: ClassBalance = ClassBalance()
+
+  server_optimizer: str | None = settings.setting(
+    None,
+    'Optimizer of the server; by default --client_optimizer.',
+    OPTIMIZERS,
+  )
+  server_learning_rate: float | None = settings.setting(
+    None,
+    'Learning rate of the server in place of --learning_rate, with the same'
+    ' schedule.',
+    settings.ABOVE_0,
+  )
+  keep_server_momentum: bool = settings.setting(
+    True,
+    "Whether the server's momentum is kept from round to round, as in the last"
+    " code of SemiFL's authors; in that of the paper's time it starts at zero.",
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientMomentum(settings.Settings):
+  """The momentum of clients and of their mean."""
+
+  global_momentum: float = settings.setting(
+    0.5,
+    "Momentum of the clients' mean from round to round; 0 is the plain mean of"
+    ' Algorithm 1 of SemiFL.',
+    settings.BELOW_1,
+  )
+  keep_client_momentum: bool = settings.setting(
+    False,
+    "Whether a client's momentum is kept from its last round, as in the code of"
+    " SemiFL's authors, in files of the size of a model for each client.",
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Confidence(settings.Settings):
+  """The confidence threshold of pseudo-labels."""
+
+  confidence_threshold: float = settings.setting(
+    0.95,
+    'Least probability of a pseudo-label that is trained on.',
+    settings.SHARE,
+  )
+
+
+def count_epoch_steps(
+  num_images: int, batch_size: int, num_epochs: float
+) -> int:
+  """The number of steps of some epochs."""
+  num_batches = math.ceil(num_images / batch_size)
+  if num_epochs < 1:
+    return math.ceil(num_epochs * num_batches)
+  return math.ceil(num_epochs) * num_batches

@@ -1,0 +1,63 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The list of programs, and the command that starts them.
+
+An installed package has the command tff-semifl. In a clone these are the same:
+
+  python -m launch train semifl --task=digits
+  python -m launch.train semifl --task=digits
+"""
+
+import ast
+import importlib.util
+import pathlib
+import runpy
+import sys
+
+from tff_semifl import installation
+from tff_semifl.cli import command_text
+from tff_semifl.cli import interrupts
+
+PROGRAMS = (
+  'train',
+  'demo',
+  'site',
+  'sweep',
+  'export_saved_model',
+  'evaluate',
+  'report',
+  'predict',
+  'compute_features',
+  'plot',
+  'show_augmentations',
+  'show_partition',
+  'show_settings',
+)
+
+
+def main() -> None:
+  """Runs the program named by the first argument, with the other arguments."""
+  name, *arguments = command_text.read() or ['']
+  if name not in PROGRAMS:
+    is_asked = name in command_text.HELP
+    how = command_text.spell_commands('python -m launch.PROGRAM')
+    lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
+    lines.extend(f'  {key}: {summarize(key)}' for key in PROGRAMS)
+    if name and not is_asked:
+      lines.insert(0, f'there is no program {name!r}')
+    print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
+    sys.exit(0 if is_asked else 1)
+  sys.argv[1:] = arguments
+  interrupts.begin()
+  runpy.run_module(
+    f'{installation.find("launch")}.{name}', run_name='__main__', alter_sys=True
+  )
+
+
+def summarize(name: str) -> str:
+  """The first line of a program's description."""
+  # Parsed and not imported, as TensorFlow takes seconds.
+  module = importlib.util.find_spec(f'{installation.find("launch")}.{name}')
+  source = pathlib.Path(module.origin).read_text()
+  return ast.get_docstring(ast.parse(source)).partition('\n')[0]

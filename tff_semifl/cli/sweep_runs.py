@@ -1,0 +1,242 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The runs of a sweep, all checked before the first of them starts.
+
+Each is checked by the code of `launch.train`, with the same flags. Checks that
+need the data are left to the runs.
+"""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+import fnmatch
+import pathlib
+import re
+import sys
+
+from absl import flags
+
+from tff_semifl import settings
+from tff_semifl.cli import command_text
+from tff_semifl.cli import commands
+from tff_semifl.cli import parallel_runs
+from tff_semifl.cli import program
+from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import outputs
+from tff_semifl.experiment import presets
+from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import validation
+from tff_semifl.results import sweep_table
+
+# A sweep sets the first two for each run; the last does not apply.
+_NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
+# A sweep cannot try several values of where it writes, of what it compares by,
+# and of flags that stand for many.
+_NOT_TO_VARY = (
+  *_NOT_FOR_ALL,
+  'output_dir',
+  *validation.SETTINGS,
+  'flagfile',
+  'preset',
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run(parallel_runs.Job):
+  """A job that trains an entry with a seed.
+
+  `task` has the task with its settings; equal tasks have equal test images.
+  """
+
+  entry: sweep_table.Entry
+  folder: pathlib.Path
+  total_rounds: int
+  task: str = ''
+  validates: bool = False
+
+  def read(self) -> metrics_table.Results:
+    """The latest results."""
+    return metrics_table.read_results(self.folder / 'metrics.csv')
+
+  def read_complete(
+    self,
+  ) -> metrics_table.Results | metrics_table.Validation | None:
+    """The results for the table, or None before the run is complete."""
+    if not self.is_complete():
+      return None
+    if self.validates:
+      return metrics_table.read_validation(self.folder / 'metrics.csv')
+    return self.read()
+
+  def is_complete(self) -> bool:
+    """Whether all rounds ran and the model was exported."""
+    return self.read().round_num >= self.total_rounds and bool(
+      outputs.find_models(self.folder / 'export')
+    )
+
+
+def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
+  """An entry for each 'system:flagfile'."""
+  found = []
+  for name in names:
+    system_name, colon, path = name.rpartition(':')
+    if not colon:
+      raise ValueError(f'{name} names no system; write semifl:{name}')
+    system_registry.load(system_name)
+    short, stem = system_name.rpartition(':')[2], pathlib.Path(path).stem
+    label = stem if stem.startswith(short) else f'{short}_{stem}'
+    found.append(sweep_table.Entry(label, system_name, 'flagfile', path))
+  return found
+
+
+def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
+  """An entry for each preset that matches a pattern."""
+  # Of a pattern without a match, `load` suggests similar presets.
+  found = [
+    presets.load(name)
+    for pattern in patterns
+    for name in fnmatch.filter(presets.names(), pattern) or [pattern]
+  ]
+  return [
+    sweep_table.Entry(
+      preset.name.replace('/', '_'),
+      preset.system_name,
+      'preset',
+      preset.name,
+      preset.paper,
+    )
+    for preset in found
+  ]
+
+
+def check_names(entries: Sequence[sweep_table.Entry]) -> None:
+  """Checks that there are entries, with different names."""
+  if not entries:
+    raise ValueError('name at least one, or one of --presets')
+  by_name = {}
+  for entry in entries:
+    other = by_name.setdefault(entry.name, entry)
+    if other is not entry:
+      raise ValueError(
+        f'{other.source} and {entry.source} would both be {entry.name}; rename'
+        ' one, or leave it out'
+      )
+
+
+def vary(
+  entries: Sequence[sweep_table.Entry],
+  name: str,
+  values: Sequence[str],
+  passed_on: Sequence[str],
+) -> list[sweep_table.Entry]:
+  """Each entry with each value of a setting, without the paper's accuracy."""
+  if name in _NOT_TO_VARY:
+    raise ValueError('a sweep cannot vary this setting; --seeds varies seeds')
+  if len(set(values)) < len(values):
+    raise ValueError('each of --values is trained with once')
+  if _find(passed_on, [name]):
+    raise ValueError(f'leave --{name} out')
+  return [
+    entry._replace(varied=(name, value), paper=None)
+    for entry in entries
+    for value in values
+  ]
+
+
+def check_passed_on(arguments: Sequence[str]) -> None:
+  """Checks that no flag for all runs is one that the sweep sets itself."""
+  found = _find(arguments, _NOT_FOR_ALL)
+  if found:
+    remedy = 'give --seeds' if found == 'seed' else 'leave it out'
+    raise program.FlagError(
+      f'flag --{found}: a sweep has none for all; {remedy}'
+    )
+
+
+def without_validation(arguments: Sequence[str]) -> list[str]:
+  """Removes the flags of a validation split, and their values."""
+  values = flags.FlagValues()
+  for name in validation.SETTINGS:
+    flags.DEFINE_string(name, None, '', flag_values=values)
+  return values(['', *arguments], known_only=True)[1:]
+
+
+def create_runs(
+  entry: sweep_table.Entry,
+  seeds: Sequence[int],
+  arguments: Sequence[str],
+  output_dir: pathlib.Path,
+) -> list[Run]:
+  """The runs of an entry; `arguments` take precedence over its source."""
+  varied = [] if entry.varied is None else [f'--{"=".join(entry.varied)}']
+  arguments = [*entry.arguments, *arguments, *varied]
+  try:
+    _check_source(entry)
+    command = settings.change(
+      commands.parse(entry.system_name, arguments),
+      {'output_dir': str(output_dir)},
+    )
+    command.check()
+    if command.experiment.selection.stop_after is not None:
+      raise ValueError(
+        'flag --stop_after: runs of a sweep must have the same number of'
+        ' rounds; leave it out'
+      )
+    return [_create_run(entry, command, seed, arguments) for seed in seeds]
+  except (ValueError, flags.Error) as error:
+    shown = program.describe(error) or str(error)
+    raise program.FlagError(
+      f'flag --{entry.kind}s={entry.source}: {shown}'
+    ) from error
+
+
+def _create_run(
+  entry: sweep_table.Entry,
+  command: command_lib.Command,
+  seed: int,
+  arguments: Sequence[str],
+) -> Run:
+  validates = command.experiment.validates
+  name = f'{entry.label}_{"validation_" if validates else ""}seed{seed}'
+  command = settings.change(command, {'seed': seed, 'experiment_name': name})
+  # A new folder is left to the run, which records its versions in it.
+  if command.run.path.exists():
+    command.check_folder()
+  output_dir = pathlib.Path(command.run.output_dir)
+  return Run(
+    name=name,
+    command=(
+      *(sys.executable, '-m', 'launch.train', entry.system_name),
+      *arguments,
+      f'--seed={seed}',
+      f'--output_dir={output_dir}',
+      f'--experiment_name={name}',
+    ),
+    log_path=output_dir / f'{name}.log',
+    entry=entry,
+    folder=output_dir / name,
+    total_rounds=command.experiment.system.total_rounds,
+    task=repr(command.experiment.data.task),
+    validates=validates,
+  )
+
+
+def _check_source(entry: sweep_table.Entry) -> None:
+  """Checks that a flagfile has no flag that the sweep sets itself."""
+  found = _find(
+    command_text.expand(entry.system_name, entry.arguments),
+    [*_NOT_FOR_ALL, *validation.SETTINGS],
+  )
+  if found:
+    remedy = 'leave it out' if found in _NOT_FOR_ALL else 'give it to the sweep'
+    raise ValueError(f'--{found} is not for a flagfile of a sweep; {remedy}')
+
+
+def _find(arguments: Iterable[str], names: Iterable[str]) -> str | None:
+  """The first of `names` that is a flag, however it is written, or None."""
+  for argument in arguments:
+    for name in names:
+      if re.match(rf'--?(no)?{re.escape(name)}(=|$)', argument):
+        return name
+  return None

@@ -1,0 +1,204 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Statistics for static batch normalization, computed for given weights.
+
+SemiFL (NeurIPS 2022), section 3.4 and appendix B: a pass over images without
+augmentation, in training mode, observes the inputs of each normalization layer.
+Their mean and variance become the layer's statistics. Builders return
+computations `(<W@SERVER, D> -> W@SERVER)` that replace the statistics in the
+weights W. They differ in whose images they use, and in the formula:
+
+    build_server_batch_norm_statistics     the server's, appendix B
+    build_federated_batch_norm_statistics  the clients', appendix B
+    build_pooled_batch_norm_statistics     all in one place, the authors' code
+"""
+
+import operator
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import layer_moments
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+
+
+def build_server_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), by the server's images.
+
+  Mean and variance are those of all images, by the formula of appendix B of
+  SemiFL over batches of 250: the variance is unbiased and includes differences
+  between batches. Clients send nothing for them. L are chunks of
+  `pipelines.labeled_type`; without images the weights W stay unchanged.
+  """
+  layer_moments.check_has_statistics(classifier)
+  data_type = pipelines.labeled_type(classifier.image_shape)
+
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    return compute_server_statistics(classifier, weights, dataset)
+
+  return _place_at_server(compute)
+
+
+def compute_server_statistics(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  dataset: tf.data.Dataset,
+) -> functional.ModelWeights:
+  """Replaces the statistics by those of chunks of `pipelines.labeled_type`.
+
+  Without images the weights stay unchanged.
+  """
+  images = dataset.map(operator.itemgetter('image'))
+  moments = layer_moments.fold_batches(
+    classifier, weights, images, layer_moments.merge_moments
+  )
+  return layer_moments.replace_statistics(
+    weights, map(layer_moments.unbiased_statistics, moments)
+  )
+
+
+def build_federated_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds (<W@SERVER, {U*}@CLIENTS> -> W@SERVER), by the clients' images.
+
+  Each client computes the moments of the inputs of each layer over its images,
+  in batches of 250. With N values of mean mu and unbiased variance v at client
+  m, they are pooled as in appendix B of SemiFL:
+
+      mean = sum_m N_m mu_m / sum_m N_m
+      variance = sum_m [(N_m - 1) v_m + N_m (mu_m - mean)^2] / (sum_m N_m - 1)
+
+  These are the exact mean and unbiased variance of all values that the layer
+  saw. Inputs of deeper layers are normalized by batches of one client's images;
+  if clients have few classes, the result differs from that of mixed batches.
+  The server sees only the aggregate of the moments, 3 numbers per channel. It
+  is not a sum, so that secure summation cannot compute it.
+
+  U are chunks of `pipelines.client_type`; without images the weights W stay
+  unchanged. Clients whose moments have no finite norm in float32 are left out.
+  """
+  layer_moments.check_has_statistics(classifier)
+  weights_type = classifier.weights_type
+  data_type = pipelines.client_type(classifier.image_shape)
+
+  @tff.tensorflow.computation(weights_type, data_type)
+  def compute_moments(
+    weights: functional.ModelWeights, dataset: tf.data.Dataset
+  ):
+    moments = layer_moments.fold_batches(
+      classifier,
+      weights,
+      dataset.map(operator.itemgetter('image')),
+      layer_moments.merge_moments,
+    )
+    is_sound = aggregators.has_finite_norm(moments)
+    return tuple(tf.where(is_sound, a, tf.zeros_like(a)) for a in moments)
+
+  moments_type = compute_moments.type_signature.result
+
+  @tff.tensorflow.computation
+  def zero():
+    return layer_moments.zero_moments(classifier)
+
+  @tff.tensorflow.computation(moments_type, moments_type)
+  def merge(first: Any, second: Any):
+    return tuple(map(layer_moments.merge_moments, first, second))
+
+  @tff.tensorflow.computation(moments_type)
+  def report(moments: Any):
+    return tuple(map(layer_moments.unbiased_statistics, moments))
+
+  replace = tff.tensorflow.computation(
+    layer_moments.replace_statistics,
+    (weights_type, report.type_signature.result),
+  )
+
+  @tff.federated_computation(
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def federated_batch_norm_statistics(weights, dataset):
+    moments = tff.federated_map(
+      compute_moments, (tff.federated_broadcast(weights), dataset)
+    )
+    statistics = tff.federated_aggregate(moments, zero(), merge, merge, report)
+    return tff.federated_map(replace, (weights, statistics))
+
+  return federated_batch_norm_statistics
+
+
+def build_pooled_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+  *,
+  batch_size: int = layer_moments.BATCH_SIZE,
+) -> tff.Computation:
+  """Builds (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER), as SemiFL's code.
+
+  The images are in one place, in the authors' order:
+
+  - SemiFL: the server's, class by class, then those of all clients in the order
+    of the data set; with statistics of the server only (Table 3), the former.
+  - Training in one place: the labeled images, class by class, or all images in
+    the order of the data set, in batches of the size of training.
+
+  Batches cross the boundaries of chunks, clients and classes. The statistics
+  are plain means over batches, of batch means and of unbiased batch variances:
+  the last batch counts as much as a full one, and differences between batches
+  are ignored, so that the variance is too small if each batch has one class.
+  Without images the weights W stay unchanged.
+  """
+  layer_moments.check_has_statistics(classifier)
+  data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))
+
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    return layer_moments.replace_statistics(
+      weights,
+      layer_moments.fold_batches(
+        classifier, weights, dataset, average_batches, batch_size=batch_size
+      ),
+    )
+
+  return _place_at_server(compute)
+
+
+def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
+  """Adds a batch to a plain mean over batches.
+
+  The total, float [3, channels], is the number of batches, the mean of their
+  means and the mean of their unbiased variances.
+  """
+  num_batches, *averages = tf.unstack(total)
+  _, *statistics = tf.unstack(layer_moments.unbiased_statistics(moments))
+  num_batches += 1.0
+  return tf.stack(
+    [
+      num_batches,
+      *(
+        average + (statistic - average) / num_batches
+        for average, statistic in zip(averages, statistics, strict=True)
+      ),
+    ]
+  )
+
+
+def _place_at_server(compute: tff.Computation) -> tff.Computation:
+  """Places (<W, D> -> W) at the server: (<W@SERVER, D@SERVER> -> W@SERVER)."""
+  weights_type, data_type = compute.type_signature.parameter
+
+  @tff.federated_computation(
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.SERVER),
+  )
+  def batch_norm_statistics(weights, dataset):
+    return tff.federated_map(compute, (weights, dataset))
+
+  return batch_norm_statistics

@@ -1,0 +1,279 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL's SGD, and Adam: with gradient clipping and weight decay.
+
+TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
+optimizers multiply the learning rate into the momentum buffer, which is a
+different method if the rate changes while the buffer is kept.
+"""
+
+import collections
+from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import packing
+
+LEARNING_RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
+_ACCUMULATOR_KEY = 'accumulator'
+
+Weights = Sequence[tf.Tensor]
+
+
+class _NesterovSGD(tff.learning.optimizers.Optimizer):
+  """See `build_nesterov_sgd`."""
+
+  def __init__(
+    self,
+    learning_rate: float,
+    momentum: float,
+    weight_decay: float,
+    is_decayed: Sequence[bool] | None,
+  ):
+    self._learning_rate = learning_rate
+    self._momentum = momentum
+    self._weight_decay = weight_decay
+    self._is_decayed = is_decayed
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    # As PyTorch's buffer, which starts as the first gradient.
+    return collections.OrderedDict(
+      [
+        (LEARNING_RATE_KEY, tf.constant(self._learning_rate, tf.float32)),
+        (_ACCUMULATOR_KEY, [tf.zeros(s.shape, s.dtype) for s in specs]),
+      ]
+    )
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    return self.step(state, weights, gradients, None)
+
+  def step(
+    self,
+    state: Mapping[str, Any],
+    weights: Weights,
+    gradients: Weights,
+    scale: tf.Tensor | None,
+  ) -> tuple[Mapping[str, Any], Weights]:
+    """Takes a step along `gradients`, times `scale` unless it is None."""
+    learning_rate = state[LEARNING_RATE_KEY]
+
+    def move(g, w, a, is_decayed):
+      if scale is not None:
+        g *= scale
+      # TensorFlow does not always drop a product with 0.
+      if is_decayed and self._weight_decay:
+        g += self._weight_decay * w
+      if not self._momentum:
+        return w - learning_rate * g, g
+      a = self._momentum * a + g
+      return w - learning_rate * (g + self._momentum * a), a
+
+    weights, accumulator = packing.map_elements(
+      move,
+      gradients,
+      weights,
+      state[_ACCUMULATOR_KEY],
+      kinds=self._is_decayed or [True] * len(weights),
+    )
+    new_state = collections.OrderedDict(
+      [
+        (LEARNING_RATE_KEY, learning_rate),
+        (_ACCUMULATOR_KEY, accumulator),
+      ]
+    )
+    return new_state, weights
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return collections.OrderedDict(
+      [(LEARNING_RATE_KEY, state[LEARNING_RATE_KEY])]
+    )
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return collections.OrderedDict(
+      [(key, hparams.get(key, value)) for key, value in state.items()]
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Wrapped(tff.learning.optimizers.Optimizer):
+  """An optimizer with clipping, decay in the gradient, and frozen weights.
+
+  Attributes:
+    inner: Takes the steps; its state is that of this optimizer.
+    clip_norm: Bound on the joint norm of the gradients of all weights; None for
+      none.
+    is_trained: For each weight whether it is trained; None for all.
+    mask_gradient: Applied to each gradient of a trained weight.
+  """
+
+  inner: tff.learning.optimizers.Optimizer
+  clip_norm: float | None = None
+  gradient_decay: float = 0.0
+  is_trained: Sequence[bool] | None = None
+  mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return self.inner.initialize(self._select(specs))
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    scale = None
+    if self.clip_norm is not None:
+      # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
+      norm = tf.linalg.global_norm(packing.pack(gradients))
+      scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
+    own, of_own = self._select(weights), self._select(gradients)
+    if self.is_trained is not None:
+      of_own = tuple(map(self.mask_gradient, of_own))
+    if isinstance(self.inner, _NesterovSGD):
+      state, trained = self.inner.step(state, own, of_own, scale)
+    else:
+      if scale is not None:
+        of_own = tuple(scale * g for g in of_own)
+      if self.gradient_decay:
+        of_own = tuple(
+          g + self.gradient_decay * w for g, w in zip(of_own, own, strict=True)
+        )
+      state, trained = self.inner.next(state, own, of_own)
+    if self.is_trained is None:
+      return state, trained
+    trained = iter(trained)
+    return state, [
+      next(trained) if is_trained else weight
+      for weight, is_trained in zip(weights, self.is_trained, strict=True)
+    ]
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self.inner.get_hparams(state)
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return self.inner.set_hparams(state, hparams)
+
+  def _select(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    if self.is_trained is None:
+      return tuple(tensors)
+    return tuple(
+      tensor
+      for tensor, is_trained in zip(tensors, self.is_trained, strict=True)
+      if is_trained
+    )
+
+
+def restrict(
+  optimizer: tff.learning.optimizers.Optimizer,
+  is_trained: Sequence[bool],
+  mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+) -> tff.learning.optimizers.Optimizer:
+  """An optimizer that trains some of the weights only, where `is_trained`.
+
+  The other weights do not decay either. Clipping is nevertheless by the norm of
+  the gradients of all weights, as if PyTorch clipped the gradients of a whole
+  model and gave the optimizer some of its tensors. `mask_gradient` is applied
+  to each gradient of a trained weight after that.
+  """
+  if not isinstance(optimizer, _Wrapped):
+    optimizer = _Wrapped(inner=optimizer)
+  elif optimizer.is_trained is not None:
+    inner = iter(optimizer.is_trained)
+    is_trained = [each and next(inner) for each in is_trained]
+  return dataclasses.replace(
+    optimizer, is_trained=is_trained, mask_gradient=mask_gradient
+  )
+
+
+def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
+  """Zeroes the gradient of the second half of the outputs, the last axis.
+
+  This reproduces FedMatch in the code of SemiFL's authors. The middle one of an
+  odd number is in the second half.
+  """
+  num_outputs = gradient.shape[-1]
+  is_first = tf.range(num_outputs) < num_outputs // 2
+  return tf.where(is_first, gradient, 0.0)
+
+
+def build_nesterov_sgd(
+  learning_rate: float = 0.03,
+  *,
+  momentum: float = 0.9,
+  weight_decay: float = 5e-4,
+  clip_norm: float | None = 1.0,
+  is_decayed: Sequence[bool] | None = None,
+) -> tff.learning.optimizers.Optimizer:
+  """Builds SGD with clipping, weight decay and Nesterov momentum.
+
+  A step for gradients g, weights w, buffer a (0 at first), learning rate lr:
+
+      g <- g * min(1, clip_norm / (|g| + 1e-6))    |g| over all tensors jointly
+      g <- g + weight_decay * w                    on every tensor, biases too
+      a <- momentum * a + g
+      w <- w - lr * (g + momentum * a)
+
+  The defaults are those of Table 4 of SemiFL; `clip_norm` is in its authors'
+  code only. `is_decayed` tells for each weight whether it decays; in FixMatch
+  only kernels do.
+  """
+  return _Wrapped(
+    inner=_NesterovSGD(learning_rate, momentum, weight_decay, is_decayed),
+    clip_norm=clip_norm,
+  )
+
+
+def build_adam(
+  learning_rate: float = 0.001,
+  *,
+  beta_1: float = 0.9,
+  weight_decay: float = 0.0,
+  clip_norm: float | None = None,
+) -> tff.learning.optimizers.Optimizer:
+  """Builds TFF's Adam with clipping and decay as in `build_nesterov_sgd`.
+
+  As in PyTorch's Adam, decay is part of the gradient, and thus of the moments.
+  """
+  return _Wrapped(
+    inner=tff.learning.optimizers.build_adam(learning_rate, beta_1=beta_1),
+    gradient_decay=weight_decay,
+    clip_norm=clip_norm,
+  )
+
+
+def build_adamw(
+  learning_rate: float = 0.001,
+  *,
+  beta_1: float = 0.9,
+  weight_decay: float = 0.0,
+  clip_norm: float | None = None,
+) -> tff.learning.optimizers.Optimizer:
+  """Builds TFF's AdamW, whose decay is not part of the gradient, with clipping.
+
+  A step subtracts the learning rate times `weight_decay` times the weights.
+  """
+  return _Wrapped(
+    inner=tff.learning.optimizers.build_adamw(
+      learning_rate, beta_1=beta_1, weight_decay=weight_decay
+    ),
+    clip_norm=clip_norm,
+  )
+
+
+def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
+  """`decay * average + (1 - decay) * weights`, as of Mean Teacher's teacher.
+
+  Both are structures of tensors; `decay` is a scalar in [0, 1]. (Tarvainen,
+  Valpola. Mean teachers are better role models: Weight-averaged consistency
+  targets improve semi-supervised deep learning results. NeurIPS 2017.)
+  """
+  return tf.nest.map_structure(
+    lambda old, new: decay * old + (1.0 - decay) * new, average, weights
+  )

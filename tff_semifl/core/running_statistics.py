@@ -1,0 +1,137 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Batch normalization with running averages that stay at each node.
+
+In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
+of clients, or a replica of the server) keeps running averages of the statistics
+of its batches. Self-training labels with those of the client, evaluation is
+with those of the server.
+
+Running averages are part of the state of the node's optimizer. A running
+average with momentum m moves by m times its distance from the batch's
+statistic, which is a gradient step on half the squared distance. Another
+forward pass computes the statistics, and makes a step about a third longer.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import layer_moments
+from tff_semifl.models import functional
+
+# PyTorch's default, which Zhang et al. use.
+MOMENTUM = 0.1
+_OPTIMIZER_KEY = 'optimizer'
+_STATISTICS_KEY = 'statistics'
+
+Weights = Sequence[tf.Tensor]
+
+
+class _TrackingOptimizer(tff.learning.optimizers.Optimizer):
+  """The optimizer that `track` returns."""
+
+  def __init__(
+    self,
+    inner: tff.learning.optimizers.Optimizer,
+    initial_statistics: Sequence[Any],
+  ):
+    self._inner = inner
+    self._initial_statistics = initial_statistics
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return collections.OrderedDict(
+      [
+        (_OPTIMIZER_KEY, self._inner.initialize(specs)),
+        (
+          _STATISTICS_KEY,
+          [tf.constant(array) for array in self._initial_statistics],
+        ),
+      ]
+    )
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    num_trained = len(weights) - len(self._initial_statistics)
+    optimizer_state, trained = self._inner.next(
+      state[_OPTIMIZER_KEY], weights[:num_trained], gradients[:num_trained]
+    )
+    statistics = [
+      value - MOMENTUM * gradient
+      for value, gradient in zip(
+        weights[num_trained:], gradients[num_trained:], strict=True
+      )
+    ]
+    new_state = collections.OrderedDict(
+      [(_OPTIMIZER_KEY, optimizer_state), (_STATISTICS_KEY, statistics)]
+    )
+    return new_state, [*trained, *statistics]
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self._inner.get_hparams(state[_OPTIMIZER_KEY])
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return collections.OrderedDict(
+      [
+        (
+          _OPTIMIZER_KEY,
+          self._inner.set_hparams(state[_OPTIMIZER_KEY], hparams),
+        ),
+        (_STATISTICS_KEY, state[_STATISTICS_KEY]),
+      ]
+    )
+
+
+def track(
+  optimizer: tff.learning.optimizers.Optimizer,
+  classifier: functional.ImageClassifier,
+) -> tff.learning.optimizers.Optimizer:
+  """An optimizer that also updates running averages, if the model has any.
+
+  It takes steps of the weights, followed by the running averages, whose
+  gradients are those of `pull`.
+  """
+  if classifier.batch_moments is None:
+    return optimizer
+  return _TrackingOptimizer(optimizer, classifier.initial_weights.non_trainable)
+
+
+def get_statistics(
+  optimizer: tff.learning.optimizers.Optimizer, state: Any
+) -> tuple[tf.Tensor, ...]:
+  """The running mean and variance of each layer in turn; () if not tracked."""
+  if not isinstance(optimizer, _TrackingOptimizer):
+    return ()
+  return tuple(state[_STATISTICS_KEY])
+
+
+def pull(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+) -> tf.Tensor:
+  """A scalar 0 whose gradient pulls running averages to a batch's statistics.
+
+  `images` are float32 [batch, height, width, channels]. Variances are unbiased,
+  as in PyTorch.
+  """
+  found = []
+  for moments in classifier.batch_moments(weights, images):
+    _, mean, variance = tf.unstack(
+      layer_moments.unbiased_statistics(tf.stop_gradient(moments))
+    )
+    found += [mean, variance]
+  distance = tf.add_n(
+    [
+      tf.reduce_sum(tf.square(running - batch)) / 2
+      for running, batch in zip(weights.non_trainable, found, strict=True)
+    ]
+  )
+  return distance - tf.stop_gradient(distance)

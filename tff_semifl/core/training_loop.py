@@ -1,0 +1,305 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Epochs of minibatch SGD as one TensorFlow graph, for server and clients."""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import losses
+from tff_semifl.core import optimizers
+from tff_semifl.core import rows as rows_lib
+from tff_semifl.models import functional
+
+
+class BatchOutput(NamedTuple):
+  """The result of a loss function for a batch.
+
+  Attributes:
+    loss: Scalar, to be minimized; of the whole batch.
+    num_correct: Scalar, the number of correct predictions in the batch.
+    num_examples: Scalar, the number of examples that contribute to the loss;
+      None for all.
+    state: The further state; None if the loss leaves it unchanged.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+  num_examples: tf.Tensor | None = None
+  state: Any = None
+
+
+class TrainingSums(NamedTuple):
+  """Sums over all batches of all epochs, float32 scalars.
+
+  Attributes:
+    loss: Batch losses, each times the size of its batch.
+    num_correct: Correct predictions.
+    num_examples: Examples that count in the loss.
+    num_visited: Examples, selected or not.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+  num_examples: tf.Tensor
+  num_visited: tf.Tensor
+
+
+class TrainingResult(NamedTuple):
+  """The outcome of a `TrainingLoop`; `state` is the further state."""
+
+  trainable: tuple[tf.Tensor, ...]
+  optimizer_state: Any
+  sums: TrainingSums
+  state: Any = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingLoop:
+  """Epochs of optimizer steps, including their smaller last batches.
+
+  Attributes:
+    num_epochs: Number of epochs. A number below 1 is a fraction of the batches
+      of one epoch, rounded up; others are rounded up to whole epochs.
+    batch_size: Examples in a batch; the last of an epoch may have fewer.
+    epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
+      in order, and the further state.
+    loss_fn: (trainable, batch, epoch number, batch number, state) ->
+      `BatchOutput`.
+    select_fn: (batch, training so far) -> the examples of the batch to train
+      on, by default all, and the further state. Without examples no step is
+      taken.
+    after_step_fn: (state, trainable) -> the state after a step; by default
+      unchanged.
+    learning_rate_fn: (epoch number, batch number) -> learning rate; by default
+      that of the optimizer's state.
+  """
+
+  optimizer: tff.learning.optimizers.Optimizer
+  num_epochs: float
+  batch_size: int | tf.Tensor
+  epoch_data_fn: Callable[
+    [tf.Tensor, TrainingResult], tuple[rows_lib.Rows, Any]
+  ]
+  loss_fn: Callable[
+    [tuple[tf.Tensor, ...], rows_lib.Rows, tf.Tensor, tf.Tensor, Any],
+    BatchOutput,
+  ]
+  select_fn: (
+    Callable[[rows_lib.Rows, TrainingResult], tuple[rows_lib.Rows, Any]] | None
+  ) = None
+  after_step_fn: Callable[[Any, tuple[tf.Tensor, ...]], Any] | None = None
+  learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None
+
+  def train(
+    self,
+    trainable: tuple[tf.Tensor, ...],
+    optimizer_state: Any,
+    state: Any = (),
+  ) -> TrainingResult:
+    """Trains; without epochs or examples all arguments stay unchanged.
+
+    `state` is further state, any structure of tensors.
+    """
+    zero = tf.zeros([], tf.float32)
+    _, result = tf.while_loop(
+      lambda epoch, _: epoch < math.ceil(self.num_epochs),
+      lambda epoch, result: (epoch + 1, self._run_epoch(epoch, result)),
+      (
+        0,
+        TrainingResult(
+          tuple(trainable),
+          optimizer_state,
+          TrainingSums(zero, zero, zero, zero),
+          state,
+        ),
+      ),
+    )
+    return result
+
+  def _run_epoch(
+    self, epoch: tf.Tensor, result: TrainingResult
+  ) -> TrainingResult:
+    data, state = self.epoch_data_fn(epoch, result)
+    num_batches = -(-data.number // self.batch_size)
+    if self.num_epochs < 1:
+      # In float64, so that 0.2 of five batches is one.
+      share = self.num_epochs * tf.cast(num_batches, tf.float64)
+      num_batches = tf.cast(tf.math.ceil(share), tf.int32)
+    _, result = tf.while_loop(
+      lambda batch_num, _: batch_num < num_batches,
+      lambda batch_num, result: (
+        batch_num + 1,
+        self._run_batch(epoch, batch_num, data, result),
+      ),
+      (0, result._replace(state=state)),
+    )
+    return result
+
+  def _run_batch(
+    self,
+    epoch: tf.Tensor,
+    batch_num: tf.Tensor,
+    data: rows_lib.Rows,
+    result: TrainingResult,
+  ) -> TrainingResult:
+    batch = data.cut(batch_num * self.batch_size, self.batch_size)
+    visited = result.sums.num_visited + tf.cast(batch.number, tf.float32)
+    result = result._replace(sums=result.sums._replace(num_visited=visited))
+    if self.select_fn is None:
+      return self._take_step(epoch, batch_num, batch, result)
+    batch, state = self.select_fn(batch, result)
+    result = result._replace(state=state)
+    return tf.cond(
+      batch.number > 0,
+      lambda: self._take_step(epoch, batch_num, batch, result),
+      lambda: result,
+    )
+
+  def _take_step(
+    self,
+    epoch: tf.Tensor,
+    batch_num: tf.Tensor,
+    batch: rows_lib.Rows,
+    result: TrainingResult,
+  ) -> TrainingResult:
+    with tf.GradientTape() as tape:
+      tape.watch(result.trainable)
+      output = self.loss_fn(
+        result.trainable, batch, epoch, batch_num, result.state
+      )
+    gradients = find_gradient(tape, output.loss, result.trainable)
+    optimizer_state = result.optimizer_state
+    if self.learning_rate_fn is not None:
+      rate = self.learning_rate_fn(epoch, batch_num)
+      optimizer_state = self.optimizer.set_hparams(
+        optimizer_state, {optimizers.LEARNING_RATE_KEY: rate}
+      )
+    optimizer_state, trainable = self.optimizer.next(
+      optimizer_state, result.trainable, gradients
+    )
+    trainable = tuple(trainable)
+    size = tf.cast(batch.number, tf.float32)
+    num_examples = size if output.num_examples is None else output.num_examples
+    state = result.state if output.state is None else output.state
+    if self.after_step_fn is not None:
+      state = self.after_step_fn(state, trainable)
+    return TrainingResult(
+      trainable,
+      optimizer_state,
+      TrainingSums(
+        loss=result.sums.loss + size * output.loss,
+        num_correct=result.sums.num_correct + output.num_correct,
+        num_examples=result.sums.num_examples + num_examples,
+        num_visited=result.sums.num_visited,
+      ),
+      state,
+    )
+
+
+class NoGradientError(ValueError):
+  """A loss does not depend on any weight by differentiable operations."""
+
+
+def find_gradient(
+  tape: tf.GradientTape, loss: tf.Tensor, weights: tuple[tf.Tensor, ...]
+) -> tuple[tf.Tensor, ...]:
+  """The gradient of a loss, 0 for weights that it does not depend on."""
+  found = tape.gradient(loss, weights)
+  if weights and all(each is None for each in found):
+    raise NoGradientError(
+      'one that no differentiable operation connects to the weights'
+    )
+  return tuple(
+    tf.zeros_like(weight) if each is None else each
+    for each, weight in zip(found, weights, strict=True)
+  )
+
+
+def initial_optimizer_state(
+  optimizer: tff.learning.optimizers.Optimizer,
+  trainable: Sequence[np.ndarray],
+) -> Any:
+  """The state of an optimizer before the first step.
+
+  `trainable` are arrays of the shapes and dtypes of its weights.
+  """
+  # A tuple as the weights: TFF's optimizers compare structures.
+  return optimizer.initialize(
+    tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
+  )
+
+
+def count_correct(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  is_counted: tf.Tensor | bool = True,
+) -> tf.Tensor:
+  """The number of correct predictions among rows that count, a float32 scalar.
+
+  `logits` are float [batch, classes], `labels` int [batch].
+  """
+  predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
+  # Not `==`, which compares Python objects in a TFF computation.
+  is_correct = tf.equal(predictions, labels) & is_counted
+  return tf.reduce_sum(tf.cast(is_correct, tf.float32))
+
+
+def train_logits(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+  seed: tf.Tensor | None = None,
+  num_real: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """The logits of a batch in training mode, float32 [batch, classes].
+
+  `images` are uint8 or float32 [batch, height, width, channels], in 0..255;
+  `seed`, int32 [2], is a new one for each pass, None only without dropout;
+  `num_real` is that of `rows.Rows`.
+  """
+  return classifier.train_logits(
+    weights, tf.cast(images, tf.float32), seed, num_real
+  )
+
+
+def cross_entropy(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  weights: tf.Tensor | None = None,
+  *,
+  offset: tf.Tensor | None = None,
+) -> BatchOutput:
+  """The mean cross-entropy and the number of correct predictions.
+
+  Arguments are those of `losses.cross_entropy`; predictions are made without
+  the offset.
+  """
+  return BatchOutput(
+    losses.cross_entropy(logits, labels, weights, offset=offset),
+    count_correct(logits, labels),
+  )
+
+
+def cross_entropy_gradient(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+  labels: tf.Tensor,
+  seed: tf.Tensor,
+) -> tuple[tuple[tf.Tensor, ...], BatchOutput]:
+  """The gradient of the mean cross-entropy, and the output of `cross_entropy`.
+
+  `images` and `seed` are as in `train_logits`; labels are int32 [batch].
+  """
+  with tf.GradientTape() as tape:
+    tape.watch(weights.trainable)
+    logits = train_logits(classifier, weights, images, seed)
+    output = cross_entropy(logits, labels)
+  return tuple(tape.gradient(output.loss, weights.trainable)), output

@@ -1,0 +1,153 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Differential privacy of clients: key, epsilon and statement.
+
+The statement needs only what was recorded, so that later exports repeat it.
+"""
+
+from collections.abc import Callable, Mapping
+import functools
+import math
+import pathlib
+from typing import Any
+
+import dp_accounting
+from dp_accounting import rdp
+
+from tff_semifl import settings
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import privacy_key
+from tff_semifl.privacy import privacy_statement
+
+_FIXED_KEY = 'insecure_fixed_privacy_key'
+
+
+# Takes half a second, and is called repeatedly.
+@functools.cache
+def compute_epsilon(
+  *,
+  noise_multiplier: float,
+  num_clients: int,
+  clients_per_round: int,
+  num_rounds: int,
+  delta: float,
+) -> float:
+  """Epsilon of client-level (epsilon, delta)-differential privacy.
+
+  Neighboring populations differ in the images of one client, so that the sum
+  may change by two clipping norms, and the noise multiplier counts half.
+  Cohorts have a fixed size, are drawn without replacement, and are secret.
+  Renyi divergences are composed over rounds, without round 0 (Wang, Balle,
+  Kasiviswanathan, 2019). Libraries that assume Poisson sampling, and neighbors
+  that differ by adding or removing a client, report a smaller epsilon. It is
+  infinity without noise, 0 before any round or without clients.
+  """
+  if not num_rounds or not clients_per_round:
+    return 0.0
+  if not noise_multiplier:
+    return math.inf
+  round_event = dp_accounting.SampledWithoutReplacementDpEvent(
+    num_clients,
+    clients_per_round,
+    dp_accounting.GaussianDpEvent(noise_multiplier / 2),
+  )
+  accountant = rdp.RdpAccountant(
+    neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE
+  )
+  return float(accountant.compose(round_event, num_rounds).get_epsilon(delta))
+
+
+def obtain_key(
+  private_mean: aggregator_settings.PrivateMean | None, folder: pathlib.Path
+) -> privacy_key.PrivacyKey | None:
+  """The key of noise and cohorts: fixed, of a run to resume, or new.
+
+  Nothing is written, and the folder need not exist.
+  """
+  if private_mean is None:
+    return None
+  if private_mean.insecure_fixed_privacy_key is not None:
+    return privacy_key.PrivacyKey(
+      bytes.fromhex(private_mean.insecure_fixed_privacy_key)
+    )
+  found = privacy_key.read(folder / privacy_key.NAME)
+  return found or privacy_key.PrivacyKey.draw()
+
+
+def create_epsilon_fn(
+  private_mean: aggregator_settings.PrivateMean | None,
+  num_clients: int,
+  clients_per_round: int,
+) -> Callable[[int], float] | None:
+  """A function round -> epsilon spent; None if none can be claimed."""
+  if private_mean is None:
+    return None
+  delta = private_mean.privacy_delta
+  if delta * num_clients >= 1:
+    raise settings.SettingError(
+      'privacy_delta',
+      delta,
+      f'must be less than 1 / {num_clients}, the number of clients: else all'
+      ' that one of them has may be made public',
+    )
+  if private_mean.insecure_fixed_privacy_key is not None:
+    return None
+  compute = functools.partial(
+    compute_epsilon,
+    noise_multiplier=private_mean.noise_multiplier,
+    num_clients=num_clients,
+    clients_per_round=clients_per_round,
+    delta=delta,
+  )
+  return lambda round_num: compute(num_rounds=round_num)
+
+
+def describe(
+  values: Mapping[str, Any], num_rounds: int
+) -> privacy_statement.PrivacyStatement | None:
+  """The statement after rounds, without round 0; None without privacy."""
+  if values.get('aggregator') != 'differential_privacy':
+    return None
+  try:
+    clipping_norm = values['clipping_norm']
+    numbers = {
+      'noise_multiplier': values['noise_multiplier'],
+      'num_clients': values['num_clients'],
+      'clients_per_round': values['clients_per_round'],
+      'num_rounds': num_rounds,
+      'delta': values['privacy_delta'],
+    }
+  except KeyError as error:
+    raise saved_experiment.SavedExperimentError(
+      f'its hparams.json lacks {error.args[0]}'
+    ) from error
+  why_not_private = _why_not_private(values)
+  return privacy_statement.PrivacyStatement(
+    epsilon=None if why_not_private else compute_epsilon(**numbers),
+    clipping_norm=clipping_norm,
+    why_not_private=why_not_private,
+    **numbers,
+  )
+
+
+def read(
+  folder: pathlib.Path, num_rounds: int
+) -> privacy_statement.PrivacyStatement | None:
+  """The privacy statement of a recorded experiment."""
+  return describe(saved_experiment.read_hparams(folder).flags, num_rounds)
+
+
+def _why_not_private(values: Mapping[str, Any]) -> str | None:
+  if _FIXED_KEY not in values:
+    return (
+      'it was trained by an older version, whose noise follows from the seed,'
+      ' which is public'
+    )
+  if values[_FIXED_KEY] is not None:
+    return (
+      f'--{_FIXED_KEY} was given: everybody can repeat the noise and subtract'
+      ' it'
+    )
+  return None

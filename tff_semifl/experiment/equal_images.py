@@ -1,0 +1,218 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Finds equal images: in training and test, twice, or with two labels.
+
+Images are equal if all pixels are, in the size that is trained on.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.data import data_errors
+from tff_semifl.data import site_images
+from tff_semifl.data import sources
+from tff_semifl.experiment import federated_data
+
+# Examples that a line has.
+_NUM_NAMED = 3
+
+
+class _Group(NamedTuple):
+  """A group of a task's images.
+
+  Attributes:
+    name: Such as 'test images'.
+    indices: int64 [number], among all images of the task.
+    hashes: uint64 [number].
+    labels: int32 [number], or `sources.UNKNOWN_LABEL`.
+  """
+
+  name: str
+  indices: np.ndarray
+  hashes: np.ndarray
+  labels: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EqualImages(settings.Settings):
+  """The treatment of training images that are also test images."""
+
+  drop_test_duplicates: bool = settings.setting(
+    False,
+    'Whether to remove from training, at clients and server, the images whose'
+    ' pixels all equal those of a test image (or validation image).',
+  )
+
+  def find_and_drop(
+    self,
+    images: sources.TaskData,
+    split: Callable[[sources.TaskData], federated_data.FederatedData],
+    evaluated: str,
+  ) -> federated_data.FederatedData:
+    """Splits images, and reports equal ones."""
+    data = split(images)
+    is_elsewhere = isinstance(images.unlabeled, site_images.SiteImages)
+    parts = [images.train.images, images.test.images]
+    if images.unlabeled is not None and not is_elsewhere:
+      parts.append(images.unlabeled)
+    hashes = np.concatenate([*map(sources.hash_images, parts)])
+    if len(np.unique(hashes)) == len(hashes):
+      return data
+    # Splits indices likewise, which tell where each image is from.
+    indices = split(_replace_by_indices(images))
+    named = [
+      ('labeled images', indices.labeled),
+      (f'{evaluated} images', indices.test),
+    ]
+    if not is_elsewhere:
+      pool = "clients' images" if len(data.shares) else 'unlabeled images'
+      named.append((pool, indices.unlabeled))
+    groups = [
+      _Group(name, numbers, hashes[numbers], labels)
+      for name, (numbers, labels) in named
+    ]
+    lines = tuple(_describe(groups, images, self.drop_test_duplicates))
+    if self.drop_test_duplicates:
+      with settings.blame('drop_test_duplicates', True):
+        data = _drop(data, groups)
+    return data._replace(equal_images=lines)
+
+
+def _replace_by_indices(images: sources.TaskData) -> sources.TaskData:
+  """Indices in place of images: training, then test, then unlabeled."""
+  num_train, num_test = len(images.train.labels), len(images.test.labels)
+  train, test = np.split(np.arange(num_train + num_test), [num_train])
+  unlabeled = images.unlabeled
+  if unlabeled is not None:
+    unlabeled = num_train + num_test + np.arange(len(unlabeled))
+  return images._replace(
+    train=sources.LabeledImages(train, images.train.labels),
+    test=sources.LabeledImages(test, images.test.labels),
+    unlabeled=unlabeled,
+  )
+
+
+def _describe(
+  groups: Sequence[_Group], images: sources.TaskData, are_dropped: bool
+) -> Iterator[str]:
+  """A line for each kind of equal images."""
+  labeled, evaluated, *pools = groups
+
+  def name_examples(found: np.ndarray, *among: _Group) -> str:
+    """The names of the images with the first few of some hashes."""
+    examples = []
+    for each in np.unique(found)[:_NUM_NAMED]:
+      indices = np.concatenate(
+        [group.indices[group.hashes == each] for group in among]
+      )
+      examples.append(
+        ' = '.join(_name(images, index) for index in indices[:_NUM_NAMED])
+      )
+    return '; '.join(examples)
+
+  for one, other in (
+    (evaluated, labeled),
+    *((evaluated, pool) for pool in pools),
+    *((pool, labeled) for pool in pools),
+  ):
+    found = one.hashes[np.isin(one.hashes, other.hashes)]
+    if not len(found):
+      continue
+    what = ''
+    if one is evaluated and are_dropped:
+      what = '; they are removed from training'
+    elif one is evaluated:
+      what = (
+        '; accuracy on them says nothing of new images, and'
+        ' drop_test_duplicates keeps them out of training'
+      )
+    yield (
+      f'{len(found)} of {len(one.hashes)} {one.name} are also {other.name}'
+      f' ({name_examples(found, one, other)}){what}'
+    )
+  for group in groups:
+    values, counts = np.unique(group.hashes, return_counts=True)
+    num_copies = len(group.hashes) - len(values)
+    if num_copies:
+      yield (
+        f'{num_copies} of {len(group.hashes)} {group.name} are copies of others'
+        f' of them ({name_examples(values[counts > 1], group)})'
+      )
+  found = _find_ambiguous(groups)
+  if len(found):
+    yield (
+      f'{len(found)} different images have more than one label'
+      f' ({name_examples(found, *groups)})'
+    )
+
+
+def _find_ambiguous(groups: Sequence[_Group]) -> np.ndarray:
+  """The hashes of images with labels of several classes."""
+  pairs = {
+    (image, label)
+    for group in groups
+    for image, label in zip(group.hashes, group.labels, strict=True)
+    if label != sources.UNKNOWN_LABEL
+  }
+  values, counts = np.unique(
+    np.array([image for image, _ in pairs], np.uint64), return_counts=True
+  )
+  return values[counts > 1]
+
+
+def _name(images: sources.TaskData, index: int) -> str:
+  """The file of an image, or its place in the arrays."""
+  num_train, num_test = len(images.train.labels), len(images.test.labels)
+  if images.names is not None:
+    return images.names[index]
+  if index < num_train:
+    return f'train[{index}]'
+  if index < num_train + num_test:
+    return f'test[{index - num_train}]'
+  index -= num_train + num_test
+  for client, share in enumerate(images.shares or ()):
+    (places,) = np.nonzero(share == index)
+    if len(places):
+      if images.client_names is not None:
+        client = images.client_names[client]
+      return f'client {client}[{places[0]}]'
+  return f'unlabeled[{index}]'
+
+
+def _drop(
+  data: federated_data.FederatedData, groups: Sequence[_Group]
+) -> federated_data.FederatedData:
+  """The data without training images that models are evaluated on."""
+  labeled_group, evaluated, *pools = groups
+
+  def is_left(group: _Group) -> np.ndarray:
+    return ~np.isin(group.hashes, evaluated.hashes)
+
+  labeled = data.labeled.select(np.flatnonzero(is_left(labeled_group)))
+  lost = np.setdiff1d(data.labeled.labels, labeled.labels)
+  if len(lost):
+    raise data_errors.ClassError(
+      f'all labeled images of class {{}} are {evaluated.name}, so that nothing'
+      ' would be left to train on',
+      lost[0],
+    )
+  data = data._replace(labeled=labeled)
+  # Images at sites cannot be compared here.
+  for pool in pools:
+    mask = is_left(pool)
+    if len(mask) and not mask.any():
+      raise ValueError(f'all {pool.name} are {evaluated.name}')
+    numbers = np.cumsum(mask) - 1
+    data = data._replace(
+      unlabeled=sources.ImagePool(
+        data.unlabeled.images[np.flatnonzero(mask)],
+        data.unlabeled.true_labels[mask],
+      ),
+      shares=[numbers[share[mask[share]]] for share in data.shares],
+    )
+  return data

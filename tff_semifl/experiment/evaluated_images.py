@@ -1,0 +1,160 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The images that an experiment is evaluated on, and the result in words."""
+
+from collections.abc import Iterator
+import functools
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.algorithms import system
+from tff_semifl.data import sources
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import model_selection
+from tff_semifl.experiment import outputs
+from tff_semifl.experiment import saved_experiment
+from tff_semifl.files import durable_files
+from tff_semifl.metrics import intervals
+from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.models import functional
+
+_BATCH_SIZE = 500
+
+
+def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
+  """Counts the test (or validation) images of each class, int64 [classes]."""
+  return np.bincount(
+    experiment.data.test.labels, minlength=experiment.task.num_classes
+  )
+
+
+def find_right(
+  experiment: experiment_lib.Experiment, weights: functional.ModelWeights
+) -> np.ndarray:
+  """Whether a model is right on each test image, bool [images]."""
+  logits = compute_logits(experiment, weights)
+  return logits.argmax(axis=1) == experiment.data.test.labels
+
+
+def compute_logits(
+  experiment: experiment_lib.Experiment,
+  weights: functional.ModelWeights,
+  images: sources.Images | None = None,
+) -> np.ndarray:
+  """The logits of images, float32 [images, classes]."""
+  mapped = experiment.mapped_images
+  predict = tf.function(
+    lambda weights, images: experiment.classifier.logits(
+      weights, tf.cast(images, tf.float32)
+    ),
+    reduce_retracing=True,
+  )
+  if images is None:
+    images = experiment.data.test.images
+  found = [np.empty([0, experiment.task.num_classes], np.float32)]
+  for start in range(0, len(images), _BATCH_SIZE):
+    batch = np.asarray(images[start : start + _BATCH_SIZE])
+    if mapped is not None:
+      batch = mapped.read(batch)
+    found.append(predict(weights, batch).numpy())
+  return np.concatenate(found)
+
+
+def describe(experiment: experiment_lib.Experiment) -> str:
+  """A line on how precise an accuracy over these images is."""
+  sizes = count_by_class(experiment)
+  num_images = int(sizes.sum())
+  low, high = intervals.of_accuracy(num_images // 2, num_images)
+  kind = 'validation' if experiment.settings.validates else 'test'
+  return (
+    f'{kind} accuracy is over {intervals.describe_images(sizes)}: one image is'
+    f' {100 / num_images:.2g} points, and a 95% interval is up to'
+    f' {100 * (high - low):.2g} points wide'
+  )
+
+
+def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
+  """Lines on classes without an image."""
+  sizes = count_by_class(experiment)
+  missing = [
+    name
+    for name, size in zip(experiment.task.class_names, sizes, strict=True)
+    if not size
+  ]
+  if missing:
+    shown = ', '.join(missing[:10])
+    if len(missing) > 10:
+      shown += f' and {len(missing) - 10} more'
+    yield (
+      f'no image to evaluate on is of class {shown}: the accuracy is over'
+      f' {len(sizes) - len(missing)} of {len(sizes)} classes'
+    )
+
+
+RESULT = 'result.txt'
+
+
+def write_by_system(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  kept: saved_experiment.TrainedModel,
+) -> None:
+  """Writes the system's own lines on the result, if it has any."""
+  metrics = metrics_table.read_metrics(folder.metrics_path)
+  labeled = experiment.data.labeled
+  mapped = experiment.mapped_images
+  if mapped is not None:
+    labeled = labeled._replace(images=mapped.read(labeled.images).numpy())
+  lines = experiment.settings.system.describe_result(
+    system.Trained(
+      experiment.classifier,
+      kept.weights,
+      kept.round_num,
+      labeled,
+      functools.partial(find_right, experiment),
+      {name: values[-1] for name, values in metrics.items() if len(values)},
+    )
+  )
+  path = folder.path / RESULT
+  if content := ''.join(f'{line}\n' for line in lines):
+    with durable_files.naming(path), durable_files.replacing(path) as file:
+      file.write(content.encode())
+
+
+def read_by_system(folder: pathlib.Path) -> list[str]:
+  """The lines that `write_by_system` wrote, if any."""
+  path = folder / RESULT
+  try:
+    return path.read_text().splitlines()
+  except FileNotFoundError:
+    return []
+  except (OSError, ValueError) as error:
+    raise durable_files.OutputError(
+      f'{path} cannot be read ({error}); the same command writes it anew'
+    ) from error
+
+
+def describe_metrics(
+  experiment: experiment_lib.Experiment, weights: functional.ModelWeights
+) -> Iterator[str]:
+  """Yields a line for each chosen metric that is not by class."""
+  measure = experiment.measure
+  if not isinstance(measure, model_selection.Measurement):
+    return
+  kind = 'validation' if experiment.settings.validates else 'test'
+  labels = experiment.data.test.labels
+  logits = compute_logits(experiment, weights)
+  values = measure(logits)
+  for metric in measure.metrics:
+    if metric.by_class:
+      continue
+    line = f'{kind} {metric.name}: {values[metric.name]:.4g}'
+    # Resampling a user's metric may take long.
+    if metric_lib.is_own(metric.name):
+      low, high = intervals.bootstrap(metric.compute, labels, logits)
+      line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
+    yield line

@@ -1,0 +1,323 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""All settings of an experiment: data, model, statistics and system."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.algorithms import training_settings
+from tff_semifl.experiment import augmentations
+from tff_semifl.experiment import equal_images
+from tff_semifl.experiment import federated_data
+from tff_semifl.experiment import frozen_models
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import keras_models
+from tff_semifl.experiment import model_selection
+from tff_semifl.experiment import models
+from tff_semifl.experiment import statistics as statistics_lib
+from tff_semifl.experiment import validation
+from tff_semifl.privacy import aggregator_settings
+
+# Each of ten clients then trains as often as each of 100 in SemiFL's 800
+# rounds.
+_GIVEN = ('num_labeled', 'num_clients')
+_ROUNDS_OF_GIVEN_CLIENTS = 80
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Seed(settings.Settings):
+  """The run's seed."""
+
+  seed: int = settings.setting(
+    0, 'All random numbers follow from it.', settings.between(0, 2**31 - 1)
+  )
+
+
+def _load_model(reference: str) -> models.Model:
+  """Returns a model that is not chosen by a name alone."""
+  if reference.startswith(frozen_models.PREFIX):
+    return frozen_models.Frozen(reference=reference)
+  return keras_models.load_function(reference)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenModel(settings.Settings):
+  """The model, and the precision and compilation of its training."""
+
+  model: models.Model = settings.choice(
+    models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
+    'wide_resnet',
+    "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
+    ' default for features; resnet, the ResNet-9 or -18 of its'
+    " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
+    ' emnist_cnn and reddi_emnist_cnn, their small networks;'
+    ' decomposed_wide_resnet, with kernels of two parts;'
+    " fixmatch_wide_resnet, FixMatch's;"
+    " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
+    ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
+    ' frozen:NAME, a linear layer on the features that a pretrained network'
+    ' computes once, efficientnet_lite0 say, a network of Keras Applications'
+    ' such as MobileNetV2, a preset of KerasCV, or a file .keras;'
+    ' or a function (task, seed) -> Keras model from pixels to logits.',
+    load=_load_model,
+  )
+  train_in_bfloat16: bool = settings.setting(
+    False,
+    'Train in bfloat16, but for normalizations: a fifth faster for large models'
+    ' on CPUs with AMX. Weights, pseudo-labels and evaluation stay float32. Not'
+    ' with --jit_compile.',
+  )
+  jit_compile: bool | None = settings.setting(
+    None,
+    'Compile training with XLA: the training passes of the model, once for each'
+    ' batch size, and the whole local training of clients whose updates are'
+    ' averaged, once for each power of two that their numbers of images are'
+    ' padded to. By default on a GPU, where it can be; the first round then'
+    ' takes a minute or two longer. Not for --runtime=native, whose worker has'
+    ' no XLA, nor for --train_in_bfloat16, nor for local training with'
+    ' augmentations of KerasCV.',
+  )
+
+  @property
+  def compiles(self) -> bool:
+    """Whether training is compiled where possible."""
+    if self.jit_compile is None:
+      return bool(tf.config.list_physical_devices('GPU'))
+    return self.jit_compile
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Data(settings.Settings):
+  """The task, and the images of server and clients."""
+
+  chosen_task: image_task.ChosenTask
+  data_split: federated_data.DataSplit
+  strong: augmentations.StrongAugmentation | None
+  duplicates: equal_images.EqualImages = equal_images.EqualImages()
+  weak: augmentations.WeakAugmentation = augmentations.WeakAugmentation()
+  seed: Seed = Seed()
+
+  @property
+  def task(self) -> image_task.Task:
+    """The task."""
+    return self.chosen_task.task
+
+  @property
+  def validates(self) -> bool:
+    """True if models are evaluated on a validation split, and not tested."""
+    return validation.is_chosen(settings.as_dict(self))
+
+  def fill_in(self, task: image_task.ImageTask) -> 'Data':
+    """Fills in what the task decides where nothing is chosen.
+
+    These are the number of labels, and for some tasks the image size and the
+    strong augmentation.
+    """
+    filled = settings.fill_in(
+      self,
+      {
+        'num_labeled': task.num_labeled,
+        'strong_augmentation': None
+        if task.images
+        else self.task.strong_augmentation,
+      },
+    )
+    if settings.as_dict(filled).get('num_labeled', 0) is None:
+      raise settings.SettingError(
+        'num_labeled',
+        None,
+        'say how many of the training images the server has labels of; only'
+        ' systems whose clients have labels, or that have all of them, do'
+        ' without',
+      )
+    chosen_task = dataclasses.replace(
+      filled.chosen_task, task=self.task.fill_in(task.outside)
+    )
+    return dataclasses.replace(filled, chosen_task=chosen_task)
+
+  @property
+  def title(self) -> str:
+    """The task and the partition in words."""
+    how = self.data_split.description
+    if self.task.gives_shares:
+      how = self.task.shares_description
+    return f'{settings.name_of(self.chosen_task, "task")}, {how}'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExperimentSettings(settings.Settings):
+  """All settings of an experiment.
+
+  Attributes:
+    system_name: The name that chooses the system, and is recorded.
+    data: Settings of data.
+    model: Settings of the model.
+    statistics: Settings of batch normalization statistics; None without a
+      choice.
+    system: Settings of the system.
+    selection: Settings of which round's model is exported.
+  """
+
+  system_name: str
+  data: Data
+  model: ChosenModel
+  system: system_lib.System
+  statistics: statistics_lib.Statistics | None
+  selection: model_selection.ModelSelection = model_selection.ModelSelection()
+
+  @property
+  def seed(self) -> int:
+    """The run's seed."""
+    return self.data.seed.seed
+
+  @property
+  def validates(self) -> bool:
+    """Whether models are evaluated on a validation split, and not tested."""
+    return self.data.validates
+
+  def identify(self) -> dict[str, Any]:
+    """The identities of system, task, model and other choices, for records.
+
+    With the settings, they determine the experiment; see `settings.identify`.
+    """
+    parts = {
+      'system': (self.system_name, self.system),
+      'task': (self.task_name, self.data.task),
+      'model': (settings.name_of(self.model, 'model'), self.model.model),
+    }
+    chosen = settings.as_dict(self.data)
+    for name, part in (
+      ('partition', self.data.data_split),
+      ('strong_augmentation', self.data.strong),
+    ):
+      if part is not None:
+        parts[name] = (chosen.get(name), part)
+    identity = {}
+    for name, (shown, part) in parts.items():
+      with settings.blame(name, shown):
+        identity[name] = settings.identify(part)
+    return identity
+
+  @property
+  def task_name(self) -> str:
+    """Name of the task."""
+    return settings.name_of(self.data.chosen_task, 'task')
+
+  def create_model(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model, with initial weights."""
+    with settings.blame('model', settings.name_of(self.model, 'model')):
+      return self.model.model.create(task, self.seed)
+
+  @property
+  def private_mean(self) -> aggregator_settings.PrivateMean | None:
+    """The settings of differential privacy, if it is chosen."""
+    aggregation = self.system.aggregation
+    return aggregation and aggregation.private_mean
+
+  @property
+  def server_batch_size(self) -> int | None:
+    """Images in a server step, if the system has this setting."""
+    return settings.as_dict(self.system).get('server_batch_size')
+
+  @property
+  def default_name(self) -> str:
+    """The default name of the experiment."""
+    system = self.system
+    suffix = ''
+    if system.has_clients and not system.all_clients_take_part:
+      suffix = '_without_clients' if system.clients_per_round == 0 else ''
+    pieces = [
+      _short(self.system_name) + suffix,
+      _short(self.task_name),
+      str(self.data.data_split),
+      self.data.task.place,
+      f'seed{self.seed}',
+    ]
+    return '_'.join(piece for piece in pieces if piece)
+
+
+def create(
+  system_name: str,
+  system: system_lib.System,
+  chosen_task: image_task.ChosenTask,
+  changes: Mapping[str, Any],
+  *,
+  model: models.Model | None = None,
+  lenient: bool = False,
+) -> ExperimentSettings:
+  """Creates the settings of an experiment.
+
+  Args:
+    changes: Values of settings by name that override the defaults of the
+      system, its paper and the chosen parts.
+    model: The model; None for the one that `changes` name.
+    lenient: Whether to ignore changes of settings that do not exist.
+  """
+  chosen_task = settings.change_present(chosen_task, changes)
+  data_split = federated_data.choose_data_split(
+    system.labels, is_given=chosen_task.task.gives_shares
+  )
+  if data_split is None:
+    raise settings.SettingError(
+      'task',
+      settings.name_of(chosen_task, 'task'),
+      'its clients have no labels to train on',
+    )
+  has_statistics = system.chooses_statistics
+  experiment = ExperimentSettings(
+    system_name=system_name,
+    data=Data(
+      chosen_task=chosen_task,
+      data_split=data_split,
+      strong=augmentations.StrongAugmentation()
+      if system.uses_strong_views
+      else None,
+    ),
+    model=ChosenModel() if model is None else ChosenModel(model=model),
+    system=system,
+    statistics=statistics_lib.Statistics() if has_statistics else None,
+  )
+  # A paper's defaults may name settings that the chosen parts lack.
+  usual = {**system.usual, **chosen_task.task.usual}
+  if model is not None:
+    usual.pop('model', None)
+  changed = settings.change_present(experiment, {**usual, **changes})
+  if of_model := changed.model.model.usual:
+    changed = settings.change_present(
+      experiment, {**usual, **of_model, **changes}
+    )
+  # Records have these settings also where the task determines their values.
+  given = _GIVEN if chosen_task.task.gives_shares else ()
+  owner = settings.qualified_name(type(chosen_task.task))
+  settings.check_names(changed, dict.fromkeys(given, owner))
+  if not lenient:
+    settings.change(changed, changes)
+  usual = dict(_usual_of(changed))
+  if changed.system.all_clients_take_part:
+    usual.pop('clients_per_round', None)
+  system = settings.fill_in(changed.system, usual)
+  return dataclasses.replace(changed, system=system)
+
+
+def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
+  """Default values of the system's settings that suit the task."""
+  if not experiment.data.task.gives_shares:
+    return training_settings.SEMIFL
+  # The cohort size is filled in when the images are known.
+  has_epochs = 'client_epochs' in settings.as_dict(experiment.system)
+  return {
+    'total_rounds': _ROUNDS_OF_GIVEN_CLIENTS
+    if has_epochs
+    else training_settings.SEMIFL['total_rounds']
+  }
+
+
+def _short(name: str) -> str:
+  """The last part of a name, which a folder can have."""
+  return name.rpartition(':')[2].rpartition('.')[2]

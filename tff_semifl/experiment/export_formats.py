@@ -1,0 +1,201 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The formats of an exported model."""
+
+from collections.abc import Iterator, Sequence
+import dataclasses
+import fnmatch
+import math
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import image_files
+from tff_semifl.data import partition
+from tff_semifl.data import sources
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import image_task
+from tff_semifl.export import exported_model
+from tff_semifl.export import saved_model
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.export import temperature as temperature_lib
+from tff_semifl.export import tflite
+from tff_semifl.models.frozen import progress_lines
+from tff_semifl.privacy import privacy_statement
+
+SAVED_MODEL = 'saved_model'
+TFLITE_INT8 = 'tflite_int8'
+_TFLITE = {f'tflite_{each.value}': each for each in tflite.Precision}
+NAMES = (SAVED_MODEL, *_TFLITE)
+# Stands for all of TFLite's.
+ALL_TFLITE = 'tflite'
+
+CARD = 'README.md'
+CONFUSION_FIGURE = 'confusion_matrix.png'
+# All files that the folder of an export may have.
+_FILES = (
+  'saved_model.pb',
+  'fingerprint.pb',
+  'variables',
+  'assets',
+  'model_*.tflite',
+  exported_model.LABELS_FILE,
+  privacy_statement.NAME,
+  CARD,
+  CONFUSION_FIGURE,
+)
+
+_BATCH_SIZE = 250
+# More images take longer and hardly change the ranges of values.
+_MAX_CALIBRATION_IMAGES = 500
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportedFile:
+  """A model in one of its formats.
+
+  `file` is the path in the folder of the export, and `scores` the results on
+  the test images, None if not tested.
+  """
+
+  format: str
+  file: str
+  num_bytes: int
+  scores: scores_lib.Scores | None
+
+
+def find_foreign_file(path: pathlib.Path) -> str | None:
+  """A file in a folder that no export writes; None if there is none."""
+  if not path.exists():
+    return None
+  for inner in sorted(path.iterdir()):
+    if not any(fnmatch.fnmatch(inner.name, pattern) for pattern in _FILES):
+      return inner.name
+  return None
+
+
+def resolve(chosen: Sequence[str]) -> list[str]:
+  """The chosen formats, each once, in order."""
+  is_meant = set(chosen) | (set(_TFLITE) if ALL_TFLITE in chosen else set())
+  return [name for name in NAMES if name in is_meant]
+
+
+def load_calibration_images(
+  data: experiment_settings.Data, task: image_task.ImageTask
+) -> np.ndarray:
+  """Some of the server's labeled images of each class."""
+  labeled = image_task.load(data.task, task).train
+  num_labeled = settings.as_dict(data).get('num_labeled')
+  # Otherwise all labeled images are at the server, or in one place.
+  if num_labeled is not None and num_labeled < len(labeled.labels):
+    split = partition.split_labels(
+      labeled.labels, num_labeled, task.num_classes, data.seed.seed
+    )
+    labeled = labeled.select(split.labeled)
+  by_class = labeled.images[np.argsort(labeled.labels, kind='stable')]
+  return by_class[:: math.ceil(len(by_class) / _MAX_CALIBRATION_IMAGES)]
+
+
+def load_validation_images(
+  data: experiment_settings.Data, task: image_task.ImageTask
+) -> sources.LabeledImages:
+  """The images of the validation split."""
+  if not data.validates:
+    raise ValueError(
+      'the experiment has no validation images, which --num_validation keeps'
+      ' from training'
+    )
+  return experiment_lib.load_data(data.fill_in(task), task).test
+
+
+def fit_temperature(
+  model: tf.keras.Model, validation: sources.LabeledImages
+) -> temperature_lib.Temperature:
+  """Fits the temperature of probabilities, on images not trained on."""
+  logits = [
+    model(images.astype(np.float32), training=False).numpy()
+    for images, _ in validation.batches(_BATCH_SIZE)
+  ]
+  return temperature_lib.fit(validation.labels, np.concatenate(logits))
+
+
+def _report(
+  test: sources.LabeledImages, what: str
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+  """Batches of images, with lines on how many are done."""
+  progress_lines.to_stderr(f'{what} on {len(test.labels):,} images')
+  with progress_lines.create_bar(len(test.labels), what) as bar:
+    for images, labels in test.batches(_BATCH_SIZE):
+      yield images, labels
+      bar.update(len(labels))
+
+
+def write(
+  name: str,
+  path: pathlib.Path,
+  model: tf.keras.Model,
+  class_names: Sequence[str],
+  *,
+  calibration_images: np.ndarray | None,
+  privacy: privacy_statement.PrivacyStatement | None,
+  least_confidence: float,
+  background: image_files.Color,
+) -> pathlib.Path:
+  """Exports a model in one format to a folder, and returns the file.
+
+  `name` is one of `NAMES`; the SavedModel, which is the folder itself, must be
+  the first. For `calibration_images`, see `tflite.convert`.
+  """
+  if name == SAVED_MODEL:
+    progress_lines.to_stderr(f'exporting {name}')
+    saved_model.export_saved_model(
+      model, class_names, path, privacy, least_confidence, background
+    )
+    return path
+  precision = _TFLITE[name]
+  calibrated = ''
+  if precision is tflite.Precision.INT8:
+    calibrated = f' and calibrating it with {len(calibration_images):,} images'
+  progress_lines.to_stderr(
+    f'exporting {name}: converting the model{calibrated}, a minute or more'
+  )
+  file = path / f'model_{precision.value}.tflite'
+  file.write_bytes(
+    tflite.convert(
+      model,
+      class_names,
+      precision,
+      calibration_images,
+      privacy,
+      least_confidence,
+      background,
+    )
+  )
+  (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  return file
+
+
+def examine(
+  name: str, file: pathlib.Path, test: sources.LabeledImages | None
+) -> ExportedFile:
+  """Measures what `write` has just written, on `test` if there are images."""
+  if file.is_dir():
+    path = '.'
+    files = [inner for inner in file.rglob('*') if inner.is_file()]
+  else:
+    path, files = file.name, [file]
+  scores = None
+  if test is not None:
+    scores = scores_lib.score(
+      exported_model.load(file), _report(test, f'testing {name}')
+    )
+  return ExportedFile(
+    format=name,
+    file=path,
+    num_bytes=sum(inner.stat().st_size for inner in files),
+    scores=scores,
+  )

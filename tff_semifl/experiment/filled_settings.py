@@ -1,0 +1,191 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fills in and checks settings that depend on other settings."""
+
+from collections.abc import Callable
+import dataclasses
+import math
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.algorithms import training_settings
+from tff_semifl.core import layer_moments
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import threads
+from tff_semifl.models import weight_kinds
+
+# The rule in SemiFL's code when the paper was published.
+_FEW_LABELS = 250
+_SMALL_BATCH, _LARGE_BATCH = 10, 250
+
+
+def fill_in(
+  experiment: experiment_settings.ExperimentSettings,
+  task: image_task.ImageTask,
+  create_model: Callable[[], tf.keras.Model] | None = None,
+) -> experiment_settings.ExperimentSettings:
+  """Fills in all defaults that depend on other settings.
+
+  Args:
+    create_model: Creates the model; called only if the model itself has to be
+      inspected. By default the settings' `create_model`.
+  """
+  _check_model(experiment, task)
+  _check_privacy(experiment)
+  experiment.selection.check(
+    validates=experiment.validates,
+    can_validate='num_validation' in settings.as_dict(experiment.data),
+  )
+  data = experiment.data.fill_in(task)
+  system = experiment.system
+  if system.clients_per_round is None and not system.all_clients_take_part:
+    system = settings.change(
+      system, {'clients_per_round': _count_clients_per_round(data.task, task)}
+    )
+  system = _fill_in_batches(system, data, task)
+  model = experiment.model.model
+  are_there = model.has_static_batch_norm
+  if are_there is None:
+    create_model = create_model or (lambda: experiment.create_model(task))
+    are_there = bool(weight_kinds.find(create_model()).statistics)
+  statistics = experiment.statistics
+  if statistics is not None:
+    statistics = statistics.fill_in(system, are_there=are_there)
+    _check_statistics(experiment, statistics.batch_norm_statistics)
+  return dataclasses.replace(
+    experiment,
+    data=data,
+    system=system,
+    model=settings.fill_in(
+      experiment.model,
+      {'model_depth': task.model_depth, 'model_width': task.model_width},
+    ),
+    statistics=statistics,
+  )
+
+
+def count_batch_pixels(
+  experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
+) -> threads.BatchPixels:
+  """The pixels of the largest batches of training and inference.
+
+  Batch sizes are the settings named `*batch_size`, the server's if the name
+  begins with `server`. Neither data nor model are loaded.
+
+  Returns:
+    The numbers; infinity for clients and server without clients, or where no
+    setting gives a batch size.
+  """
+  system = _fill_in_batches(
+    experiment.system, experiment.data.fill_in(task), task
+  )
+  sizes = {
+    name: value
+    for name, value in settings.as_dict(system).items()
+    if name.endswith('batch_size')
+  }
+  of_server = [v for k, v in sizes.items() if k.startswith('server')]
+  of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
+  of_inference = layer_moments.BATCH_SIZE
+  if not system.labels.has_clients or not sizes or None in sizes.values():
+    of_server = of_clients = [math.inf]
+  return threads.BatchPixels(
+    *(
+      # A feature vector counts as one pixel.
+      math.prod(task.image_shape[:-1]) * max(each, default=0)
+      for each in (of_clients, of_server, [of_inference])
+    )
+  )
+
+
+def _fill_in_batches(
+  system: system_lib.System,
+  data: experiment_settings.Data,
+  task: image_task.ImageTask,
+) -> system_lib.System:
+  num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
+  is_small = (
+    system.labels is not system_lib.Labels.ALL_AT_SERVER
+    and num_labeled is not None
+    and num_labeled <= _FEW_LABELS
+  )
+  return settings.fill_in(
+    system, {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH}
+  )
+
+
+def _count_clients_per_round(
+  part: image_task.Task, task: image_task.ImageTask
+) -> int:
+  shares = image_task.load(part, task).shares
+  if shares is None:
+    raise settings.SettingError(
+      'clients_per_round',
+      None,
+      'the task does not say which client has which images; give a number',
+    )
+  return min(len(shares), training_settings.SEMIFL['clients_per_round'])
+
+
+def _check_model(
+  experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
+) -> None:
+  name = settings.name_of(experiment.model, 'model')
+  system = experiment.system
+  trained = experiment.model.model.trained or name
+  if system.models and trained not in system.models:
+    raise settings.SettingError(
+      'model',
+      name,
+      f'{experiment.system_name} trains {" or ".join(system.models)}',
+    )
+  with settings.blame('model', name):
+    experiment.model.model.check_takes(task)
+
+
+def _check_privacy(
+  experiment: experiment_settings.ExperimentSettings,
+) -> None:
+  private_mean = experiment.private_mean
+  if private_mean is None:
+    return
+  if experiment.selection.stop_after is not None:
+    raise settings.SettingError(
+      'stop_after',
+      experiment.selection.stop_after,
+      'with aggregator=differential_privacy the key of a run is removed after'
+      ' total_rounds; leave stop_after out',
+    )
+  method = experiment.system.client_method
+  reason = None
+  if private_mean.noise_multiplier is None:
+    reason = 'needs noise_multiplier, 1 say'
+  elif method is not None and method.weighs_clients:
+    reason = (
+      f'clients of {experiment.system_name} differ in weight, and with noise'
+      ' all weigh the same; choose another'
+    )
+  elif settings.as_dict(experiment.system).get('keep_client_momentum'):
+    reason = (
+      'with keep_client_momentum what a client sends depends on the rounds that'
+      ' it took part in before, which are secret, and epsilon is not computed'
+      ' for that; leave keep_client_momentum out'
+    )
+  if reason is not None:
+    raise settings.SettingError('aggregator', 'differential_privacy', reason)
+
+
+def _check_statistics(
+  experiment: experiment_settings.ExperimentSettings, kind: str | None
+) -> None:
+  if experiment.private_mean is not None and kind in ('federated', 'pooled'):
+    raise settings.SettingError(
+      'batch_norm_statistics',
+      kind,
+      'tells of the images of clients without the noise of'
+      ' aggregator=differential_privacy; use server, or normalization=group',
+    )

@@ -1,0 +1,262 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A linear layer on the features of a frozen pretrained network.
+
+Features are computed once, before training; only the layer is trained and sent.
+The exported model joins network and layer, from pixels to logits. Modules of
+networks and features are imported when the model is used.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+import pathlib
+import typing
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import example_kinds
+from tff_semifl.data import sources
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import loaded_task
+from tff_semifl.experiment import models
+from tff_semifl.files import durable_files
+
+if typing.TYPE_CHECKING:
+  from tff_semifl.models.frozen import backbone as backbone_lib
+
+PREFIX = 'frozen:'
+_DEFAULT = f'{PREFIX}efficientnet_lite0'
+
+
+def join(
+  backbone: 'backbone_lib.Backbone',
+  kernel: np.ndarray,
+  bias: np.ndarray,
+  image_shape: tuple[int, int, int] | None = None,
+) -> tf.keras.Model:
+  """Joins preparation, backbone and head, for `saved_model` and `tflite`.
+
+  The model is from float32 [batch, *image_shape] in 0..255 to logits; the
+  kernel is float [feature_dimension, classes].
+  """
+  dimension = backbone.feature_dimension
+  if (
+    np.ndim(kernel) != 2
+    or len(kernel) != dimension
+    or np.shape(bias) != np.shape(kernel)[1:]
+  ):
+    raise ValueError(
+      f'found a head of kernel {list(np.shape(kernel))} and bias'
+      f' {list(np.shape(bias))}; features of {backbone.name} need'
+      f' [{dimension}, classes] and [classes]'
+    )
+  inputs = tf.keras.Input(image_shape or (*backbone.image_size, 3))
+  prepared = _Prepare(backbone, name='prepare')(inputs)
+  features = backbone.network(prepared, training=False)
+  head = tf.keras.layers.Dense(len(bias), name='head')
+  model = tf.keras.Model(
+    inputs, head(features), name='frozen_backbone_with_head'
+  )
+  head.set_weights([kernel, bias])
+  return model
+
+
+class _Prepare(tf.keras.layers.Layer):
+  def __init__(self, backbone: 'backbone_lib.Backbone', **kwargs):
+    super().__init__(trainable=False, **kwargs)
+    self._preparation = backbone.preparation
+
+  def call(self, images: tf.Tensor) -> tf.Tensor:
+    return self._preparation(images)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Frozen(models.Linear):
+  """A linear layer on the features of a pretrained network.
+
+  Attributes:
+    reference: `PREFIX` and the name of the network, see `backbones.load`.
+    computes: Whether features that the cache lacks are computed. Otherwise
+      random vectors stand in for them, equal for equal images.
+  """
+
+  trained = 'linear'
+  may_change = ('feature_cache', 'backbone_weights')
+
+  reference: str
+  backbone_size: int | None = settings.setting(
+    None,
+    'Height and width of the images that the network takes, in pixels; others'
+    ' are resized. By default 224, or that of the file .keras. Smaller is'
+    ' faster: time grows with the number of pixels.',
+    settings.at_least(32),
+  )
+  backbone_weights: str | None = settings.setting(
+    None,
+    'Weights of a network of Keras Applications: imagenet, the default, which'
+    ' is downloaded once, or an HDF5 file.',
+  )
+  backbone_input_range: str | None = settings.setting(
+    None,
+    'The range of pixels that a file .keras or a preset of KerasCV takes; by'
+    ' default 0_to_255.',
+  )
+  feature_cache: str | None = settings.setting(
+    None,
+    'Folder where features are kept, by images, weights and preparation. By'
+    ' default $XDG_CACHE_HOME/tff_semifl/features or'
+    ' ~/.cache/tff_semifl/features.',
+  )
+  computes: bool = dataclasses.field(
+    default=True, metadata=settings.TOLD_ELSEWHERE
+  )
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    """Images of files are read in the size that the network takes."""
+    height, width = self._load().image_size
+    return {'image_size': f'{height}x{width}'}
+
+  def for_plan(self) -> 'Frozen':
+    """The model with random features in place of those not cached."""
+    return dataclasses.replace(self, computes=False)
+
+  def create_task(self, part: image_task.Task) -> image_task.ImageTask:
+    """Creates the task of the features of a task's images.
+
+    Features that the cache has are not computed again.
+    """
+    backbone = self._load()
+    with settings.blame('model', self.reference):
+      if part.sites:
+        raise ValueError(
+          'computes the features of all images here, but those of sites stay'
+          ' there; choose another model'
+        )
+      images = part.create()
+      kind = example_kinds.kind_of(images.image_shape)
+      if kind is not example_kinds.IMAGES:
+        raise ValueError(
+          f'takes images, but the task has {kind.name}; choose linear'
+        )
+    data = image_task.load(part, images)
+    with (
+      settings.blame('model', self.reference),
+      settings.blame(
+        'feature_cache', self.feature_cache, durable_files.OutputError
+      ),
+    ):
+      task = loaded_task.create_feature_task(
+        self._compute(backbone, data), images.class_names
+      )
+    return dataclasses.replace(
+      task,
+      num_labeled=images.num_labeled,
+      background=images.background,
+      images=images,
+      data_description=(
+        f'features by {backbone.name}, SHA-256 {backbone.digest[:16]}, of'
+        f' {images.data_description or part.reference}'
+      ),
+    )
+
+  def to_export(
+    self, model: tf.keras.Model, task: image_task.ImageTask
+  ) -> tf.keras.Model:
+    """Joins the network and the trained layer, from pixels to logits."""
+    kernel, bias = (each.astype(np.float64) for each in model.get_weights())
+    deviation = np.array(task.pixel_standard_deviation)
+    kernel /= deviation[:, np.newaxis]
+    bias -= np.array(task.pixel_mean) @ kernel
+    return join(self._load(), kernel, bias, task.images.image_shape)
+
+  def _load(self) -> 'backbone_lib.Backbone':
+    with settings.blame('model', self.reference):
+      return _load(
+        self.reference.removeprefix(PREFIX),
+        self.backbone_size,
+        self.backbone_weights,
+        self.backbone_input_range,
+      )
+
+  def _compute(
+    self, backbone: 'backbone_lib.Backbone', data: sources.TaskData
+  ) -> sources.TaskData:
+    """The data with features instead of images."""
+    from tff_semifl.data import own_features
+
+    # A task without images of clients hides the labels of most of its own.
+    name = 'training' if data.unlabeled is None else 'labeled'
+    train = self._compute_features(backbone, name, data.train.images)
+    own_features.check_server(f'features of {name} images', train)
+    test = self._compute_features(backbone, 'test', data.test.images)
+    unlabeled = data.unlabeled
+    if unlabeled is not None:
+      unlabeled = self._compute_features(backbone, "clients'", unlabeled)
+    return data._replace(
+      train=data.train._replace(images=train),
+      test=data.test._replace(images=test),
+      unlabeled=unlabeled,
+    )
+
+  def _compute_features(
+    self, backbone: 'backbone_lib.Backbone', name: str, images: sources.Images
+  ) -> np.ndarray:
+    """Features, float32 [images, features], from the cache if it has them."""
+    from tff_semifl.data import own_features
+    from tff_semifl.models.frozen import feature_cache
+
+    if not len(images):
+      return np.empty([0, backbone.feature_dimension], np.float32)
+
+    def say(line: str) -> None:
+      _say_once(line.replace('features:', f'features of {name} images:', 1))
+
+    folder = feature_cache.default_folder()
+    if self.feature_cache is not None:
+      folder = pathlib.Path(self.feature_cache)
+    find = feature_cache.compute if self.computes else feature_cache.load
+    found = find(backbone, images, folder, say)
+    if found is None:
+      say(f'features: {len(images):,} are missing; training computes them')
+      found = _stand_ins(images, backbone.feature_dimension)
+    return own_features.convert(f'features of {name} images', found)
+
+
+MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
+
+
+def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
+  """Random vectors, float32 [images, dimension], equal for equal images."""
+  found = np.empty([len(images), dimension], np.float32)
+  for vector, digest in zip(found, sources.hash_images(images), strict=True):
+    np.random.default_rng(digest).random(out=vector, dtype=np.float32)
+  return found
+
+
+# A program asks for features several times.
+@functools.cache
+def _say_once(line: str) -> None:
+  from tff_semifl.models.frozen import progress_lines
+
+  progress_lines.to_stderr(line)
+
+
+# Creating one takes seconds, and a program asks for it several times.
+@functools.cache
+def _load(
+  name: str, size: int | None, weights: str | None, input_range: str | None
+) -> 'backbone_lib.Backbone':
+  from tff_semifl.models.frozen import backbones
+
+  return backbones.load(
+    name,
+    image_size=size and (size, size),
+    weights=weights,
+    input_range=input_range,
+  )

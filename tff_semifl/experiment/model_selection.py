@@ -1,0 +1,233 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The metrics of evaluations, and the round's model that one selects."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.experiment import training_program
+from tff_semifl.metrics import metric as metric_lib
+
+_KINDS = ('validation', 'test')
+
+
+# The metrics of every evaluation, and whether higher is better.
+ALWAYS = {'accuracy': True, 'loss': False}
+
+
+class MetricError(Exception):
+  """A metric cannot be computed."""
+
+  def __init__(self, name: str, reason: str):
+    """Initializes the error."""
+    super().__init__(f'{name}: {reason}')
+    self.name = name
+    self.reason = reason
+
+
+class Measurement:
+  """Computes metrics of logits, of the same images each time."""
+
+  def __init__(
+    self, names: Sequence[str], class_names: Sequence[str], labels: np.ndarray
+  ):
+    """Loads the metrics, and tries each on random logits.
+
+    Args:
+      labels: int [images], in the order of the logits.
+    """
+    self._labels = np.asarray(labels)
+    self._class_names = class_names
+    self._metrics: dict[str, metric_lib.Metric] = {}
+    taken = set()
+    for name in dict.fromkeys(names):
+      try:
+        metric = metric_lib.load(name)
+      except ValueError as error:
+        raise MetricError(name, str(error)) from error
+      if metric.name in ALWAYS:
+        continue
+      if metric.name in taken:
+        raise MetricError(name, f'two metrics have the name {metric.name}')
+      if len(class_names) < metric.min_classes:
+        raise MetricError(
+          name, f'is the same for all models of {len(class_names)} classes'
+        )
+      taken.add(metric.name)
+      self._metrics[name] = metric
+    shape = len(self._labels), len(class_names)
+    self(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+
+  def __bool__(self) -> bool:
+    """Whether there is any metric."""
+    return bool(self._metrics)
+
+  @property
+  def metrics(self) -> tuple[metric_lib.Metric, ...]:
+    """The metrics, in order."""
+    return tuple(self._metrics.values())
+
+  @property
+  def directions(self) -> Mapping[str, bool]:
+    """Whether higher is better, by column; includes `ALWAYS`."""
+    return {
+      **ALWAYS,
+      **{
+        column: metric.higher_is_better
+        for metric in self._metrics.values()
+        for column in metric.columns(self._class_names)
+      },
+    }
+
+  def __call__(self, logits: np.ndarray) -> dict[str, float]:
+    """Computes all metrics.
+
+    Args:
+      logits: float [images, classes].
+
+    Returns:
+      Values by column, NaN where undefined or if logits are not finite.
+    """
+    measured = {}
+    is_finite = np.isfinite(logits).all()
+    for name, metric in self._metrics.items():
+      columns = metric.columns(self._class_names)
+      values = np.full(len(columns), np.nan)
+      if is_finite:
+        try:
+          values = np.reshape(metric.compute(self._labels, logits), -1)
+        except Exception as error:
+          raise MetricError(
+            name, f'failed ({type(error).__name__}: {error})'
+          ) from error
+      measured.update(zip(columns, map(float, values), strict=True))
+    return measured
+
+
+def _is_column(value: str) -> bool:
+  kind, _, metric = value.partition('/')
+  return kind in _KINDS and bool(metric)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelSelection(settings.Settings):
+  """Which round's model is exported, and when training stops early."""
+
+  # Settings that may change when a run is resumed.
+  may_change = ('stop_after',)
+
+  keep_best: str | None = settings.setting(
+    None,
+    'Export the model of the evaluated round with the best value of a metric,'
+    ' such as validation/macro_f1, and not that of the last round. Needs'
+    ' --num_validation; test/macro_f1 lets the test images choose, and the'
+    ' model card says so. The metric is one that --metrics takes, of a class as'
+    ' in validation/recall/cat, or loss.',
+    settings.Values('validation/METRIC or test/METRIC', _is_column),
+  )
+  stop_after: int | None = settings.setting(
+    None,
+    'End training after so many evaluations without gain of --keep_best. It may'
+    ' be larger when a run is resumed.',
+    settings.AT_LEAST_1,
+  )
+
+  def check(self, *, validates: bool, can_validate: bool) -> None:
+    """Checks that models are evaluated on the images that select.
+
+    `can_validate` says whether the system has a setting for a validation split.
+    """
+    if self.keep_best is None:
+      if self.stop_after is not None:
+        raise settings.SettingError(
+          'stop_after',
+          self.stop_after,
+          'needs keep_best, validation/macro_f1 say: the metric to gain',
+        )
+      return
+    kind, _, metric = self.keep_best.partition('/')
+    if (kind == 'validation') == validates:
+      return
+    if validates:
+      reason = (
+        f'with num_validation nothing is tested; name validation/{metric}'
+      )
+    elif can_validate:
+      reason = 'needs num_validation, so many labeled images to choose by'
+    else:
+      reason = (
+        'this system has no labels to validate on; it can only be'
+        f' test/{metric}, by the test images'
+      )
+    raise settings.SettingError('keep_best', self.keep_best, reason)
+
+  def create_measurement(
+    self,
+    metrics: Sequence[str],
+    class_names: Sequence[str],
+    labels: np.ndarray,
+  ) -> Measurement:
+    """The metrics of the setting `metrics`, and the one that selects.
+
+    Labels are int [images], of the images to evaluate on.
+    """
+    found = _measure('metrics', metrics, metrics, class_names, labels)
+    if self.keep_best is None:
+      return found
+    name = self.keep_best.partition('/')[2]
+    if name in found.directions:
+      return found
+    # A column of one class is 'METRIC/CLASS'.
+    metric, _, of_class = name.partition('/')
+    if metric in metric_lib.METRICS or of_class in class_names:
+      name = metric
+    if name in metrics:
+      return found
+    return _measure(
+      'keep_best', self.keep_best, [*metrics, name], class_names, labels
+    )
+
+  def create_choice(
+    self, found: Measurement
+  ) -> training_program.ModelChoice | None:
+    """How the model is selected; None for the last round's."""
+    if self.keep_best is None:
+      return None
+    kind, _, column = self.keep_best.partition('/')
+    if column not in found.directions and ':' in column:
+      column = column.rpartition(':')[2]
+    if column not in found.directions:
+      metric = column.partition('/')[0]
+      columns = [
+        each for each in found.directions if each.startswith(f'{metric}/')
+      ] or [metric]
+      raise settings.SettingError(
+        'keep_best',
+        self.keep_best,
+        f'{settings.did_you_mean(column, columns)}name one of'
+        f' {", ".join(f"{kind}/{each}" for each in columns)}',
+      )
+    return training_program.ModelChoice(
+      column=f'{kind}/{column}',
+      higher_is_better=found.directions[column],
+      stop_after=self.stop_after,
+    )
+
+
+def _measure(
+  setting: str,
+  value: object,
+  names: Sequence[str],
+  class_names: Sequence[str],
+  labels: np.ndarray,
+) -> Measurement:
+  try:
+    return Measurement(names, class_names, labels)
+  except MetricError as error:
+    # A value of several names is too long to repeat.
+    shown = error.name if isinstance(value, list | tuple) else value
+    raise settings.SettingError(setting, shown, error.reason) from error

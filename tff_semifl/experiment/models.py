@@ -1,0 +1,248 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The models that can be trained, as parts with settings."""
+
+import abc
+from collections.abc import Mapping
+import dataclasses
+import importlib
+from typing import Any, ClassVar, NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import example_kinds
+from tff_semifl.experiment import image_task
+from tff_semifl.models import features
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import residual
+
+
+class _Function(NamedTuple):
+  """A function of `tff_semifl.models` that creates a network."""
+
+  module: str
+  name: str
+  takes_pixel_statistics: bool = True
+
+
+# A network's module is imported when the network is created.
+_FUNCTIONS = {
+  'wide_resnet': _Function('wide_resnet', 'create_wide_resnet'),
+  'decomposed_wide_resnet': _Function(
+    'fedmatch_networks', 'create_decomposed_wide_resnet'
+  ),
+  'fixmatch_wide_resnet': _Function(
+    'wide_resnet',
+    'create_fixmatch_wide_resnet',
+    takes_pixel_statistics=False,
+  ),
+  'resnet': _Function('wide_resnet', 'create_resnet'),
+  'post_activation_resnet': _Function(
+    'zhang2020_networks', 'create_post_activation_resnet'
+  ),
+  'emnist_cnn': _Function('zhang2020_networks', 'create_emnist_cnn'),
+  'reddi_emnist_cnn': _Function(
+    'zhang2020_networks', 'create_reddi_emnist_cnn'
+  ),
+  'fedmatch_resnet': _Function(
+    'fedmatch_networks', 'create_fedmatch_resnet', takes_pixel_statistics=False
+  ),
+}
+
+
+class Model(settings.Settings, abc.ABC):
+  """Base of the models.
+
+  Attributes:
+    has_static_batch_norm: Whether the model has static batch normalization;
+      None if only the model itself shows it.
+    takes: The kinds of examples that the model is made for.
+    trained: The name of the model that is trained, where it is a part of this
+      one; None if all of it is.
+    may_change: Names of its settings that may change when a run is resumed.
+  """
+
+  has_static_batch_norm: ClassVar[bool | None] = False
+  takes: ClassVar[tuple[example_kinds.ExampleKind, ...]] = (
+    example_kinds.IMAGES,
+  )
+  trained: ClassVar[str | None] = None
+  may_change: ClassVar[tuple[str, ...]] = ()
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    """Values of settings by name that suit the model, where none is chosen."""
+    return {}
+
+  def create_task(self, part: image_task.Task) -> image_task.ImageTask:
+    """Creates a task in the form in which the model is trained on it."""
+    return part.create()
+
+  def for_plan(self) -> 'Model':
+    """The model whose `create_task` takes no minutes, for a plan."""
+    return self
+
+  def to_export(
+    self, model: tf.keras.Model, task: image_task.ImageTask
+  ) -> tf.keras.Model:
+    """The model to export, of the trained one."""
+    del task  # Most are what was trained.
+    return model
+
+  def check_takes(self, task: image_task.ImageTask) -> None:
+    """Checks that the model is made for a task's kind of examples."""
+    kind = example_kinds.kind_of(task.image_shape)
+    if kind not in self.takes:
+      raise ValueError(
+        f'takes {self.takes[0].name}, but the task has {kind.name}; choose'
+        ' linear, or a model of your own'
+      )
+
+  @abc.abstractmethod
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task, with initial weights of a seed."""
+
+  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model for weights that are assigned afterwards."""
+    return self.create(task, seed=0)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Network(Model):
+  """A network of this package; `reference` is its name."""
+
+  reference: str
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    function = _FUNCTIONS[self.reference]
+    package = __name__.partition('.')[0]
+    module = importlib.import_module(f'{package}.models.{function.module}')
+    arguments = {'seed': seed, **self.find_arguments(task)}
+    if function.takes_pixel_statistics:
+      arguments['pixel_mean'] = task.pixel_mean
+      arguments['pixel_standard_deviation'] = task.pixel_standard_deviation
+    return getattr(module, function.name)(
+      task.image_shape, task.num_classes, **arguments
+    )
+
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    """The arguments of the network's function that follow from settings."""
+    del task
+    return {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Normalized(Model):
+  """Base of the models with a choice of normalization."""
+
+  normalization: str = settings.setting(
+    'static_batch',
+    "SemiFL's static batch normalization, or group normalization, which needs"
+    ' no statistics of batches.',
+    settings.one_of('group', 'static_batch'),
+  )
+
+  @property
+  def has_static_batch_norm(self) -> bool | None:
+    return self.normalization == 'static_batch'
+
+  def convert(self, model: tf.keras.Model) -> tf.keras.Model:
+    """Converts a Keras model to pure layers, with this normalization."""
+    return keras_conversion.convert(
+      model,
+      keras_conversion.to_static_batch_norm
+      if self.normalization == 'static_batch'
+      else keras_conversion.to_group_norm,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NormalizedNetwork(Normalized, Network):
+  """A network of this package with a choice of normalization."""
+
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    del task
+    if self.normalization == 'static_batch':
+      return {}
+    return {'create_normalization': residual.create_group_norm}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WideResNet(NormalizedNetwork):
+  """SemiFL's WideResNet, or one of the same shape."""
+
+  reference: str = 'wide_resnet'
+  model_depth: int | None = settings.setting(
+    None,
+    'Depth of the model. By default that of the task: 7 for digits and 28 for'
+    ' cifar10, say.',
+    settings.AT_LEAST_1,
+  )
+  model_width: int | None = settings.setting(
+    None,
+    'Width of the model. By default that of the task: 2, but 8 for cifar100.',
+    settings.AT_LEAST_1,
+  )
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    with settings.blame('model_depth', self.model_depth or task.model_depth):
+      return super().create(task, seed)
+
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    return super().find_arguments(task) | {
+      'depth': self.model_depth or task.model_depth,
+      'width': self.model_width or task.model_width,
+      'num_groups': task.model_num_groups,
+    }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ResNet(NormalizedNetwork):
+  """The ResNet in the code of SemiFL's authors."""
+
+  reference: str = 'resnet'
+  model_depth: int = settings.setting(
+    9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
+  )
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    with settings.blame('model_depth', self.model_depth):
+      return super().create(task, seed)
+
+  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
+    return super().find_arguments(task) | {'depth': self.model_depth}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Linear(Model):
+  """One dense layer on standardized features or pixels."""
+
+  takes = (example_kinds.FEATURES, example_kinds.IMAGES)
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task; initial weights are zero."""
+    del seed  # Nothing is drawn.
+    unit = example_kinds.kind_of(task.image_shape).unit
+    return features.create_linear(
+      task.image_shape,
+      task.num_classes,
+      mean=[unit * mean for mean in task.pixel_mean],
+      standard_deviation=[unit * s for s in task.pixel_standard_deviation],
+    )
+
+
+MODELS = {
+  'wide_resnet': WideResNet(),
+  'decomposed_wide_resnet': WideResNet(reference='decomposed_wide_resnet'),
+  'fixmatch_wide_resnet': WideResNet(reference='fixmatch_wide_resnet'),
+  'resnet': ResNet(),
+  'post_activation_resnet': NormalizedNetwork(
+    reference='post_activation_resnet'
+  ),
+  'emnist_cnn': Network(reference='emnist_cnn'),
+  'reddi_emnist_cnn': Network(reference='reddi_emnist_cnn'),
+  'fedmatch_resnet': Network(reference='fedmatch_resnet'),
+  'linear': Linear(),
+}

@@ -1,0 +1,268 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of a Python program's own images or features."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import operator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import example_kinds
+from tff_semifl.data import measuring_labels
+from tff_semifl.data import own_clients
+from tff_semifl.data import own_features
+from tff_semifl.data import own_images
+from tff_semifl.data import own_labels
+from tff_semifl.data import sources
+from tff_semifl.experiment import image_task
+from tff_semifl.experiment import loaded_task
+
+
+def own_data(
+  train: Any,
+  test: Any,
+  *,
+  clients: Any = None,
+  unlabeled: Any = None,
+  shares: Any = None,
+  unlabeled_labels: Any = None,
+  num_labeled: int | None = None,
+  class_names: Sequence[str] | None = None,
+  flip: bool = True,
+) -> image_task.ImageTask:
+  """Creates a task of images, or of feature vectors, that are in memory.
+
+  Images are arrays [images, height, width, channels], gray ones without the
+  last axis too, sequences of images, or anything that NumPy makes such an array
+  of: integers in 0..255, or floats in 0..255 or 0..1. Feature vectors are
+  arrays of floats [number, features]. Labels are integers or strings [images]
+  or [images, 1], or one-hot [images, classes].
+
+  Clients get their images in one of these ways:
+
+  *   `clients`: the images of each client. The server has all of `train`.
+  *   `unlabeled` and `shares`: all images of clients, and who has which. The
+      server has all of `train`.
+  *   `num_labeled`: the server has so many of `train`, the same number of each
+      class. Clients have the others without labels, and `unlabeled` if it is
+      given, by the settings `num_clients` and `partition`.
+  *   None of these, where clients have labels, as in `supervised_fedavg`:
+      `train` is partitioned among clients. Other systems then need the setting
+      `num_labeled`.
+
+  Args:
+    train: Labeled images: (images, labels), a mapping with 'image' and 'label',
+      or a `tf.data.Dataset` of pairs or such mappings, batched or not.
+    test: Labeled images to evaluate on, in the same forms.
+    clients: As for `own_clients.concatenate`: arrays or datasets by client, in
+      a sequence or a mapping, or a `tff.simulation.datasets.ClientData`.
+    unlabeled: Images, or a `tf.data.Dataset` of images.
+    shares: As for `own_clients.read_shares`: indices into `unlabeled` by
+      client, in a sequence, a mapping, or a JSON or CSV file.
+    unlabeled_labels: Labels of clients' images for metrics only, not for
+      training. With `clients`, in the same order, None for a client without
+      labels; with `shares`, of all `unlabeled` images. A label of -1 or '' is
+      unknown.
+    num_labeled: A multiple of the number of classes.
+    class_names: A name for each class, in the order of the labels, each with an
+      image in `train`. By default those that occur in `train`, strings in
+      sorted order.
+    flip: Whether mirrored images are of the same class; not so for writing.
+
+  Returns:
+    The task.
+
+  Raises:
+    ValueError: If an argument cannot be used. The message begins with its name,
+      and says what was found and what is expected.
+  """
+  _check_given(clients, unlabeled, shares, num_labeled)
+  num_labeled = _to_number(num_labeled)
+  if unlabeled_labels is not None and clients is None and shares is None:
+    raise ValueError(
+      'unlabeled_labels: found some, but neither clients nor shares; give one'
+      ' of these, to say whose images they are of'
+    )
+  train_images, train_labels = _read_labeled('train', train)
+  test_images, test_labels = _read_labeled('test', test)
+  if class_names is None:
+    class_names = own_labels.check_names(
+      'train', own_labels.name_classes('train', train_labels)
+    )
+  else:
+    class_names = own_labels.check_names('class_names', class_names)
+  train_classes = own_labels.index('train', train_labels, class_names)
+  own_labels.check_all_have_images('train', train_classes, class_names)
+  client_names = None
+  if clients is not None:
+    pool, shares, client_names = own_clients.concatenate('clients', clients)
+    if unlabeled_labels is not None:
+      unlabeled_labels = measuring_labels.index_by_client(
+        'unlabeled_labels', unlabeled_labels, shares, class_names
+      )
+  elif unlabeled is not None:
+    pool = _read_unlabeled(unlabeled)
+    if shares is not None:
+      shares, client_names = own_clients.read_shares(
+        'shares', shares, len(pool)
+      )
+      # Training in one place has all of the pool.
+      used = np.sort(np.concatenate(shares))
+      if unlabeled_labels is not None:
+        unlabeled_labels = measuring_labels.index(
+          'unlabeled_labels', unlabeled_labels, len(pool), class_names
+        )[used]
+      pool = pool[used]
+      shares = [np.searchsorted(used, share) for share in shares]
+  else:
+    pool = None
+  shape = train_images.shape[1:]
+  kind = example_kinds.kind_of(shape)
+  for field, images in (
+    ('test', test_images),
+    ('unlabeled' if clients is None else 'clients', pool),
+  ):
+    if images is not None and images.shape[1:] != shape:
+      found = images.shape[1:]
+      raise ValueError(
+        f'{field}: found {example_kinds.kind_of(found).name} of shape {found};'
+        f' those of train are {shape}; {kind.how_to_align}'
+      )
+  data = sources.TaskData(
+    train=sources.LabeledImages(train_images, train_classes),
+    test=sources.LabeledImages(
+      test_images, own_labels.index('test', test_labels, class_names)
+    ),
+    unlabeled=pool,
+    shares=shares,
+    unlabeled_labels=unlabeled_labels,
+    client_names=client_names,
+  )
+  if kind is example_kinds.FEATURES:
+    own_features.check_server('train', train_images)
+    task = loaded_task.create_feature_task(data, class_names)
+  else:
+    task = loaded_task.create_task(data, class_names, flip=flip)
+  if shares is not None:
+    return task
+  return dataclasses.replace(task, num_labeled=num_labeled)
+
+
+def _check_given(
+  clients: Any, unlabeled: Any, shares: Any, num_labeled: int | None
+) -> None:
+  """Checks that clients get their images in one way."""
+  if clients is not None and (unlabeled is not None or shares is not None):
+    raise ValueError(
+      'clients: found unlabeled or shares too; give clients, or both others'
+    )
+  if shares is not None and unlabeled is None:
+    raise ValueError(
+      'unlabeled: found none, but shares; give the images that these are'
+      ' indices of'
+    )
+  is_shared = clients is not None or shares is not None
+  if is_shared and num_labeled is not None:
+    raise ValueError(
+      f'num_labeled: found {num_labeled}, but clients have images of their own;'
+      ' leave it out: the server has all of train'
+    )
+
+
+def _to_number(num_labeled: Any) -> int | None:
+  if num_labeled is None:
+    return None
+  try:
+    number = operator.index(num_labeled)
+  except TypeError as error:
+    raise ValueError(
+      f'num_labeled: found {num_labeled!r}; give an integer'
+    ) from error
+  if number < 1:
+    raise ValueError(f'num_labeled: found {number}; give 1 at least')
+  return number
+
+
+def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
+  """Images or features, and int64 or str labels."""
+  own_images.check_form(field, data)
+  if isinstance(data, tf.data.Dataset):
+    images, labels = own_images.read_dataset(field, data, labeled=True)
+  elif isinstance(data, Mapping) and {'image', 'label'} <= data.keys():
+    images, labels = data['image'], data['label']
+  elif isinstance(data, tuple | list) and len(data) == 2:
+    images, labels = data
+  else:
+    raise ValueError(
+      f'{field}: found a {type(data).__name__}; give (images, labels) or a'
+      ' tf.data.Dataset of such pairs'
+    )
+  images = own_features.convert_examples(field, images)
+  return images, own_labels.flatten(field, labels, len(images))
+
+
+def _read_unlabeled(data: Any) -> np.ndarray:
+  """Images or features."""
+  if isinstance(data, tf.data.Dataset):
+    data, _ = own_images.read_dataset('unlabeled', data, labeled=False)
+  return own_features.convert_examples('unlabeled', data)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnTask(image_task.Task):
+  """A task that a Python program has made.
+
+  Attributes:
+    prepared: The task.
+  """
+
+  prepared: image_task.ImageTask | None = None
+
+  @property
+  def reference(self) -> str:
+    """The name in records, by which no program finds the task."""
+    return image_task.OWN_DATA
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    if self.prepared is None:
+      return {}
+    kind = example_kinds.kind_of(self.prepared.image_shape)
+    return (
+      loaded_task.USUAL_OF_FEATURES if kind is example_kinds.FEATURES else {}
+    )
+
+  def create(self) -> image_task.ImageTask:
+    if self.prepared is None:
+      raise settings.SettingError(
+        'task', self.reference, 'its images are only in the program that has it'
+      )
+    return self.prepared
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnTaskWithShares(OwnTask):
+  """A task of a Python program that says which client has which images."""
+
+  gives_shares = True
+
+
+def create_part(task: image_task.ImageTask) -> OwnTask:
+  """The settings part of a task that a Python program has made.
+
+  Args:
+    task: The task. If its data have no description, they get one, so that
+      other images are not taken for these.
+  """
+  data = task.load()
+  if task.data_description is None:
+    task = dataclasses.replace(
+      task, data_description=loaded_task.describe(data, task.class_names)
+    )
+  kind = OwnTask if data.shares is None else OwnTaskWithShares
+  return kind(prepared=task)

@@ -1,0 +1,200 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Progress of training: terminal, `log.txt`, JSON lines and TensorBoard."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
+import datetime
+import json
+import logging
+import math
+import pathlib
+import sys
+from typing import Any
+
+from tensorboard.plugins.hparams import api as hparams_api
+import tensorflow as tf
+import tqdm
+
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import round_metrics
+from tff_semifl.files import durable_files
+
+
+def describe_round(
+  round_num: int, total_rounds: int, metrics: round_metrics.RoundMetrics
+) -> str:
+  """A line with the accuracy, and with more if there is more to say.
+
+  The label ratio, unless clients train on all pseudo-labels; and clients that
+  were rejected, if no update is left.
+  """
+  kind = 'validation accuracy' if metrics.validation else 'accuracy'
+  accuracy = metrics.evaluation.accuracy
+  text = f'round {round_num}/{total_rounds}, {kind} {accuracy:.1%}'
+  client = metrics.client
+  # False if it is NaN.
+  if client.label_ratio < 1:
+    text += f', pseudo-labeled {client.label_ratio:.1%}'
+  if client.num_rejected > 0 and not client.num_participating:
+    text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
+  return text
+
+
+class Display(contextlib.AbstractContextManager):
+  """Lines on standard error; in a terminal, rounds update one line."""
+
+  def __init__(self, label: str, total_rounds: int):
+    self._label = label
+    self._total_rounds = total_rounds
+    self._bar = None
+
+  def __exit__(self, *exception) -> None:
+    if self._bar is not None:
+      self._bar.close()
+
+  def show(self, text: str, next_round: int | None = None) -> None:
+    """Shows a line, or that of the round before `next_round`."""
+    text = f'{self._label}: {text}'
+    if next_round is None or not sys.stderr.isatty():
+      tqdm.tqdm.write(text, file=sys.stderr)
+      return
+    if self._bar is None:
+      self._bar = tqdm.tqdm(
+        desc=text,
+        total=self._total_rounds + 1,
+        initial=next_round,
+        bar_format='{desc} |{bar}| {remaining} left',
+        dynamic_ncols=True,
+      )
+    self._bar.set_description_str(text, refresh=False)
+    self._bar.update(next_round - self._bar.n)
+    self._bar.refresh()
+
+
+def print_json(
+  experiment_name: str, round_num: int, metrics: round_metrics.RoundMetrics
+) -> None:
+  """Prints a round as a line of JSON on standard error, for log collectors.
+
+  The time is UTC in ISO 8601. Metrics are named as the columns of
+  `metrics.csv`, and null if not measured.
+  """
+  line = {
+    'time': datetime.datetime.now(datetime.UTC).isoformat(),
+    'experiment': experiment_name,
+    'round': round_num,
+    'metrics': {
+      name: None if math.isnan(value) else value
+      for name, value in round_metrics.by_column(metrics).items()
+    },
+  }
+  print(json.dumps(line), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
+  """Yields a function that adds lines to a file with the warnings of a run."""
+  durable_files.require_file(path, 'remove it, and the same command goes on')
+  with durable_files.naming(path):
+    handler = LogHandler(path, encoding='utf-8')
+  handler.setFormatter(
+    logging.Formatter(
+      '%(asctime)s %(levelname)s %(message)s', '%Y-%m-%dT%H:%M:%S%z'
+    )
+  )
+
+  def write(text, level=logging.INFO):
+    # Not through a logger, whose level might suppress the line.
+    handler.handle(logging.LogRecord('', level, '', 0, text, None, None))
+
+  # The logger that `absl.logging` writes to.
+  logger = logging.getLogger('absl')
+  logger.addHandler(handler)
+  try:
+    yield write
+  except BaseException as error:
+    what = f'{type(error).__name__}: {error}'
+    if isinstance(error, KeyboardInterrupt):
+      # An interrupt may name its signal.
+      what = str(error) or 'an interrupt'
+    # An error of writing would hide the pending one, perhaps the same.
+    with contextlib.suppress(durable_files.OutputError):
+      write(f'ended by {what}', logging.ERROR)
+    raise
+  finally:
+    logger.removeHandler(handler)
+    with contextlib.suppress(OSError):
+      handler.close()
+
+
+class LogHandler(logging.FileHandler):
+  """A logging handler that raises the errors of its file."""
+
+  def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+    with durable_files.naming(pathlib.Path(self.baseFilename)):
+      # The error that is being handled.
+      raise
+
+
+class TensorBoardLog:
+  """One file of events, written anew whenever a run begins or resumes.
+
+  TFF's manager only appends, and flushes every two minutes: after a kill some
+  rounds would appear twice and others not at all. `metrics.csv` has each once.
+  """
+
+  def __init__(self, folder: pathlib.Path):
+    self._folder = folder
+    self._writer = None
+
+  def start(
+    self,
+    first_round: int,
+    metrics: metrics_table.Metrics,
+    hparams: Mapping[str, Any],
+    figures: Sequence[pathlib.Path],
+  ) -> None:
+    """Writes settings, PNG files and earlier rounds, in place of earlier files.
+
+    Settings that are None are left out.
+    """
+    values = {
+      name: value
+      if isinstance(value, bool | int | float | str)
+      else json.dumps(value)
+      for name, value in hparams.items()
+      if value is not None
+    }
+    with durable_files.naming(self._folder):
+      before = [*self._folder.glob('events.out.tfevents.*')]
+      self._writer = tf.summary.create_file_writer(str(self._folder))
+      with self._writer.as_default(step=0):
+        hparams_api.hparams(values)
+        for path in figures:
+          durable_files.require_file(path, 'remove it, and it is drawn anew')
+          image = tf.io.decode_png(path.read_bytes(), channels=3)
+          tf.summary.image(path.stem, image[tf.newaxis])
+      for row in zip(*metrics.values(), strict=True):
+        columns = dict(zip(metrics, row, strict=True))
+        round_num = int(columns.pop('round'))
+        if round_num < first_round:
+          self._write(round_num, columns)
+      self._writer.flush()
+      for path in before:
+        path.unlink()
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Adds an evaluated round."""
+    with durable_files.naming(self._folder):
+      self._write(round_num, round_metrics.by_column(metrics))
+      self._writer.flush()
+
+  def _write(self, round_num: int, columns: Mapping[str, float]) -> None:
+    with self._writer.as_default(round_num):
+      for name, value in columns.items():
+        if not math.isnan(value):
+          tf.summary.scalar(name, value)

@@ -1,0 +1,208 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings of a run that do not change what is computed.
+
+They may differ when a run is resumed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+import pathlib
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import runtimes
+from tff_semifl.settings import references
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunSettings(settings.Settings):
+  """Evaluations and results of a run."""
+
+  output_dir: str = settings.setting(
+    'results', 'Folder for the folders of all experiments.'
+  )
+  experiment_name: str | None = settings.setting(
+    None,
+    'Name of the folder. By default made of system, task, labels, partition and'
+    ' seed. A folder with the same experiment is resumed, one with another is'
+    ' refused.',
+    settings.FOLDER_NAME,
+  )
+  rounds_per_evaluation: int = settings.setting(
+    1,
+    'After how many rounds, and after the last, the model is evaluated, a row'
+    ' is written and all is saved. An interruption costs the rounds since.',
+    settings.AT_LEAST_1,
+  )
+  log_format: str = settings.setting(
+    'text',
+    'Progress on standard error: text, or json for a JSON object in a line for'
+    ' each evaluated round, with time, experiment, round and metrics.',
+    settings.one_of('text', 'json'),
+  )
+  metrics: tuple[str, ...] = settings.setting(
+    (),
+    'Comma-separated further metrics of each evaluation, over all its images:'
+    ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
+    ' ece, nll, brier, top_K, or package.module:NAME, a tf.keras.metrics.Metric'
+    ' or a function of labels and logits. They are further columns wherever'
+    ' metrics go.',
+  )
+  client_accuracy: bool = settings.setting(
+    False,
+    'Whether to measure the exported model on the images of each client by'
+    ' labels that only measure: the table client_accuracy.csv, a figure, and a'
+    ' line on the spread and the worst tenth.',
+  )
+  client_classes: bool | None = settings.setting(
+    None,
+    'Whether to estimate, with the exported model and client priors, how many'
+    ' images of each class each client has: the table client_classes.csv, and'
+    ' a line on all clients. For client_prior_semifl and client_priors; by'
+    ' default for the latter, without sites and differential privacy.',
+  )
+  tensorboard: bool = settings.setting(
+    True,
+    'Whether to write settings and metrics for TensorBoard too, in the'
+    " experiment's folder logdir.",
+  )
+  release_managers: tuple[str, ...] = settings.setting(
+    (),
+    'Release managers that take the metrics of each evaluated round too, with'
+    ' commas: each package.module:NAME, a tff.program.ReleaseManager or a'
+    " function that takes the experiment's folder and settings and returns one."
+    ' For MLflow: tff_semifl.experiment.mlflow_release:create.',
+  )
+  draw_data: bool = settings.setting(
+    False,
+    'Whether to draw, before the first round, what augmentations do to images'
+    ' and which client has how many of which class: in the folder figures, and'
+    ' for --tensorboard. It takes a second or two, once.',
+  )
+
+  def fill_in(
+    self, experiment: experiment_settings.ExperimentSettings
+  ) -> 'RunSettings':
+    """Fills in the name and `client_classes`; the experiment is filled in."""
+    settings.check_names(experiment, _OWNERS)
+    for name in self.release_managers:
+      load_manager(name)
+    keeps_momentum = settings.as_dict(experiment).get('keep_client_momentum')
+    if keeps_momentum and self.rounds_per_evaluation > 1:
+      raise settings.SettingError(
+        'rounds_per_evaluation',
+        self.rounds_per_evaluation,
+        "clients' momentum is kept for each round; leave this out, or"
+        ' keep_client_momentum',
+      )
+    by_default = experiment.system.estimates_class_shares
+    reason = None
+    if not by_default and (
+      'prior_iterations' not in settings.as_dict(experiment.system)
+    ):
+      reason = (
+        'needs clients that estimate class priors: client_prior_semifl or'
+        ' client_priors'
+      )
+    elif experiment.data.task.sites:
+      reason = 'sites keep their images, which cannot be counted here'
+    elif experiment.private_mean is not None:
+      reason = 'differential privacy does not cover what this would tell'
+    if self.client_classes and reason is not None:
+      raise settings.SettingError('client_classes', True, reason)
+    client_classes = self.client_classes
+    if client_classes is None:
+      client_classes = by_default and reason is None
+    return dataclasses.replace(
+      self,
+      client_classes=client_classes,
+      experiment_name=self.experiment_name or experiment.default_name,
+    )
+
+  @property
+  def path(self) -> pathlib.Path:
+    """The folder of the experiment, once its name is filled in."""
+    return pathlib.Path(self.output_dir) / self.experiment_name
+
+
+# The owners of settings that determine how an experiment is computed, but not
+# its results.
+_OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
+  runtimes.ChosenRuntime()
+)
+UNIMPORTANT = frozenset(_OWNERS)
+
+
+_RELEASE_MANAGERS = 'release_managers'
+_Create = Callable[
+  [pathlib.Path, Mapping[str, Any]], tff.program.ReleaseManager
+]
+
+
+def load_manager(reference: str) -> tff.program.ReleaseManager | _Create:
+  """Loads 'package.module:NAME': a release manager, or a function to one."""
+  with settings.blame(_RELEASE_MANAGERS, reference):
+    found = references.load(reference)
+    if not isinstance(found, tff.program.ReleaseManager) and not callable(
+      found
+    ):
+      raise ValueError(
+        f'is a {type(found).__name__}; must be a tff.program.ReleaseManager, or'
+        ' a function from the folder of an experiment and its settings to one'
+      )
+    return found
+
+
+def create_managers(
+  names: Sequence[str], path: pathlib.Path, recorded: Mapping[str, Any]
+) -> list['NamedManager']:
+  """Creates the managers of an experiment's folder, which exists.
+
+  `recorded` are the settings by name, with `system` for the name of the system.
+  """
+  managers = []
+  for name in names:
+    manager = load_manager(name)
+    with settings.blame(_RELEASE_MANAGERS, name, ValueError, ImportError):
+      if not isinstance(manager, tff.program.ReleaseManager):
+        manager = manager(path, recorded)
+      if not isinstance(manager, tff.program.ReleaseManager):
+        raise ValueError(
+          f'returns a {type(manager).__name__}; must return a'
+          ' tff.program.ReleaseManager'
+        )
+    managers.append(NamedManager(name, manager))
+  return managers
+
+
+class NamedManager(tff.program.ReleaseManager):
+  """A release manager whose errors give its name in the setting."""
+
+  def __init__(self, name: str, manager: tff.program.ReleaseManager):
+    self._name = name
+    self._manager = manager
+
+  async def release(
+    self, value: tff.program.ReleasableStructure, key: int
+  ) -> None:
+    """Releases a round's metrics."""
+    try:
+      await self._manager.release(value, key)
+    except Exception as error:
+      raise settings.SettingError(
+        _RELEASE_MANAGERS,
+        self._name,
+        f'round {key} was not released ({type(error).__name__}: {error}); with'
+        ' this mended, or without it, the same command goes on from the last'
+        ' complete round',
+      ) from error
+
+  def finish(self) -> None:
+    """Tells a manager that has `finish` that training ended early."""
+    if hasattr(self._manager, 'finish'):
+      self._manager.finish()

@@ -1,0 +1,136 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Decides when static batch normalization gets its statistics.
+
+Rounds compute them only where clients label with the model that they receive,
+and from the server's images. Otherwise they are computed between rounds, and
+only for evaluated rounds if only evaluations need them.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.core import batch_norm_statistics as statistics_lib
+from tff_semifl.core import layer_moments
+from tff_semifl.data import pipelines
+from tff_semifl.experiment import federated_data
+from tff_semifl.experiment import training_program
+from tff_semifl.models import functional
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Statistics(settings.Settings):
+  """The images that static batch normalization has statistics of."""
+
+  batch_norm_statistics: str | None = settings.setting(
+    None,
+    'Of which images static batch normalization has statistics:'
+    " server, the server's, the default where it has any; federated, those"
+    ' of all clients, each with a pass over its own (appendix B of SemiFL);'
+    " pooled, all of both in one place, as the authors' code simulates it,"
+    ' the default where the server has no image; server_batches, the'
+    " server's as the authors' code has them, a plain mean over batches of"
+    ' one class after the other: of 250 images, or in training in one place'
+    ' of --server_batch_size.',
+    settings.one_of('federated', 'pooled', 'server', 'server_batches'),
+  )
+
+  def fill_in(
+    self, system: system_lib.System, *, are_there: bool
+  ) -> 'Statistics':
+    """Fills in the default."""
+    chosen = self.batch_norm_statistics
+    has_pool = system.labels is system_lib.Labels.AT_SERVER_WITH_POOL
+    of_server = chosen in ('server', 'server_batches')
+    reason = None
+    if chosen is not None and not are_there:
+      reason = (
+        'without static batch normalization there are no statistics; leave it'
+        ' out'
+      )
+    elif of_server and not system.server_has_labels:
+      reason = 'the server has no images; use federated or pooled'
+    elif chosen in ('federated', 'pooled') and not system.has_clients:
+      reason = 'there are no clients; use server or server_batches'
+    elif chosen == 'server_batches' and has_pool:
+      reason = (
+        'it is of labeled images alone, but the server has unlabeled ones, too;'
+        ' use server'
+      )
+    if reason is not None:
+      raise settings.SettingError('batch_norm_statistics', chosen, reason)
+    if not are_there:
+      return self
+    default = 'server' if system.server_has_labels else 'pooled'
+    return dataclasses.replace(self, batch_norm_statistics=chosen or default)
+
+  def are_computed_by_rounds(self, system: system_lib.System) -> bool:
+    """Whether rounds of the process end with statistics."""
+    return self.batch_norm_statistics == 'server' and _labels_at_once(system)
+
+  def create_pass(
+    self,
+    system: system_lib.System,
+    classifier: functional.ImageClassifier,
+    data: federated_data.FederatedData,
+    clients: pipelines.ClientPopulation,
+    server_batch_size: int | None,
+  ) -> training_program.StatisticsPass | None:
+    """The pass that computes statistics between rounds; None if rounds do.
+
+    Args:
+      server_batch_size: Batch size of the server, if it trains.
+    """
+    kind = self.batch_norm_statistics
+    if kind is None or self.are_computed_by_rounds(system):
+      return None
+    create = {
+      'federated': lambda: (
+        statistics_lib.build_federated_batch_norm_statistics(classifier),
+        clients.all_datasets(),
+      ),
+      'pooled': lambda: (
+        statistics_lib.build_pooled_batch_norm_statistics(classifier),
+        # Images of no client are included.
+        _class_by_class(data).concatenate(
+          tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
+        ),
+      ),
+      'server_batches': lambda: (
+        statistics_lib.build_pooled_batch_norm_statistics(
+          classifier,
+          batch_size=layer_moments.BATCH_SIZE
+          if system.has_clients
+          else server_batch_size,
+        ),
+        # Selecting some labels leaves them class by class.
+        tf.data.Dataset.from_tensors(data.labeled.images)
+        if system.labels is system_lib.Labels.ALL_AT_SERVER
+        else _class_by_class(data),
+      ),
+      'server': lambda: (
+        statistics_lib.build_server_batch_norm_statistics(classifier),
+        pipelines.labeled_dataset(data.at_server(system.labels)),
+      ),
+    }
+    computation, images = create[kind]()
+    return training_program.StatisticsPass(
+      computation, images, for_clients=_labels_at_once(system)
+    )
+
+
+def _labels_at_once(system: system_lib.System) -> bool:
+  """Whether clients label by the received model with its statistics."""
+  method = system.client_method
+  return method is not None and method.labels_by_received_model
+
+
+def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:
+  """The labeled images in the order of the authors' code: by class."""
+  order = np.argsort(data.labeled.labels, kind='stable')
+  return tf.data.Dataset.from_tensors(data.labeled.images[order])

@@ -1,0 +1,54 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks by name, and the setting that names one.
+
+Needs no TFF: programs that use an exported model have the setting too.
+"""
+
+import dataclasses
+
+from tff_semifl import installation
+from tff_semifl import settings
+from tff_semifl.experiment import image_task
+from tff_semifl.settings import references
+
+TASKS = references.Options(
+  installation.find('tasks'),
+  {
+    'digits': 'digits:Digits',
+    'cifar10': 'cifar10:CIFAR10',
+    'cifar100': 'cifar100:CIFAR100',
+    'emnist': 'emnist:EMNIST',
+    'stl10': 'stl10:STL10',
+    'svhn': 'svhn:SVHN',
+    'image_folder': 'image_folder:ImageFolder',
+    'features': 'features:Features',
+  },
+)
+
+
+def _load(reference: str) -> image_task.Task:
+  """Loads 'package.module:NAME' of a task or of a class of tasks."""
+  found = references.load(reference)
+  if isinstance(found, type) and issubclass(found, image_task.Task):
+    return found()
+  if not isinstance(found, image_task.Task):
+    raise ValueError(f'is a {type(found).__name__}; must be a Task')
+  return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenTask(image_task.ChosenTask):
+  """The setting of the task."""
+
+  task: image_task.Task = settings.choice(
+    TASKS,
+    'digits',
+    'Learning task; image_folder uses your own images, in --image_dir, and'
+    ' features your own feature vectors, in --features_file.',
+    load=_load,
+    refused={
+      image_task.OWN_DATA: 'its images are only in the program that has them'
+    },
+  )

@@ -1,0 +1,141 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks on data sets of TensorFlow Datasets (TFDS)."""
+
+from collections.abc import Callable
+import dataclasses
+import functools
+from typing import ClassVar
+
+from tff_semifl import settings
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import fixmatch_policy
+from tff_semifl.augment import semifl_policy
+from tff_semifl.data import sources
+from tff_semifl.experiment import image_task
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DataSet:
+  """A data set, with the constants of a paper's experiments on it.
+
+  Attributes as in `ImageTask`, and:
+
+  Attributes:
+    name: Its name in TFDS, with its configuration.
+    flip: Whether augmentation mirrors images at random.
+    padding: The largest shift, in pixels.
+    build_strong_augmentation: Builds the strong augmentation of weakly
+      augmented images.
+    splits: Names of the training split, the test split and optionally a split
+      whose images have no labels.
+  """
+
+  name: str
+  image_shape: tuple[int, int, int]
+  class_names: tuple[str, ...]
+  pixel_mean: tuple[float, ...]
+  pixel_standard_deviation: tuple[float, ...]
+  flip: bool
+  padding: int
+  build_strong_augmentation: Callable[[], augmentation.Augmentation] = (
+    semifl_policy.build_semifl_rand_augment
+  )
+  model_depth: int
+  model_width: int
+  model_num_groups: int | None = None
+  num_labeled: int
+  splits: tuple[str, ...] = ('train', 'test')
+
+  def create_task(self, data_dir: str | None) -> image_task.ImageTask:
+    """Creates the task; loads no images."""
+    weak_augmentation = functools.partial(
+      augmentation.flip_and_crop, flip=self.flip, padding=self.padding
+    )
+    return image_task.ImageTask(
+      image_shape=self.image_shape,
+      class_names=self.class_names,
+      pixel_mean=self.pixel_mean,
+      pixel_standard_deviation=self.pixel_standard_deviation,
+      load=functools.partial(self._load, data_dir),
+      load_test=functools.partial(self._load_test, data_dir),
+      weak_augmentation=weak_augmentation,
+      strong_augmentation=image_task.weak_then_strong(
+        weak_augmentation, self.build_strong_augmentation()
+      ),
+      model_depth=self.model_depth,
+      model_width=self.model_width,
+      model_num_groups=self.model_num_groups,
+      num_labeled=self.num_labeled,
+    )
+
+  def _load(self, data_dir: str | None) -> sources.TaskData:
+    # Imported here because it takes long, and other tasks do without.
+    from tff_semifl.data import tfds_images
+
+    train, test, *others = tfds_images.load(self.name, self.splits, data_dir)
+    unlabeled = others[0].images if others else None
+    return sources.TaskData(train, test, unlabeled)
+
+  def _load_test(
+    self, data_dir: str | None, *, may_download: bool
+  ) -> sources.LabeledImages:
+    from tff_semifl.data import tfds_images
+
+    [test] = tfds_images.load(
+      self.name, self.splits[1:2], data_dir, may_download=may_download
+    )
+    return test
+
+  def as_in_zhang2020(self) -> 'DataSet':
+    """The data set with the constants of Zhang et al.
+
+    For images of three channels. Augmentations shift by up to an eighth of the
+    image and mirror, digits too. Pixels are normalized with the authors'
+    constants of CIFAR-10, for SVHN too.
+    """
+    return dataclasses.replace(
+      self,
+      pixel_mean=(0.4914, 0.4822, 0.4465),
+      pixel_standard_deviation=(0.2471, 0.2435, 0.2616),
+      flip=True,
+      padding=min(self.image_shape[:2]) // 8,
+      build_strong_augmentation=(
+        fixmatch_policy.build_fixmatch_pytorch_rand_augment
+      ),
+      # The smallest number in their tables.
+      num_labeled=1000,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TFDSTask(image_task.Task):
+  """Base of the tasks on data sets of TFDS."""
+
+  data_set: ClassVar[DataSet]
+
+  data_dir: str | None = settings.setting(
+    None,
+    'Folder of TensorFlow Datasets; by default the folder that TensorFlow'
+    ' Datasets uses. Data that are missing there are downloaded.',
+  )
+
+  def create(self) -> image_task.ImageTask:
+    return self.data_set.create_task(self.data_dir)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TFDSTaskOfBothPapers(TFDSTask):
+  """Base of the tasks that occur in both papers."""
+
+  zhang2020_augmentation: bool = settings.setting(
+    False,
+    'Whether to augment and normalize images as the code of Zhang et al. does.',
+  )
+
+  def create(self) -> image_task.ImageTask:
+    data_set = self.data_set
+    if self.zhang2020_augmentation:
+      data_set = data_set.as_in_zhang2020()
+    return data_set.create_task(self.data_dir)

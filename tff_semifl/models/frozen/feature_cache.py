@@ -1,0 +1,146 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Features on disk, computed once for the same images and backbone.
+
+A folder `KEY`, a digest of images, weights and preparation, has the features of
+each 512 images as they are computed: `00000.npy`, `00001.npy`, each float32
+[images, feature_dimension]. Any file may be removed at any time.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tff_semifl.data import sources
+from tff_semifl.files import durable_files
+from tff_semifl.models.frozen import backbone as backbone_lib
+from tff_semifl.models.frozen import progress_lines
+
+# Part of the key, so that a change of format changes all keys.
+_FORMAT = 2
+# The most images whose features a kill loses.
+_CHUNK = 16 * backbone_lib.BATCH_SIZE
+# Folders of features that this process has computed itself, and said so.
+_COMPUTED = set[pathlib.Path]()
+
+
+def default_folder() -> pathlib.Path:
+  """The folder in $XDG_CACHE_HOME, by default ~/.cache."""
+  caches = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+  return pathlib.Path(caches) / 'tff_semifl' / 'features'
+
+
+def compute(
+  backbone: backbone_lib.Backbone,
+  images: sources.Images,
+  folder: pathlib.Path,
+  say: progress_lines.Say = progress_lines.to_stderr,
+) -> np.ndarray:
+  """Features of all images, from the cache or computed.
+
+  Programs may share a folder, which is only read if it has all features.
+
+  Args:
+    images: uint8 [images, height, width, 1 or 3] in 0..255, in memory, mapped,
+      or in a file.
+
+  Returns:
+    float32 [images, feature_dimension].
+  """
+  if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):
+    raise ValueError(
+      f'found images of dtype {images.dtype} and shape {list(images.shape)};'
+      ' give uint8 [images, height, width, 1 or 3] in 0..255, at least one'
+    )
+  own = folder / _find_key(backbone, images)
+  found = _read(own, backbone, len(images), say)
+  num_found = sum(map(len, found.values()))
+  if num_found == len(images):
+    if own not in _COMPUTED:
+      say(f'features: {len(images):,} images, computed before, in {folder}')
+    return np.concatenate([*found.values()])
+  if num_found:
+    say(f'features: resumed after {num_found:,} of {len(images):,} images')
+  else:
+    say(f'features: {len(images):,} images by {backbone.name}')
+  chunks = []
+  with (
+    progress_lines.create_bar(len(images), 'features', num_found) as bar,
+    durable_files.naming(folder, 'with this mended, the same command goes on'),
+  ):
+    # Readable by the user alone: features reveal much of photos.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own.mkdir(mode=0o700, exist_ok=True)
+    for number, start in enumerate(range(0, len(images), _CHUNK)):
+      features = found.get(number)
+      if features is None:
+        chunk = np.asarray(images[start : start + _CHUNK])
+        features = backbone.features(chunk)
+        _save(own / f'{number:05}.npy', features)
+        bar.update(len(chunk))
+      chunks.append(features)
+  _COMPUTED.add(own)
+  return np.concatenate(chunks)
+
+
+def load(
+  backbone: backbone_lib.Backbone,
+  images: sources.Images,
+  folder: pathlib.Path,
+  say: progress_lines.Say = progress_lines.to_stderr,
+) -> np.ndarray | None:
+  """Features of all images from the cache; None if it lacks any of them."""
+  own = folder / _find_key(backbone, images)
+  found = _read(own, backbone, len(images), say)
+  if sum(map(len, found.values())) < len(images):
+    return None
+  return np.concatenate([*found.values()])
+
+
+def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
+  """The name of the features' folder, for which all images are read."""
+  found = hashlib.sha256(repr(tuple(map(int, images.shape))).encode())
+  for start in range(0, len(images), _CHUNK):
+    chunk = np.asarray(images[start : start + _CHUNK])
+    found.update(np.ascontiguousarray(chunk).data)
+  facts = [_FORMAT, found.hexdigest(), backbone.digest]
+  return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+
+def _read(
+  own: pathlib.Path,
+  backbone: backbone_lib.Backbone,
+  num_images: int,
+  say: progress_lines.Say,
+) -> dict[int, np.ndarray]:
+  """The features of each chunk that is there and whole."""
+  found = {}
+  for number, start in enumerate(range(0, num_images, _CHUNK)):
+    path = own / f'{number:05}.npy'
+    shape = (min(_CHUNK, num_images - start), backbone.feature_dimension)
+    try:
+      features = np.load(path, allow_pickle=False)
+      if features.shape != shape or features.dtype != np.float32:
+        raise ValueError(f'has {features.dtype} of shape {features.shape}')
+      found[number] = features
+    except FileNotFoundError:
+      pass
+    except (OSError, ValueError, EOFError) as error:
+      say(f'features: {path} is damaged ({error}); computing them again')
+  return found
+
+
+def _save(path: pathlib.Path, features: np.ndarray) -> None:
+  """Writes a file that is complete, even after a power cut, or not there."""
+  # Of this process alone: another program may compute the same features.
+  with tempfile.NamedTemporaryFile(dir=path.parent, suffix='.tmp') as file:
+    np.save(file, features)
+    file.flush()
+    os.fsync(file.fileno())
+    os.link(file.name, f'{file.name}.npy')
+  os.replace(f'{file.name}.npy', path)

@@ -1,0 +1,220 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Figures of metrics by round, such as learning curves."""
+
+from collections.abc import Mapping, Sequence
+import math
+
+import matplotlib
+from matplotlib import axes as axes_lib
+from matplotlib import figure
+from matplotlib import lines
+from matplotlib import ticker
+import numpy as np
+
+from tff_semifl.experiment import metrics_table
+from tff_semifl.plots import figures
+from tff_semifl.results import curve_panels
+
+# Accuracies above the threshold, undefined without such pseudo-labels.
+_OF_CONFIDENT_LABELS = (
+  'client/threshold_accuracy',
+  'client/micro_threshold_accuracy',
+)
+# The palette of Okabe and Ito, for any color vision. With the line styles, 28
+# curves differ, and neighbors in gray prints, too.
+_COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
+_COLORS += ('#000000',)
+_STYLES = ('-', '--', '-.', ':')
+_REFERENCE_COLOR = '0.3'
+_REFERENCE_STYLES = _STYLES[1:]
+# In inches and points: three panels have the width of a page, with text of a
+# caption's size.
+_PANEL_SIZE = (2.4, 2.2)
+_LEGEND_LINE = 0.2
+# The line of an entry, and gaps.
+_LEGEND_ENTRY = 0.55
+_FONT_SIZE = 8
+_TITLE_SIZE = 9.6
+
+# Runs by their name in the legend; those of one name differ in the seed only.
+Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
+
+
+def create_figure(
+  experiments: Experiments,
+  panels: Sequence[curve_panels.Panel],
+  title: str,
+  references: Experiments | None = None,
+) -> figure.Figure:
+  """A figure of panels side by side, with a learning curve for each name.
+
+  Several runs of a name are drawn as their mean, with a band of one standard
+  deviation (of percentages clipped to 0..100), over the rounds that all have.
+  Curves that are nowhere above 0, such as of pseudo-labels that clients did not
+  make, and panels without curves are left out. Undefined values, for which the
+  table has 0, are gaps: clients' columns in round 0, and the accuracy above the
+  threshold without such pseudo-labels. The baseline of a single name, the
+  labels alone, is a horizontal line if its runs have one.
+  """
+  curves = {
+    panel: {
+      name: [_by_round(run, panel) for run in runs if panel.column in run]
+      for name, runs in experiments.items()
+      if any(np.any(run.get(panel.column, 0) > 0) for run in runs)
+    }
+    for panel in panels
+  }
+  curves = {panel: drawn for panel, drawn in curves.items() if drawn}
+  if not curves:
+    columns = ', '.join(panel.column for panel in panels)
+    raise metrics_table.MetricsError(
+      f'there is nothing to draw: none of {columns} is above 0'
+    )
+  # A horizontal line is at a run's last row; a baseline's only row is round 0.
+  levels = {
+    _label(f'{name}, last round', len(runs)): runs
+    for name, runs in (references or {}).items()
+  }
+  if len(experiments) == 1:
+    [runs] = experiments.values()
+    if all(map(_begins_with_labels_alone, runs)):
+      levels[_label('labels alone, round 0', len(runs))] = [
+        {column: values[:1] for column, values in run.items()} for run in runs
+      ]
+  width, height = _PANEL_SIZE
+  width *= len(curves)
+  labels = figures.wrap_names(
+    [
+      *(_label(name, len(runs)) for name, runs in experiments.items()),
+      *levels,
+    ],
+    width - _LEGEND_ENTRY,
+    _FONT_SIZE,
+  )
+  num_columns = int(width / (labels.length + _LEGEND_ENTRY))
+  num_columns = min(max(num_columns, 1), len(curves))
+  num_rows = math.ceil(len(labels.texts) / num_columns)
+  height += num_rows * max(labels.height, _LEGEND_LINE)
+  title = figures.wrap(title, width, _TITLE_SIZE)
+  height += _LEGEND_LINE * title.count('\n')
+  with matplotlib.rc_context({'font.size': _FONT_SIZE}):
+    fig = figure.Figure((width, height), layout='constrained')
+    fig.get_layout_engine().set(w_pad=0.08)
+    fig.suptitle(title, fontsize=_TITLE_SIZE)
+    [all_axes] = fig.subplots(ncols=len(curves), sharex=True, squeeze=False)
+    in_legend = {}
+    for axes, (panel, drawn) in zip(all_axes, curves.items(), strict=True):
+      axes.set_title(panel.title)
+      axes.set_xlabel('round')
+      axes.set_ylabel(panel.unit)
+      axes.xaxis.set_major_locator(
+        ticker.MaxNLocator(6, integer=True, steps=[1, 2, 5, 10])
+      )
+      axes.grid(alpha=0.3)
+      for number, name in enumerate(experiments):
+        if name in drawn:
+          in_legend[number] = _draw_curve(
+            axes,
+            drawn[name],
+            limits=(0, 100) if panel.scale == 100 else None,
+            label=labels.texts[number],
+            color=_COLORS[number % len(_COLORS)],
+            linestyle=_STYLES[number % len(_STYLES)],
+          )
+      for number, runs in enumerate(levels.values(), len(experiments)):
+        last = _last_mean(runs, panel)
+        if last > 0:
+          in_legend[number] = axes.axhline(
+            last,
+            label=labels.texts[number],
+            color=_REFERENCE_COLOR,
+            linestyle=_REFERENCE_STYLES[number % len(_REFERENCE_STYLES)],
+            linewidth=1.0,
+          )
+    has_bands = any(len(runs) > 1 for runs in experiments.values())
+    fig.legend(
+      handles=[in_legend[number] for number in sorted(in_legend)],
+      title='mean ± standard deviation of runs' if has_bands else None,
+      loc='outside lower center',
+      ncols=num_columns,
+    )
+  return fig
+
+
+def _begins_with_labels_alone(run: metrics_table.Metrics) -> bool:
+  """Whether the server trains in no round after round 0, but clients do."""
+  is_later = run['round'] > 0
+  nothing = np.full(len(is_later), np.nan)
+  return bool(
+    not is_later[0]
+    and np.any(run.get('client/label_ratio', nothing)[is_later] > 0)
+    and 'server/loss' in run
+    and np.all(np.isnan(run['server/loss'][is_later]))
+  )
+
+
+def _label(name: str, num_runs: int) -> str:
+  return f'{name} ({num_runs} runs)' if num_runs > 1 else name
+
+
+def _draw_curve(
+  axes: axes_lib.Axes,
+  runs: Sequence[Mapping[int, float]],
+  *,
+  limits: tuple[float, float] | None,
+  color: str,
+  **line_style: str,
+) -> lines.Line2D:
+  """Plots the mean of runs, and their band within `limits`."""
+  rounds = sorted(set.intersection(*map(set, runs)))
+  values = np.array([[run[round_num] for round_num in rounds] for run in runs])
+  mean = values.mean(axis=0)
+  if len(runs) > 1:
+    deviation = values.std(axis=0, ddof=1)
+    band = np.stack([mean - deviation, mean + deviation])
+    axes.fill_between(
+      rounds,
+      *(band if limits is None else np.clip(band, *limits)),
+      color=color,
+      alpha=0.2,
+      linewidth=0,
+    )
+  # A point between two gaps has no line, and needs a marker.
+  is_drawn = np.pad(np.isfinite(mean), 1)
+  is_alone = is_drawn[1:-1] & ~is_drawn[:-2] & ~is_drawn[2:]
+  [line] = axes.plot(
+    rounds,
+    mean,
+    marker='.' if np.any(is_alone) else None,
+    markevery=np.flatnonzero(is_alone).tolist(),
+    color=color,
+    linewidth=1.2,
+    **line_style,
+  )
+  return line
+
+
+def _last_mean(
+  runs: Sequence[metrics_table.Metrics], panel: curve_panels.Panel
+) -> float:
+  """The mean of the runs' last values, NaN if one has none."""
+  if not all(panel.column in run for run in runs):
+    return math.nan
+  return float(np.mean([[*_by_round(run, panel).values()][-1] for run in runs]))
+
+
+def _by_round(
+  run: metrics_table.Metrics, panel: curve_panels.Panel
+) -> dict[int, float]:
+  """The values of a panel by round, NaN where undefined."""
+  column = panel.column
+  values = panel.scale * run[column]
+  has_meaning = np.ones(len(values), bool)
+  if column in _OF_CONFIDENT_LABELS:
+    has_meaning = run.get('client/label_ratio', values) > 0
+  elif column.startswith('client/'):
+    has_meaning = run['round'] > 0
+  values = np.where(has_meaning, values, np.nan)
+  return dict(zip(run['round'].astype(int).tolist(), values, strict=True))
