@@ -5,7 +5,7 @@
 
 In training a layer normalizes by the statistics of its batch; in inference it
 uses statistics that a separate pass over data computed for the current weights
-(`tff_semifl.core.batch_norm_statistics`). Keras's own layer updates moving averages in
+(`core.batch_norm_statistics`). Keras's own layer updates moving averages in
 training, which TFF cannot trace and federated averaging would corrupt.
 
 References:
