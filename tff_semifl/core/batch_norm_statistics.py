@@ -155,8 +155,8 @@ def build_pooled_batch_norm_statistics(
   Batches cross the boundaries of chunks, clients and classes. The statistics
   are plain means of batch means and of unbiased batch variances. The last batch
   counts as much as a full one. Differences between batches are ignored, so the
-  variance is too small if each batch has one class.
-  Without images the weights W stay unchanged.
+  variance is too small if each batch has one class. Without images the weights
+  W stay unchanged.
   """
   layer_moments.check_has_statistics(classifier)
   data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))

@@ -261,8 +261,8 @@ class Steps:
     method = self.labeler.method
     total = method_lib.check_scalar(method.loss, method.loss(step, state[0]))
     # The accuracy of the loss's first forward pass, mostly for strong
-    # augmentation. SemiFL's authors log the accuracy for weak augmentation, at the
-    # cost of one more pass.
+    # augmentation. SemiFL's authors log the accuracy for weak augmentation,
+    # at the cost of one more pass.
     num_correct = tf.constant(math.nan)
     if step.first_logits is not None:
       num_correct = training_loop.count_correct(

@@ -131,9 +131,9 @@ class Labeler:
   ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
     """Labels the images of `context`.
 
-    `rows` has the same images as `Images`. Returns the labels; the
-    images with label, weight and selection; and the labels in the form that a
-    simulation compares with the truth.
+    `rows` has the same images as `Images`. Returns the labels; the images with
+    label, weight and selection; and the labels in the form that a simulation
+    compares with the truth.
     """
     result = self.method.label(context, state)
     if not isinstance(result, tuple | list) or len(result) != 2:
