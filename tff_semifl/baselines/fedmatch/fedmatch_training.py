@@ -30,7 +30,7 @@ class ClientLossWeights(NamedTuple):
   """The weights of the terms of a client's loss.
 
   `consistency` (lambda_ICCS) is for the divergence from helpers, `agreement`
-  for the cross-entropy with agreed labels, `l1` for the l1 norm of phi, and `l2`
+  for the cross-entropy with agreed labels, `l1` for the l1 norm of phi, `l2`
   for the squared l2 norm of sigma - phi.
   """
 
@@ -159,7 +159,8 @@ class ClientTraining:
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state, pseudo_labels.no_given_labels())
     sums = training.sums
-    # The report divides the sum by the number of confident images.
+    # The report divides by the number of confident images: its result is the
+    # mean over all images.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )

@@ -37,7 +37,7 @@ class PooledStepOutput(NamedTuple):
     loss: The loss, a scalar to minimize.
     labeled_logits: float32 [labeled, classes], the student's logits of labeled
       images, for the accuracy.
-    memory: The method's memory after the step, in the structure of before.
+    memory: The method's memory after the step, with an unchanged structure.
   """
 
   loss: tf.Tensor

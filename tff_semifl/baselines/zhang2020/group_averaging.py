@@ -287,8 +287,8 @@ class ReplicatedServerWork:
 class SlotMemories:
   """A `client_states.Memories` that keeps memories of slots instead of clients.
 
-  In the code of Zhang et al. momentum belongs to the slot that a client takes in
-  a round. There are only as many slots as clients in a round, so checkpoints
+  In the code of Zhang et al. momentum belongs to the slot that a client takes
+  in a round. There are only as many slots as clients in a round, so checkpoints
   contain the memories of all slots. Clients take slots in the cohort's random
   order. If clients drop out, later clients move up; the last slots stay free
   and keep their memories.

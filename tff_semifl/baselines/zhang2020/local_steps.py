@@ -231,7 +231,7 @@ class PseudoLabelTraining:
 
   Attributes:
     views_fn: (images, node) -> views, a structure of tensors.
-    logits_fn: (`StepModel`, batch of views) -> logits for the pseudo-labels, and
+    logits_fn: (`StepModel`, batch of views) -> logits for the pseudo-labels,
       logits in the loss.
   """
 
