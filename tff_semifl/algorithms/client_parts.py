@@ -47,7 +47,7 @@ class Selection(ClientPart, abc.ABC):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """Whether images are selected, bool [images], or weights >= 0, float32."""
+    """The selection, bool [images], or weights of images, float32, >= 0."""
 
 
 class ClassThresholds(Selection):

@@ -77,8 +77,7 @@ def from_probabilities(
 
   The Dirichlet distribution of priors has the parameters `1 + pseudo_count *
   server_prior`, as if there were `pseudo_count` more images with the server's
-  prior. `probabilities` are float32 [images, classes];
-  there may be no image.
+  prior. `probabilities` are float32 [images, classes]; there may be no image.
   """
   count = tf.cast(tf.shape(probabilities)[0], tf.float32)
   return (

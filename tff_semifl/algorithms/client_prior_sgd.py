@@ -47,8 +47,8 @@ _LEAST_SHARE = 1e-6
 class Estimate(NamedTuple):
   """The server's estimate of the clients' classes, float32.
 
-  For labeling, logits are shifted by `pull * log m - push`, with the class
-  shares m of the server's labels.
+  The bias `pull * log m - push` is added to the logits for labeling, with the
+  class shares m of the server's labels.
 
   Attributes:
     posteriors: [classes], the average label of clients' images in the last

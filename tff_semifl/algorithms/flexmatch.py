@@ -53,8 +53,8 @@ def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
   """The threshold of each class, float32 [classes]; lower for rarer labels.
 
   It is `threshold * b / (2 - b)`, with b the count of the class divided by the
-  largest of all counts, including `of_none`: FlexMatch's convex mapping
-  with threshold warm-up. Without counts thresholds are 0.
+  largest of all counts, including `of_none`: FlexMatch's convex mapping with
+  threshold warm-up. Without counts thresholds are 0.
   """
   most = tf.maximum(tf.reduce_max(counts.of_class), counts.of_none)
   learned = tf.math.divide_no_nan(counts.of_class, most)

@@ -49,7 +49,7 @@ def check_labels(
   try:
     labels = compute().numpy()
   except tf.errors.OpError:
-    # Noise may break an assumption on images; real images fail in training.
+    # Noise may fail where images would not; training reports real errors.
     return
   # Before round 1 a method may lack the statistics that it labels with.
   if not np.isfinite(labels).all():

@@ -99,7 +99,7 @@ class Trained(NamedTuple):
 
 
 class Steps(NamedTuple):
-  """The optimizer steps of server and client in a round; most of any client."""
+  """The optimizer steps in a round: the server's, and any client's most."""
 
   server: int
   client: int

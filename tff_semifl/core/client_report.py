@@ -185,9 +185,8 @@ def report(
 
   Arguments are as in `client_work.build_client_work`. `kernel_index` is the
   result of `find_classifier_kernel`; with None the diversity of updates is not
-  measured. A rejected client has a zero update of weight 0, the
-  memory it started with, no given labels, and zeros in all sums but
-  `num_rejected`.
+  measured. A rejected client has a zero update of weight 0, the memory before
+  the round, no given labels, and zeros in all sums but `num_rejected`.
   """
   training = local.training
   update = [

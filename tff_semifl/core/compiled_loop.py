@@ -140,8 +140,8 @@ def pad(examples: Any) -> tuple[Any, tf.Tensor]:
   """Pads `examples`, tensors with a row for each example, to 2^n rows.
 
   Returns:
-    The structure, padded with copies of the last example; without examples, one
-    row of zeros. And the number of examples, an int32 scalar.
+    The structure, padded with copies of the last example (without examples, one
+    row of zeros), and the number of examples, an int32 scalar.
   """
   number = random_draws.count_rows(examples)
   # Sets all lower bits of the last index: a power of two minus 1.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of a round, and the process that consists of such rounds.
+"""The steps of a round, and a process that repeats a round.
 
 `Parts` has a method for each step. The functions of `rounds` and some systems
 call these methods inside a federated computation. All values are placed: the

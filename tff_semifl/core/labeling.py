@@ -105,8 +105,8 @@ class Labeler:
   ) -> hook_arguments.ClientContext:
     """The `ClientContext` for labeling a batch of `AugmentedImages`.
 
-    Labels are of the weakly augmented images. The model normalizes as in
-    training, but without dropout.
+    Labels are for the weakly augmented images. The model normalizes as in
+    training, but has no dropout.
     """
     model, augmented = self.model, batch.examples
 
@@ -131,7 +131,7 @@ class Labeler:
   ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
     """Labels the images of `context`.
 
-    `rows` has the same images as `Images`. Returns the labels; the images with
+    `rows` are the images, as `Images`. Returns the labels; the images with
     label, weight and selection; and the labels in the form that a simulation
     compares with the truth.
     """

@@ -52,8 +52,8 @@ def fold_batches(
   Batches cross the boundaries of chunks, uint8 [number, height, width,
   channels]; the last one may be smaller. At most a chunk and a batch of images
   are in memory. `add_fn` is (total, moments of a batch) -> total for one layer,
-  each float64 [3, channels]. Returns a total for each
-  layer, float32 [3, channels]; zeros without images.
+  each float64 [3, channels]. Returns a total for each layer, float32 [3,
+  channels]; zeros without images.
   """
 
   def add_batch(

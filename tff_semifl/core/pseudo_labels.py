@@ -39,7 +39,7 @@ class PseudoLabels(NamedTuple):
   offset: tf.Tensor | tuple[()] = ()
 
   def as_rows(self) -> 'PseudoLabels':
-    """Drops `prior` and `unaligned`; each tensor has a row for each image."""
+    """Drops `prior` and `unaligned`; `offset` gets a row for each image."""
     offset = self.offset
     if isinstance(offset, tf.Tensor):
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))

@@ -63,7 +63,7 @@ class Rows:
     return weights
 
   def start_labels(self, most: tf.Tensor) -> pseudo_labels.GivenLabels | Any:
-    """No labels, to be extended in a loop to `most`, an int32 scalar."""
+    """An empty store of labels, to be extended in a loop up to `most`."""
     del most
     return pseudo_labels.no_given_labels()
 

@@ -6,7 +6,7 @@
 In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
 of clients, or a replica of the server) keeps running averages of the statistics
 of its batches. Self-training labels with the client's statistics; evaluation
-uses the server's.
+is with the server's statistics.
 
 Running averages are part of the state of the node's optimizer. A running
 average with momentum m moves by m times its distance from the batch's
