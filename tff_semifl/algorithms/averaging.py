@@ -25,7 +25,7 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
 
-# Of clients, and of the server.
+# The clients' optimizer and the server's.
 OptimizerPair = tuple[
   tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
 ]
@@ -80,8 +80,8 @@ class Averaging(system.System):
         optimizer=client_optimizer,
         keep_optimizer_state=self.client_momentum.keep_client_momentum,
         max_update_norm_ratio=self.averaging.max_update_norm_ratio,
-        # The private mean is unweighted. This would publish without noise what
-        # it publishes with noise.
+        # The private mean is unweighted, and adds noise. The diversity would
+        # publish sums of updates without noise.
         measure_weight_diversity=aggregator.is_weighted,
         return_given_labels=ingredients.returns_given_labels,
       ),
@@ -106,7 +106,7 @@ class Averaging(system.System):
     ] = rounds_lib.semifl_round,
     **options: Any,
   ) -> federated_process.FederatedProcess:
-    """Composes a process; `options` are further arguments of the round."""
+    """Builds a process; `options` are further arguments of `run_round`."""
     parts = self.build_parts(ingredients, server)
     return composition.build(parts, run_round, **options)
 
@@ -208,7 +208,7 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
 def _refuse_reports(
   train_fn: client_work.LocalTrainingFn, name: str
 ) -> client_work.LocalTrainingFn:
-  """Local training that must not report anything beside a private update."""
+  """Local training that raises an error if clients report beside the update."""
 
   def train(*arguments: Any) -> client_report.LocalTraining:
     local = train_fn(*arguments)

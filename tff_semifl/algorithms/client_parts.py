@@ -3,14 +3,14 @@
 
 """The parts of a client that labels its images once, as in SemiFL.
 
-Each part is a field of `fix_mix.Fix`, None for what SemiFL does. Parts of later
-methods have files of their own, and all can be combined. A part may keep a
-state at the server, which clients' sums over pseudo-labels update.
+Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does.
+Parts of later methods are in separate files. All parts can be combined. A part
+may keep a state at the server, updated by clients' sums over pseudo-labels.
 
 References:
   Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
   consistency targets improve semi-supervised deep learning results. NeurIPS
-  2017. They average over steps; here it is over rounds.
+  2017. They average weights over steps; this package averages over rounds.
 """
 
 import abc
@@ -30,10 +30,10 @@ from tff_semifl.models import functional
 
 
 class ClientPart(method.Guiding, settings.Settings):
-  """Base of the parts, which find their message in `client.guidance`."""
+  """Base of the parts; `client.guidance` is the message to the part."""
 
   def report(self, client: hook_arguments.ClientContext) -> Any:
-    """Sums over the client's images, which `guidance` receives; () for none."""
+    """The sums over the client's images, for `guidance`; () for no sums."""
     del client
     return ()
 
@@ -47,7 +47,7 @@ class Selection(ClientPart, abc.ABC):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor:
-    """The selected images, bool [images], or their weights, float32 from 0."""
+    """The selection, bool [images], or weights of images, float32, >= 0."""
 
 
 class ClassThresholds(Selection):
@@ -92,7 +92,7 @@ class FixedThreshold(Selection):
 
 
 class Labeler(ClientPart, abc.ABC):
-  """Base of the models that label in place of the received one."""
+  """Base of rules for which model labels, in place of the received model."""
 
   @abc.abstractmethod
   def choose(
@@ -102,7 +102,7 @@ class Labeler(ClientPart, abc.ABC):
 
 
 class Alignment(ClientPart, abc.ABC):
-  """Base of what makes other labels of logits than the most probable class."""
+  """Base of rules that turn logits into pseudo-labels."""
 
   @abc.abstractmethod
   def label(
@@ -112,7 +112,7 @@ class Alignment(ClientPart, abc.ABC):
 
 
 class Adjustment(ClientPart, abc.ABC):
-  """Base of what is added to the logits in the losses."""
+  """Base of rules for an offset of the logits in the losses."""
 
   @abc.abstractmethod
   def logit_offset(
@@ -120,19 +120,19 @@ class Adjustment(ClientPart, abc.ABC):
     client: hook_arguments.ClientContext,
     labels: pseudo_labels.PseudoLabels,
   ) -> tf.Tensor | None:
-    """The logits to add, float32 [classes], or None."""
+    """The offset to add, float32 [classes]; None adds nothing."""
 
 
 class Regularizer(ClientPart, abc.ABC):
-  """Base of further losses."""
+  """Base of losses that are added to the method's loss."""
 
   @abc.abstractmethod
   def loss(self, step: hook_arguments.Step) -> tf.Tensor | None:
-    """A further loss of a batch, a float32 scalar, or None."""
+    """The loss to add for a batch, a float32 scalar; None adds nothing."""
 
 
 class Weighting(ClientPart, abc.ABC):
-  """Base of unequal weights of the clients that train."""
+  """Base of rules for the weights of clients in the mean."""
 
   @abc.abstractmethod
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
@@ -140,7 +140,7 @@ class Weighting(ClientPart, abc.ABC):
 
 
 def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
-  """The decay in round t, lower at first: min(`decay`, (1 + t) / (10 + t))."""
+  """The decay in round t: min(`decay`, (1 + t) / (10 + t))."""
   t = tf.cast(round_num, tf.float32)
   return tf.minimum(decay, (1.0 + t) / (10.0 + t))
 
@@ -151,7 +151,7 @@ class AveragedTeacher(Labeler):
 
   The average is sent to clients beside the model that they train, which doubles
   the download. Its batch normalization statistics are of the server's images,
-  whatever those of the model are.
+  even if the model's statistics are of other images.
   """
 
   teacher_decay: float = settings.setting(

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Class priors of clients, estimated from unlabeled images (H.2 to H.4).
+"""Class priors of clients, estimated from unlabeled images.
 
 A prior is the shares of the classes among some images: float32 [classes], each
-above 0, with sum 1. A model learned from images of the server's prior; those of
-a client may have another, while images of a class look the same everywhere.
+above 0, with sum 1. The model learned from images with the server's prior. A
+client's prior may differ, while images of a class look the same everywhere.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -27,11 +27,11 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import pseudo_labels
 from tff_semifl.data import folding
 
-# Share that a class without any label has, in labels.
+# Count of a class without labels.
 _ABSENT = 0.5
-# Share of a class, at least, in the losses.
+# Least share of a class in the losses.
 _LEAST_SHARE = 1e-3
-# Labels of each class at which a client's own shares count half.
+# Labels per class at which the client's own prior has a weight of 1/2.
 _LABELS_FOR_HALF_WEIGHT = 2.0
 
 
@@ -56,14 +56,14 @@ def from_counts(counts: tf.Tensor) -> tf.Tensor:
 
 
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
-  """The default weight of a client's prior in its labels, in [0, 1].
+  """The default weight of a client's prior when it labels, in [0, 1].
 
-  A client's prior is as wrong as the model that it is estimated with, whose
-  mistakes get rarer with the server's labels. If the error falls as one over
-  their number, the mixture with the least squared error has the weight
-  `n^2 / (n^2 + (2 C)^2)` for `n` labels of `C` classes. That it is a half with
-  two labels of each class was found by experiments. `counts` are float32
-  [classes], the labels of each class.
+  The estimate of a client's prior is as wrong as the model, whose mistakes get
+  rarer with more labels at the server. If the error is proportional to 1 / n
+  for `n` labels, the mixture of client and server prior with the least squared
+  error has the weight `n^2 / (n^2 + (2 C)^2)`, for `C` classes. The weight of
+  1/2 at two labels per class was found by experiments. `counts` are the labels
+  of each class, float32 [classes].
   """
   num_classes = tf.cast(tf.size(counts), tf.float32)
   labels = tf.square(tf.reduce_sum(counts))
@@ -73,12 +73,11 @@ def label_weight(counts: tf.Tensor) -> tf.Tensor:
 def from_probabilities(
   probabilities: tf.Tensor, server_prior: tf.Tensor, pseudo_count: float
 ) -> tf.Tensor:
-  """The most probable prior of images whose classes are guessed.
+  """The maximum a posteriori prior of images, given class probabilities.
 
-  It is the mode under a Dirichlet distribution with parameters `1 +
-  pseudo_count * server_prior`, as if there were `pseudo_count` more images,
-  with the server's classes. `probabilities` are float32 [images, classes];
-  there may be no image.
+  The Dirichlet distribution of priors has the parameters `1 + pseudo_count *
+  server_prior`, as if there were `pseudo_count` more images with the server's
+  prior. `probabilities` are float32 [images, classes]; there may be no image.
   """
   count = tf.cast(tf.shape(probabilities)[0], tf.float32)
   return (
@@ -97,7 +96,7 @@ def estimate(
 
   `logits` are float32 [images, classes], of a model that learned from images of
   `server_prior`; there may be no image. The first of the `iterations`, at least
-  1, gives the mean of the model's own probabilities, with the pseudo-count.
+  1, averages the model's own probabilities, with the pseudo-count.
   """
 
   def iterate(prior: tf.Tensor) -> tuple[tf.Tensor]:
@@ -115,12 +114,12 @@ def estimate(
 def adapt(
   logits: tf.Tensor, prior: tf.Tensor, server_prior: tf.Tensor
 ) -> tf.Tensor:
-  """Logits for images of another prior than that of the model's images."""
+  """Adapts logits from `server_prior` to images with another prior."""
   return logits + (tf.math.log(prior) - tf.math.log(server_prior))
 
 
 def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
-  """The offset of logits in the losses of images with a prior.
+  """The offset of logits in the losses on images with a prior.
 
   Shares below 0.001 count as 0.001, so that a client still learns a little of
   classes that it seems to lack.

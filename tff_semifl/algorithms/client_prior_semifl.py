@@ -3,10 +3,10 @@
 
 """SemiFL with client priors: labels and losses know a client's classes.
 
-A client estimates the shares of the classes among its images from the images
-alone. It labels with them, and adds them to the logits in its losses, so that
-it does not unlearn the classes that it does not have. The model that it returns
-is for the server's shares of classes, as the one that it received.
+A client estimates its prior, the class shares of its images, from the images
+alone. It labels with the prior, and adds the prior to the logits in its losses,
+so that it does not unlearn classes that it lacks. The received and the returned
+model are both for the server's prior.
 
 References:
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -35,10 +35,9 @@ from tff_semifl.core import pseudo_labels
 class PriorFixMix(composed.ComposedFixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
-  With neither they are SemiFL's clients. The server sends them
-  `{'server_prior': ..., 'label_prior_weight': ...}`. All parts, which names
-  choose, can be combined with it, except those that adjust logits in the
-  losses, too.
+  Without both uses they are SemiFL's clients. The server sends
+  `{'server_prior': ..., 'label_prior_weight': ...}`. All parts can be combined
+  with this client, but with `train_with_prior` no other adjustment of logits.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -76,7 +75,7 @@ class PriorFixMix(composed.ComposedFixMix):
   def find_prior(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> tf.Tensor:
-    """The client's prior, float32 [classes], by logits of the sent model."""
+    """The client's prior, float32 [classes], from the sent model's logits."""
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
     del kept  # The server keeps no state.
@@ -91,7 +90,7 @@ class PriorFixMix(composed.ComposedFixMix):
   def pseudo_label(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
-    """Labels of all images of a client, with its prior."""
+    """The labels of all images of a client, given its prior."""
     prior = self.find_prior(client, logits)
     server_prior = client.guidance['server_prior']
     weight = client.guidance['label_prior_weight']
@@ -156,7 +155,7 @@ class TruePriorFixMix(PriorFixMix):
 class TruePriorSemiFL(averaging.Alternating):
   """SemiFL with true client priors, an upper bound for estimated ones.
 
-  Clients use no more of their labels than the count of each class.
+  Clients use only the class counts of their labels.
   """
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS

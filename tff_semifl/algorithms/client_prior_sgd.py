@@ -3,10 +3,10 @@
 
 """Federated SGD with client priors by empirical Bayes.
 
-In each round a client finds the class shares of its images and their labels
-together, by `class_shares`, and sends the gradient of a batch with these
-labels. Sums over clients tell the server how much clients differ, and by how
-much the mean label is off: no setting says either.
+In each round a client estimates the class shares and the labels of its images
+together (`class_shares`), and sends the gradient of a batch with these labels.
+From sums over clients the server estimates how much clients differ, and the
+bias of the mean label; neither is a setting.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -40,20 +40,21 @@ from tff_semifl.randomness import random_seeds
 
 # bias <- (1 - _LEAK) bias + _STEP log(wanted / found share of each class).
 _LEAK, _STEP = 0.1, 0.5
-# So little is no share to divide by.
+# Least class share, because logarithms and quotients need a share above 0.
 _LEAST_SHARE = 1e-6
 
 
 class Estimate(NamedTuple):
-  """What the server keeps of clients' classes, float32.
+  """The server's estimate of the clients' classes, float32.
 
-  The bias that is added to the logits that label is `pull * log m - push`,
-  with the class shares m of the server's labels.
+  The bias `pull * log m - push` is added to the logits for labeling, with the
+  class shares m of the server's labels.
 
   Attributes:
     posteriors: [classes], the average label of clients' images in the last
       round that had any.
-    log_shares: [classes], likewise of clients' `ClassShares.log_shares`.
+    log_shares: [classes], the average of clients' `ClassShares.log_shares` in
+      that round.
     pull: Scalar; 0 before any client reported.
     push: [classes].
   """
@@ -65,10 +66,10 @@ class Estimate(NamedTuple):
 
 
 class Message(NamedTuple):
-  """What clients are told beside weights, float32 [classes].
+  """The message to clients, float32 [classes].
 
-  `alpha` are the parameters of clients' class shares; `shift` makes log
-  p(example | class) of logits.
+  `alpha` are the Dirichlet parameters of clients' class shares; `shift` is
+  added to logits, which makes them log p(example | class).
   """
 
   alpha: tf.Tensor
@@ -78,7 +79,7 @@ class Message(NamedTuple):
 class Sums(NamedTuple):
   """The sums that a client reports, float32: labels and log shares, [classes].
 
-  `num_images` are those that it labeled; `num_clients` is 1 if there are any.
+  `num_images` counts the labeled images; `num_clients` is 1 if there are any.
   """
 
   posteriors: tf.Tensor
@@ -94,9 +95,9 @@ def start(num_classes: int) -> Estimate:
 
 
 def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
-  """The message to clients; `shares` are m, float32 [classes], above 0."""
-  # About what clients have together, so that a model that gives one class to
-  # all of them is not taken for clients that differ.
+  """The message to clients; `shares` are m of `Estimate`, each above 0."""
+  # Relative to the classes of all clients together, so that a model that gives
+  # one class to all clients is not mistaken for clients that differ.
   found = tf.maximum(estimate.posteriors, _LEAST_SHARE)
   strength = tf.where(
     estimate.pull > 0,
@@ -110,7 +111,7 @@ def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
 
 
 def learn(estimate: Estimate, sums: Sums) -> Estimate:
-  """The estimate after a round, with its clients' reports added up."""
+  """The estimate after a round, given the sums of its clients' reports."""
 
   def update() -> Estimate:
     posteriors = sums.posteriors / sums.num_images
@@ -129,7 +130,7 @@ def learn(estimate: Estimate, sums: Sums) -> Estimate:
 class ClientPriorSGD(gradient_steps.GradientSteps):
   """Federated SGD with class shares of each client, by empirical Bayes."""
 
-  # Batches of two classes have other statistics than those of all.
+  # Batch statistics of two classes differ from statistics of all classes.
   usual = types.MappingProxyType({'normalization': 'group'})
 
   server: training_settings.PretrainedBatches = (

@@ -3,9 +3,9 @@
 
 """FreeMatch, SoftMatch and distribution alignment, by averages over cohorts.
 
-In one place these methods average over steps. Here the averages are over rounds
-and all images of cohorts. Clients report sums over their images, so that secure
-aggregation can hide those of any one client.
+The published methods average over the steps of one trainer. Here averages are
+over rounds and all images of cohorts. Clients report sums over their images, so
+that secure aggregation can hide the sums of a single client.
 
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
@@ -37,14 +37,14 @@ _COUNT = 'num_images'
 
 
 def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
-  """Sums over the images of a client, axis 0, and the number of images."""
+  """The sums over a client's images, axis 0, and the number of images."""
   (any_values, *_) = values.values()
   sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
   return sums | {_COUNT: tf.cast(tf.shape(any_values)[0], tf.float32)}
 
 
 def means(sums: Sums) -> dict[str, tf.Tensor]:
-  """The means over the images of a cohort; 0 without any."""
+  """The means over the images of a cohort; 0 without images."""
   return {
     name: tf.math.divide_no_nan(each, sums[_COUNT])
     for name, each in sums.items()
@@ -53,9 +53,9 @@ def means(sums: Sums) -> dict[str, tf.Tensor]:
 
 
 def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
-  """The unbiased variance over the images of a cohort; 0 without any.
+  """The unbiased variance over the images of a cohort; 0 without images.
 
-  `square_name` is the name of the squared value.
+  `name` and `square_name` are the names of a value and of its square.
   """
   count, mean = sums[_COUNT], means(sums)
   return tf.maximum(
@@ -67,7 +67,7 @@ def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
 class Averaging(client_parts.ClientPart):
   """Base of the parts that keep moving averages over rounds.
 
-  A round in which clients labeled no image changes nothing.
+  If clients labeled no image in a round, the averages stay as they are.
   """
 
   @property
@@ -76,7 +76,7 @@ class Averaging(client_parts.ClientPart):
     """The decay of the averages in a round, in [0, 1)."""
 
   def measure(self, sums: Sums) -> Averages:
-    """The values to average; by default the means."""
+    """The values to average; by default the means over images."""
     return means(sums)
 
   def guidance(
@@ -149,7 +149,7 @@ def image_weights(
 ) -> tf.Tensor:
   """The weight of each image, a truncated Gaussian of its confidence.
 
-  1 for confidences c from the mean on, otherwise
+  The weight of a confidence c is 1 if c >= mean, otherwise
   exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
   """
   below = tf.maximum(mean - confidences, 0.0)

@@ -3,8 +3,8 @@
 
 """SemiFL's client with parts of later methods, chosen by name.
 
-A new part is a file, its test and a line in one of these tables. A part of
-another package is named `package.module:NAME`.
+To add a part, write a file and its test, and add a line to one of these
+tables. A part of another package has the name `package.module:NAME`.
 """
 
 import dataclasses

@@ -24,7 +24,7 @@ def align(
 ) -> tf.Tensor:
   """Logits of the probabilities times `(wanted / predicted) ** strength`.
 
-  `predicted` is float32 [classes], the mean of the model's predictions,
+  `predicted` is the mean of the model's predictions, float32 [classes].
   `wanted` are class shares, by default equal.
   """
   excess = tf.math.log(predicted + _EPSILON)
@@ -39,6 +39,6 @@ def initialize_recent(num_classes: int, num_batches: int) -> tf.Tensor:
 
 
 def remember(recent: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
-  """Replaces the first row, the oldest, by the mean of a batch."""
+  """Drops the oldest row, the first, and appends the mean of a batch."""
   newest = tf.reduce_mean(probabilities, axis=0, keepdims=True)
   return tf.concat([recent[1:], newest], axis=0)

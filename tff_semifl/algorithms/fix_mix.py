@@ -3,7 +3,7 @@
 
 """SemiFL's client, which labels once, and FixMatch's, which labels each batch.
 
-Table 2 of SemiFL compares the two.
+Table 2 of SemiFL compares the two clients.
 
 References:
   Diao, Ding, Tarokh. SemiFL: Semi-supervised federated learning for unlabeled
@@ -30,14 +30,14 @@ from tff_semifl.randomness import random_seeds
 class Fix(method.Method):
   """Labels once with the received model, and trains on confident images.
 
-  With the default parts this is SemiFL with the fix loss alone (section 3.3).
+  With the default parts this is SemiFL without the mix loss (section 3.3).
 
   Attributes:
     selection: Selects the images to train on.
-    labeler: The model that labels; None for the received one.
-    alignment: Makes labels of logits; None for the most probable class.
-    adjustment: Adjusts logits in the losses, or None.
-    regularizer: A further loss, or None.
+    labeler: Chooses the model that labels; None for the received model.
+    alignment: Turns logits into labels; None for the most probable class.
+    adjustment: Adjusts logits in the losses; None for no adjustment.
+    regularizer: Adds a loss; None for no further loss.
     weighting: The weight of the client's update; None for equal weights of the
       clients that train.
   """
@@ -71,7 +71,7 @@ class Fix(method.Method):
   def pseudo_label(
     self, client: hook_arguments.ClientContext, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
-    """Labels of images, from their logits, float32 [images, classes]."""
+    """The labels of images with these logits, float32 [images, classes]."""
     if self.alignment is None:
       return pseudo_labels.from_logits(logits)
     return self.alignment.label(client.of_part('alignment'), logits)
@@ -187,12 +187,12 @@ class FixMix(Fix):
     """The fix loss plus the weighted mix loss (equations 5 and 6 of SemiFL)."""
     total = super().fix_loss(step)
     if self.mix_loss_weight:
-      # A separate forward pass, normalized by its own batch.
+      # In a separate forward pass, normalized by the mixed batch alone.
       total += self.mix_loss_weight * self.mix_loss(step)
     return total
 
   def mix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The loss of images mixed with others."""
+    """The loss of the batch's images, mixed with images of `step.mix`."""
     coefficient = mixup.sample_coefficient(
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
       concentration=self.mixup_concentration,
@@ -226,10 +226,10 @@ PARALLEL_SEMIFL = averaging.Parallel(client=Fix())
 class LabelEachBatch(method.Method):
   """Labels each batch with the model in training, as FixMatch does.
 
-  Weakly augmented images are labeled; those with a confident label are trained
-  on, strongly augmented, and the loss is the mean over these. As in the code of
-  SemiFL's authors, a model with static batch normalization labels by the
-  statistics of the whole batch and trains by those of the selected images.
+  Weakly augmented images are labeled. The loss is the mean over the images with
+  a confident label, strongly augmented. As in the code of SemiFL's authors, a
+  model with static batch normalization labels with the statistics of the whole
+  batch and trains with the statistics of the selected images.
   """
 
   relabel = 'batch'

@@ -7,9 +7,9 @@ References:
   Zhang, Wang, Hou, Wu, Wang, Okumura, Shinozaki. FlexMatch: Boosting
   semi-supervised learning with curriculum pseudo labeling. NeurIPS 2021.
 
-FlexMatch remembers the last confident label of each image. Here the server has
-the counts of the last round in which clients labeled any image, which secure
-aggregation can sum.
+FlexMatch remembers the last confident label of each image. Here the server
+keeps the label counts of the last round in which clients labeled any image;
+secure aggregation can sum such counts.
 """
 
 import dataclasses
@@ -29,8 +29,8 @@ from tff_semifl.models import functional
 class LabelCounts(NamedTuple):
   """Counts of the labels of a round, summed over its clients, float32.
 
-  `of_class` counts images labeled with each class at or above the confidence
-  threshold, `of_none` those below.
+  `of_class` counts the images of each class with a confidence at or above the
+  threshold; `of_none` counts the images below the threshold.
   """
 
   of_class: tf.Tensor
@@ -50,11 +50,11 @@ def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
 
 
 def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
-  """The threshold of each class, float32 [classes], lower if learned less.
+  """The threshold of each class, float32 [classes]; lower for rarer labels.
 
-  It is `threshold * b / (2 - b)`, with b the count of a class divided by the
-  largest count, including that of images below the threshold: FlexMatch's
-  convex mapping with threshold warm-up. Without any count thresholds are 0.
+  It is `threshold * b / (2 - b)`, with b the count of the class divided by the
+  largest of all counts, including `of_none`: FlexMatch's convex mapping with
+  threshold warm-up. Without counts thresholds are 0.
   """
   most = tf.maximum(tf.reduce_max(counts.of_class), counts.of_none)
   learned = tf.math.divide_no_nan(counts.of_class, most)

@@ -25,9 +25,9 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
 
-# Weights that multiply nothing, so that their size is no scale.
+# Weights that multiply nothing: their size does not scale the output.
 _BIAS_SUFFIXES = ('bias:0', 'beta:0')
-# From ASAM: the least size of a weight, and a denominator above 0.
+# From ASAM: least size of a weight, and a term against division by 0.
 _LEAST_SIZE = 0.01
 _EPSILON = 1e-16
 
@@ -74,7 +74,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   def loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The loss of a batch, strongly augmented (equations 12 and 13).
 
-    It is 0 if no label counts. Its gradient is that at the perturbed weights.
+    The loss is 0 if no label counts. Gradients are at the perturbed weights.
     """
     weights, labels = step.weights, step.labels
     logits = step.logits(step.strong)
@@ -86,7 +86,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
     share = tf.math.divide_no_nan(
       tf.cast(tf.size(is_sure), tf.float32), tf.reduce_sum(is_sure)
     )
-    # Nested tapes would also compute what second derivatives need.
+    # Nested gradient tapes would also prepare second derivatives.
     gradients = tf.gradients(
       losses.cross_entropy(logits, labels.labels, is_sure * share),
       list(weights.trainable),
@@ -116,8 +116,8 @@ def ascent(
 ) -> list[tf.Tensor]:
   """ASAM's step up the loss, of length `radius` relative to the weights.
 
-  Its effect does not depend on the scale of weights. The size of a bias is 1.
-  The step is zero where the gradient is zero. `names` are `<layer>/<weight>:0`.
+  The effect does not depend on the scale of weights. A bias has size 1. The
+  step is zero where the gradient is zero. `names` are `<layer>/<weight>:0`.
   """
   sizes = [
     tf.ones_like(weight)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems in which a round is one step, on the mean of clients' gradients."""
+"""Systems in which a round is one step along the clients' mean gradient."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -64,20 +64,20 @@ class GradientSteps(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_report.LocalTraining:
-    """The client update, the gradient of one batch, by `gradients.report`.
+    """The client update: the gradient of one batch, from `gradients.report`.
 
-    Data are of `pipelines.client_with_participation_type`.
+    `data` is of `pipelines.client_with_participation_type`.
     """
 
   @abc.abstractmethod
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work_lib.ServerWork:
-    """Builds the server's part of steps, by `gradients.build_server_work`."""
+    """Builds the server work, by `gradients.build_server_work`."""
 
   @property
   def guides(self) -> method.Guides:
-    """What the server tells clients beside weights."""
+    """The guides, whose messages clients receive; none by default."""
     return {}
 
   def build(

@@ -17,10 +17,10 @@ def bind_server_data(
 ) -> tff.learning.templates.LearningProcess:
   """Converts a process of `composition.build` to a `LearningProcess`.
 
-  The server's data, an unplaced computation `( -> L*)`, become part of it. The
-  result works with `tff.learning.programs`, which find the clients' metrics
-  under `client_work/train`. A TypeError is raised if clients have a memory,
-  which a `LearningProcess` cannot pass on.
+  The server's data, an unplaced computation `( -> L*)`, become part of the
+  process. The result works with `tff.learning.programs`, which find clients'
+  metrics under `client_work/train`. Raises a TypeError if clients have a
+  memory, because a `LearningProcess` cannot pass on memories.
   """
   if process.initialize_memory is not None:
     raise TypeError(

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of mistakes by which a user's method would train silently.
+"""Checks for silent mistakes in a user's method.
 
-Both label noise by a model near the initial one. Methods of this package are
-tested otherwise.
+The checks label noise images with a model near the initial model. Methods of
+this package are covered by tests instead.
 """
 
 import dataclasses
@@ -32,10 +32,9 @@ _LOSS_TOLERANCE = 1e-3
 def check_labels(
   method: method_lib.Method, training: client_update.Training
 ) -> None:
-  """Checks that a method labels by probabilities, and not by logits.
+  """Checks that soft labels are probabilities, not logits.
 
-  Both are float32 [images, classes]. Labels below 0, or that add up to more
-  than 1, raise a TypeError.
+  Raises a TypeError if labels are below 0, or add up to more than 1.
   """
 
   @tf.function(autograph=False)
@@ -50,9 +49,9 @@ def check_labels(
   try:
     labels = compute().numpy()
   except tf.errors.OpError:
-    # Noise may break what images keep to; training says so if they do not.
+    # Noise may fail where images would not; training reports real errors.
     return
-  # A method may have nothing to go by before round 1.
+  # Before round 1 a method may lack the statistics that it labels with.
   if not np.isfinite(labels).all():
     return
   if (
@@ -70,9 +69,9 @@ def check_labels(
 def check_padding(
   method: method_lib.Method, training: client_update.Training
 ) -> None:
-  """Refuses, by a ValueError, a method whose loss depends on padding.
+  """Raises a ValueError for a method whose loss depends on padding.
 
-  A plain mean over a batch does.
+  For example, a plain mean over a batch depends on padding.
   """
   training = dataclasses.replace(
     training,
@@ -125,7 +124,7 @@ def check_padding(
 def _create_images(
   method: method_lib.Method, training: client_update.Training
 ) -> labeling.Images:
-  """Images of noise, with labels if clients have any."""
+  """Noise images, with labels if clients have labels."""
   shape = training.model.image_shape
   image = example_kinds.kind_of(shape).draw_noise(
     np.random.default_rng(0), [_NUM_ROWS, *shape]
@@ -138,7 +137,7 @@ def _create_images(
 
 
 class _LabelerOfAll(labeling.Labeler):
-  """Selects all images of a client for training."""
+  """A `Labeler` that selects all images of a client for training."""
 
   def label(self, context, rows, state):
     labels, images, given = super().label(context, rows, state)

@@ -40,9 +40,9 @@ def build_round_parts(
 ) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
-  Rounds end with batch normalization statistics of the server's images, if the
-  ingredients say so. The aggregator is by default the uniform mean of the
-  clients with an update.
+  If `ingredients.computes_statistics`, rounds end with batch normalization
+  statistics of the server's images. The default aggregator is the uniform mean
+  of the clients with an update.
   """
   weights_type = ingredients.classifier.weights_type
   return composition.Parts(
@@ -110,9 +110,10 @@ def _do_nothing(
 def build_batch_norm_statistics(
   ingredients: system.Ingredients,
 ) -> tff.Computation | None:
-  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), the statistics of the server.
+  """Builds the computation of statistics from the server's images.
 
-  None if rounds do not end with statistics.
+  Its type is (<W@SERVER, L*@SERVER> -> W@SERVER). None if rounds do not end
+  with statistics.
   """
   classifier = ingredients.classifier
   if classifier.batch_moments is None or not ingredients.computes_statistics:
@@ -156,9 +157,9 @@ def build_server_work(
   *,
   rate_factor: float = 1.0,
 ) -> server_work_lib.ServerWork:
-  """Builds the training of a server on its labels.
+  """Builds the server's training on its labels.
 
-  Its learning rate is the round's times `rate_factor`.
+  The learning rate is the round's learning rate times `rate_factor`.
   """
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:

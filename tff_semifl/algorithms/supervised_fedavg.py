@@ -4,8 +4,8 @@
 """Federated averaging of clients with labels: an upper bound, and data sharing.
 
 In data sharing the server trains a model on a few labeled images of all
-classes, and sends some of these images to every client. Clients train on them
-and on their own. This is the only system here in which images leave the server.
+classes, and sends some of these images to every client. Clients train on these
+and on their own images. No other system here sends images from the server.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -87,8 +87,8 @@ class Supervised(averaging.Averaging):
 def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
   """Replaces the logits of classes without images by 0, without gradient.
 
-  `logits` are float32 [batch, classes], `labels` int32 [images], of all images
-  of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
+  `logits` are float32 [batch, classes], `labels` are int32 [images], of all
+  images of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
   communication efficient federated learning for heterogeneous clients. ICLR
   2021).
   """
@@ -99,7 +99,7 @@ def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
-  """The rounded number of the server's images to send, an int32 scalar."""
+  """The number of the server's images to send, rounded, an int32 scalar."""
   share = fraction * tf.cast(num_images, tf.float64)
   return tf.cast(tf.math.round(share), tf.int32)
 

@@ -54,18 +54,18 @@ class Labels(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """What a process is built from, beside settings.
+  """The model, augmentation and options from which a process is built.
 
   Attributes:
     classifier: The model.
     weak_augmentation: (uint8 images, stateless seed) -> uint8 images; for
       labeled images and for pseudo-labels.
-    strong_augmentation: Of the same type; for the images that clients train on.
+    strong_augmentation: Has the same type; for images that clients train on.
     seed: The run's seed.
     privacy_key: The key of the noise; None without differential privacy.
     computes_statistics: Whether rounds end with static batch normalization
-      statistics of the server's images. If not, they are computed between
-      rounds or not at all.
+      statistics of the server's images. If not, statistics are computed
+      between rounds or not at all.
     returns_given_labels: Whether rounds return the clients' pseudo-labels, for
       a simulation that knows the truth.
     jit_compile: Whether XLA compiles the clients' training loops.
@@ -82,12 +82,12 @@ class Ingredients:
 
 
 class Trained(NamedTuple):
-  """A trained model, for the system's lines on the result.
+  """A trained model, for `System.describe_result`.
 
-  `weights` are those that are exported, `round_num` is their round, `labeled`
-  are the server's examples, and `metrics` those of the last round, by column of
-  the table. `find_right` is weights -> bool [images], which images to evaluate
-  on they are right on.
+  `weights` are the exported weights, from round `round_num`; `labeled` are the
+  server's examples; `metrics` are the metrics of the last round, by column of
+  metrics.csv. `find_right` is (weights -> bool [images]): whether the model
+  classifies each evaluation image correctly.
   """
 
   classifier: functional.ImageClassifier
@@ -99,7 +99,7 @@ class Trained(NamedTuple):
 
 
 class Steps(NamedTuple):
-  """The optimizer steps of a round, of the client that takes most."""
+  """The optimizer steps in a round: the server's, and any client's most."""
 
   server: int
   client: int
@@ -108,13 +108,13 @@ class Steps(NamedTuple):
 class System(settings.Settings, abc.ABC):
   """Base of the systems: the settings of a way to train.
 
-  A subclass is a frozen dataclass. Where they apply, the settings
-  `total_rounds`, `clients_per_round` and `client_dropout_probability` are
-  somewhere in its tree.
+  A subclass is a frozen dataclass. The settings `total_rounds`,
+  `clients_per_round` and `client_dropout_probability`, where they apply, are
+  anywhere in its tree of settings.
 
   Attributes:
-    usual: Defaults of data, model and run settings, by name, that are those of
-      the system's paper and differ from SemiFL's.
+    usual: Defaults of data, model and run settings, by name, where the system's
+      paper differs from SemiFL's.
     labels: Who has labels and images.
     clients_know_participation: Whether clients know in how many rounds they
       took part.
@@ -125,8 +125,8 @@ class System(settings.Settings, abc.ABC):
       normalization statistics.
     estimates_class_shares: Whether the class shares of clients are part of the
       result, by `create_share_estimate`.
-    models: Names of the models that it can train; empty for any.
-    lengths: Names of settings, beside `total_rounds`, of the length of
+    models: Names of the models that the system can train; empty for any.
+    lengths: Names of settings, besides `total_rounds`, that limit the length of
       training.
   """
 
@@ -160,7 +160,7 @@ class System(settings.Settings, abc.ABC):
     del num_clients
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
-    """Yields lines on the result; most systems have none."""
+    """Yields lines that describe the result; by default none."""
     del trained
     return iter(())
 
@@ -169,7 +169,7 @@ class System(settings.Settings, abc.ABC):
   ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
     """The function (a client's logits, the server's prior) -> class shares.
 
-    `metrics` are those of the last round, by column of the table.
+    `metrics` are the metrics of the last round, by column of metrics.csv.
     """
     raise NotImplementedError
 
@@ -181,10 +181,10 @@ class System(settings.Settings, abc.ABC):
     num_clients: int,
     num_kept: int,
   ) -> client_states.Memories | None:
-    """Creates the store of clients' memories, by default one each, or None.
+    """Creates the store of clients' memories; None if clients have no memory.
 
-    It may have files in the experiment's `folder`. A run can return to the last
-    `num_kept` rounds.
+    By default each client has a memory, in files in the experiment's `folder`.
+    A run can resume from any of the last `num_kept` rounds.
     """
     del num_clients  # Only clients that took part have a memory.
     if process.initialize_memory is None:
@@ -221,9 +221,9 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether no round depends on the number of rounds.
+    """Whether no round depends on the total number of rounds.
 
-    Then a run can be continued with more rounds, as if planned so.
+    Then a run can be continued with more rounds, with the same result.
     """
     rounds = [
       part

@@ -3,8 +3,8 @@
 
 """The settings of training that systems have in common.
 
-Defaults are those of SemiFL's Tables 4 and 5, unless a text says otherwise. An
-experiment replaces None by a number that suits its data.
+Defaults are from SemiFL's Tables 4 and 5, unless a help text says otherwise. An
+experiment replaces None by a number that suits the data.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ from tff_semifl import settings
 from tff_semifl.core import optimizers
 from tff_semifl.core import schedules
 
-# Replacements of None, by name of the setting, if the task does not define the
-# partition.
+# Values that replace None, by name of the setting, if the task does not define
+# the partition.
 SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
 
 OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
@@ -48,7 +48,7 @@ class Cohorts(settings.Settings):
 
   @property
   def filled_size(self) -> int:
-    """The cohort size; a SettingError if it is not filled in."""
+    """The cohort size. Raises a SettingError if the setting is None."""
     return settings.filled('clients_per_round', self.clients_per_round)
 
 
@@ -56,8 +56,8 @@ class Cohorts(settings.Settings):
 class Rounds(settings.Settings):
   """The number of rounds and the learning rate.
 
-  `of_any_number` tells whether no round depends on the number of rounds. A
-  derived class, whose schedule may differ, has to declare it anew.
+  `of_any_number` says that no round depends on the number of rounds. A derived
+  class must declare `of_any_number` again, because its schedule may differ.
   """
 
   of_any_number: ClassVar[bool] = True
@@ -155,7 +155,7 @@ class ClippedNesterov(Nesterov):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientOptimizer(ClippedNesterov):
-  """The optimizer of clients; that of the server by default."""
+  """The clients' optimizer, which the server also uses by default."""
 
   client_optimizer: str = settings.setting(
     'sgd',
@@ -167,7 +167,7 @@ class ClientOptimizer(ClippedNesterov):
   )
 
   def build(self, name: str | None = None) -> tff.learning.optimizers.Optimizer:
-    """Builds the optimizer of that name, by default the clients'."""
+    """Builds the optimizer called `name`, by default the clients'."""
     name = name or self.client_optimizer
     if name == 'sgd':
       return super().build()
@@ -200,7 +200,7 @@ class ClientEpochs(ClientBatches):
   )
 
   def count_steps(self, client_sizes: Sequence[int]) -> int:
-    """The steps of the client with most images; 0 without clients."""
+    """The steps of the client with the most images; 0 without clients."""
     return count_epoch_steps(
       max(client_sizes, default=0), self.client_batch_size, self.client_epochs
     )
@@ -220,7 +220,7 @@ class ServerBatches(settings.Settings):
 
   @property
   def filled_batch_size(self) -> int:
-    """The batch size; a SettingError if it is not filled in."""
+    """The batch size. Raises a SettingError if the setting is None."""
     return settings.filled('server_batch_size', self.server_batch_size)
 
 
@@ -236,7 +236,7 @@ class ServerEpochs(ServerBatches):
   )
 
   def count_steps(self, num_labeled: int) -> int:
-    """The steps of a server with so many images."""
+    """The steps of a server with `num_labeled` images."""
     return count_epoch_steps(
       num_labeled, self.filled_batch_size, self.server_epochs
     )
@@ -244,7 +244,7 @@ class ServerEpochs(ServerBatches):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PretrainedBatches(ServerBatches):
-  """The batches of a server that trains alone in round 0."""
+  """The batch size and pretraining of a server that trains alone in round 0."""
 
   server_pretraining_epochs: float | None = settings.setting(
     None,
@@ -328,7 +328,7 @@ class Confidence(settings.Settings):
 def count_epoch_steps(
   num_images: int, batch_size: int, num_epochs: float
 ) -> int:
-  """The number of steps of some epochs."""
+  """The number of steps in `num_epochs` epochs."""
   num_batches = math.ceil(num_images / batch_size)
   if num_epochs < 1:
     return math.ceil(num_epochs * num_batches)

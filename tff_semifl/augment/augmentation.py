@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The type of an image augmentation."""
+"""The type of augmentations; weak augmentation of images and features."""
 
 from collections.abc import Callable, Sequence
 
@@ -83,7 +83,7 @@ def add_noise(
 ) -> tf.Tensor:
   """Adds Gaussian noise of `NOISE` times each feature's standard deviation.
 
-  Features are float32 [batch, features], the seed is stateless, int32 [2].
+  `features` are float32 [batch, features]; `seed` is stateless, int32 [2].
   """
   noise = random_draws.normal(tf.shape(features), seed)
   return features + NOISE * tf.constant(standard_deviation, tf.float32) * noise

@@ -59,8 +59,8 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
 def equalize(images: tf.Tensor) -> tf.Tensor:
   """Makes gray levels equally frequent by channel (`ImageOps.equalize`).
 
-  Unchanged are channels of a single gray level, and those with fewer than 255
-  pixels below the highest level, so all images up to 15x15.
+  A channel does not change if it has a single gray level, or fewer than 255
+  pixels below its highest level, as in all images up to 15x15.
   """
   _, height, width, channels = tf.unstack(tf.shape(images))
   num_pixels = height * width
@@ -181,7 +181,7 @@ _LIMIT = 1e30
 
 
 def product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """The product of floats below 1e30, rounded before a sum.
+  """The product of floats below 1e30, rounded before any addition.
 
   XLA computes `a * b + c` with a single rounding. Truncating the result would
   give some pixels another gray level than Pillow's.

@@ -4,10 +4,10 @@
 """The RandAugment of FedMatch's authors.
 
 For each image six operations are drawn, with replacement, from a pool of 13,
-and all are applied. Their strengths are indices into tables of ten, below a
-bound of 2 to 5. The authors draw one bound for all operations of an image; here
-each operation draws its own. They shear with bicubic interpolation; here it is
-bilinear.
+and all are applied. Strengths are indices into tables of ten entries, below a
+random bound of 2 to 5. The authors draw one bound for all operations of an
+image; here each operation draws a bound. The authors shear with bicubic
+interpolation; here interpolation is bilinear.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ _LAST_INDEX = 9
 _SHEAR = 0.3
 _TRANSLATION_SHARE = 0.2
 _ROTATION_DEGREES = 360
-# At indices 0 to 4.
+# The numbers of bits at indices 0 to 4.
 _NUM_BITS = (8, 8, 7, 7, 6)
-# At indices 0 to 4: 256 to 231 in ten steps, rounded up.
+# The first five of ten steps from 256 to 231, rounded up.
 _SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
-# Beside a rotated image. Beside a shifted one it is black, as Pillow takes the
-# gray level in the authors' call for a flag.
+# The fill outside of a rotated image. Outside of a shifted image the fill is
+# black, because Pillow takes the gray level in the authors' call for a flag.
 _ROTATION_FILL = 128
 _BLACK = 0
 

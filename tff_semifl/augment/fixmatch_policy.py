@@ -4,15 +4,16 @@
 """RandAugment with the pool of FixMatch, in two versions.
 
 For each image two operations are drawn, with replacement, from a pool of 14,
-each with a strength of its own, and applied with probability 1/2. Then a box is
-always covered. Versions differ in some strengths, the fill outside of an image,
-and the place of the box.
+each with its own strength, and applied with probability 1/2. Then a box is
+always covered. The versions differ in some strengths, the fill outside of an
+image, and the place of the box.
 
 SemiFL's paper says that it uses FixMatch's RandAugment (Sohn et al., NeurIPS
-2020); its code has that of `semifl_policy`. Zhang et al. use that of FixMatch's
-best known PyTorch implementation as "RandAugmentMC". There enhancements only
-weaken, posterization keeps four bits more, translations are fractions of the
-image, the fill is black, and the box lies beside its point as in SemiFL's code.
+2020); its code has the RandAugment of `semifl_policy`. Zhang et al. use
+"RandAugmentMC" of FixMatch's best known PyTorch implementation. In this version
+enhancements only weaken, posterization keeps four bits more, translations are
+fractions of the image, the fill is black, and the box lies beside its point as
+in SemiFL's code.
 """
 
 from collections.abc import Callable
@@ -29,16 +30,16 @@ from tff_semifl.randomness import random_draws
 
 NUM_OPERATIONS = 2
 APPLICATION_PROBABILITY = 0.5
-# Fills the cutout box, and the pixels beyond a moved image, in FixMatch.
+# The fill of the cutout box and, in FixMatch, outside of a moved image.
 MID_GRAY = 127
 
 # Strengths are levels out of ten; 0 and 10 are not drawn.
 FULL_LEVEL = 10
-# At the full level.
+# Strengths at the full level.
 _ROTATION_DEGREES = 30
 _SHEAR = 0.3
 _TRANSLATION_SHARE = 0.3
-# The box has 16 pixels, but at most half of the image: 14 of 28.
+# The box's side has 16 pixels, but at most half of the image's: 14 of 28.
 _CUTOUT_PIXELS = 16
 _CUTOUT_SHARE = 2
 
@@ -52,8 +53,8 @@ class Version(NamedTuple):
     enhancement_at_zero: Factor of color, contrast, brightness and sharpness at
       level 0; a factor of 1 is the identity.
     enhancement_range: The difference of factors at the full level and 0.
-    posterization_sign: 1 if posterizing keeps 4 bits and, by level, up to 4
-      more, -1 if it keeps up to 4 fewer.
+    posterization_sign: 1 if posterizing keeps 4 bits and, depending on the
+      level, up to 4 more; -1 if up to 4 fewer.
     fill: Gray level in 0..255 outside of a rotated, sheared or translated
       image.
     compute_translation: (level, float64 [batch] in -9..9, and an image's width
@@ -250,9 +251,9 @@ FIXMATCH = Version(
   enhancement_at_zero=0.1,
   enhancement_range=1.8,
   posterization_sign=-1,
-  # FixMatch's code fills with 0, of pixels in -1..1, after some of the
-  # operations. Here the fill is that gray from the start, and a second
-  # operation acts on it.
+  # FixMatch's code fills with 0, in pixels of -1..1, after some operations.
+  # Here operations fill with the corresponding gray at once, so a second
+  # operation changes the fill.
   fill=MID_GRAY,
   compute_translation=_translate_by_level,
   cut_out=_cut_out_around,
@@ -273,7 +274,7 @@ def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
 def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
   """A fraction of the image, in whole pixels."""
   shares = levels * _TRANSLATION_SHARE / FULL_LEVEL
-  # Truncated, as by Python's `int`.
+  # Truncates, like Python's `int`.
   return tf.cast(shares * tf.cast(size, tf.float64), tf.int32)
 
 

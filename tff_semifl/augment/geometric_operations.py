@@ -99,8 +99,8 @@ def fetch_bilinear(
 ) -> tf.Tensor:
   """Applies affine maps with bilinear interpolation (`Image.BILINEAR`).
 
-  Pixels at the border are repeated beyond it, and fractions of gray levels
-  truncated. Arguments are those of `fetch_nearest`.
+  Border pixels are repeated beyond the border, and fractions of gray levels are
+  truncated. Arguments are as in `fetch_nearest`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = _unstack_maps(maps)
@@ -169,10 +169,10 @@ def cut_out_beside(
   num_pixels: tf.Tensor | int,
   fill: float,
 ) -> tf.Tensor:
-  """Covers the box whose first corner is half its size before a point.
+  """Covers a box around a random point of each image.
 
-  At the border, the box keeps its size, instead of staying centered: so does
-  the code of SemiFL, and the code that it was taken from. Points, float32
+  At the left and upper borders the box keeps its size and is no longer centered
+  on the point, as in the code of SemiFL and in its source. `points`, float32
   [batch, 2], are from `draw_points`; `num_pixels` is height and width of the
   box without Pillow's last row and column.
   """
@@ -199,12 +199,12 @@ def _to_maps(**numbers: tf.Tensor) -> tf.Tensor:
 
 
 def _unstack_maps(maps: tf.Tensor) -> list[tf.Tensor]:
-  """The six numbers, each [batch, 1, 1]."""
+  """The six numbers of the maps, each [batch, 1, 1]."""
   return tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
 
 
 def _fetch(images: tf.Tensor, columns: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-  """Fetches pixels, or the nearest ones at the border."""
+  """Fetches pixels; outside of an image, the nearest pixel of the border."""
   num_images, height, width, channels = tf.unstack(tf.shape(images))
   first_rows = (tf.range(num_images) * height)[:, tf.newaxis, tf.newaxis]
   pixels = (first_rows + tf.clip_by_value(rows, 0, height - 1)) * width

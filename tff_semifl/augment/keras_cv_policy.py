@@ -4,8 +4,8 @@
 """RandAugment with KerasCV's operations, strengths and probabilities.
 
 KerasCV's `RandAugment` layer draws from hidden generators: its results cannot
-be repeated, and TFF computations cannot trace it. Here parameters are drawn by
-stateless ops, and KerasCV's deterministic operations do the rest.
+be repeated, and TFF computations cannot trace it. Here stateless
+ops draw the parameters, and KerasCV's deterministic operations apply them.
 """
 
 from collections.abc import Callable, Mapping
@@ -72,13 +72,13 @@ def build_keras_cv_rand_augment(
 def build_gentle_rand_augment() -> augmentation.Augmentation:
   """KerasCV's RandAugment, about as strong as FixMatch's.
 
-  An image has two operations of strengths about 0.3, as fractions of a side for
-  translations. (KerasCV's default are three operations of 0.5.)
+  Each image gets two operations with strengths of about 0.3; for translations,
+  fractions of a side. (KerasCV's default is three operations of 0.5.)
   """
   return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
 
 
-# A program creates its task several times.
+# Cached, because a program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def create_operations(
   magnitude: float, standard_deviation: float
@@ -94,9 +94,10 @@ def create_operations(
 def _import_layers() -> types.ModuleType:
   """Imports KerasCV's layers, without its models, data sets and plots.
 
-  These take three times as long to import. The packages around the layers,
-  which import them, are not run, and forgotten afterwards, so that a later
-  `import keras_cv` gets everything, with the same layers.
+  The models, data sets and plots take three times as long to import. The code
+  of the enclosing packages, which imports them, does not run. The packages are
+  removed from `sys.modules` afterwards, so a later `import keras_cv` imports
+  everything, with the same layers.
   """
   # KerasCV prints a remark to stdout, which is for results of programs.
   with _IMPORT_LOCK, contextlib.redirect_stdout(io.StringIO()):
@@ -125,7 +126,7 @@ def _create_operations(
   shears = _draw_signed(normal(magnitude, 1.0, 1))
   translations = _uniform(-magnitude, magnitude, 1)
   operation = rand_augment.Operation
-  # XLA has no kernels for their histogram and transformation.
+  # For operations with a histogram or transformation without an XLA kernel.
   not_by_xla = functools.partial(operation, can_be_compiled=False)
   return [
     operation(
@@ -186,7 +187,7 @@ def _create_operations(
 def _clipped_normal(
   deviation: float, mean: float, maximum: float, *shape: int
 ) -> _Draw:
-  """Draws from a normal around `mean`, clipped to [0, maximum]."""
+  """Draws from a normal distribution, clipped to [0, maximum]."""
 
   def draw(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     drawn = tf.random.stateless_normal(

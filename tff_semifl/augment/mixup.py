@@ -49,8 +49,8 @@ def mix_with_each_other(
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Mixes images, and their labels, with a permutation of the batch.
 
-  Images are float32 [batch, height, width, channels] or [batch, features],
-  labels float32 [batch, classes].
+  `images` are float32 [batch, height, width, channels] or [batch, features];
+  `labels` are float32 [batch, classes].
   """
   number = tf.shape(images)[0]
   order = tf.random.experimental.stateless_shuffle(

@@ -4,8 +4,8 @@
 """Random choice of image operations with stateless randomness.
 
 RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool, to
-each image. Versions differ in the pool, strengths and probabilities; they share
-the drawing in this module.
+each image. Versions differ in the pool, strengths and probabilities, and share
+the random choice in this module.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ class NotCompiledError(ValueError):
 def create_fixed_operation(
   name: str, apply: Callable[[tf.Tensor], tf.Tensor]
 ) -> Operation:
-  """An operation whose strength does not vary."""
+  """An operation without random parameters."""
   return Operation(
     name, lambda num_images, seed: (), lambda images, _: apply(images)
   )
@@ -69,7 +69,7 @@ def apply_random_operations(
 
   Args:
     images: uint8 [batch, height, width, channels] with 1 or 3 channels. A
-      single channel is repeated three times; the first of the results is taken.
+      single channel is repeated three times; one channel of the result is kept.
     seed: int32 [2], a stateless seed.
     application_probability: Probability in [0, 1] that a drawn operation is
       applied.
@@ -132,9 +132,10 @@ def _apply_in_groups(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Sorts the images by operation, applies each to its group, and sorts back.
+  """Groups images by operation, applies the operations, restores the order.
 
-  `choices`, int32 [batch], are indices of operations; their number for none.
+  `choices`, int32 [batch], are indices of operations; `len(operations)` selects
+  none.
   """
   num_groups = len(operations) + 1
   groups = tf.dynamic_partition(images, choices, num_groups)
@@ -163,7 +164,7 @@ def _apply_to_all(
 ) -> tf.Tensor:
   """Applies all operations to all images, and selects the drawn results.
 
-  Arguments and results are those of `_apply_in_groups`.
+  Arguments and results are as in `_apply_in_groups`.
   """
   num_images = tf.shape(images)[0]
   is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
@@ -189,7 +190,7 @@ def _refuse(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Returns the images if XLA could compile the operations."""
+  """Returns the images if XLA can compile all operations; else raises."""
   del choices, seeds
   refused = [each.name for each in operations if not each.can_be_compiled]
   if refused:
@@ -207,8 +208,8 @@ _apply = contextvars.ContextVar('apply', default=_apply_in_groups)
 def applying_to_all() -> Iterator[None]:
   """Makes augmentations traced in this context use `_apply_to_all`.
 
-  Results are the same, with many times the arithmetic, but the shape of no
-  tensor depends on random draws.
+  Results are the same, at many times the arithmetic. No tensor's shape depends
+  on random draws, as XLA requires.
   """
   with _applying(_apply_to_all):
     yield

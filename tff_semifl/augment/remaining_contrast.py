@@ -3,8 +3,8 @@
 
 """Measures how much contrast of images a strong augmentation leaves.
 
-Images of a single color teach a network nothing about classes. How many an
-augmentation makes depends on the images.
+Images of a single color teach a network nothing about classes. How many such
+images an augmentation makes depends on the data set.
 """
 
 from typing import NamedTuple
@@ -17,23 +17,23 @@ from tff_semifl.randomness import random_seeds
 
 # 1% of the range of pixels: such an image looks like a single color.
 BLANK_IMAGE_CONTRAST = 2.55
-# As a fraction of the original image's contrast.
+# Below this fraction of the original's contrast, an augmented image is blank.
 BLANK_RATIO = 0.05
-# The most images, and augmentations of each.
+# Largest number of images, and number of augmentations of each image.
 _MAX_IMAGES = 64
 _VIEWS_PER_IMAGE = 8
-# Fewer images are taken if these would have more pixels than 64 of 256x256.
+# Fewer images are taken if 64 images are larger than 256x256.
 _MAX_PIXELS = 64 * 256 * 256
 _MIN_IMAGES = 8
 
 
 class RemainingContrast(NamedTuple):
-  """The contrast of images that is left after an augmentation.
+  """The contrast that is left in images after an augmentation.
 
   Blank images have less contrast than `BLANK_IMAGE_CONTRAST` and are not
   measured; blank augmented images keep less than `BLANK_RATIO`. The ratios are
-  the median, and the 5% quantile, of the augmented image's contrast over the
-  original's; NaN without images.
+  the median and the 5% quantile of the augmented image's contrast, divided by
+  the original's contrast; NaN without images.
   """
 
   num_blank_images: int
@@ -68,8 +68,8 @@ class RemainingContrast(NamedTuple):
 def compute_contrast(images: np.ndarray) -> np.ndarray:
   """The contrast of each image, in gray levels: float64 [number].
 
-  It is the standard deviation of pixels around their channel's mean: 0 for a
-  single color, at most 127.5 (half black, half white).
+  Contrast is the standard deviation of pixels around the channel's mean: 0 for
+  a single color, at most 127.5 (half black, half white).
   """
   variances = np.asarray(images, np.float64).var(axis=(1, 2))
   return np.sqrt(variances.mean(axis=-1))
@@ -80,9 +80,9 @@ def measure(
 ) -> RemainingContrast:
   """Measures the contrast that is left in up to 512 augmented images.
 
-  Contrast that the augmentation adds counts, too, such as a gray box on black.
-  Of the images, uint8 [number, height, width, channels], up to 64, evenly
-  spaced, are used; fewer if larger than 256x256.
+  Contrast that the augmentation adds also counts, such as a gray box on black.
+  Up to 64 evenly spaced `images`, uint8 [number, height, width, channels], are
+  measured; fewer if they are larger than 256x256.
   """
   height, width = images.shape[1:3]
   max_images = max(

@@ -5,7 +5,7 @@
 
 For each image two operations are drawn, with replacement, from a pool of 15,
 and applied with probability 1/2, all at full strength. Numbers of pixels are
-meant for ImageNet: a translation by 100 pixels leaves nothing of an image of
+for ImageNet: a translation by 100 pixels leaves nothing of an image of
 32x32, and a box of 40 pixels covers most. 12.9% of augmented images have such a
 translation and end with one or two gray levels. `fixmatch_policy` has the pool
 that the paper names.
@@ -22,7 +22,7 @@ from tff_semifl.augment import rand_augment
 
 NUM_OPERATIONS = 2
 # The authors' code draws the probability from [0.2, 0.8] for each operation of
-# an image. Nothing else depends on it, so that its mean suffices.
+# an image. Nothing else depends on the probability: its mean suffices.
 APPLICATION_PROBABILITY = 0.5
 
 # The authors' values at their strength of 10 out of 10.
@@ -71,7 +71,7 @@ def create_operations() -> list[rand_augment.Operation]:
     _enhance('Sharpness', color.enhance_sharpness),
     _move('ShearX', bilinear, _SHEAR, geometric.shear_x),
     _move('ShearY', bilinear, _SHEAR, geometric.shear_y),
-    # At full strength the same as Invert, which is thus twice as likely.
+    # At full strength this equals Invert, which is thus twice as likely.
     fixed(
       'Solarize',
       lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),
@@ -92,7 +92,7 @@ def _enhance(name: str, operation) -> rand_augment.Operation:
 
 
 def _move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
-  """Creates an affine map of `amount`, in one direction or the other."""
+  """An operation with affine maps of `amount`, in a random direction."""
 
   def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
     amounts = tf.cast(signs, tf.float64) * amount

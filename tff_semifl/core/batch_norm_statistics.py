@@ -5,7 +5,7 @@
 
 SemiFL (NeurIPS 2022), section 3.4 and appendix B: a pass over images without
 augmentation, in training mode, observes the inputs of each normalization layer.
-Their mean and variance become the layer's statistics. Builders return
+The inputs' mean and variance become the layer's statistics. Builders return
 computations `(<W@SERVER, D> -> W@SERVER)` that replace the statistics in the
 weights W. They differ in whose images they use, and in the formula:
 
@@ -29,11 +29,11 @@ from tff_semifl.privacy import aggregators
 def build_server_batch_norm_statistics(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), by the server's images.
+  """Builds the computation of statistics from the server's images.
 
-  Mean and variance are those of all images, by the formula of appendix B of
-  SemiFL over batches of 250: the variance is unbiased and includes differences
-  between batches. Clients send nothing for them. L are chunks of
+  Its type is (<W@SERVER, L*@SERVER> -> W@SERVER). Batches of 250 images are
+  pooled by the formula of appendix B of SemiFL: the variance is unbiased and
+  includes differences between batches. Clients send nothing. L are chunks of
   `pipelines.labeled_type`; without images the weights W stay unchanged.
   """
   layer_moments.check_has_statistics(classifier)
@@ -51,9 +51,10 @@ def compute_server_statistics(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> functional.ModelWeights:
-  """Replaces the statistics by those of chunks of `pipelines.labeled_type`.
+  """Replaces the statistics in `weights` by those of a data set.
 
-  Without images the weights stay unchanged.
+  `dataset` has chunks of `pipelines.labeled_type`. Without images the weights
+  stay unchanged.
   """
   images = dataset.map(operator.itemgetter('image'))
   moments = layer_moments.fold_batches(
@@ -67,11 +68,12 @@ def compute_server_statistics(
 def build_federated_batch_norm_statistics(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds (<W@SERVER, {U*}@CLIENTS> -> W@SERVER), by the clients' images.
+  """Builds the computation of statistics from the clients' images.
 
-  Each client computes the moments of the inputs of each layer over its images,
-  in batches of 250. With N values of mean mu and unbiased variance v at client
-  m, they are pooled as in appendix B of SemiFL:
+  Its type is (<W@SERVER, {U*}@CLIENTS> -> W@SERVER). Each client computes the
+  moments of each layer's inputs over its images, in batches of 250. N_m values
+  with mean mu_m and unbiased variance v_m at client m are pooled as in appendix
+  B of SemiFL:
 
       mean = sum_m N_m mu_m / sum_m N_m
       variance = sum_m [(N_m - 1) v_m + N_m (mu_m - mean)^2] / (sum_m N_m - 1)
@@ -79,8 +81,8 @@ def build_federated_batch_norm_statistics(
   These are the exact mean and unbiased variance of all values that the layer
   saw. Inputs of deeper layers are normalized by batches of one client's images;
   if clients have few classes, the result differs from that of mixed batches.
-  The server sees only the aggregate of the moments, 3 numbers per channel. It
-  is not a sum, so that secure summation cannot compute it.
+  The server sees only the pooled moments, 3 numbers per channel. Secure
+  summation cannot pool moments, because pooling is not a sum.
 
   U are chunks of `pipelines.client_type`; without images the weights W stay
   unchanged. Clients whose moments have no finite norm in float32 are left out.
@@ -140,20 +142,21 @@ def build_pooled_batch_norm_statistics(
   *,
   batch_size: int = layer_moments.BATCH_SIZE,
 ) -> tff.Computation:
-  """Builds (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER), as SemiFL's code.
+  """Builds the computation of statistics as in the code of SemiFL's authors.
 
-  The images are in one place, in the authors' order:
+  Its type is (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER). The images are
+  in one place, in the authors' order:
 
-  - SemiFL: the server's, class by class, then those of all clients in the order
-    of the data set; with statistics of the server only (Table 3), the former.
+  - SemiFL: the server's images, class by class, then all clients' images in the
+    order of the data set; or the server's images only (Table 3).
   - Training in one place: the labeled images, class by class, or all images in
     the order of the data set, in batches of the size of training.
 
   Batches cross the boundaries of chunks, clients and classes. The statistics
-  are plain means over batches, of batch means and of unbiased batch variances:
-  the last batch counts as much as a full one, and differences between batches
-  are ignored, so that the variance is too small if each batch has one class.
-  Without images the weights W stay unchanged.
+  are plain means of batch means and of unbiased batch variances. The last batch
+  counts as much as a full one. Differences between batches are ignored, so the
+  variance is too small if each batch has one class. Without images the weights
+  W stay unchanged.
   """
   layer_moments.check_has_statistics(classifier)
   data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))
@@ -171,10 +174,10 @@ def build_pooled_batch_norm_statistics(
 
 
 def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
-  """Adds a batch to a plain mean over batches.
+  """Adds the moments of a batch to plain means over batches.
 
-  The total, float [3, channels], is the number of batches, the mean of their
-  means and the mean of their unbiased variances.
+  `total`, float [3, channels], is the number of batches, the mean of the batch
+  means and the mean of the unbiased batch variances.
   """
   num_batches, *averages = tf.unstack(total)
   _, *statistics = tf.unstack(layer_moments.unbiased_statistics(moments))

@@ -16,10 +16,10 @@ from tff_semifl.privacy import aggregators
 
 
 class UpdateSums(NamedTuple):
-  """A client's contribution, to be summed over clients.
+  """A client's terms of the diversity of updates, summed over clients.
 
-  `update` is that of the last layer's kernel, a scalar 0 if nothing is to be
-  measured, and `squared_length` its squared length.
+  `update` is the update of the last layer's kernel, or a scalar 0 if diversity
+  is not measured; `squared_length` is the squared length of `update`.
   """
 
   squared_length: tf.Tensor
@@ -44,7 +44,7 @@ def find_classifier_kernel(
 def update_sums(
   update: Sequence[tf.Tensor], kernel_index: int | None
 ) -> UpdateSums:
-  """The contribution of one client, of its update, zero if it has none."""
+  """The `UpdateSums` of a client, from its update of all trainable weights."""
   kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
   return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
 
@@ -54,13 +54,13 @@ def measure_diversity(
 ) -> Mapping[str, tf.Tensor]:
   """The weight diversity of equation 7 of Zhang et al., absolute and relative.
 
-  For the updates d_i of the n clients that count:
+  For the updates d_i of the n clients with an update:
 
       weight_diversity          = sum |d_i|^2 / |sum d_i|^2
       relative_weight_diversity = n * weight_diversity
 
-  For equal updates these are 1 / n and 1, the least values; for orthogonal
-  updates 1 and n. Both are NaN if no kernel changed.
+  Equal updates have the least values, 1 / n and 1; orthogonal updates have 1
+  and n. Both values are NaN if no kernel changed.
   """
   diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
   return collections.OrderedDict(
@@ -83,11 +83,12 @@ class LocalTraining(NamedTuple):
     training: The outcome of the training loop.
     num_labeled: The number of pseudo-labels made; 0 for a client with labels.
     num_confident: The number of pseudo-labels that were trained on.
-    weight: float32 scalar, at least 0, of the update in the mean; 0 for no
-      update.
-    measurements: Further measurements by name, to be summed: `Ratio` or float32
-      scalars.
-    report: What guides receive, by name, to be summed; () for nothing.
+    weight: The weight of the update in the mean, a float32 scalar, at least 0;
+      0 for no update.
+    measurements: Further measurements by name, `Ratio` or float32 scalars, to
+      be summed over clients.
+    report: Values for the guides, by name, which are summed over clients; ()
+      for none.
     given_labels: The pseudo-labels, or None for a client with labels.
   """
 
@@ -101,14 +102,14 @@ class LocalTraining(NamedTuple):
 
 
 class ClientResult(NamedTuple):
-  """TFF's `ClientResult` with further fields; () for what is absent.
+  """TFF's `ClientResult` with further fields, which are () if absent.
 
   Attributes:
     update: Received weights minus trained weights.
     update_weight: float32 scalar, at least 0.
     memory: The memory that the client keeps.
     given_labels: The pseudo-labels of the client, if they are returned.
-    report: What guides receive, to be summed.
+    report: Values for the guides, which are summed over clients.
   """
 
   update: Any
@@ -119,16 +120,17 @@ class ClientResult(NamedTuple):
 
 
 class ClientSums(NamedTuple):
-  """Measurements of a client by name, and sums for the diversity of updates."""
+  """A client's measurements by name, and terms of the diversity of updates."""
 
   measurements: Mapping[str, Ratio | tf.Tensor]
   updates: UpdateSums
 
 
 def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
-  """The highest of confidences [images], averaged over clients with images.
+  """A client's highest confidence, to be averaged over clients with images.
 
-  The mean reveals less about one client than the maximum would.
+  `confidences` are float32 [images]. The average reveals less about one client
+  than the maximum over clients would.
   """
   return collections.OrderedDict(
     highest_confidence=Ratio(
@@ -143,10 +145,10 @@ def labeled_in_steps(
   num_images: tf.Tensor,
   given_labels: pseudo_labels.GivenLabels,
 ) -> LocalTraining:
-  """The outcome for a client that labels during training.
+  """The `LocalTraining` of a client that labels during training.
 
-  It has weight 1, whether or not any label was confident, as in the code of
-  SemiFL's authors; 0 without images. `training.sums.num_examples` counts the
+  The weight is 1, even if no label was confident, as in the code of SemiFL's
+  authors; 0 without images. `training.sums.num_examples` counts the
   images that were trained on.
   """
   return LocalTraining(
@@ -161,7 +163,7 @@ def labeled_in_steps(
 def trained_on_true_labels(
   training: training_loop.TrainingResult, num_images: tf.Tensor
 ) -> LocalTraining:
-  """The outcome for a client with labels: weight 1, or 0 without images."""
+  """The `LocalTraining` of a client with labels; its weight is 0 or 1."""
   return LocalTraining(
     training,
     num_labeled=tf.constant(0),
@@ -179,13 +181,12 @@ def report(
   kernel_index: int | None = None,
   return_given_labels: bool = False,
 ) -> tuple[ClientResult, ClientSums]:
-  """The client's result, whose memory is the optimizer state, and its sums.
+  """A client's result, with the optimizer state as memory, and its sums.
 
-  Arguments are those of `client_work.build_client_work`; `kernel_index` is from
-  `find_classifier_kernel`, or None not to measure the
-  diversity of updates. A rejected client has a zero update of weight 0, the
-  memory it started with, no given labels, and zeros in all sums but
-  `num_rejected`.
+  Arguments are as in `client_work.build_client_work`. `kernel_index` is the
+  result of `find_classifier_kernel`; with None the diversity of updates is not
+  measured. A rejected client has a zero update of weight 0, the memory before
+  the round, no given labels, and zeros in all sums but `num_rejected`.
   """
   training = local.training
   update = [

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What clients keep from round to round: the interface, and files per client.
+"""Stores of clients' memories: the interface, and a store in files.
 
-A state is as large as a model, and few of many clients train in a round, so
-states are read when needed and written when changed. The latest versions are
-kept, so that a run can resume from any checkpoint.
+A state is as large as a model, and few clients train in a round, so states are
+read when needed and written when changed. The latest versions are kept, so that
+a run can resume from any checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ class Memories(Protocol):
   A process takes the memories of a cohort and returns new ones
   (`federated_process.FederatedProcess`). The store decides which memory a
   client gets: its own (`ClientMemories`), that of its slot in the round
-  (`group_averaging.SlotMemories`), or one made of other clients' models
+  (`group_averaging.SlotMemories`), or a memory made of other clients' models
   (`helpers.Helpers`).
 
   Memories in main memory (`held`) are passed from call to call like a process's
@@ -32,7 +32,7 @@ class Memories(Protocol):
   """
 
   def initialize(self) -> Any:
-    """The memories held before the first round: arrays, or ()."""
+    """The initial value of `held`: arrays, or () for a store in files."""
 
   def recall(self, held: Any, round_num: int, cohort: Sequence[int]) -> list:
     """The memories of a cohort before a round, in the order of `cohort`."""
@@ -40,9 +40,9 @@ class Memories(Protocol):
   def keep(
     self, held: Any, round_num: int, cohort: Sequence[int], returned: list
   ) -> Any:
-    """Keeps the memories of a cohort after a round; returns those held then.
+    """Stores the memories of a cohort after a round; returns the new `held`.
 
-    Memories of an earlier run of the round are replaced. `returned` is in the
+    A round that is run again replaces its memories. `returned` is in the
     order of `cohort`, and None for a client that dropped out during the round.
     """
 
@@ -81,7 +81,7 @@ class ClientStates:
       with durable_files.naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         durable_files.write_arrays(path, state)
-        # What no kept checkpoint can need.
+        # Of these states, a kept checkpoint can need only the latest.
         oldest = round_num - self._num_kept
         before = [n for n in self._rounds(client) if n <= oldest]
         for old in sorted(before)[:-1]:
@@ -112,7 +112,7 @@ class ClientStates:
 
 
 class ClientMemories(ClientStates):
-  """Memories of which each client has its own, in files."""
+  """A store in files in which each client has its own memory."""
 
   def initialize(self) -> tuple[()]:
     """The empty tuple: main memory holds nothing."""

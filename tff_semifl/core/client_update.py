@@ -5,7 +5,7 @@
 
 The method labels all images: once with the received model (SemiFL, section
 3.3), or with the model in training at the beginning of each epoch or batch by
-batch, as in FixMatch. The images that it selects are trained on.
+batch, as in FixMatch. The client trains on the images that the method selects.
 """
 
 from collections.abc import Mapping
@@ -157,8 +157,8 @@ def _report(
 class Steps:
   """The steps of a client in a round, on `labeling.Images`.
 
-  The further state of the loop is a pair: the method's state, and the labels
-  that were given in the steps, or () if images are labeled once a round.
+  The loop's `state` is a pair: the method's state, and the labels that were
+  given in the steps, or () if images are labeled once a round.
   """
 
   training: Training
@@ -169,7 +169,7 @@ class Steps:
   def take(
     self, optimizer_state: Any, state: Any
   ) -> training_loop.TrainingResult:
-    """Takes all steps; `state` is the method's before the first."""
+    """Takes all steps; `state` is the method's initial state."""
     training, method = self.training, self.labeler.method
     given = ()
     if method.relabel != 'round':
@@ -203,7 +203,7 @@ class Steps:
   def _epoch_data(
     self, epoch: tf.Tensor, now: training_loop.TrainingResult
   ) -> tuple[rows_lib.Rows, Any]:
-    """The augmented images of an epoch, and the state."""
+    """The augmented images of an epoch, and the loop's state."""
     rows, state = self.rows, now.state
     if self.labeler.method.relabel == 'epoch':
       weights = self._weights(now.trainable)
@@ -241,7 +241,7 @@ class Steps:
     views = batch.examples
     labels = views.images.label
     if self.context.labels is not None:
-      # The offset is one for all images, and not a row of each.
+      # The rows have a copy of the offset for each image.
       labels = labels._replace(offset=self.context.labels.offset)
     step = hook_arguments.Step(
       images=views.images.image,
@@ -260,9 +260,9 @@ class Steps:
     )
     method = self.labeler.method
     total = method_lib.check_scalar(method.loss, method.loss(step, state[0]))
-    # Compares predictions of the loss's first forward pass, mostly for strong
-    # augmentation. The authors log those for weak augmentation, at the cost of
-    # one more pass.
+    # The accuracy of the loss's first forward pass, mostly for strong
+    # augmentation. SemiFL's authors log the accuracy for weak augmentation,
+    # at the cost of one more pass.
     num_correct = tf.constant(math.nan)
     if step.first_logits is not None:
       num_correct = training_loop.count_correct(
@@ -279,7 +279,7 @@ class Steps:
   def _augment(
     self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor
   ) -> rows_lib.Rows:
-    """Augments the selected images; those for mixup are drawn from `rows`."""
+    """Augments the selected images, and draws images for mixup from `rows`."""
     training, seed = self.training, self.labeler.node.seed
     in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))
     images = in_order.examples

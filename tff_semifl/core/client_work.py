@@ -62,18 +62,18 @@ def build_client_work(
 ) -> ClientWork:
   """Builds client work in which each client runs `train_fn`.
 
-  The update is the received weights minus the trained ones, with the weight
-  that `train_fn` returns: 0 for a client without an update. A client is
+  The update is the received weights minus the trained weights, with the
+  weight that `train_fn` returns: 0 for a client without an update. A client is
   rejected if its update is too long, or if the norm of its update or of its
   weight, loss, report and measurements is not finite in float32. A rejected
-  update is zero and has weight 0; the client's report and measurements are in
-  no sum.
+  update is zero and has weight 0; the client's report and measurements are left
+  out of all sums.
 
   Args:
     data_type: By default `pipelines.client_type`.
-    optimizer: That of `train_fn`; its learning rate is set to the round's.
-    keep_optimizer_state: Whether clients keep the optimizer state from round to
-      round, as in the code of SemiFL's authors, as their memory.
+    optimizer: The optimizer of `train_fn`; rounds set its learning rate.
+    keep_optimizer_state: Whether clients keep the optimizer state as a memory
+      from round to round, as in the code of SemiFL's authors.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
       of the received weights, or of 1 if that is larger; infinity for no limit.
     measure_weight_diversity: Whether to measure how much updates differ, from

@@ -4,9 +4,9 @@
 """A client's training loop as one XLA program, with padding.
 
 On a GPU one program for all steps of a round saves the launch of each small
-operation; on a CPU it is slower. It computes the same as without XLA. XLA
-compiles the program once for each number of rows, so that images are padded to
-a power of two, and rows that are not needed are padding.
+operation; on a CPU it is slower. Results are the same as without XLA. XLA
+compiles the program once for each number of rows, so rows are padded to a power
+of two, and examples that are not selected become padding.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class PaddedRows(rows_lib.Rows):
   """A fixed number of rows, with padding at the end."""
 
   def __init__(self, examples: Any, number: tf.Tensor | None = None):
-    """Initializes the rows; all are examples without a `number` of these."""
+    """Initializes rows; the first `number`, by default all, are examples."""
     super().__init__(examples)
     self._num_rows = self.number
     if number is not None:
@@ -101,7 +101,7 @@ class LabelBuffer(NamedTuple):
   number: tf.Tensor
 
   def extend(self, added: pseudo_labels.GivenLabels) -> 'LabelBuffer':
-    """Writes labels after the others; later calls overwrite their padding."""
+    """Appends `added`; the next call overwrites the padding of `added`."""
     places = self.number + tf.range(tf.shape(added.image)[0])
     return LabelBuffer(
       tf.nest.map_structure(
@@ -137,11 +137,11 @@ def run(loop: Callable[[rows_lib.Rows], Any], examples: Any) -> Any:
 
 
 def pad(examples: Any) -> tuple[Any, tf.Tensor]:
-  """Pads examples, tensors with a row each, to a power of two rows.
+  """Pads `examples`, tensors with a row for each example, to 2^n rows.
 
   Returns:
-    The structure, padded with copies of the last example, or one row of zeros
-    without any; and the number of examples, an int32 scalar.
+    The structure, padded with copies of the last example (without examples, one
+    row of zeros), and the number of examples, an int32 scalar.
   """
   number = random_draws.count_rows(examples)
   # Sets all lower bits of the last index: a power of two minus 1.

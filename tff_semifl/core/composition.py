@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts that rounds are made of, and the process of a round.
+"""The steps of a round, and a process that repeats a round.
 
-`Parts` has the steps of a round, which `rounds` and some methods put together.
-They are called inside a federated computation. All values are placed: the state
-and what the server computes at SERVER, what clients receive and return at
-CLIENTS.
+`Parts` has a method for each step. The functions of `rounds` and some systems
+call these methods inside a federated computation. All values are placed: the
+state and the server's results at SERVER, the values that clients receive and
+return at CLIENTS.
 """
 
 import collections
@@ -29,7 +29,7 @@ from tff_semifl.models import functional
 
 
 class RoundState(NamedTuple):
-  """The state of a process at SERVER; () for what a process lacks.
+  """The state of a process at SERVER; fields that a process lacks are ().
 
   Attributes:
     global_model_weights: The server's `tff.learning.models.ModelWeights`.
@@ -59,13 +59,13 @@ class Mean(NamedTuple):
   """The aggregate of the clients' updates.
 
   Attributes:
-    update: The mean update; to be used if `is_used`.
+    update: The mean update, which applies only if `is_used`.
     state: The aggregator's state, unchanged if the update is not used.
-    is_used: bool, whether any client contributes, but not in round 0: an
+    is_used: bool, whether any client contributes; false in round 0, because an
       untrained model has no useful pseudo-labels.
     num_contributing: float32, the number of clients with an update. With an
-      unweighted aggregator these are all clients of the cohort, with an update
-      of zero if they have none.
+      unweighted aggregator, the size of the cohort: clients without an update
+      contribute zeros.
   """
 
   update: tff.Value
@@ -85,14 +85,14 @@ class Tuned(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parts:
-  """What rounds are made of.
+  """The components of a round, with a method for each step.
 
   Attributes:
     learning_rate_fn: Round -> learning rate of server and clients.
     aggregator: Aggregates the updates; if weighted, by weights of at least 0.
     statistics: The computation (<W@SERVER, L*@SERVER> -> W@SERVER), or None for
       models without static batch normalization.
-    guides: What the server keeps and broadcasts, by name.
+    guides: Objects with a state that the server keeps and broadcasts, by name.
   """
 
   classifier: functional.ImageClassifier
@@ -177,7 +177,7 @@ class Parts:
     server_data: tff.Value,
     *others: tff.Value,
   ) -> Tuned:
-    """Runs the server work; `others` are further arguments of it."""
+    """Runs the server work; `others` are its further arguments."""
     return Tuned(
       *run(
         self.server_work.train,
@@ -205,10 +205,10 @@ class Parts:
     metrics: Mapping[str, tff.Value],
     **changes: tff.Value,
   ) -> federated_process.RoundOutput:
-    """The result of a round, with guidance from the clients' reports.
+    """The result of a round; the clients' reports update the guidance.
 
-    `metrics` are those of server and aggregator, and of clients if they are not
-    in `trained`; `changes` are the changed fields of the state.
+    `metrics` has `server` and `aggregator`, and `client` if `trained` is None;
+    `changes` are the changed fields of the state.
     """
 
     def update(kept, context, weights, reports):
@@ -297,11 +297,11 @@ def build(
   run_round: Callable[..., federated_process.RoundOutput],
   **options: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds the process of a round.
+  """Builds a process whose rounds are `run_round`.
 
-  The state is a `RoundState`; the metrics are `client`, `server`, `aggregator`
-  (the measurements of these) and `learning_rate`. `options` are further
-  arguments of the round.
+  The state is a `RoundState`. The metrics are `learning_rate` and the
+  measurements of `client`, `server` and `aggregator`. `options` are further
+  arguments of `run_round`.
   """
   work, shape = p.client_work, p.classifier.image_shape
   return federated_process.build_federated_process(

@@ -14,13 +14,13 @@ from tff_semifl.randomness import random_seeds
 
 
 class RoundContext(NamedTuple):
-  """What is broadcast beside the model weights.
+  """The values that are broadcast together with the model weights.
 
   Attributes:
     seed: int32 scalar, the run's seed.
     learning_rate: float32 scalar, of server and clients.
-    guidance: The message of `method.Guidance` to clients; () at the server
-      and in methods without guidance.
+    guidance: The messages of the guides (`method.Guiding`) to clients, by name;
+      () at the server and in methods without guidance.
   """
 
   seed: int
@@ -93,7 +93,8 @@ class FederatedProcess(tff.templates.IterativeProcess):
   Attributes:
     initialize_memory: The computation ( -> C), or None if clients have no
       memory.
-    prepare: A message of all clients before their first round, or None:
+    prepare: A computation by which all clients report before their first round,
+      or None:
       (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER).
   """
 
@@ -104,7 +105,7 @@ class FederatedProcess(tff.templates.IterativeProcess):
     initialize_memory: tff.Computation | None = None,
     prepare: tff.Computation | None = None,
   ):
-    """Initializes the process of computations of the class's docstring."""
+    """Initializes the process from its computations; see the class."""
     super().__init__(initialize_fn, next_fn)
     self.initialize_memory = initialize_memory
     self.prepare = prepare

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gradients instead of updates: what a client sends, and the server's step.
+"""Federated SGD: the gradient that a client sends, and the server's step.
 
-A round is one step of one model (`rounds.gradient_round`): clients report the
-gradient of a batch, the server adds its own and takes the step.
+A round is one step of the global model (`rounds.gradient_round`). Each client
+sends the gradient of a batch; the server adds its own gradient and steps.
 """
 
 import collections
@@ -31,10 +31,10 @@ from tff_semifl.randomness import random_seeds
 def select_batch(
   node: federated_process.Node, data: Mapping[str, tf.Tensor], batch_size: int
 ) -> tf.Tensor:
-  """The batch of a client in a round, positions among its images, int32.
+  """The positions of a client's batch among its images, int32 [batch].
 
-  Over the rounds in which it takes part, a client goes through its images, each
-  once an epoch; the last batch of an epoch may be smaller. `data` is of
+  A client takes one batch in each round in which it takes part, and each image
+  once an epoch; an epoch's last batch may be smaller. `data` is of
   `pipelines.client_with_participation_type`.
   """
   return random_draws.select_batch(
@@ -58,13 +58,13 @@ def report(
   optimizer_state: Any,
   given_labels: pseudo_labels.GivenLabels,
 ) -> client_report.LocalTraining:
-  """The client update that is the gradient of a batch.
+  """A client's `LocalTraining` whose update is the gradient of a batch.
 
-  The loss is the sum of cross-entropies, divided by the number of images that
-  `images` were selected from.
+  The loss is the sum of the cross-entropies of `images`, divided by
+  `num_images`, the size of the batch before the selection.
 
-  `images`, uint8 [selected, height, width, channels], may be none; `labels` are
-  int32 [selected], and `num_images` are the images of the batch.
+  `images` are uint8 [selected, height, width, channels], possibly none;
+  `labels` are int32 [selected].
   """
   num_selected = tf.cast(tf.shape(images)[0], tf.float32)
   total_images = tf.cast(num_images, tf.float32)
@@ -114,13 +114,12 @@ def build_server_work(
   batch_size: int,
   pretraining_fn: server_work.SupervisedTrainingFn | None = None,
 ) -> server_work.ServerWork:
-  """Builds the server update: a step by its gradient plus that of clients.
+  """Builds server work that takes a step with server and client gradients.
 
-  `pretraining_fn` is what the server does in round 0, before clients take part;
-  by default a step as in other rounds. It starts from, and leaves, the
-  optimizer's state.
-
-  The server work takes the mean gradient of the clients as a last argument.
+  The gradient of the step is the server's plus the mean of the clients', which
+  the server work takes as its last argument. `pretraining_fn` replaces the step
+  in round 0, before clients take part, and passes on the optimizer's state; by
+  default round 0 has a step, too.
   """
 
   def take_step(optimizer_state, clients_gradient, weights, context, data):

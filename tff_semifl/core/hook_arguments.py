@@ -30,8 +30,8 @@ class Server:
     model: The model.
     seed: int32 scalar, the run's seed.
     round_num: int32 scalar.
-    weights: The global model, in `tell` before and in `guidance` after the
-      round.
+    weights: The global model: in `tell` before the round, in `guidance` after
+      the round.
     data: In `tell` the labeled images, a dataset of chunks with `image`, uint8
       [images, height, width, channels], and `label`, int32 [images]; else None.
   """
@@ -53,16 +53,16 @@ class ClientContext:
     guidance: The server's message to clients.
     part_guidance: The messages to parts of the method, by name.
     received: The weights that the client received.
-    weights: The weights that label: those received, or the current ones if
-      images are labeled during training.
+    weights: The weights that label: the received weights, or the current
+      weights if images are labeled during training.
     num_classes: The number of classes.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
     true_labels: int32 [images] of a client that has labels; else None.
     labels: The labels of all images in `weigh` and `report`, if images are
       labeled once a round; else None.
-    num_trained_on: int32 scalar, the number of selected images, or None as
-      `labels`.
+    num_trained_on: int32 scalar, the number of selected images; None if
+      `labels` is None.
   """
 
   images: tf.Tensor
@@ -103,12 +103,12 @@ class ClientContext:
 
 
 class Mix(NamedTuple):
-  """As many images as the batch has, drawn from all images of the client.
+  """Images for mixup: as many as in the batch, drawn from all client images.
 
   Attributes:
     images: uint8 [batch, height, width, channels].
     weak: The images, weakly augmented.
-    labels: Labels of the images, selected for training or not.
+    labels: Labels of the images, which need not be selected for training.
   """
 
   images: tf.Tensor
@@ -118,7 +118,7 @@ class Mix(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step:
-  """A batch of images that are trained on, and the model.
+  """A training step: a batch of images, and the current model.
 
   Padding may follow the images of a batch (`compiled_loop`). The methods
   of `Step` leave the padding out; a plain `tf.reduce_mean` would not.
@@ -255,7 +255,7 @@ class Step:
 
   @property
   def first_logits(self) -> tf.Tensor | None:
-    """The logits of the first forward pass, or None."""
+    """The logits of the first forward pass; None before that pass."""
     for (function, *_), outputs in self.passes.items():
       if function is self.model.train_logits:
         return outputs

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labeling: what a client method sees of images, and the labels it gives."""
+"""Labels the images of a client by a client method."""
 
 from collections.abc import Callable
 import dataclasses
@@ -56,7 +56,7 @@ class AugmentedImages(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Labeler:
-  """Labels the images of a client that received some weights in a round."""
+  """Labels a client's images in a round, given the received weights."""
 
   model: functional.ImageClassifier
   weak_augmentation: augmentation.Augmentation
@@ -70,7 +70,7 @@ class Labeler:
     weights: functional.ModelWeights,
     *keys: tf.Tensor,
   ) -> hook_arguments.ClientContext:
-    """The `ClientContext` that labels all images, each weakly augmented once.
+    """The `ClientContext` for labeling all images, each weakly augmented once.
 
     `rows` are `Images`; `keys` distinguish several labelings in one round.
     """
@@ -103,9 +103,10 @@ class Labeler:
     batch: rows_lib.Rows,
     weights: functional.ModelWeights,
   ) -> hook_arguments.ClientContext:
-    """The `ClientContext` that labels the weak part of some `AugmentedImages`.
+    """The `ClientContext` for labeling a batch of `AugmentedImages`.
 
-    The model normalizes as in training, but without dropout.
+    Labels are for the weakly augmented images. The model normalizes as in
+    training, but has no dropout.
     """
     model, augmented = self.model, batch.examples
 
@@ -128,10 +129,11 @@ class Labeler:
   def label(
     self, context: hook_arguments.ClientContext, rows: rows_lib.Rows, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, Images, pseudo_labels.GivenLabels]:
-    """Labels the images of `context`, the rows, which are `Images`.
+    """Labels the images of `context`.
 
-    Returns the labels; the images with label, weight and selection; and the
-    labels in the form that a simulation compares with the truth.
+    `rows` are the images, as `Images`. Returns the labels; the images with
+    label, weight and selection; and the labels in the form that a simulation
+    compares with the truth.
     """
     result = self.method.label(context, state)
     if not isinstance(result, tuple | list) or len(result) != 2:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from tff_semifl.data import folding
 from tff_semifl.models import functional
 
-# Inputs of deeper layers are normalized by the statistics of such a batch.
+# The inputs of deeper layers are normalized by batches of this size.
 BATCH_SIZE = 250
 
 
@@ -47,12 +47,13 @@ def fold_batches(
   *,
   batch_size: int = BATCH_SIZE,
 ) -> tuple[tf.Tensor, ...]:
-  """Combines the moments of each layer's inputs, float32 [3, channels] each.
+  """Combines the moments of each layer's inputs over batches of images.
 
   Batches cross the boundaries of chunks, uint8 [number, height, width,
   channels]; the last one may be smaller. At most a chunk and a batch of images
   are in memory. `add_fn` is (total, moments of a batch) -> total for one layer,
-  each float64 [3, channels]. Without images totals are zeros.
+  each float64 [3, channels]. Returns a total for each layer, float32 [3,
+  channels]; zeros without images.
   """
 
   def add_batch(
@@ -76,7 +77,7 @@ def _cast(
 
 
 def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """The moments of two sets of values taken together, float [3, channels].
+  """The moments of the union of two sets of values, float [3, channels].
 
   Sums of values and squares would be simpler, but their difference loses the
   variance in float32 if the mean is large.

@@ -20,7 +20,7 @@ def cross_entropy(
 
   `logits` are float [batch, classes]; `labels` are int [batch] in 0..classes-1,
   or probabilities, float [batch, classes]. `weights`, float [batch], at least
-  0, are factors of the losses of examples before the mean over all. `offset`,
+  0, multiply the losses of examples before the mean over all. `offset`,
   float [classes] or [batch, classes], is added to the logits (logit adjustment:
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
   adjustment. ICLR 2021).
@@ -83,8 +83,8 @@ def mix_loss(
 def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
   """Mean squared difference of probabilities, over examples and classes.
 
-  The consistency loss of the Pi-Model, Mean Teacher and MixMatch; both are
-  float [batch, classes], the targets usually without gradient.
+  The consistency loss of the Pi-Model, Mean Teacher and MixMatch. Arguments are
+  float [batch, classes]; targets usually have no gradient.
   """
   return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
 
@@ -94,7 +94,7 @@ def divergence_of_each(
 ) -> tf.Tensor:
   """KL(target || prediction) of each example, float [..., batch].
 
-  Logits are float [..., batch, classes]; those of targets are constants.
+  Both logits are float [..., batch, classes]; `target_logits` get no gradient.
   """
   target_logits = tf.stop_gradient(target_logits)
   return tf.reduce_sum(

@@ -10,7 +10,7 @@ In a round
                 step `loss` and `after_step`;
     the server  calls `guidance` with the reports of all clients, added up.
 
-All of them are plain TensorFlow, traced once.
+All hooks are plain TensorFlow, traced once.
 """
 
 import abc
@@ -31,7 +31,7 @@ _LIBRARY = f'{__name__.partition(".")[0]}.'
 
 
 class Guiding:
-  """Base of whatever keeps a state at the server and broadcasts it to clients.
+  """Base of objects with a state at the server and a message to clients.
 
   By default there is no state and no message.
   """
@@ -65,10 +65,9 @@ Guides = Mapping[str, Guiding]
 
 
 def find_guides(everything: Guides) -> Guides:
-  """Those that have a message to clients, by name.
+  """The guides that have a message to clients, by name.
 
-  A TypeError is raised if hooks of guidance are overridden that are never
-  called.
+  Raises a TypeError if a class overrides a guidance hook that is never called.
   """
   guides = {}
   for name, each in everything.items():
@@ -110,7 +109,7 @@ def update(
   reports: Mapping[str, Any],
   server: hook_arguments.Server,
 ) -> Mapping[str, Any]:
-  """The states after a round, from sums of reports by name.
+  """The guides' states after a round, from the sums of reports, by name.
 
   In round 0, in which clients label with an untrained model, all sums are 0.
   """
@@ -120,7 +119,7 @@ def update(
   )
   new = {}
   for name, each in guides.items():
-    # What reports nothing is missing, possibly all.
+    # Guides without a report have no entry.
     new[name] = each.guidance(kept[name], dict(reports).get(name, ()), server)
     check_like(each.guidance, kept[name], new[name])
   return new
@@ -187,13 +186,13 @@ class Method(Guiding, settings.Settings, abc.ABC):
     return tf.cast(client.num_trained_on > 0, tf.float32)
 
   def report(self, client: hook_arguments.ClientContext, state: Any) -> Any:
-    """Sums over the client's images, which `guidance` receives.
+    """The sums over the client's images.
 
-    `client` has labels if images are labeled once a round; `state` is the one
-    after the last step.
+    `guidance` receives these sums, added over clients. `client` has labels if
+    images are labeled once a round; `state` is the state after the last step.
 
     Returns:
-      Any structure of tensors, summed over clients; () for nothing.
+      Any structure of tensors; () if `guidance` needs no sums.
     """
     del client, state
     return ()
@@ -240,7 +239,7 @@ class Method(Guiding, settings.Settings, abc.ABC):
 
   @property
   def guides(self) -> Guides:
-    """The method and its parts, as far as they guide, by name."""
+    """The method and its parts that have a message to clients, by name."""
     return find_guides({OWN: self, **self.parts})
 
 
@@ -250,7 +249,7 @@ def summarize(part: settings.Settings) -> str:
 
 
 def check_scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
-  """The result of a hook that returns a float32 scalar, checked."""
+  """Checks that the result of a hook is a float32 scalar, and returns it."""
   wanted = 'a float32 scalar'
   if hook.__name__ == 'loss':
     wanted += ', such as step.mean(values)'
@@ -264,7 +263,7 @@ def check_scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
 
 
 def check_like(hook: Callable[..., Any], before: Any, after: Any) -> None:
-  """Checks that a result has names, dtypes and shapes like an earlier one."""
+  """Checks that `after` has the names, dtypes and shapes of `before`."""
   wanted = _type_of(before)
   try:
     found = _type_of(after)
@@ -291,9 +290,9 @@ def _show(found: tff.Type) -> str:
 def wrong_result(
   hook: Callable[..., Any], wanted: str, found: Any
 ) -> TypeError:
-  """The error of a hook, a bound method, that returns something else.
+  """A TypeError for a hook whose result is not `wanted`.
 
-  `found` is what it returned: a tensor, a description, or any other object.
+  `hook` is a bound method. `found` is its result, or a description of it.
   """
   owner = type(getattr(hook, '__self__', hook))
   if isinstance(found, tf.Tensor):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's SGD, and Adam: with gradient clipping and weight decay.
+"""SemiFL's SGD, Adam and AdamW, with gradient clipping and weight decay.
 
 TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
 optimizers multiply the learning rate into the momentum buffer, which is a
@@ -107,7 +107,7 @@ class _Wrapped(tff.learning.optimizers.Optimizer):
   """An optimizer with clipping, decay in the gradient, and frozen weights.
 
   Attributes:
-    inner: Takes the steps; its state is that of this optimizer.
+    inner: The optimizer that takes the steps and has the state.
     clip_norm: Bound on the joint norm of the gradients of all weights; None for
       none.
     is_trained: For each weight whether it is trained; None for all.
@@ -175,12 +175,12 @@ def restrict(
   is_trained: Sequence[bool],
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
 ) -> tff.learning.optimizers.Optimizer:
-  """An optimizer that trains some of the weights only, where `is_trained`.
+  """An optimizer that trains only the weights where `is_trained`.
 
-  The other weights do not decay either. Clipping is nevertheless by the norm of
-  the gradients of all weights, as if PyTorch clipped the gradients of a whole
-  model and gave the optimizer some of its tensors. `mask_gradient` is applied
-  to each gradient of a trained weight after that.
+  The other weights do not decay either. The clipping norm is still over the
+  gradients of all weights, as in PyTorch if a whole model's gradients are
+  clipped and the optimizer has some of the weights. `mask_gradient` is applied
+  to each gradient of a trained weight after the norm is computed.
   """
   if not isinstance(optimizer, _Wrapped):
     optimizer = _Wrapped(inner=optimizer)
@@ -195,8 +195,8 @@ def restrict(
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
   """Zeroes the gradient of the second half of the outputs, the last axis.
 
-  This reproduces FedMatch in the code of SemiFL's authors. The middle one of an
-  odd number is in the second half.
+  This reproduces FedMatch in the code of SemiFL's authors. The middle output of
+  an odd number is in the second half.
   """
   num_outputs = gradient.shape[-1]
   is_first = tf.range(num_outputs) < num_outputs // 2
@@ -221,8 +221,8 @@ def build_nesterov_sgd(
       w <- w - lr * (g + momentum * a)
 
   The defaults are those of Table 4 of SemiFL; `clip_norm` is in its authors'
-  code only. `is_decayed` tells for each weight whether it decays; in FixMatch
-  only kernels do.
+  code only. `is_decayed` says for each weight whether it decays; in FixMatch
+  only kernels decay.
   """
   return _Wrapped(
     inner=_NesterovSGD(learning_rate, momentum, weight_decay, is_decayed),
@@ -268,11 +268,12 @@ def build_adamw(
 
 
 def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
-  """`decay * average + (1 - decay) * weights`, as of Mean Teacher's teacher.
+  """`decay * average + (1 - decay) * weights`, Mean Teacher's moving average.
 
-  Both are structures of tensors; `decay` is a scalar in [0, 1]. (Tarvainen,
-  Valpola. Mean teachers are better role models: Weight-averaged consistency
-  targets improve semi-supervised deep learning results. NeurIPS 2017.)
+  The first two are structures of tensors; `decay` is a scalar in [0, 1].
+  (Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017.)
   """
   return tf.nest.map_structure(
     lambda old, new: decay * old + (1.0 - decay) * new, average, weights

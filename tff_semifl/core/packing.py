@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Elementwise arithmetic on many tensors by few operations.
+"""Elementwise arithmetic on many tensors with few operations.
 
 Most weights of a model are small vectors, and an operation on one of them costs
 little more than its launch. Here small tensors are concatenated to one vector.
@@ -22,14 +22,14 @@ LARGEST_ON_GPU = 2**20
 def largest() -> int:
   """The largest size of a tensor that is concatenated, on this machine.
 
-  It affects only speed, if what is built here runs elsewhere.
+  Graphs also run on other machines; the size affects only speed.
   """
   on_gpu = tf.config.list_physical_devices('GPU')
   return LARGEST_ON_GPU if on_gpu else LARGEST_ON_CPU
 
 
 def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """Concatenates tensors of known shapes to a few."""
+  """Concatenates tensors of known shapes to fewer tensors."""
   tensors = list(map(tf.convert_to_tensor, tensors))
   return [
     _pack([tensors[index] for index in indices])
@@ -74,7 +74,7 @@ def map_elements(
 def _group(
   tensors: Sequence[tf.Tensor], kinds: Sequence[Hashable]
 ) -> list[tuple[Hashable, list[int]]]:
-  """Pairs of a kind and the places of its tensors to concatenate."""
+  """Groups of tensors to concatenate: pairs of a kind and indices."""
   most = largest()
   groups = {}
   for index, (kind, tensor) in enumerate(zip(kinds, tensors, strict=True)):

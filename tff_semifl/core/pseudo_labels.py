@@ -21,7 +21,7 @@ class PseudoLabels(NamedTuple):
 
   Attributes:
     labels: int32 [num_images], the most probable class (hard labels).
-    confidences: float32 [num_images] in [0, 1], its probability.
+    confidences: float32 [num_images] in [0, 1], the probability of that class.
     probabilities: float32 [num_images, classes] (soft labels).
     prior: float32 [classes], an estimate of the class shares of the images
       (`client_prior`); or ().
@@ -39,7 +39,7 @@ class PseudoLabels(NamedTuple):
   offset: tf.Tensor | tuple[()] = ()
 
   def as_rows(self) -> 'PseudoLabels':
-    """The labels without `prior`, each tensor with a row for each image."""
+    """Drops `prior` and `unaligned`; `offset` gets a row for each image."""
     offset = self.offset
     if isinstance(offset, tf.Tensor):
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))
@@ -77,7 +77,7 @@ def mean_over_images(values: tf.Tensor) -> tf.Tensor:
 
 
 def from_logits(logits: tf.Tensor) -> PseudoLabels:
-  """Labels by the softmax of logits, float [num_images, classes]."""
+  """Pseudo-labels from logits, float [num_images, classes], by softmax."""
   probabilities = tf.nn.softmax(tf.cast(logits, tf.float32))
   return PseudoLabels(
     labels=tf.argmax(probabilities, axis=-1, output_type=tf.int32),
@@ -97,7 +97,7 @@ def split_selection(
 ) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
   """Splits a selection into flags, bool [images], and weights.
 
-  A selection is bool [images], without weights, which are () then; or float32
+  A selection is bool [images], for which the weights are (); or float32
   [images], the weights of images in the loss, at least 0.
   """
   if selected.dtype == tf.bool:
@@ -116,12 +116,12 @@ def is_confident(
   return labels.confidences >= threshold
 
 
-# The image of an element that is no label.
+# The value of `GivenLabels.image` for padding.
 PADDING = -1
 
 
 class GivenLabels(NamedTuple):
-  """Pseudo-labels, an element for each time that an image got one.
+  """Pseudo-labels, one element for each time that an image was labeled.
 
   Attributes:
     image: int32 [number], the image's index among those of the client; -1 for
@@ -137,7 +137,7 @@ class GivenLabels(NamedTuple):
   share: tf.Tensor
 
   def extend(self, added: 'GivenLabels') -> 'GivenLabels':
-    """These labels and later ones."""
+    """Appends `added`."""
     return GivenLabels(
       *(tf.concat(pair, axis=0) for pair in zip(self, added, strict=True))
     )
@@ -159,7 +159,7 @@ GIVEN_LABELS_TYPE = tff.types.to_type(
 
 
 def no_given_labels() -> GivenLabels:
-  """`GivenLabels` of 0 elements and unknown shape, to be extended in a loop."""
+  """Empty `GivenLabels` of unknown shape, to be extended in a loop."""
   # A constant would have a fixed shape, which could not grow in a loop.
   return GivenLabels(
     *(
@@ -175,9 +175,9 @@ def give_at_once(
   is_trained_on: tf.Tensor,
   is_real: tf.Tensor | bool = True,
 ) -> GivenLabels:
-  """Labels that were made at the same time.
+  """The `GivenLabels` of images that were labeled at the same time.
 
-  All are [number]; `is_real` is false for padding, which comes last.
+  All arguments are [number]; `is_real` is false for padding, which comes last.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds of clients and a server, a function each; `semifl_round` is SemiFL's.
+"""The kinds of federated rounds, one function for each.
 
 A round takes the state, the server's data, the clients' data, and the clients'
-memories if they have any; `composition.build` makes a process of it.
+memories if they have any; `composition.build` builds a process of rounds.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ def semifl_round(
 ) -> federated_process.RoundOutput:
   """Algorithm 1 of SemiFL: clients train, then the server fine-tunes the mean.
 
-  In round 0, and if no client has an update, the weights and the states of
-  aggregator and finalizer reach the server unchanged.
+  In round 0, and if no client has an update, the server trains the global
+  model, and the states of aggregator and finalizer do not change.
   """
   context = p.begin(state)
   received = p.send(state, context, server_data)
@@ -62,9 +62,9 @@ def gradient_round(
 ) -> federated_process.RoundOutput:
   """Federated SGD: a round is one step of the global model.
 
-  The gradient of the step is that of the server's batch plus the mean of those
-  of the clients' batches, which are their updates. The server work is that of
-  `gradients.build_server_work`; the finalizer is not used.
+  The gradient of the step is the gradient of the server's batch plus the mean
+  of the clients' updates, which are gradients of their batches. The server work
+  is from `gradients.build_server_work`; the finalizer is not used.
   """
 
   def zero_if_unused(is_used, gradient):
@@ -99,19 +99,19 @@ def parallel_round(
   server_share_fn: Callable[[tf.Tensor], tf.Tensor],
   step_from_received_weights: bool,
 ) -> federated_process.RoundOutput:
-  """Server and clients train the same weights, and all are averaged.
+  """Server and clients train the same weights, and the results are averaged.
 
-  With W for the received weights, W_s for those that the server trained, W_m
-  for those that each of n clients trained, and s for the server's share:
+  With the received weights W, the weights W_s that the server trained, the
+  weights W_m that each of n clients trained, and the server's share s:
 
       s = server_share_fn(n)
       average = s * W_s + (1 - s) * mean of W_m
       base = W if step_from_received_weights else W_s
       new weights = finalizer(base, base - average)
 
-  If no client has an update, and in round 0, the average is W_s. With W as the
-  base the momentum is that of the average; with W_s, as in the code of SemiFL's
-  authors, it is that of the difference between server and clients.
+  If no client has an update, and in round 0, the average is W_s. With base W
+  the momentum is of the average; with base W_s, as in the code of SemiFL's
+  authors, the momentum is of the difference between server and clients.
   """
 
   def average(is_used, number, received, tuned, update):
@@ -168,10 +168,10 @@ def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
 def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
   """The weight of a server that is a member of two groups of clients.
 
-  Each group is averaged, and then the two averages, as FedRGD in the code of
+  Each group is averaged, then the two averages, as for FedRGD in the code of
   SemiFL's authors. For an odd number of clients this is the expected weight if
-  the smaller group is random; the weights of the authors' code do not add up
-  to 1 there.
+  the smaller group is random; in the authors' code the weights do not add up to
+  1 for odd numbers.
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0

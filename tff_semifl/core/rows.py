@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examples in rows, their order, batches and shuffles."""
+"""Examples as rows of tensors: selection, shuffling and batches."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ Weights = tuple[tf.Tensor, ...]
 class Rows:
   """Tensors with a row for each example.
 
-  In a loop that XLA compiles, rows of padding follow
+  In a loop that XLA compiles, padding follows the examples
   (`compiled_loop.PaddedRows`).
 
   Attributes:
@@ -35,7 +35,7 @@ class Rows:
     self.number = random_draws.count_rows(examples)
 
   def replace(self, examples: Any) -> 'Rows':
-    """Rows of other examples."""
+    """As many rows of other examples."""
     return Rows(examples)
 
   def keep(self, is_kept: tf.Tensor) -> 'Rows':
@@ -52,7 +52,7 @@ class Rows:
     return Rows(take(self.examples, start, stop))
 
   def weigh(self, weights: Weights = ()) -> Weights:
-    """Weights that make a mean over all rows one over the examples.
+    """Weights that turn a mean over all rows into the mean over examples.
 
     Args:
       weights: (float32 [rows],), weights of the examples, or ().
@@ -63,7 +63,7 @@ class Rows:
     return weights
 
   def start_labels(self, most: tf.Tensor) -> pseudo_labels.GivenLabels | Any:
-    """No labels yet, to be extended in a loop up to `most`, int32 scalar."""
+    """An empty store of labels, to be extended in a loop up to `most`."""
     del most
     return pseudo_labels.no_given_labels()
 

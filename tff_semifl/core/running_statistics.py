@@ -5,8 +5,8 @@
 
 In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
 of clients, or a replica of the server) keeps running averages of the statistics
-of its batches. Self-training labels with those of the client, evaluation is
-with those of the server.
+of its batches. Self-training labels with the client's statistics; evaluation
+is with the server's statistics.
 
 Running averages are part of the state of the node's optimizer. A running
 average with momentum m moves by m times its distance from the batch's
@@ -95,8 +95,8 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that also updates running averages, if the model has any.
 
-  It takes steps of the weights, followed by the running averages, whose
-  gradients are those of `pull`.
+  The optimizer takes the trainable weights, followed by the running averages,
+  whose gradients come from `pull`.
   """
   if classifier.batch_moments is None:
     return optimizer

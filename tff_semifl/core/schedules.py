@@ -11,7 +11,7 @@ import tensorflow as tf
 def cosine_decay(
   round_num: tf.Tensor | int, *, initial_value: float, total_rounds: int
 ) -> tf.Tensor:
-  """Half a cosine over the rounds, without warm-up (SemiFL, appendix C.1).
+  """Cosine decay over the rounds, without warm-up (SemiFL, appendix C.1).
 
   Round t of T has the value `initial_value * (1 + cos(pi * (t - 1) / T)) / 2`:
   close to 0, but not 0, in round T. Round 0 has the value of round 1.
@@ -29,7 +29,7 @@ def warm_up_and_cosine(
   half_turns: float,
   floor: float,
 ) -> tf.Tensor:
-  """A linear rise, then part of a cosine (equation 10 of Zhang et al.).
+  """Linear warm-up, then part of a cosine (equation 10 of Zhang et al.).
 
   With w for `warm_up_steps`, less than n for `total_steps`, the value at step
   t, from 0, is

@@ -22,7 +22,7 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
-# A class without labels counts as one with so many, as its logarithm is finite.
+# Least count of a class, so that the logarithm of its share is finite.
 _LEAST_COUNT = 1.0
 
 # (weights, round context, {'image', 'label'}, optimizer state) -> training.
@@ -39,7 +39,7 @@ SupervisedTrainingFn = Callable[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerWork:
-  """What the server does in a round, in plain TensorFlow.
+  """The server's work in a round, in plain TensorFlow.
 
   Attributes:
     initialize: ( -> the state before round 0).
@@ -63,7 +63,7 @@ def build_server_work(
 ) -> ServerWork:
   """Builds server work that trains on labeled images.
 
-  The optimizer's learning rate is set to the round's, times `rate_factor`. Its
+  The optimizer's learning rate is set to the round's, times `rate_factor`. The
   state is kept from round to round if `keep_optimizer_state`. Measurements are
   `loss` and `accuracy` over all steps of the round, NaN without any step.
   """
@@ -86,7 +86,7 @@ def build_server_work(
       accuracy=result.sums.num_correct / result.sums.num_examples,
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    # Passed on unchanged, it is always the initial state.
+    # Without changes, the state is always the initial state.
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, metrics
 
@@ -182,7 +182,7 @@ class SupervisedTraining:
 def begin_with(
   first_fn: SupervisedTrainingFn, training_fn: SupervisedTrainingFn
 ) -> SupervisedTrainingFn:
-  """Trains with `first_fn` in round 0 and with `training_fn` after it."""
+  """Trains with `first_fn` in round 0 and with `training_fn` afterwards."""
 
   def train(
     weights: functional.ModelWeights,
@@ -202,7 +202,7 @@ def begin_with(
 def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
   """The logarithms of the class shares of labels, float32 [classes], finite.
 
-  A class without labels counts as one with one; there may be no image.
+  A class without labels counts as having one label; there may be no image.
   """
   counts = tf.math.unsorted_segment_sum(
     tf.ones_like(labels, tf.float32), labels, num_classes
@@ -214,10 +214,10 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 def draw_balanced(
   examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
 ) -> rows_lib.Rows:
-  """Draws as many examples with balanced classes, independently of each other.
+  """Draws as many examples with replacement, each class equally likely.
 
-  First a class of those in `labels`, int32 [examples], then one of its
-  examples.
+  Each draw is of a class among `labels`, int32 [examples], then of one of the
+  class's examples.
   """
   _, class_of, sizes = tf.unique_with_counts(labels)
   # In 64 bits, so that the sum over many examples is exact enough.

@@ -22,7 +22,7 @@ class BatchOutput(NamedTuple):
   """The result of a loss function for a batch.
 
   Attributes:
-    loss: Scalar, to be minimized; of the whole batch.
+    loss: The loss of the whole batch, a scalar to minimize.
     num_correct: Scalar, the number of correct predictions in the batch.
     num_examples: Scalar, the number of examples that contribute to the loss;
       None for all.
@@ -62,11 +62,11 @@ class TrainingResult(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingLoop:
-  """Epochs of optimizer steps, including their smaller last batches.
+  """Epochs of optimizer steps; an epoch's last batch may be smaller.
 
   Attributes:
     num_epochs: Number of epochs. A number below 1 is a fraction of the batches
-      of one epoch, rounded up; others are rounded up to whole epochs.
+      of one epoch, rounded up; larger numbers are rounded up to whole epochs.
     batch_size: Examples in a batch; the last of an epoch may have fewer.
     epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
       in order, and the further state.
@@ -78,7 +78,7 @@ class TrainingLoop:
     after_step_fn: (state, trainable) -> the state after a step; by default
       unchanged.
     learning_rate_fn: (epoch number, batch number) -> learning rate; by default
-      that of the optimizer's state.
+      the rate in the optimizer's state.
   """
 
   optimizer: tff.learning.optimizers.Optimizer
@@ -210,7 +210,7 @@ class NoGradientError(ValueError):
 def find_gradient(
   tape: tf.GradientTape, loss: tf.Tensor, weights: tuple[tf.Tensor, ...]
 ) -> tuple[tf.Tensor, ...]:
-  """The gradient of a loss, 0 for weights that it does not depend on."""
+  """The gradient of a loss; 0 for weights on which the loss does not depend."""
   found = tape.gradient(loss, weights)
   if weights and all(each is None for each in found):
     raise NoGradientError(
@@ -228,9 +228,9 @@ def initial_optimizer_state(
 ) -> Any:
   """The state of an optimizer before the first step.
 
-  `trainable` are arrays of the shapes and dtypes of its weights.
+  `trainable` are arrays with the shapes and dtypes of the weights.
   """
-  # A tuple as the weights: TFF's optimizers compare structures.
+  # A tuple, like the weights: TFF's optimizers compare structures.
   return optimizer.initialize(
     tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
   )
@@ -261,8 +261,8 @@ def train_logits(
   """The logits of a batch in training mode, float32 [batch, classes].
 
   `images` are uint8 or float32 [batch, height, width, channels], in 0..255;
-  `seed`, int32 [2], is a new one for each pass, None only without dropout;
-  `num_real` is that of `rows.Rows`.
+  `seed`, int32 [2], differs for each pass, and is None only without dropout;
+  `num_real` is as in `rows.Rows`.
   """
   return classifier.train_logits(
     weights, tf.cast(images, tf.float32), seed, num_real
@@ -278,7 +278,7 @@ def cross_entropy(
 ) -> BatchOutput:
   """The mean cross-entropy and the number of correct predictions.
 
-  Arguments are those of `losses.cross_entropy`; predictions are made without
+  Arguments are as in `losses.cross_entropy`; predictions are made without
   the offset.
   """
   return BatchOutput(

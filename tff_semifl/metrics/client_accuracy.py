@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracies of clients, which an average would hide."""
+"""The accuracy on each client's images, and its spread over clients."""
 
 from collections.abc import Sequence
 import math
@@ -37,9 +37,10 @@ class Spread(NamedTuple):
   Attributes:
     num_clients: Clients with labels.
     mean: The mean accuracy.
-    deviation: The standard deviation over these clients.
-    worst_tenth: The mean accuracy of the worst tenth of clients, rounded up.
-    worst: The client with the lowest accuracy, the first of equal ones.
+    deviation: The standard deviation over clients.
+    worst_tenth: The mean accuracy of the worst tenth of clients; the number of
+      clients is rounded up.
+    worst: The client with the lowest accuracy; in a tie, the first.
   """
 
   num_clients: int
@@ -59,8 +60,11 @@ def count(
   """Counts correct predictions client by client.
 
   Args:
-    labels: int [images], `unknown` where an image has no label.
+    labels: int [images].
     predicted: int [images].
+    shares: The indices of each client's images.
+    unknown: The label of images without a known class.
+    names: The names of the clients.
   """
   found = []
   for client, share in zip(names, shares, strict=True):
@@ -72,7 +76,7 @@ def count(
 
 
 def summarize(clients: Sequence[ClientAccuracy]) -> Spread:
-  """The summary of at least one client."""
+  """Summarizes the accuracies of at least one client."""
   ordered = sorted(clients, key=lambda each: each.accuracy)
   accuracies = np.array([each.accuracy for each in ordered])
   num_worst = math.ceil(len(ordered) / _WORST_SHARE)

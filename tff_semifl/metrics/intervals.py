@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""95% intervals of accuracies, of differences, and by bootstrap of metrics."""
+"""95% confidence intervals of accuracies, differences, means and metrics."""
 
 from collections.abc import Callable, Sequence
 import math
@@ -90,7 +90,7 @@ def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
 
 
 def describe_images(class_sizes: Sequence[int]) -> str:
-  """The number of images, and of classes if some have none."""
+  """A text with the number of images, and of classes if some have no image."""
   num_images, num_classes = int(sum(class_sizes)), len(class_sizes)
   text = f'{num_images} image{"" if num_images == 1 else "s"}'
   num_seen = int(np.count_nonzero(class_sizes))
@@ -106,9 +106,9 @@ def bootstrap(
 
   Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
 
-  `labels` are int [images] and `logits` float [images, classes]; `seed` is that
-  of resampling images. Resamples where the metric is NaN, such as the AUC of
-  one class, are left out; the ends are NaN if it is NaN in all.
+  `labels` are int [images] and `logits` float [images, classes]; `seed` is for
+  resampling images. Resamples where the metric is NaN, such as the AUC of one
+  class, are left out; both ends are NaN if no resample remains.
   """
   generator = np.random.default_rng(seed)
   samples = generator.integers(len(labels), size=[NUM_SAMPLES, len(labels)])

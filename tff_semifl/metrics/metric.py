@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics by name."""
+"""Metrics of labels and logits, loaded by name."""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -42,7 +42,7 @@ class OutsideMetric(NamedTuple):
 
 
 def _load_outside(reference: str) -> OutsideMetric:
-  """Loads a metric."""
+  """Loads a metric from `package.module:NAME`."""
   found = references.load(reference)
   _, _, name = reference.partition(':')
   if isinstance(found, type):
@@ -66,7 +66,7 @@ def _load_outside(reference: str) -> OutsideMetric:
 def _of_keras(
   metric: tf.keras.metrics.Metric,
 ) -> Callable[[np.ndarray, np.ndarray], float]:
-  """A function that gives a Keras metric probabilities, its usual input."""
+  """A function of labels and logits that gives a Keras metric probabilities."""
 
   def compute(labels: np.ndarray, logits: np.ndarray) -> float:
     metric.reset_state()
@@ -112,7 +112,7 @@ def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 
 def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The share of correct predictions among those of each class.
+  """The share of correct predictions among the predictions of each class.
 
   Args:
     labels: int [images].
@@ -190,10 +190,10 @@ def _predict(logits: np.ndarray) -> np.ndarray:
 
 
 class Metric(NamedTuple):
-  """A metric of all evaluated images.
+  """A metric over all evaluated images.
 
   Attributes:
-    name: The name of its column, after `test/` or `validation/`.
+    name: The name of the metric's column, after `test/` or `validation/`.
     compute: (labels, logits) -> a number, or float [classes] if `by_class`. NaN
       where undefined.
     higher_is_better: Whether better models have higher values.
@@ -231,12 +231,12 @@ METRICS = {
 
 
 def is_own(name: str) -> bool:
-  """Whether this package has a metric of a name."""
+  """Whether this package has a metric called `name`."""
   return name in METRICS or _TOP.fullmatch(name) is not None
 
 
 def load(name: str) -> Metric:
-  """The metric of a name."""
+  """Loads the metric called `name`."""
   if name in METRICS:
     return METRICS[name]
   if ':' in name:

@@ -37,8 +37,8 @@ def ece(labels: np.ndarray, logits: np.ndarray) -> float:
   """The expected calibration error, in 0..1.
 
   Images are binned by the probability of the predicted class, in 15 equal parts
-  of 0..1. The error is the mean, over all images, of the difference between
-  accuracy and mean probability in an image's bin.
+  of 0..1. The error is the mean over images of the absolute difference
+  between accuracy and mean probability in the image's bin.
 
   References:
     Guo, Pleiss, Sun, Weinberger. On Calibration of Modern Neural Networks. ICML

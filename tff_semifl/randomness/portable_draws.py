@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random numbers of TensorFlow's CPU kernels, for XLA and GPUs.
+"""The random numbers of TensorFlow's CPU kernels, for XLA and GPUs.
 
 Philox's random bits of a stateless seed are the same on a CPU, on a GPU and
-compiled by XLA. Here operations that XLA can compile turn them into numbers as
-the CPU kernels do; tests compare the draws.
+compiled by XLA. This module turns the bits into numbers as the CPU kernels do,
+by operations that XLA can compile. Tests compare the draws.
 
 References:
   Salmon, Moraes, Dror, Shaw. Parallel random numbers: as easy as 1, 2, 3. SC
@@ -22,17 +22,17 @@ import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
 
-# TensorFlow's number of the algorithm, and the constant that scrambles seeds.
+# TensorFlow's id of the Philox algorithm, and the key that scrambles seeds.
 _PHILOX = 1
 _SCRAMBLING_KEY = 0x02461E293EC8F720
-# Of a float32: the bits of 1.0, and those of the fraction.
+# The bits of the float32 1.0, and the bits of a float32's fraction.
 _ONE_BITS = 0x3F800000
 _FRACTION_BITS = 0x7FFFFF
-# Of a double: the bits of 1, and the 20 bits of the fraction in the upper half.
+# The bits of the float64 1.0, and the fraction's 20 bits in the upper half.
 _DOUBLE_ONE_BITS = 0x3FF0000000000000
 _UPPER_FRACTION_BITS = 0xFFFFF
-# A kernel reserves 256 blocks of four words for each Gamma number. 16 suffice:
-# these are fourteen attempts or more, each of which succeeds with 95%.
+# A kernel reserves 256 blocks of four words for each Gamma number. 16 suffice
+# for at least fourteen attempts, each of which succeeds with 95% probability.
 _RESERVED_BLOCKS = 256
 _BLOCKS = 16
 _SMALLEST = 1e-7
@@ -42,7 +42,7 @@ def _bits(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
   """Random uint32 of a shape.
 
   The bits are those of `tf.random.stateless_uniform` with the algorithm
-  'philox', by half as many operations. (Where XLA chooses the algorithm,
+  'philox', with half as many operations. (Where XLA chooses the algorithm,
   negative seeds have other bits.)
   """
   scrambled = _philox([4], [_SCRAMBLING_KEY], tf.cast(seed, tf.uint64))
@@ -101,10 +101,10 @@ class _Attempts(NamedTuple):
   """The state of drawing Gamma numbers by rejection.
 
   Attributes:
-    next_block: int32 [number], the next block.
-    normals: int32 [number], the index of the next normal number, counted over
-      all blocks; odd ones come first.
-    uniforms: int32 [number], likewise for uniform numbers.
+    next_block: int32 [number], the next unused block.
+    normals: int32 [number], the index of the last normal number used, counted
+      over all blocks, each of which is used from its end.
+    uniforms: int32 [number], the index of the last uniform number used.
     value: float64 [number], the accepted numbers.
     is_done: bool [number], whether a number was accepted.
   """

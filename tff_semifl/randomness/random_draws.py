@@ -3,8 +3,8 @@
 
 """Random numbers from stateless seeds, compiled by XLA or not.
 
-By default TensorFlow's own operations draw. Compiled by XLA, some of them make
-other numbers, and some cannot be compiled. Within
+By default TensorFlow's own operations draw. Compiled by XLA, some operations
+draw other numbers, and XLA cannot compile others. Within
 `drawing_by(portable_draws.GENERATOR)`, operations that XLA can compile draw the
 same numbers.
 
@@ -46,7 +46,7 @@ class Generator(NamedTuple):
 
 
 def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
-  """Another stateless seed, int32 [2], from a seed and an integer scalar."""
+  """Derives a stateless seed, int32 [2], from a seed and an integer scalar."""
   return _generator.get().fold_in(seed, tf.cast(key, tf.int32))
 
 
@@ -71,7 +71,7 @@ def order(
 ) -> tf.Tensor:
   """Draws a permutation of rows, int32 [num_rows].
 
-  Rows from `num_real` on keep their places; by default all are permuted.
+  Rows from `num_real` on keep their places; by default all rows are permuted.
   """
   if num_real is None:
     num_real = num_rows
@@ -91,9 +91,9 @@ def beta(
 ) -> tf.Tensor:
   """Draws float32 [number] in [0, 1] from Beta(concentration, concentration).
 
-  G / (G + G') has this distribution if G and G' are distributed as Gamma(a), as
-  draws of Gamma(a + 1) times U^(1/a) are, with U uniform. For a small
-  concentration a, nearly all powers underflow, so logarithms are used.
+  G / (G + G') has this distribution for G and G' from Gamma(a), with a the
+  concentration. A draw from Gamma(a + 1) times U^(1/a), with U uniform, is from
+  Gamma(a). For small a nearly all powers underflow, so logarithms are used.
   """
   gammas = _generator.get().gamma(2 * number, seed, concentration + 1.0)
   # In (0, 1], for the logarithm.
@@ -111,7 +111,7 @@ def beta(
 
 @contextlib.contextmanager
 def drawing_by(generator: Generator) -> Iterator[None]:
-  """A context in which traced code draws by another generator."""
+  """A context in which traced code draws with `generator`."""
   token = _generator.set(generator)
   try:
     yield
@@ -151,7 +151,7 @@ _generator = contextvars.ContextVar(
 
 
 def shuffle(examples: Any, seed: tf.Tensor) -> Any:
-  """Shuffles examples, a structure of tensors with one row each, alike."""
+  """Shuffles the rows of a structure of tensors, all in one order."""
   indices = order(count_rows(examples), seed)
   return tf.nest.map_structure(lambda rows: tf.gather(rows, indices), examples)
 
@@ -165,9 +165,9 @@ def draw_with_replacement(
 ) -> Any:
   """Draws examples uniformly with replacement.
 
-  `examples` are a structure of tensors with a row for each example, of which
-  the first `num_real` are drawn from, by default all. `number` is 0 without
-  examples.
+  `examples` are a structure of tensors with a row for each example. Only the
+  first `num_real` rows, by default all, are drawn. `number` must be 0 if there
+  are no examples.
   """
   if num_real is None:
     num_real = count_rows(examples)
@@ -181,10 +181,10 @@ def select_batch(
   num_before: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """A batch of a sequence of shuffled epochs; the last of an epoch is smaller.
+  """A batch of shuffled epochs; an epoch's last batch may be smaller.
 
-  `num_before` is the number of batches before, `order_seed` the seed of all
-  epochs' orders. Returns indices of images, int32 [batch].
+  `num_before` is the number of earlier batches, `order_seed` the seed of every
+  epoch's order. Returns indices of images, int32 [batch].
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size
@@ -200,8 +200,9 @@ def select_from_stream(
 ) -> tf.Tensor:
   """A batch of a stream of shuffled epochs; batches may span two epochs.
 
-  `step` is the number of batches before, `order_seed` the seed of all epochs'
-  orders. Returns indices of at least one image, int32 [batch_size].
+  `step` is the number of earlier batches, `order_seed` the seed of every
+  epoch's order. `num_images` is at least 1. Returns indices of images, int32
+  [batch_size].
   """
   first = step * batch_size
   last = first + batch_size - 1

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""All random numbers of a run, as functions of (seed, purpose, ...).
+"""The seeds of all random numbers of a run, from (seed, purpose, ...).
 
-Nothing draws from a hidden generator. A draw is keyed by the run's seed, its
-purpose, and the round, client and epoch that it belongs to. Runs with the same
+Nothing draws from a hidden generator. The key of a draw is the run's seed, the
+purpose, and the round, client and epoch, where they apply. Runs with the same
 flags agree, interrupted or not, and purposes do not share a stream.
 
 The seed is public. The secrets of a private run, noise and cohorts, follow from
@@ -21,7 +21,7 @@ from tff_semifl.randomness import random_draws
 
 @enum.unique
 class Purpose(enum.IntEnum):
-  """The purpose of a random number; changed values change all runs."""
+  """The purpose of a random number; changing a value changes all runs."""
 
   LABEL_SPLIT = 0
   CLIENT_PARTITION = 1
@@ -46,16 +46,16 @@ class Purpose(enum.IntEnum):
 def numpy_generator(
   seed: int, purpose: Purpose, *keys: int
 ) -> np.random.Generator:
-  """A NumPy generator for a purpose, and further keys of at least 0."""
+  """A NumPy generator for a purpose and further keys, integers >= 0."""
   return np.random.default_rng([seed, int(purpose), *keys])
 
 
 def stateless_seed(
   seed: tf.Tensor | int, purpose: Purpose, *keys: tf.Tensor | int
 ) -> tf.Tensor:
-  """The seed, int32 [2], of `tf.random.stateless_*` for a purpose.
+  """The seed, int32 [2], for `tf.random.stateless_*` and a purpose.
 
-  `keys` are integer scalars: round, client, epoch, batch, as far as they apply.
+  `keys` are integer scalars: round, client, epoch and batch, where they apply.
   """
   result = tf.stack([tf.cast(seed, tf.int32), tf.constant(int(purpose))])
   for key in keys:

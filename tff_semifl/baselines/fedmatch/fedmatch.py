@@ -4,7 +4,8 @@
 """FedMatch with labels at the server, and as in SemiFL's tables.
 
 The authors' program divides the learning rate by three after 20 validations
-without improvement. That is left out: it needs labeled images at the clients.
+without improvement. This schedule is left out, because it needs labels at the
+clients.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -46,11 +47,11 @@ def fedmatch_round(
   client_data: tff.Value,
   memories: tff.Value,
 ) -> federated_process.RoundOutput:
-  """A round of FedMatch, in which models of other clients help a client.
+  """A round of FedMatch, in which models of other clients help to label.
 
   The server trains sigma, then clients train phi, and the mean of the clients'
-  phi is the new phi. Evaluation leaves out small values of phi. Round 0 has no
-  clients, so that the server trains once more than in the authors' code.
+  phi is the new phi. Evaluation ignores small values of phi. Round 0 has no
+  clients, so the server trains in one round more than in the authors' code.
 
   The memory of a client is phi of its helpers before a round, and a
   `ClientModel` after it. The program that runs the process chooses helpers.
@@ -245,11 +246,11 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> averaging.OptimizerPair:
-    """Creates the optimizers of clients, for phi, and of the server, for sigma.
+    """Creates the clients' optimizer, for phi, and the server's, for sigma.
 
-    What a side does not train does not decay either. Gradients are clipped by
-    the norm over all weights; as gradients of sigma and phi are the same, steps
-    are shorter than with plain kernels.
+    Weights that a side does not train do not decay there. Gradients are clipped
+    by the norm over all weights. Because sigma and phi have equal gradients,
+    clipped steps are shorter than with plain kernels.
     """
     parts = fedmatch_networks.find_parts(classifier.trainable_names)
     of_clients, of_server = super().create_optimizers(classifier)
@@ -260,7 +261,8 @@ class FedMatchAsInSemiFL(averaging.Alternating):
           of_server, parts.sigma, optimizers.zero_second_half
         ),
       )
-    # Client and server train normalization and classifier, averaged like phi.
+    # Client and server both train normalization and classifier, which are
+    # averaged like phi.
     return (
       optimizers.restrict(
         of_clients, [not is_sigma for is_sigma in parts.sigma]

@@ -4,7 +4,7 @@
 """Training of FedMatch's server and clients, with labels at the server.
 
 Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
-train phi, in fixed order.
+train phi, both on images in a fixed order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,11 @@ from tff_semifl.randomness import random_seeds
 
 
 class ClientLossWeights(NamedTuple):
-  """Weights of divergence from helpers (lambda_ICCS), cross-entropy, l1 and l2.
+  """The weights of the terms of a client's loss.
 
-  Cross-entropy is that with agreed labels; l1 is of phi, l2 of sigma - phi.
+  `consistency` (lambda_ICCS) is for the divergence from helpers, `agreement`
+  for the cross-entropy with agreed labels, `l1` for the l1 norm of phi, `l2`
+  for the squared l2 norm of sigma - phi.
   """
 
   consistency: float = 1e-2
@@ -40,7 +42,7 @@ class ClientLossWeights(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class ServerTraining:
-  """The server's training, in fixed order and without augmentation.
+  """The server's training, without shuffling or augmentation.
 
   The loss is the mean cross-entropy times `loss_weight`, lambda_s in the paper.
   """
@@ -87,11 +89,12 @@ class ServerTraining:
 class ClientTraining:
   """A client's training with helpers.
 
-  An image of a batch counts if the model in training is confident of it without
-  augmentation. Its prediction is drawn to those of the helpers, and that under
-  strong augmentation to the class that most of client and helpers predict.
-  Without such images or helpers these terms are zero. phi is always kept sparse
-  and close to sigma. The confidence threshold is in (0, 1], inclusive. Helpers
+  An image counts if the model in training is confident without augmentation.
+  The consistency term draws the prediction for the image to the helpers'
+  predictions. The agreement term draws the prediction under strong augmentation
+  to the majority class of client and helpers. Both terms are zero if no image
+  counts; without helpers consistency is zero. Regularization keeps phi sparse
+  and close to sigma. `confidence_threshold`, in (0, 1], is inclusive. `helpers`
   are phi of other clients, stacked along the first dimension.
   """
 
@@ -156,8 +159,8 @@ class ClientTraining:
       loss_fn=loss,
     ).train(weights.trainable, optimizer_state, pseudo_labels.no_given_labels())
     sums = training.sums
-    # The report divides by the number of confident images, which makes this
-    # the mean over all.
+    # The report divides by the number of confident images: its result is the
+    # mean over all images.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
@@ -174,7 +177,7 @@ def helper_logits(
   helpers: tuple[tf.Tensor, ...],
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """Logits by each helper in training, float32 [helpers, batch, classes]."""
+  """The helpers' logits in training mode, float32 [helpers, batch, classes]."""
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
 
   def predict(index: tf.Tensor, logits: tf.Tensor):
@@ -195,10 +198,10 @@ def helper_logits(
 
 
 def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
-  """The class that most models predict, the lowest of a tie, int32 [batch].
+  """The class that most models predict, int32 [batch]; in a tie, the lowest.
 
-  Logits are the client's own, float32 [batch, classes], and those of helpers,
-  float32 [helpers, batch, classes], possibly of none.
+  `logits` are the client's, float32 [batch, classes]; `helper_logits` are
+  float32 [helpers, batch, classes], possibly with no helper.
   """
   all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
   votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
@@ -208,9 +211,10 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 def consistency_loss(
   logits: tf.Tensor, helper_logits: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """The mean of KL(helper || client) over helpers and images; 0 without any.
+  """The mean of KL(helper || client) over helpers and counted images, or 0.
 
-  Logits are those of `agreed_labels`; `is_counted` is bool [batch].
+  Logits are as in `agreed_labels`; `is_counted` is bool [batch]. The result is
+  0 without helpers or counted images.
   """
   divergences = losses.divergence_of_each(helper_logits, logits)
   num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
@@ -223,7 +227,7 @@ def consistency_loss(
 def agreement_loss(
   strong_logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """The mean cross-entropy of images with agreed labels; 0 without any."""
+  """The mean cross-entropy of counted images with agreed labels, or 0."""
   return _mean_of_counted(
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
     is_counted,

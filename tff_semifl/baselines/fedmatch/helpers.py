@@ -3,10 +3,10 @@
 
 """FedMatch's helpers: clients whose models label for another client.
 
-The server remembers the model of each client and its output for a fixed image.
-Every tenth round each client of the cohort with a known model is sent the two
-models with the most similar outputs. Models travel from client to client, so
-that neither secure aggregation nor noise can hide them.
+The server keeps the model of each client and the model's output for a fixed
+noise image. Every tenth round the server sends each client of the cohort with a
+known model the two models with the most similar outputs. Models travel from
+client to client, so neither secure aggregation nor noise can hide a model.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,15 +27,15 @@ from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
-# Distribution of the image of noise, before it is truncated to 0..255.
+# Distribution of the noise image, before truncation to 0..255.
 _PROBE_MEAN = 125.0
 _PROBE_STANDARD_DEVIATION = 125.0
 
 
 class ClientModel(NamedTuple):
-  """A client's stored model: phi, and whether it was trained.
+  """A client's stored model: phi, and whether the client trained it.
 
-  `output` are its probabilities for the image of noise, float32 [classes].
+  `output` has the model's probabilities for the noise image, float32 [classes].
   """
 
   phi: Any
@@ -59,7 +59,7 @@ def create_probe_image(
 
 
 def no_helpers(classifier: functional.ImageClassifier) -> tuple[tf.Tensor, ...]:
-  """Phi of no helper, of a type for any number of helpers."""
+  """Phi of zero helpers, with a type that fits any number of helpers."""
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   # A constant would have a fixed shape.
   return tuple(
@@ -75,12 +75,13 @@ def build_helped_work(
   build_work: Callable[[tuple[tf.Tensor, ...]], client_work.ClientWork],
   seed: int,
 ) -> client_work.ClientWork:
-  """Builds client work with helpers, and with a `ClientModel` as a result.
+  """Builds client work that takes helpers and returns a `ClientModel`.
 
-  The memory that a client brings is phi of its helpers, stacked along the first
-  dimension, at first none; the memory that it leaves is a `ClientModel`.
-  `build_work` is phi of helpers -> the client's work with them, whose optimizer
-  starts afresh in each round. The image of noise follows from `seed`.
+  The memory before a round is phi of the client's helpers, stacked along the
+  first dimension, initially of zero helpers; the memory after a round is a
+  `ClientModel`. `build_work` is (phi of helpers) -> client work with these
+  helpers, whose optimizer is reset in each round. `seed` determines the noise
+  image.
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -114,9 +115,9 @@ def build_helped_work(
 class Helpers:
   """A `client_states.Memories` that keeps clients' models and chooses helpers.
 
-  It keeps files of each client's model and output for each of the last rounds
-  that it took part in. From these and the process's state after such a round, a
-  run repeats the later rounds exactly.
+  The store has files of each client's model and output after the client's
+  latest rounds. With the files and the process's state after one of the last
+  `num_kept` rounds, a run repeats the later rounds exactly.
   """
 
   def __init__(
@@ -129,7 +130,7 @@ class Helpers:
     rounds_per_help: int = 10,
     num_kept: int,
   ):
-    """Initializes the helpers; nothing is read or written yet.
+    """Initializes the helpers without reading or writing files.
 
     `num_kept` is the number of latest rounds that a run may resume from.
     """
@@ -153,13 +154,13 @@ class Helpers:
     )
 
   def initialize(self) -> tuple[()]:
-    """The empty tuple, as nothing is held in main memory."""
+    """The empty tuple: main memory holds nothing."""
     return ()
 
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Phi of the helpers of each client of a cohort, stacked."""
+    """Phi of the helpers of each client of a cohort, stacked by helper."""
     del held
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
@@ -195,9 +196,9 @@ def choose_helpers(
 ) -> list[Sequence[int]]:
   """Chooses the clients with the nearest outputs, the nearest first.
 
-  Outputs are float [clients, classes], NaN for clients whose model is not
-  known. A client whose model is not known has no helpers; with too few known
-  models, no client has.
+  `outputs` are float [clients, classes], NaN for clients without a known model.
+  Clients without a known model get no helpers; with at most `num_helpers` known
+  models, no client gets helpers.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:

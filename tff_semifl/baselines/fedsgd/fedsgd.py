@@ -9,9 +9,9 @@
               gradient of CE(strong(batch), labels) / batch size
       weights = step(server's gradient + mean of clients' gradients)
 
-For comparison with systems of several local steps: it communicates after each
-step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is of Figure 2 of SemiFL.
-`FedSGDAsInSemiFL` is how its authors ran it.
+A comparison for systems with several local steps: federated SGD communicates
+after each step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is from Figure 2 of
+SemiFL. `FedSGDAsInSemiFL` reproduces the program of SemiFL's authors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class FedSGD(gradient_steps.GradientSteps):
     """The gradient of FixMatch on one batch.
 
     The loss is the sum of cross-entropies of strongly augmented images whose
-    pseudo-label is confident, divided by the number of images of the batch.
+    pseudo-label is confident, divided by the number of images in the batch.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
@@ -98,9 +98,9 @@ class FedSGD(gradient_steps.GradientSteps):
 class FedSGDAsInSemiFL(system.System):
   """The program of SemiFL's authors: a batch of several clients.
 
-  It is of the paper's time (Figure 2), deleted from their repository since.
-  Clients would have to hand over their images, so that this is a simulation of
-  a curve and not a method to use.
+  The program made Figure 2, and is no longer in the authors' repository.
+  Clients would have to hand over their images, so this system only reproduces a
+  curve, and is not a method to use.
   """
 
   measures_pseudo_labels = True
@@ -155,7 +155,7 @@ class FedSGDAsInSemiFL(system.System):
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     """The fewest steps of a round, if every step is full."""
-    del num_labeled  # Each step has a batch of them.
+    del num_labeled  # Each step has a batch of labeled images.
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes
     ]
@@ -173,8 +173,8 @@ def union_round(
 ) -> federated_process.RoundOutput:
   """A round that is one epoch of the clients' images.
 
-  Clients hand over their images to the server, which takes the steps, all with
-  one learning rate. Round 0 has no clients and no step.
+  Clients hand over their images to the server, which takes all steps with one
+  learning rate. Round 0 has no clients and no steps.
   """
   image_shape = p.classifier.image_shape
   context = p.begin(state)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images of several clients as one batch, which only a simulation may have.
+"""Batches of several clients' images, possible only in a simulation.
 
-In an epoch every image of every client is in one step. Clients without images
-left are not drawn again, so that the number of steps is random and the last
-steps may have fewer clients.
+In an epoch every image of every client is in exactly one step. Clients whose
+images are used up are not drawn again, so the number of steps is random, and
+the last steps may have fewer clients.
 """
 
 import functools
@@ -23,8 +23,8 @@ from tff_semifl.randomness import random_draws
 class ClientImages(NamedTuple):
   """The images of some clients, one client after the other.
 
-  Numbers of clients and of their images are int32 [clients]; images are uint8
-  [images of all clients, height, width, channels].
+  `client_id` and `num_images` are int32 [clients]; `image` is uint8 [images of
+  all clients, height, width, channels].
   """
 
   client_id: tf.Tensor
@@ -33,9 +33,10 @@ class ClientImages(NamedTuple):
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
-  """Builds ({U*}@CLIENTS -> ClientImages@SERVER), sorted by client number.
+  """Builds the computation that gathers images, sorted by client number.
 
-  U are chunks of `pipelines.client_type`.
+  Its type is ({U*}@CLIENTS -> ClientImages@SERVER), with chunks U of
+  `pipelines.client_type`.
   """
   data_type = pipelines.client_type(image_shape)
   compute = tff.tensorflow.computation
@@ -101,10 +102,10 @@ def select_own(
   num_images: tf.Tensor,
   dataset: tf.data.Dataset,
 ) -> pseudo_labels.GivenLabels:
-  """The pseudo-labels of a client's own images, among those of all images.
+  """Selects the pseudo-labels of a client's own images.
 
-  `client_id` and `num_images` are those of `ClientImages`. Indices of the
-  result count from the client's first image.
+  `client_id` and `num_images` are fields of `ClientImages`. Image indices in
+  the result count from the client's first image.
   """
   own_id = pipelines.concatenate_chunks(dataset)['client_id']
   first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
@@ -122,8 +123,8 @@ def select_own(
 class EpochCohorts(NamedTuple):
   """The cohorts of all steps of an epoch, int32 [steps, clients of a step].
 
-  `clients` are positions, -1 for none; `earlier_steps` is the number of earlier
-  steps that the client was in.
+  `clients` are indices of clients, -1 for none; `earlier_steps` counts the
+  earlier steps of the epoch with that client.
   """
 
   clients: tf.Tensor
@@ -133,9 +134,9 @@ class EpochCohorts(NamedTuple):
 def draw_cohorts(
   num_batches: tf.Tensor, clients_per_step: int, seed: tf.Tensor
 ) -> EpochCohorts:
-  """Draws cohorts, each uniformly among the clients that have a batch left.
+  """Draws each cohort uniformly among the clients that have a batch left.
 
-  `num_batches` is int32 [clients].
+  `num_batches` is the number of batches of each client, int32 [clients].
   """
   num_clients = tf.shape(num_batches)[0]
   size = tf.minimum(clients_per_step, num_clients)
@@ -181,9 +182,9 @@ def find_images(
   num_images: tf.Tensor,
   batch_size: int,
 ) -> tf.Tensor:
-  """Indices of the images of a step's cohort among those of all clients.
+  """Indices of a step's images among the images of all clients.
 
-  `num_images`, int32 [clients], is that of each client.
+  `num_images` is the number of images of each client, int32 [clients].
   """
   is_there = cohorts.clients[step] >= 0
   clients = tf.boolean_mask(cohorts.clients[step], is_there)

@@ -1,14 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps on the images of several clients as one batch, as SemiFL's authors ran.
+"""Steps on batches of several clients' images, as in SemiFL's Figure 2.
 
     each round is an epoch of the clients' images:
       until each image was in a step:
         S, U = a batch of the server, a batch of each client of a cohort
         loss = CE(S) + (CE(strong(U), labels) if any label is confident)
 
-Normalization is over all images of U, all or none of which are trained on.
+Normalization is over all images of U. Either all images of U or none are
+trained on.
 """
 
 import collections
@@ -35,10 +36,10 @@ _Purpose = random_seeds.Purpose
 
 
 class _Sums(NamedTuple):
-  """Sums of an epoch over images of the clients and of the server.
+  """Sums of an epoch over the clients' and the server's images.
 
-  `num_confident` counts confident pseudo-labels, `given` are all of them, with
-  indices into the images of all clients.
+  `num_confident` counts confident pseudo-labels. `given` has all pseudo-labels,
+  with indices into the images of all clients.
   """
 
   client: training_loop.TrainingSums
@@ -51,9 +52,9 @@ class _Sums(NamedTuple):
 class UnionWork:
   """The `ServerWork` of a server to which clients hand over their images.
 
-  The last argument of `train` are the images, `ClientImages`; measurements are
-  `client`, `server` and `given_labels`, the pseudo-labels of all images. There
-  are no updates, so that weight diversity is not measured.
+  The last argument of `train` is the `ClientImages`. Measurements are `client`,
+  `server` and `given_labels`, the pseudo-labels of all images. Weight diversity
+  is not measured, because clients have no updates.
   """
 
   ingredients: system.Ingredients
@@ -64,7 +65,7 @@ class UnionWork:
   confidence_threshold: float
 
   def initialize(self) -> Any:
-    """The state of the optimizer."""
+    """The initial state of the optimizer."""
     return training_loop.initial_optimizer_state(
       self.optimizer, self.ingredients.classifier.initial_weights.trainable
     )
@@ -77,12 +78,12 @@ class UnionWork:
     server_data: tf.data.Dataset,
     gathered: union_images.ClientImages,
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
-    """Takes steps until each image of each client was in one of them.
+    """Takes steps until each image of each client was in a step.
 
-    The server's images are weakly augmented, the clients' strongly; labels are
-    predictions for weak augmentation. The three passes are normalized
-    separately. The server's batches are whole, from one shuffled order after
-    another; a client's are consecutive.
+    The server's images are weakly augmented, the clients' images strongly;
+    pseudo-labels are predictions for weak augmentation. The three passes are
+    normalized separately. The server's batches are all full, from a stream of
+    shuffled epochs; a client's batches are consecutive images.
     """
     labeled = pipelines.concatenate_chunks(server_data)
     node = federated_process.Node(context)
@@ -184,9 +185,9 @@ class UnionWork:
   ) -> tuple[
     tuple[tf.Tensor, ...], training_loop.TrainingSums, tf.Tensor, tf.Tensor
   ]:
-    """The gradient of a cohort's images, their labels and which are confident.
+    """Gradient, sums, labels, and whether labels are confident, for a cohort.
 
-    The gradient is 0 if none is confident.
+    The gradient is 0 if no label is confident.
     """
     classifier = self.ingredients.classifier
     weak = self.ingredients.weak_augmentation(
@@ -234,7 +235,7 @@ class UnionWork:
 def _summarize_clients(
   sums: _Sums, num_images: tf.Tensor
 ) -> collections.OrderedDict[str, tf.Tensor]:
-  """The metrics of clients, from their numbers of images."""
+  """The clients' metrics; `num_images` are the images of each client."""
   client, ratio = sums.client, client_report.Ratio
   return client_report.summarize(
     client_report.ClientSums(

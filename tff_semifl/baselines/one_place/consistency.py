@@ -24,7 +24,7 @@ from tff_semifl.core import losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Consistency(pooled_method.PooledMethod):
-  """Base of both methods, which differ in the model of the targets."""
+  """Base of both methods; the model that predicts the targets differs."""
 
   consistency: pooled_method.RampedLoss
 
@@ -32,7 +32,7 @@ class _Consistency(pooled_method.PooledMethod):
   def target_logits(
     self, step: pooled_method.PooledStep, images: tf.Tensor
   ) -> tf.Tensor:
-    """The logits that those of the student are to follow."""
+    """The logits of the targets that the student's predictions should match."""
 
   def loss(
     self, step: pooled_method.PooledStep, memory: Any

@@ -28,8 +28,8 @@ from tff_semifl.randomness import random_seeds
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Exchanges part i of block 0 with part i of block i, for each i from 1.
 
-  Each of n blocks, of the same shape, is cut into n parts. Applied twice it is
-  the identity.
+  Each of the n blocks, of the same shape, is cut into n parts. Interleaving
+  twice is the identity.
   """
   number = len(blocks)
   # If rows cannot be divided evenly, later parts have one more.
@@ -52,8 +52,8 @@ def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 class Mixed(NamedTuple):
   """Logits and labels of mixed images, labeled and unlabeled.
 
-  All are float32 [images, classes]; labels and label guesses are mixed as the
-  images are.
+  All fields are float32 [images, classes]. Labels and label guesses are mixed
+  with the coefficients of their images.
   """
 
   labeled_logits: tf.Tensor
@@ -70,12 +70,13 @@ def mix(
   *,
   concentration: float,
 ) -> Mixed:
-  """Mixes all images with each other, and passes them through the student.
+  """Mixes all images with each other, and computes the student's logits.
 
-  Each forward pass has as many images as are labeled, of all kinds equally.
-  Labeled views are uint8 [labeled, height, width, channels], unlabeled ones
-  uint8 [unlabeled, height, width, channels] each. Guesses are float32
-  [unlabeled, classes], the same for all views.
+  Each forward pass has as many images as there are labeled ones, interleaved
+  from all kinds. `labeled_images` are uint8 [labeled, height, width, channels];
+  `unlabeled_images` are augmentations of the same images, each uint8
+  [unlabeled, height, width, channels], with the same `guesses`, float32
+  [unlabeled, classes].
   """
   images, labels = mixup.mix_with_each_other(
     tf.cast(tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32),
@@ -140,7 +141,7 @@ class MixMatch(pooled_method.PooledMethod):
   ) -> pooled_method.PooledStepOutput:
     del memory
     views = [step.weak_images(key) for key in range(2)]
-    # Each augmentation is a separate batch.
+    # Each augmentation is a separate batch for batch normalization.
     guesses = [tf.nn.softmax(step.logits(view)[0]) for view in views]
     mixed = mix(
       step,

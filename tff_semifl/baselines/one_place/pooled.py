@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Semi-supervised learning in one place: labels and a pool, no clients.
+"""Semi-supervised learning in one place, without clients.
 
 The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch.
 
@@ -51,8 +51,8 @@ class KernelDecay(settings.Settings):
   ) -> tff.learning.optimizers.Optimizer:
     """Builds the optimizer; a schedule sets its learning rate.
 
-    `num_others` weights after those of the model, `trainable_names`, are kernel
-    and bias of a head in turn.
+    `trainable_names` are the model's weights. The `num_others` further weights
+    are alternately kernel and bias of a head.
     """
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
@@ -102,7 +102,7 @@ class Pooled(system.System):
   def build_training(
     self, ingredients: system.Ingredients
   ) -> pooled_training.PooledTraining:
-    """Builds the server's training in a round, plain TensorFlow."""
+    """Builds the server's training in a round, in plain TensorFlow."""
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
     return pooled_training.PooledTraining(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of the methods in one place, and the step that their loss takes."""
+"""Base of the methods in one place, and the argument of their loss."""
 
 import abc
 from collections.abc import Callable, Iterator
@@ -34,9 +34,10 @@ class PooledStepOutput(NamedTuple):
   """The result of a loss function for a step.
 
   Attributes:
-    loss: Scalar, to be minimized.
-    labeled_logits: float32 [labeled, classes], the student's, for accuracy.
-    memory: The method's memory after the step, of the same structure.
+    loss: The loss, a scalar to minimize.
+    labeled_logits: float32 [labeled, classes], the student's logits of labeled
+      images, for the accuracy.
+    memory: The method's memory after the step, with an unchanged structure.
   """
 
   loss: tf.Tensor
@@ -49,10 +50,11 @@ class PooledStep:
   """The images, augmentations and models of a step.
 
   Attributes:
-    student: The weights in training; the teacher has their average.
+    student: The weights in training.
+    teacher: The moving average of the student's weights.
     head: The weights of the method's head, tensors.
     class_shares: float32 [classes], the share of each class among all labels.
-    unlabeled_ratio: Unlabeled images for each labeled one.
+    unlabeled_ratio: The number of unlabeled images for each labeled image.
     num: int32 scalar, the number of the step in the whole run, from 0.
   """
 
@@ -146,19 +148,19 @@ class PooledStep:
 
 
 class PooledMethod(settings.Settings, abc.ABC):
-  """Base of the methods, each a loss of labeled and unlabeled images.
+  """Base of the methods: a loss on labeled and unlabeled images.
 
   Attributes:
-    uses_strong_augmentation: Whether it trains on strongly augmented images.
+    uses_strong_augmentation: Whether the loss uses `strong_images`.
   """
 
   uses_strong_augmentation: ClassVar[bool] = False
 
   @abc.abstractmethod
   def loss(self, step: PooledStep, memory: Any) -> PooledStepOutput:
-    """The loss of a step, of labeled and unlabeled images.
+    """The loss of a step on labeled and unlabeled images.
 
-    `memory` is what the method remembers of earlier steps.
+    `memory` is the method's memory after the step before.
     """
 
   def create_memory(self, classifier: functional.ImageClassifier) -> Any:
@@ -169,7 +171,7 @@ class PooledMethod(settings.Settings, abc.ABC):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Initial weights that are trained beside those of the model."""
+    """Initial weights that are trained together with the model's weights."""
     del classifier, seed
     return ()
 

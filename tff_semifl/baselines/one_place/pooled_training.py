@@ -3,8 +3,8 @@
 
 """Steps on labeled and unlabeled images in one place, with averaged weights.
 
-The global model of the process is the average. The trained model, the student,
-is part of the server's state.
+The global model of the process is the averaged model. The model in training,
+the student, is part of the server's state.
 """
 
 import collections
@@ -37,7 +37,7 @@ _MOST_DRAWS = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Steps(settings.Settings):
-  """The number of steps and their batches."""
+  """The number of steps, and the batch sizes."""
 
   total_steps: int = settings.setting(
     2**20,
@@ -79,14 +79,14 @@ class Steps(settings.Settings):
 
   @property
   def num_unlabeled(self) -> int:
-    """Unlabeled images in a step."""
+    """The number of unlabeled images in a step."""
     return self.batch_size * self.unlabeled_ratio
 
 
 class StudentState(NamedTuple):
-  """The state of the server beside the averaged weights.
+  """The server's state besides the averaged weights.
 
-  `trained` are the student's weights, then those of the method's head.
+  `trained` are the student's weights, then the weights of the method's head.
   """
 
   trained: Any
@@ -96,17 +96,17 @@ class StudentState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PooledTraining:
-  """The training of a round, plain TensorFlow.
+  """The training of a round, in plain TensorFlow.
 
-  Each step has the next labeled images and the next of all images, labeled ones
-  included, of two endless sequences of shuffled epochs.
+  Labeled and unlabeled images of a step come from two endless streams of
+  shuffled epochs. Labeled images are also used as unlabeled images.
 
   Attributes:
     loss_fn: (`PooledStep`, memory) -> the loss, and the memory after the step.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
-    average_decay: Decay of the average in a step.
-    initial_head: Arrays, weights that are trained beside those of the model.
+    average_decay: Decay of the averaged weights in a step.
+    initial_head: Arrays of weights, trained together with the model's weights.
     initial_memory: The method's memory before the first step, a structure of
       arrays.
   """
@@ -131,7 +131,7 @@ class PooledTraining:
     )
 
   def initial_state(self) -> StudentState:
-    """The state before the first round, tensors."""
+    """The state before the first round, in tensors."""
     initial_weights = self.classifier.initial_weights.trainable
     trained = (*initial_weights, *self.initial_head)
     return StudentState(
@@ -224,7 +224,7 @@ class PooledTraining:
 
 
 def build_pooled_work(training: PooledTraining) -> server_work.ServerWork:
-  """Builds the server work: its weights are the average, its state the student.
+  """Builds server work with averaged weights, and with the student as state.
 
   Data are of `pipelines.labeled_type`.
   """
@@ -247,9 +247,9 @@ def _draw_indices(
   context: federated_process.RoundContext,
   steps: Steps,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Indices of labeled and of all images for the steps of a round.
+  """Indices of labeled and of unlabeled images for the steps of a round.
 
-  Each is int32 [steps, images of a step].
+  Both are int32 [steps, images of a step].
   """
 
   def draw(num_images, size, purpose):

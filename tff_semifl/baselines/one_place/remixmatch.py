@@ -60,7 +60,7 @@ class ReMixMatch(pooled_method.PooledMethod):
   )
 
   def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
-    """Creates the mean predictions of the last batches."""
+    """The initial mean predictions of the last batches."""
     return distribution_alignment.initialize_recent(
       classifier.num_classes, self.aligned_batches
     ).numpy()
@@ -134,7 +134,7 @@ class ReMixMatch(pooled_method.PooledMethod):
 def _rotation_loss(
   step: pooled_method.PooledStep, views: tf.Tensor
 ) -> tf.Tensor:
-  """The cross-entropy of predicting by how much images were rotated."""
+  """The cross-entropy of predicting the images' rotations."""
   rotated, num_turns = rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head
@@ -145,11 +145,11 @@ NUM_ROTATIONS = 4
 
 
 def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Rotates a quarter of the images each by 0, 90, 180 and 270 degrees.
+  """Rotates quarters of the batch by 0, 90, 180 and 270 degrees.
 
-  Images are square, [batch, size, size, channels]. Returns them in another
-  order, with the number of counterclockwise quarter turns of each, int32
-  [batch].
+  Images are square, [batch, size, size, channels]. Returns the rotated images
+  in another order, and the number of counterclockwise quarter turns of each
+  image, int32 [batch].
 
   References:
     Gidaris, Singh, Komodakis. Unsupervised representation learning by

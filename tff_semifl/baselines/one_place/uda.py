@@ -22,7 +22,7 @@ from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
 
 _ANNEALING_SCALE = 5.0
-# Progress -> the rise of the threshold, both in [0, 1].
+# Progress in [0, 1] -> position of the threshold in its range, in [0, 1].
 _ANNEALING = {
   'none': tf.ones_like,
   'linear': tf.identity,
@@ -36,7 +36,7 @@ def annealed_threshold(
 ) -> tf.Tensor:
   """UDA's training-signal-annealing threshold at a step.
 
-  It rises from the probability of a guess, one over the classes, to 1.
+  The threshold rises from the probability of a random guess, 1 / classes, to 1.
   `progress` is the fraction of training done, a float32 scalar in [0, 1];
   `annealing` is none, linear, exp or log.
   """
@@ -47,10 +47,10 @@ def annealed_threshold(
 def annealed_cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, threshold: tf.Tensor
 ) -> tf.Tensor:
-  """Mean cross-entropy of examples below a threshold; 0 without any.
+  """Mean cross-entropy of the examples up to a threshold; 0 without examples.
 
-  Examples whose class has a probability above `threshold` are left out. Logits
-  are float32 [batch, classes], labels int32 [batch].
+  Examples whose true class has a probability above `threshold` are left out.
+  `logits` are float32 [batch, classes], `labels` int32 [batch].
   """
   probabilities = tf.nn.softmax(tf.stop_gradient(logits))
   of_class = tf.gather(probabilities, labels, batch_dims=1)

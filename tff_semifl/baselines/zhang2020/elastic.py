@@ -3,8 +3,8 @@
 
 """Elastic averaging: clients with models of their own, tied to an anchor.
 
-Table 4 of Zhang et al. compares their systems with the two here. All clients
-have labels; the server has no images and does not train.
+Table 4 of Zhang et al. compares their systems with EASGD and overlap SGD. All
+clients have labels; the server has no images and does not train.
 
     each round, with z for the center variable and x for a client's own model:
       x = train(x)
@@ -51,7 +51,7 @@ _Anchor = tuple[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Elastic(zhang2020.ManyShortRounds):
-  """Base of EASGD and OverlapSGD: clients and anchor attract each other."""
+  """Base of EASGD and OverlapSGD."""
 
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
@@ -93,7 +93,7 @@ class _Elastic(zhang2020.ManyShortRounds):
   @property
   @abc.abstractmethod
   def pull(self) -> float:
-    """The fraction of the way to the anchor that a client is pulled."""
+    """The fraction of the way to the anchor that a client moves in a round."""
 
   @abc.abstractmethod
   def build_anchor(self) -> _Anchor:
@@ -159,7 +159,7 @@ class OverlapSGD(_Elastic):
   def build_anchor(self) -> _Anchor:
     return (
       aggregators.build_mean(),
-      # The fraction of an update that the pull leaves.
+      # The pull leaves this fraction of an update.
       tff.learning.optimizers.build_sgdm(
         1.0 - self.pull_back, momentum=self.anchor_momentum
       ),
@@ -189,7 +189,7 @@ def build_elastic_work(
       next model = (1 - pull) * x + pull * z
 
   A client that is rejected or has no images has an update of zero and keeps its
-  memory. `max_update_norm_ratio` is for the change of the client's own model.
+  memory. `max_update_norm_ratio` bounds the change of the client's own model.
   """
   kernel_index = client_report.find_classifier_kernel(classifier)
 

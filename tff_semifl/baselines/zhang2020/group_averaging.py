@@ -4,8 +4,8 @@
 """Grouping-based averaging: federated averaging in groups of clients.
 
 In each round the clients take slots, which are divided into groups. Each group
-has a model of its own. The server is a member of every group, which keeps their
-models close to each other.
+has its own model. The server is a member of every group, which keeps the models
+of the groups close to each other.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -41,8 +41,8 @@ class SlotMemory(NamedTuple):
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   """The number of slots of a group; the last group may have fewer.
 
-  With 0 clients per round, the server trains alone in one group. A ValueError
-  is raised if a group would have no slot.
+  With 0 clients per round, the server trains alone in one group. Raises a
+  ValueError if a group would have no slot.
   """
   num_slots = max(clients_per_round, 1)
   if not 1 <= num_groups <= num_slots:
@@ -75,8 +75,8 @@ def group_round(
   A client's memory contains its slot. With n slots in each group, slot s
   belongs to group i = s // n, and its client starts from w_avg,i, which is the
   aggregator's state. The server's replica for the group starts from w_avg, the
-  global model. With w_s,i and w_k for the weights that replica and client have
-  trained, and n_i for the number of clients of group i with an update:
+  global model. With the weights w_s,i and w_k after the training of replica and
+  client, and the number n_i of clients of group i with an update:
 
       w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
       w_avg = mean of w_avg,i                                    (equation 6)
@@ -84,9 +84,9 @@ def group_round(
   With one group this is federated averaging with the server as one more client
   (equation 5). A group without clients continues with its replica.
   Non-trainable weights are not averaged, as in the authors' code: the evaluated
-  model has the server's. In round 0 nobody takes a step (`local_steps`): Zhang
-  et al. have no update of the server alone. The metrics `aggregator` repeat the
-  weight diversity of the clients' updates.
+  model has the server's non-trainable weights. Round 0 has no steps
+  (`local_steps`), because Zhang et al. have no update of the server alone. The
+  metrics `aggregator` repeat the weight diversity of the clients' updates.
   """
 
   def receive(group_weights, weights, memory):
@@ -152,9 +152,9 @@ def group_round(
 
 
 class Groups(NamedTuple):
-  """The aggregator of `group_round`, whose state are the groups' models.
+  """The aggregator of `group_round`; its state is the groups' models.
 
-  These are trainable weights, stacked along the first dimension.
+  The state has trainable weights, stacked along the first dimension by group.
   """
 
   classifier: functional.ImageClassifier
@@ -181,7 +181,7 @@ def sum_in_group(
   *,
   num_groups: int,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
-  """A client's weighted update and weight, stacked by group, 0 for others."""
+  """A client's weighted update and weight, stacked by group; 0 elsewhere."""
   weight = update_weight * tf.one_hot(group, num_groups)
   return tuple(tf.tensordot(weight, array, axes=0) for array in update), weight
 
@@ -193,7 +193,7 @@ def average_groups(
 ) -> tuple[tf.Tensor, ...]:
   """The weighted mean of each group's clients and replica, stacked.
 
-  `sums` are those of `sum_in_group` over all clients.
+  `sums` are the results of `sum_in_group`, summed over all clients.
   """
   updates, weights = sums
 
@@ -209,11 +209,11 @@ class ReplicatedServerWork:
   """A `ServerWork` that trains a replica of one model for each group.
 
   All replicas start from the same weights and labeled images, but have their
-  own order, augmentation, dropout and momentum. The states of their optimizers
-  and their trainable weights are stacked along the first dimension.
-  Non-trainable weights are the running statistics of the first replica, if the
-  optimizer keeps any; they are for evaluation. Measurements are over all steps
-  of all replicas, NaN without any.
+  own order, augmentation, dropout and momentum. Optimizer states and trainable
+  weights of the replicas are stacked along the first dimension. Non-trainable
+  weights, for evaluation, are the running statistics of the first replica, if
+  the optimizer keeps any. Measurements are over all steps of all replicas, NaN
+  without steps.
   """
 
   training: local_steps.LabeledTraining
@@ -240,7 +240,7 @@ class ReplicatedServerWork:
     data = pipelines.concatenate_chunks(dataset)
     optimizer = self.training.steps.optimizer
 
-    # Nothing to convert: no Python control flow depends on a tensor.
+    # AutoGraph is not needed: no Python control flow depends on a tensor.
     @tf.autograph.experimental.do_not_convert
     def train_replica(replica_and_state: tuple[tf.Tensor, Any]):
       replica, state = replica_and_state
@@ -287,11 +287,11 @@ class ReplicatedServerWork:
 class SlotMemories:
   """A `client_states.Memories` that keeps memories of slots instead of clients.
 
-  In the code of Zhang et al. a momentum belongs to the slot that a client takes
-  in a round. There are only as many slots as clients in a round, so that their
-  memories are part of a checkpoint. The clients of a cohort take slots in their
-  random order. If some drop out, the next move up; the last slots stay free and
-  keep their memories.
+  In the code of Zhang et al. momentum belongs to the slot that a client takes
+  in a round. There are only as many slots as clients in a round, so checkpoints
+  contain the memories of all slots. Clients take slots in the cohort's random
+  order. If clients drop out, later clients move up; the last slots stay free
+  and keep their memories.
   """
 
   def __init__(

@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training with a fixed number of steps a round, as in Zhang et al.
+"""Training with a fixed number of steps per round, as in Zhang et al.
 
 Server and clients take the same number of steps, however many images they have.
-Each round begins with a new order; after the last image another order follows.
+Each round begins with a new order of the images; each further pass over the
+images has another order.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -35,7 +36,7 @@ class LocalSteps:
   """The steps that every node takes in a round.
 
   Attributes:
-    num_steps: T, in each round but round 0, which has none.
+    num_steps: The number of steps T of a round; round 0 has no steps.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
   """
@@ -69,11 +70,11 @@ class LocalSteps:
   ) -> training_loop.TrainingResult:
     """Trains a node for the steps of a round.
 
-    Running statistics are those of the optimizer's state, if it has any.
-    Without images the arguments are returned unchanged. `views_fn` is int32
-    [number], indices of images -> a structure of tensors, the examples that are
-    trained on; `loss_fn` is (`StepModel`, batch of views, further state) ->
-    loss, with one pass in training mode.
+    Running statistics, if any, are part of the optimizer's state. Without
+    images the weights and states do not change. `views_fn` is (indices of
+    images, int32 [number]) -> the training examples, a structure of tensors.
+    `loss_fn` is (`StepModel`, batch of examples, further state) ->
+    `BatchOutput`, with one forward pass in training mode.
     """
     indices, batch_size = self._draw_batches(node, num_images)
     statistics = running_statistics.get_statistics(
@@ -120,9 +121,9 @@ class LocalSteps:
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """Draws the indices of the images of a round, and the batch size.
 
-    Passes over the images follow each other, each in a new order and without
-    the incomplete batch at its end. A node with fewer images than a batch has
-    all of them in each step, where the authors' code would have none.
+    Each pass over the images has a new order, and drops the incomplete batch at
+    the end. A node with fewer images than a batch takes all its images in each
+    step; the authors' code would take none.
     """
     batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
     batches_per_pass = tf.maximum(num_images // batch_size, 1)
@@ -135,7 +136,7 @@ class LocalSteps:
       )
       return order[: batches_per_pass * batch_size]
 
-    # At least one, as `tf.map_fn` cannot stack nothing.
+    # At least one pass, because `tf.map_fn` cannot stack zero results.
     num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
     passes = tf.map_fn(
       draw_pass,
@@ -147,9 +148,9 @@ class LocalSteps:
 
 @dataclasses.dataclass
 class StepModel:
-  """The model in one step; `weights` are those at its beginning.
+  """The model in one step, with the weights before the step.
 
-  `images` are those of the last pass in training mode.
+  `images` are the images of the last pass in training mode.
   """
 
   classifier: functional.ImageClassifier
@@ -171,7 +172,7 @@ class StepModel:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabeledTraining:
-  """Training on `image` and `label` of data by cross-entropy (equation 2)."""
+  """Training on labeled images by cross-entropy (equation 2)."""
 
   steps: LocalSteps
   weak_augmentation: augmentation.Augmentation
@@ -224,13 +225,14 @@ class LabeledTraining:
 class PseudoLabelTraining:
   """A client's training on pseudo-labels that are made in each step.
 
-  Clients without confident images count, too: momentum and weight decay change
-  their weights. The confidence threshold is in (0, 1], inclusive.
+  Clients without confident images also have an update, because momentum and
+  weight decay change the weights. `confidence_threshold`, in (0, 1], is
+  inclusive.
 
   Attributes:
     views_fn: (images, node) -> views, a structure of tensors.
-    logits_fn: (`StepModel`, batch of views) -> logits that give labels, and
-      logits that are trained.
+    logits_fn: (`StepModel`, batch of views) -> logits for the pseudo-labels,
+      logits in the loss.
   """
 
   steps: LocalSteps

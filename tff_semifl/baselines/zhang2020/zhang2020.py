@@ -14,7 +14,7 @@ For comparison, and where clients can communicate after a few steps:
 
 References:
   Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
-  federated learning. 2020. Defaults are those of CIFAR-10 (Table A.1). For SVHN
+  federated learning. 2020. Defaults are for CIFAR-10 (Table A.1). For SVHN
   `schedule_steps` is 40960 and `schedule_half_turns` 2.3; for EMNIST
   `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400.
 """
@@ -124,7 +124,7 @@ class ManyShortRounds(system.System):
     learning_rate=0.146,
   )
   steps: LocalSteps = LocalSteps()
-  # As in the authors' code nothing is clipped, and momentum belongs to slots.
+  # As in the authors' code: no clipping, and each slot has its own momentum.
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
   )
@@ -257,7 +257,7 @@ class ConsistencyAveraging(_GroupAveraging):
       )
 
     def logits(model, batch):
-      # One batch, over which batch normalization is computed.
+      # One pass, so that batch normalization is over both augmentations.
       return tf.split(model.train_logits(tf.concat(batch, axis=0)), 2)
 
     return local_steps.PseudoLabelTraining(
