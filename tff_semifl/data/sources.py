@@ -84,8 +84,8 @@ class TaskData(NamedTuple):
       for most tasks.
     shares: Each client's int64 indices into `unlabeled`; None if the task gives
       no partition, as most do not.
-    names: A name, such as the file, of each image of `train`, then of `test`,
-      then of `unlabeled`; None for the names of these sets.
+    names: A name, such as the file, for each image of `train`, then of `test`,
+      then of `unlabeled`. If None, an image is named by set and index.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, or
       `UNKNOWN_LABEL`; None if none is known. For partitions and measurements
       only, never for training.
