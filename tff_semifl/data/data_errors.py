@@ -25,7 +25,7 @@ class DataError(ValueError):
 
 
 class ClassError(ValueError):
-  """An error about classes, which are numbered until their names are known."""
+  """An error whose message shows class numbers; `with_names` shows names."""
 
   def __init__(self, message: str, *classes: int):
     """Initializes the error."""

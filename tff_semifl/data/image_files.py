@@ -23,9 +23,9 @@ import PIL.ImageOps
 from tff_semifl.data import data_errors
 from tff_semifl.data import resizing
 
-# The formats of cameras, browsers, scanners and data sets, told by the files'
-# bytes, not by their names. Pillow's many other decoders are hardly audited,
-# and its PostScript decoder runs Ghostscript.
+# The formats of cameras, browsers, scanners and data sets, recognized by the
+# files' bytes, not by their names. Pillow's many other decoders are hardly
+# audited, and its PostScript decoder runs Ghostscript.
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
 # Formats by the brand, bytes 8 to 11 of a file.
 _PHONE_FORMATS = {
@@ -69,7 +69,7 @@ class DecodedImage(NamedTuple):
 
 
 def parse_color(text: str) -> Color | None:
-  """The color of a CSS text; None if it is invalid or has an opacity."""
+  """Parses a CSS color; None if the text is invalid or has an opacity."""
   try:
     color = PIL.ImageColor.getrgb(text)
   except ValueError:
@@ -78,7 +78,7 @@ def parse_color(text: str) -> Color | None:
 
 
 def name_color(color: Color) -> str:
-  """A CSS text of a color, which `parse_color` converts back."""
+  """Formats a color as CSS text, which `parse_color` reads."""
   return 'white' if color == WHITE else '#{:02x}{:02x}{:02x}'.format(*color)
 
 
@@ -114,7 +114,7 @@ def read_image_of_any_size(
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """The height and width of an upright image; decodes pixels of few formats."""
+  """The height and width after EXIF rotation; decodes pixels of few formats."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)

@@ -101,7 +101,7 @@ def _read_one(
 def map_in_threads(
   function: Callable[[_Item], _Result], items: Iterable[_Item]
 ) -> Iterator[_Result]:
-  """Maps a function over items with a thread per core, in order."""
+  """Yields a function's results in the order of items, a thread per core."""
   pool = futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
   try:
     yield from pool.map(function, items)

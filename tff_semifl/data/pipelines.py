@@ -148,7 +148,7 @@ class ClientPopulation:
     return changed
 
   def cohort(self, round_num: int) -> list[int]:
-    """The sampled clients of a round, without those that drop out."""
+    """The sampled clients of a round that do not drop out."""
     chosen = self.chosen(round_num)
     draws = random_seeds.numpy_generator(
       self._seed, random_seeds.Purpose.CLIENT_DROPOUT, round_num

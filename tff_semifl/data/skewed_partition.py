@@ -277,7 +277,7 @@ def _draw_dirichlet_cuts(
 ) -> list[np.ndarray] | None:
   """Draws where to cut each class, `num_clients - 1` indices for each.
 
-  None if a client would get too few images.
+  None if a client would get too few images, or all fractions are 0.
   """
   average = sum(class_sizes) / num_clients
   client_sizes = np.zeros(num_clients, np.int64)

@@ -19,7 +19,7 @@ def create_linear(
   mean: Sequence[float],
   standard_deviation: Sequence[float],
 ) -> tf.keras.Model:
-  """Creates a linear classifier of standardized inputs, with zero weights.
+  """Creates a linear classifier of standardized inputs; weights start at 0.
 
   The loss is convex, so that initial weights do not matter.
   """

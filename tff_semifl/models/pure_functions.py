@@ -112,7 +112,7 @@ def build(
           f'Model {model.name!r} holds a variable that is no weight of a layer,'
           ' and that no computation can have. Create it by add_weight.'
         )
-      # A layer's `tf.constant`, say: constants follow the weights in `values`.
+      # For example a layer's `tf.constant`; in `values`, weights come first.
       position[id(captured)] = len(position)
       constants.append(captured.numpy())
     return position[id(captured)], captured.dtype

@@ -45,7 +45,7 @@ class WeightKinds(NamedTuple):
 
 
 def find(model: tf.keras.Model) -> WeightKinds:
-  """Finds the kind of each weight of a model with pure layers."""
+  """Groups the weights of a model with pure layers by kind."""
   found = {
     id(weight)
     for layer in _find_normalizing(model)

@@ -244,7 +244,7 @@ def _normalize_and_activate(
 def _convolve(
   x: tf.Tensor, filters: int, *, size: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
-  """A convolution with bias and TensorFlow's padding."""
+  """Convolves with a bias and TensorFlow's padding."""
   return tf.keras.layers.Conv2D(
     filters,
     size,

@@ -201,7 +201,7 @@ def _convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
 
 
 def _connect(x: tf.Tensor, units: int, *, seed: int) -> tf.Tensor:
-  """A dense layer with bias: float32 [batch, inputs] to [batch, units]."""
+  """Applies a dense layer with a bias: [batch, inputs] to [batch, units]."""
   return tf.keras.layers.Dense(
     units,
     kernel_initializer=_uniform_by_inputs(seed),

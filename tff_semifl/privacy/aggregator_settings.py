@@ -28,7 +28,7 @@ class Aggregator(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mean(Aggregator):
-  """The uniform mean of the updates with a weight above 0."""
+  """The mean of clients' updates, with the weights of the method."""
 
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None

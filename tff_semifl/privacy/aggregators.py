@@ -176,7 +176,7 @@ def build_finalizer(
 
 
 def has_finite_norm(values: Any) -> tf.Tensor:
-  """Whether the joint L2 norm of all floats in a structure is finite, a bool.
+  """Whether the joint L2 norm of all floats in a structure is finite, bool [].
 
   Finite numbers above 1.8e19 have no finite norm, as their squares overflow
   float32. Clipping such numbers to a norm would give NaN.

@@ -115,7 +115,7 @@ def show(value: object) -> str:
 
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
-  """'did you mean NAME? ' with the name most similar; '' if none is similar."""
+  """'did you mean NAME? ' with the closest name; '' if no name is similar."""
   if not isinstance(name, str):
     return ''
   similar = difflib.get_close_matches(name, names, n=1)
