@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The error of a user's data, and lists of problems that become one error."""
+"""Errors in a user's data, and lists of problems that become one error."""
 
 from collections.abc import Sequence
 import pathlib
@@ -15,8 +15,8 @@ class DataError(ValueError):
   """Data cannot be used; the message is one line.
 
   Attributes:
-    setting: The setting at fault, such as 'on_odd_size'; None for the one that
-      names the data.
+    setting: The setting at fault, such as 'on_odd_size'; None for the setting
+      that names the data.
   """
 
   def __init__(self, message: str, setting: str | None = None):
@@ -25,7 +25,7 @@ class DataError(ValueError):
 
 
 class ClassError(ValueError):
-  """An error of classes, which the code that raises it knows by number."""
+  """An error whose message shows class numbers; `with_names` shows names."""
 
   def __init__(self, message: str, *classes: int):
     """Initializes the error."""
@@ -34,7 +34,7 @@ class ClassError(ValueError):
     self._classes = classes
 
   def with_names(self, class_names: Sequence[str]) -> str:
-    """The message with names in place of numbers."""
+    """The message with class names in place of class numbers."""
     return self._message.format(
       ', '.join(class_names[number] for number in self._classes)
     )
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 
 def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
-  """Raises a `DataError` that names problems in a folder, if there are any."""
+  """Raises a `DataError` that lists the problems in a folder, if any."""
   if not problems:
     return
   named = '; '.join(

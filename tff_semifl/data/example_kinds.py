@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of examples, images and feature vectors, by rank.
+"""The two kinds of examples, images and feature vectors, which differ in rank.
 
 An image is [height, width, channels], a feature vector [features].
 """
@@ -21,10 +21,10 @@ class ExampleKind(NamedTuple):
   Attributes:
     name: The plural noun.
     dtype: The dtype of values, in data and in computations.
-    unit: The value that is 1 in means and standard deviations.
+    unit: The value that counts as 1 in means and standard deviations.
     draw_noise: (generator, shape) -> random values of the dtype: uniform
       pixels, or standard normal features.
-    how_to_align: What to do about examples of several shapes.
+    how_to_align: The advice in errors about examples of different shapes.
   """
 
   name: str
@@ -52,7 +52,7 @@ _BY_RANK = {3: IMAGES, 1: FEATURES}
 
 
 def kind_of(shape: Sequence[int | None]) -> ExampleKind:
-  """The kind of examples of a shape."""
+  """The kind of examples that have this shape."""
   if len(shape) not in _BY_RANK:
     raise ValueError(
       f'found examples of shape {tuple(shape)}; give images [height, width,'

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of feature vectors: .npz with arrays of the server, clients and test.
+"""Files of feature vectors: .npz with server, client and test arrays.
 
 | array             | values                                        | needed |
 | ----------------- | --------------------------------------------- | ------ |
@@ -28,7 +28,7 @@ from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
 _BATCH_SIZE = 1024
-# Each array, and the one that it needs.
+# Each array, and the array that must accompany it.
 _NEEDS = {
   'features': 'labels',
   'labels': 'features',
@@ -42,7 +42,7 @@ _NEEDS = {
 
 
 def has_client_ids(path: str | os.PathLike) -> bool:
-  """Whether a file has client ids, without reading arrays; False on errors."""
+  """Whether a file has client ids; False if the file cannot be read."""
   try:
     with zipfile.ZipFile(path) as archive:
       return 'client_ids.npy' in archive.namelist()
@@ -53,7 +53,7 @@ def has_client_ids(path: str | os.PathLike) -> bool:
 def read(
   path: str | os.PathLike,
 ) -> tuple[sources.TaskData, tuple[str, ...]]:
-  """Reads the data and the class names of a file; the test may be empty."""
+  """Reads the data and class names of a file; the test set may be empty."""
   arrays = _read_arrays(pathlib.Path(path))
   return _create(arrays)
 
@@ -61,7 +61,7 @@ def read(
 def read_test(
   path: str | os.PathLike, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Reads the test features of a file; other arrays are optional."""
+  """Reads the test features and labels of a file; ignores other arrays."""
   arrays = _read_arrays(pathlib.Path(path), ('test_features', 'test_labels'))
   vectors = own_features.convert('test_features', arrays['test_features'])
   labels = own_labels.flatten(
@@ -75,7 +75,10 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features] of a .npy, or `features` of a .npz."""
+  """Reads float32 [number, features] from a .npy, or from a .npz's `features`.
+
+  Raises a `ValueError` if the vectors do not have `num_features` features.
+  """
   arrays = _read_arrays(pathlib.Path(path), ('features',))
   vectors = own_features.convert('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
@@ -111,9 +114,9 @@ def read_batches(
 def _read_arrays(
   path: pathlib.Path, names: Sequence[str] = ()
 ) -> Mapping[str, np.ndarray]:
-  """The arrays of a file by name: the required `names`, by default all.
+  """Reads the required arrays `names` of a file, by default all arrays.
 
-  A .npy has a single array, which gets the single required name.
+  A .npy has a single array, which is returned under the only name in `names`.
   """
   expected = 'give a .npz, as numpy.savez writes it'
   try:
@@ -142,7 +145,7 @@ def _read_arrays(
 
 
 def _check_names(found: list[str]) -> None:
-  """Refuses unknown arrays, and those without the arrays that they need."""
+  """Raises a `DataError` if an array is unknown, or a needed one is missing."""
   for name in found:
     if name not in _NEEDS:
       raise data_errors.DataError(

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads image files: decoded, upright, of one size, or refused.
+"""Reads image files: decoded, upright and of one size.
 
-Messages of errors complete "<file> ...".
+Error messages are predicates: callers put the name of the file in front.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ import PIL.ImageOps
 from tff_semifl.data import data_errors
 from tff_semifl.data import resizing
 
-# The formats of cameras, browsers, scanners and data sets, by their bytes, not
-# their names. Pillow knows many more, with decoders that hardly anybody checks
-# (and for PostScript it would run Ghostscript).
+# The formats of cameras, browsers, scanners and data sets, recognized by the
+# files' bytes, not by their names. Pillow's many other decoders are hardly
+# audited, and its PostScript decoder runs Ghostscript.
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
-# By the brand in the first bytes.
+# Formats by the brand, bytes 8 to 11 of a file.
 _PHONE_FORMATS = {
   b'heic': 'HEIC',
   b'heix': 'HEIC',
@@ -49,7 +49,7 @@ WHITE: Color = (255, 255, 255)
 
 
 class OnOddSize(enum.Enum):
-  """The treatment of images of another size than requested.
+  """The treatment of images that differ from the requested size.
 
   Attributes:
     REFUSE: Raise an error.
@@ -69,7 +69,7 @@ class DecodedImage(NamedTuple):
 
 
 def parse_color(text: str) -> Color | None:
-  """The color of a CSS color text, or None."""
+  """Parses a CSS color; None if the text is invalid or has an opacity."""
   try:
     color = PIL.ImageColor.getrgb(text)
   except ValueError:
@@ -78,7 +78,7 @@ def parse_color(text: str) -> Color | None:
 
 
 def name_color(color: Color) -> str:
-  """The name of a color, as `parse_color` takes it."""
+  """Formats a color as CSS text, which `parse_color` reads."""
   return 'white' if color == WHITE else '#{:02x}{:02x}{:02x}'.format(*color)
 
 
@@ -90,7 +90,7 @@ def read_image(
 ) -> DecodedImage:
   """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF, of 8 bits.
 
-  EXIF orientation is applied, and the first of several frames taken.
+  Applies the EXIF orientation. Reads the first frame of an animation.
   """
   height, width, num_channels = shape
   image = _open(file)
@@ -109,12 +109,12 @@ def read_image(
 def read_image_of_any_size(
   file: pathlib.Path, num_channels: int, background: Color = WHITE
 ) -> DecodedImage:
-  """Like `read_image`, in the image's own size."""
+  """Reads an image as `read_image` does, but keeps the image's own size."""
   return _to_pixels(_open(file), num_channels, background)
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """Reads the height and width of an image, upright; decodes few formats."""
+  """The height and width after EXIF rotation; decodes pixels of few formats."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)
@@ -125,7 +125,7 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
 
 
 def _open(file: pathlib.Path) -> PIL.Image.Image:
-  """Loads an image, upright."""
+  """Loads an image and applies its EXIF orientation."""
   with _opening(file) as image:
     # Pillow clips gray levels at 255, and of colors keeps the upper 8 bits.
     bits = image.tag_v2.get(_BITS_TAG, (1,)) if image.format == 'TIFF' else ()
@@ -142,7 +142,7 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
 
 @contextlib.contextmanager
 def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
-  """Opens an image without loading it; errors become `DataError`."""
+  """Opens an image without loading it; raises every error as `DataError`."""
   # Opening a pipe would block.
   if not os.path.isfile(file):
     raise data_errors.DataError('is neither a file nor a link to one')
@@ -180,7 +180,7 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
 
 
 def _find_phone_format(file: pathlib.Path) -> str | None:
-  """HEIC or AVIF, which phones write and nothing here reads; else None."""
+  """'HEIC' or 'AVIF', unsupported formats of phones; None for other files."""
   with open(file, 'rb') as stream:
     header = stream.read(12)
   return _PHONE_FORMATS.get(header[8:]) if header[4:8] == b'ftyp' else None
@@ -189,7 +189,7 @@ def _find_phone_format(file: pathlib.Path) -> str | None:
 def _to_pixels(
   image: PIL.Image.Image, num_channels: int, background: Color
 ) -> DecodedImage:
-  """The opaque image in its own size."""
+  """Converts an image to opaque pixels, in the image's own size."""
   try:
     opacity = None
     if image.has_transparency_data:
@@ -197,7 +197,7 @@ def _to_pixels(
       opacity = image.getchannel('A')
     is_transparent = opacity is not None and opacity.getextrema()[0] < 255
     if is_transparent:
-      # Rounded to the nearest integer, as `decoding` does it.
+      # Pillow rounds to the nearest integer, as `decoding` does.
       flat = PIL.Image.new('RGB', image.size, background)
       flat.paste(image, mask=opacity)
       image = flat

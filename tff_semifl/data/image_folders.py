@@ -28,10 +28,10 @@ from tff_semifl.data import image_reading
 from tff_semifl.data import measuring_labels
 from tff_semifl.data import sources
 
-# Larger images, such as photos from a camera, are used as they are only if
-# --image_size asks for them: they fill the memory, and a step takes seconds.
+# Larger images, such as photos from a camera, fill the memory, and a step takes
+# seconds. They keep their size only if --image_size asks for it.
 MAX_DEFAULT_SIZE = 128
-# The size if images have several sizes or are larger.
+# The size if images differ in size, or exceed `MAX_DEFAULT_SIZE`.
 DEFAULT_SIZE = (64, 64)
 
 _Folders = Mapping[str, Sequence[pathlib.Path]]
@@ -43,9 +43,10 @@ class ImageFolders(NamedTuple):
   Attributes:
     unlabeled: All clients' images, uint8 [number, height, width, channels], in
       memory or on disk.
-    shares: For each client the int64 indices of its images in `unlabeled`.
-    num_resized: The number of images whose files have another size.
-    files: Paths relative to the root folder: of the server, test and clients.
+    shares: Each client's int64 indices into `unlabeled`.
+    num_resized: The number of images whose files have a different size.
+    files: Paths relative to the root folder: first the server's images, then
+      the test images, then the clients' images.
     unlabeled_labels: Labels of clients' images, see `measuring_labels`.
   """
 
@@ -70,12 +71,12 @@ def read_image_folders(
 ) -> ImageFolders:
   """Reads the images of a server, its clients and a test set.
 
-  Without a size in `form`, it is that of the server's images, or `DEFAULT_SIZE`
-  if these have several sizes or one above `MAX_DEFAULT_SIZE`; if other sizes
-  are refused, it is that of the first image.
+  If `form.size` is None, all images get the size of the server's images, or
+  `DEFAULT_SIZE` if the server's images differ in size or are larger than
+  `MAX_DEFAULT_SIZE`. If `form` refuses odd sizes, the first image decides.
 
   Args:
-    max_bytes_in_memory: If all clients' images are larger than this, they are
+    max_bytes_in_memory: Clients' images that take more than this in all are
       kept in a file in `stored_images.folder()`.
   """
   root_path = pathlib.Path(root)
@@ -106,7 +107,7 @@ def read_image_folders(
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
-    # Names of folders may be no Unicode, which no table could have.
+    # Folder names may be invalid Unicode, which tables cannot store.
     client_names=tuple(
       name.encode(errors='backslashreplace').decode() for name in clients
     ),
@@ -128,7 +129,7 @@ def read_image_folders(
 def _list_all(
   root: pathlib.Path, has_clients: bool, problems: list[data_errors.Problem]
 ) -> tuple[_Folders, _Folders, _Folders | None]:
-  """The files of server, clients and test; appends `problems`."""
+  """Lists the files of server, clients and test; appends to `problems`."""
   # `os.path` functions do not raise for unreadable paths, unlike `pathlib`'s.
   if not os.path.isdir(root):
     raise data_errors.DataError(f'{root} is missing or is no folder')
@@ -170,7 +171,7 @@ def _is_text(name: str) -> bool:
 def _label(
   images: np.ndarray, folders: _Folders, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """The images of class folders with their labels."""
+  """Adds the labels to the images of class folders."""
   labels = np.repeat(
     np.array([class_names.index(name) for name in folders], np.int32),
     [len(files) for files in folders.values()],
@@ -181,7 +182,7 @@ def _label(
 def read_client_folder(
   folder: str, form: image_reading.ImageForm
 ) -> image_reading.ReadImages:
-  """Reads the images of one client, at any depth, to a file on disk."""
+  """Reads the images of one client, at any depth, into a file on disk."""
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
     raise data_errors.DataError(f'{folder} is missing or is no folder')
@@ -198,7 +199,7 @@ def read_client_folder(
 def _find_size_of_all(
   root: pathlib.Path, server: _Folders, form: image_reading.ImageForm
 ) -> tuple[int, int]:
-  """The size to read all images in, where none is chosen."""
+  """The size of all images if the settings choose none."""
   if form.on_odd_size is image_files.OnOddSize.RESIZE:
     common = _find_common_size(itertools.chain(*server.values()))
     if common is None or max(common) > MAX_DEFAULT_SIZE:
@@ -223,7 +224,7 @@ def _find_size_of_all(
 
 
 def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
-  """The common size of all images, or None."""
+  """The common size of all images; None if sizes differ or cannot be read."""
   common = None
   for size in image_reading.map_in_threads(_find_size, files):
     common = common or size

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists folders of images, and finds what is wrong with them.
+"""Lists folders of images, and reports problems in their structure.
 
 Hidden files, and files that Windows and macOS leave in folders, are ignored.
-All others must be usable, or an error names them: no data are dropped silently.
+Any other unusable file is an error, so that no data are dropped silently.
 `os.path` tests for files and folders, as `pathlib`'s functions raise for
 unreadable paths.
 """
@@ -16,7 +16,7 @@ import pathlib
 from tff_semifl.data import data_errors
 from tff_semifl.data import own_labels
 
-# The last one has labels of a client's images, see `measuring_labels`.
+# labels.csv has labels of a client's images, see `measuring_labels`.
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
 
 
@@ -29,7 +29,7 @@ def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
 
 
 def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
-  """Lists files, with those of folders and subfolders."""
+  """Lists the given files, and all files in the given folders' trees."""
   files = []
   for path in map(pathlib.Path, paths):
     if not os.path.exists(path):
@@ -47,7 +47,7 @@ def list_folders(
   *,
   are_clients: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
-  """Lists the files of each subfolder, sorted by name; appends `problems`.
+  """Lists the files of each subfolder, sorted by name; appends to `problems`.
 
   Subfolders whose names are equal after `own_labels.normalize` are merged.
   """
@@ -84,7 +84,7 @@ def list_folders(
 
 
 def list_tree(folder: pathlib.Path) -> list[pathlib.Path]:
-  """Lists the files of a folder and of those in it, sorted; see `walk`."""
+  """Lists the files of a folder and its subfolders, sorted; see `walk`."""
   return sorted(
     path
     for each in walk(folder)
@@ -94,9 +94,9 @@ def list_tree(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  """Yields a folder and those in it, each real one once.
+  """Yields a folder and all subfolders, each real folder once.
 
-  Links are followed, but not to a folder that they are in.
+  Follows links, except a link to a folder that contains the link.
   """
   seen = set()
   pending = [folder]
@@ -112,10 +112,10 @@ def walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def _leads_back(path: pathlib.Path) -> bool:
-  """Whether a path is a link to a folder that it is in."""
+  """Whether a path is a link to a folder that contains the link."""
   if not os.path.islink(path):
     return False
-  # The folder may have been reached by a link, too.
+  # `path.parent` may itself have been reached by a link.
   real = pathlib.Path(os.path.realpath(path.parent))
   around = (*path.absolute().parents, real, *real.parents)
   return os.path.realpath(path) in map(os.path.realpath, around)

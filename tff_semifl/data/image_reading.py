@@ -3,7 +3,7 @@
 
 """Reads many image files: into one array in memory or on disk, or in batches.
 
-Each core decodes in a thread.
+`read` decodes with one thread per core.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 
 _MAX_BATCH_SIZE = 64
-# Large photos come one by one.
+# Large photos make batches of one.
 _MAX_BATCH_BYTES = 2**24
 
 _Item, _Key = TypeVar('_Item'), TypeVar('_Key')
@@ -31,10 +31,10 @@ _Result = TypeVar('_Result')
 
 
 class ImageForm(NamedTuple):
-  """The form that images of files are converted to.
+  """The form that images from files are converted to.
 
-  `size` is height and width, or None if it is still to be found; `background`
-  the color behind transparent pixels.
+  `size` is (height, width), or None if `image_folders` has to choose a size.
+  `background` is the color behind transparent pixels.
   """
 
   size: tuple[int, int] | None
@@ -49,7 +49,7 @@ class ImageForm(NamedTuple):
 
 
 class ReadImages(NamedTuple):
-  """Images of files, uint8 [number, height, width, channels]."""
+  """Images from files, uint8 [number, height, width, channels]."""
 
   images: np.ndarray | stored_images.StoredImages
   num_resized: int
@@ -62,14 +62,14 @@ def read(
   problems: list[data_errors.Problem],
   max_bytes_in_memory: float = math.inf,
 ) -> ReadImages:
-  """Reads image files, in their order; appends `problems`.
+  """Reads image files in the given order; appends to `problems`.
 
-  Images of more than `max_bytes_in_memory` are kept on disk.
+  Images that take more than `max_bytes_in_memory` in all are kept on disk.
   """
-  # Reading into place avoids a second copy of all images.
+  # Reading into a preallocated array avoids a second copy of all images.
   images = _allocate((len(files), *form.shape), max_bytes_in_memory)
   num_resized = num_transparent = 0
-  # No progress bar for less than a second.
+  # The bar appears only if reading takes more than a second.
   bar = tqdm.tqdm(
     map_in_threads(functools.partial(_read_one, form), files),
     'reading',
@@ -101,7 +101,7 @@ def _read_one(
 def map_in_threads(
   function: Callable[[_Item], _Result], items: Iterable[_Item]
 ) -> Iterator[_Result]:
-  """Maps a function over items with a thread per core, in order."""
+  """Yields a function's results in the order of items, a thread per core."""
   pool = futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
   try:
     yield from pool.map(function, items)
@@ -113,7 +113,7 @@ def map_in_threads(
 def _allocate(
   shape: tuple[int, int, int, int], max_bytes_in_memory: float
 ) -> sources.Images:
-  """An array or file for images of a shape."""
+  """Allocates an array, or a file if it would exceed `max_bytes_in_memory`."""
   what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
   size = math.prod(shape)
   if size <= max_bytes_in_memory:

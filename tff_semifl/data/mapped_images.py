@@ -3,9 +3,9 @@
 
 """Images by reference: computations take indices into mapped memory.
 
-A worker process would receive all images of a round in each round, and TFF
-sends no dataset of more than 100 MiB. If the worker maps the memory of the
-images, it receives indices only.
+TFF would send all images of a cohort to a worker process in every round, and
+cannot send a dataset of more than 100 MiB. A worker process that maps the
+images' memory receives indices only.
 """
 
 import collections
@@ -26,8 +26,8 @@ _INDICES_TYPE = tff.TensorType(np.int64, (None,))
 class MappedImages:
   """Images in memory that other processes of this user can map.
 
-  The memory is an anonymous file, which is freed when this object or this
-  process goes. Keep the object as long as computations read from it.
+  The memory is an anonymous file, which is freed with this object or with this
+  process. Keep the object as long as computations read the images.
 
   Attributes:
     references: The data given at construction, with indices in place of images:
@@ -35,7 +35,7 @@ class MappedImages:
   """
 
   def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
-    """Copies images or feature vectors of one shape, at least one in all."""
+    """Copies images or feature vectors, at least one, all of one shape."""
     shape = data[0].images.shape[1:]
     self._dtype = example_kinds.kind_of(shape).dtype
     self._shape = (sum(len(part.images) for part in data), *shape)
@@ -52,17 +52,17 @@ class MappedImages:
     file.flush()
 
   def read(self, indices: tf.Tensor) -> tf.Tensor:
-    """Images or features, [number, ...], at indices, int64 [number]."""
+    """The images or features [number, ...] at `indices`, int64 [number]."""
     images = tf.raw_ops.ImmutableConst(
       dtype=self._dtype, shape=self._shape, memory_region_name=self._path
     )
     return tf.gather(images, indices)
 
   def read_dataset(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Replaces the indices of a dataset by images."""
+    """Replaces the indices in a dataset by images."""
 
     # Captured here, so that a dataset passed between TensorFlow graphs has
-    # indices, and images are read where they are used.
+    # indices, and images are read where the dataset is used.
     def read_chunk(chunk):
       if isinstance(chunk, Mapping):
         return collections.OrderedDict(chunk, image=self.read(chunk['image']))
@@ -74,11 +74,11 @@ class MappedImages:
 def take_indices(
   computation: tff.Computation, images: MappedImages
 ) -> tff.Computation:
-  """Converts a computation of images to one of indices.
+  """Converts a computation on images to a computation on indices.
 
-  Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]` (or features,
-  `float32[?,D]`), and `int64[?]*` for bare images. The rest of its type is
-  unchanged.
+  The result takes datasets with `image=int64[?]` in place of
+  `image=uint8[?,H,W,C]` (or features, `float32[?,D]`), and `int64[?]*` in place
+  of bare images. The rest of the type is unchanged.
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)
@@ -110,7 +110,7 @@ def take_indices(
 def _build_reader(
   parameter_type: tff.Type, images: MappedImages
 ) -> tff.Computation | None:
-  """A reader of the images of a parameter, or None if it has none."""
+  """A computation that reads a parameter's images; None if it has no images."""
   if not (
     isinstance(parameter_type, tff.FederatedType)
     and isinstance(parameter_type.member, tff.SequenceType)
@@ -131,7 +131,7 @@ def _build_reader(
 def _place_like(
   federated_type: tff.FederatedType, reader: tff.Computation
 ) -> tff.FederatedType:
-  """The type of a reader's argument, placed like its result."""
+  """The type of the reader's argument, with `federated_type`'s placement."""
   return tff.FederatedType(
     reader.type_signature.parameter,
     federated_type.placement,

@@ -3,7 +3,8 @@
 
 """Labels of clients' images for metrics only; nothing trains on them.
 
-They are int32 [images], in 0..classes-1, or `sources.UNKNOWN_LABEL`.
+The labels are int32 [images], in 0..classes-1. `sources.UNKNOWN_LABEL` marks an
+image without a label.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ _COLUMNS = ('file', 'label')
 def index(
   field: str, labels: Any, num_images: int, class_names: Sequence[str]
 ) -> np.ndarray:
-  """Converts known labels to class indices."""
+  """Converts labels to class indices; '' and -1 become `UNKNOWN_LABEL`."""
   found = own_labels.flatten(field, labels, num_images)
   is_unknown = found == ('' if found.dtype.kind == 'U' else -1)
   indices = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
@@ -43,8 +44,8 @@ def index_by_client(
 ) -> np.ndarray:
   """Converts the labels of each client's images to class indices.
 
-  They are in a sequence, or a mapping in the order of the clients, as for
-  `index`, or None for a client without labels.
+  `labels` is a sequence, or a mapping in the order of the clients. Each client
+  has labels as for `index`, or None for no labels.
   """
   named = (
     list(labels.items())
@@ -71,7 +72,7 @@ def read(
   class_names: Sequence[str],
   problems: list[data_errors.Problem],
 ) -> np.ndarray:
-  """Reads labels from the `labels.csv` in clients' folders, at any depth."""
+  """Reads labels from each `labels.csv` in clients' folders, at any depth."""
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
   folders = {
     inner: [each for each in (inner, *inner.parents) if root in each.parents]

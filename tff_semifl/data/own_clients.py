@@ -25,12 +25,14 @@ from tff_semifl.data import own_labels
 def concatenate(
   field: str, clients: Any
 ) -> tuple[np.ndarray, list[np.ndarray], list[str]]:
-  """All clients' images, and for each client its int64 indices and its name.
+  """Concatenates all clients' images.
 
-  The images of each client are as for `own_images.convert`, or a
-  `tf.data.Dataset`, whose labels are ignored: in a sequence, a mapping by the
-  client's name, or a `tff.simulation.datasets.ClientData`. A client may have
-  none.
+  `clients` is a sequence, a mapping from clients' names, or a
+  `tff.simulation.datasets.ClientData`. A client's images are as for
+  `own_images.convert`, or a `tf.data.Dataset`, whose labels are ignored. A
+  client may have no images.
+
+  Returns the images, each client's int64 indices, and the clients' names.
   """
   fields, arrays, sizes, client_names = [], [], [], []
   for name, images in _list_clients(field, clients):
@@ -65,7 +67,7 @@ def concatenate(
   if arrays[0].ndim == 2:
     images = np.concatenate(arrays)
   else:
-    # All arrays together: the brightest image of all tells the scale.
+    # All arrays at once: the brightest image of all clients tells the scale.
     own_images.check_scales(fields, arrays)
     images = own_images.convert(field, np.concatenate(arrays))
   shares = np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
@@ -93,9 +95,9 @@ def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
 def read_shares(
   field: str, shares: Any, num_images: int
 ) -> tuple[list[np.ndarray], list[str]]:
-  """For each client its int64 indices of unlabeled images, and its name.
+  """Each client's int64 indices of unlabeled images, and the clients' names.
 
-  Images without client are unused.
+  Images that no client has are unused.
   """
   if isinstance(shares, str | os.PathLike):
     shares = _read_file(field, pathlib.Path(shares))
@@ -146,7 +148,7 @@ def _check(field: str, share: Any, num_images: int) -> np.ndarray:
 
 
 def _read_file(field: str, path: pathlib.Path) -> Any:
-  """The content of a file of shares."""
+  """Reads a partition from a JSON or CSV file, as `read_shares` takes it."""
   if path.suffix not in ('.json', '.csv'):
     raise ValueError(f'{field}: found the file {path}; give a .json or a .csv')
   # Spreadsheets write a byte-order mark.
@@ -173,7 +175,7 @@ def _read_file(field: str, path: pathlib.Path) -> Any:
 
 
 def _create_mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-  """A JSON object, whose names must be unique."""
+  """Converts a JSON object to a mapping; raises an error for repeated names."""
   created = {}
   for name, value in pairs:
     name = own_labels.normalize(name)

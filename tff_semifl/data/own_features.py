@@ -15,15 +15,15 @@ from tff_semifl.data import own_images
 
 _EXPECTED = 'give floats [number, features]'
 _VALUES_PER_CHUNK = 2**24
-# A hundred million squares add up to less than the largest float32.
+# The squares of 1e8 such values add up to less than the largest float32.
 _LARGEST = 1e15
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
-  """Converts images as `own_images.convert` does, or feature vectors.
+  """Converts feature vectors, or images as `own_images.convert` does.
 
-  These are an array of floats [number, features], or a sequence of arrays
-  [features], and become float32 [number, features].
+  Feature vectors are an array of floats [number, features], or a sequence of
+  arrays [features]. The result is float32 [number, features].
   """
   array = own_images.stack(field, examples)
   if array.ndim == 2:
@@ -32,7 +32,7 @@ def convert_examples(field: str, examples: Any) -> np.ndarray:
 
 
 def convert(field: str, features: np.ndarray) -> np.ndarray:
-  """Converts floats [number, features] to float32, copied only if needed."""
+  """Converts floats [number, features] to float32; copies only if needed."""
   found = f'{field}: found {features.dtype} of shape {features.shape}'
   if features.ndim != 2 or features.dtype.kind != 'f':
     raise ValueError(
@@ -59,7 +59,7 @@ def convert(field: str, features: np.ndarray) -> np.ndarray:
 def check_server(field: str, features: np.ndarray) -> None:
   """Raises `ValueError` if the server can learn nothing from its features.
 
-  Those of clients are theirs to check: what a client cannot use is left out.
+  Clients check their own features, and leave out what they cannot use.
   """
   too_large = np.argwhere(np.abs(features) > _LARGEST)
   if len(too_large):
@@ -80,8 +80,8 @@ def measure(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
   """The mean and standard deviation of each feature, as two tuples.
 
-  For the server's features only: those of clients are private. The deviation
-  of a constant feature is 1, so that it can be divided by.
+  For the server's features only: clients' features are private. The deviation
+  of a constant feature is 1, so that callers can divide by it.
   """
   mean = features.mean(axis=0, dtype=np.float64)
   squares = sum(
@@ -93,7 +93,7 @@ def measure(
 
 
 def _chunks(features: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-  """Yields runs of vectors, each with its first row's index."""
+  """Yields chunks of consecutive vectors, each after its first row's index."""
   size = max(_VALUES_PER_CHUNK // features.shape[1], 1)
   for start in range(0, len(features), size):
     yield start, features[start : start + size]

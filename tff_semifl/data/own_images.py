@@ -4,7 +4,7 @@
 """Converts a user's images to uint8 arrays.
 
 Each function takes the name of the field that the images were given as. Errors
-say what was found in it, what is expected, and what to do.
+say what was found in the field, what is expected, and what to do.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ _EXPECTED = (
 _CHANNELS = (1, 3)
 # Pillow's modes that NumPy converts to gray levels or red, green and blue.
 _LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')
-# The brightest pixel of a data set in 0..255 is brighter than this.
+# A data set in 0..255 has at least one pixel of this level or above.
 _BRIGHT = 64
 
 
 def check_form(field: str, data: Any) -> None:
-  """Raises `ValueError` for paths, iterators and other values without data."""
+  """Raises `ValueError` for a path, PIL image, iterator or `ClientData`."""
   problem = None
   if isinstance(data, str | os.PathLike):
     problem = (
@@ -51,12 +51,12 @@ def check_form(field: str, data: Any) -> None:
 
 def is_client_data(data: Any) -> bool:
   """Whether `data` is a `tff.simulation.datasets.ClientData`."""
-  # Prediction goes without TFF.
+  # No `isinstance`, as prediction does not import TFF.
   return hasattr(data, 'create_tf_dataset_for_client')
 
 
 def stack(field: str, images: Any) -> np.ndarray:
-  """Stacks images of one size to an array [images, ...] of any dtype."""
+  """Stacks images of one size into an array [images, ...] of any dtype."""
   check_form(field, images)
   if isinstance(images, Mapping):
     raise ValueError(f'{field}: found a mapping; {_EXPECTED}')
@@ -104,7 +104,7 @@ def _to_array(field: str, image: Any) -> np.ndarray:
 
 
 def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
-  """Raises `ValueError` for floats in 0..1 beside images in 0..255."""
+  """Raises `ValueError` if some arrays are in 0..1, and some in 0..255."""
   small = large = None
   for field, array in zip(fields, arrays, strict=True):
     if not array.size or array.dtype.kind not in 'uif':
@@ -112,7 +112,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
     most = array.max()
     if array.dtype.kind == 'f' and 0 < most <= 1:
       small = small or field
-    # Normalized images have values above 1, too, and get an error of their own.
+    # Normalized images also have values above 1; `_to_levels` refuses them.
     elif most >= _BRIGHT:
       large = large or field
   if small and large:
@@ -123,7 +123,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
 
 
 def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
-  """Whether two arrays are all images and all labels, not two images."""
+  """Whether the arrays are a pair (images, labels), not a list of images."""
   # Two images have the ranks 3 and 2 if one is in color. Features have rank 2,
   # and their labels 1.
   ranks = tuple(array.ndim for array in arrays)
@@ -134,13 +134,13 @@ def convert(field: str, images: Any) -> np.ndarray:
   """Converts images to uint8 [images, height, width, channels] in 0..255.
 
   Pixels are integers in 0..255, or floats in 0..255 or 0..1. Gray images may
-  lack the axis of channels.
+  lack the channel axis.
   """
   return _to_levels(field, _add_channels(field, stack(field, images)))
 
 
 def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
-  """Adds an axis of channels to gray images, and checks it."""
+  """Adds a channel axis to gray images, and checks the shape."""
   if not len(images):
     raise ValueError(f'{field}: found no images; give one at least')
   shape = images.shape
@@ -194,10 +194,10 @@ def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
 def read_dataset(
   field: str, dataset: tf.data.Dataset, *, labeled: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-  """Reads images and labels (None unless `labeled`) of a dataset.
+  """Reads the images and labels of a dataset; labels are None unless `labeled`.
 
   Elements are (image, label), or mappings with an 'image' (or 'pixels', as in
-  TFF's data sets) and a 'label', batched or not. Without `labeled` an element
+  TFF's data sets) and a 'label', batched or not. Unless `labeled`, an element
   may be the image alone.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
@@ -222,7 +222,7 @@ def read_dataset(
 
 
 def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
-  """(image, label) of an element, or (image,)."""
+  """The (image, label) of an element, or (image,) unless `labeled`."""
   found = parts[0] if len(parts) == 1 else parts
   num_needed = 2 if labeled else 1
   if isinstance(found, Mapping):

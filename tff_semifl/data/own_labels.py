@@ -16,7 +16,7 @@ _EXPECTED = 'give an integer or a name of a class for each image'
 
 
 def normalize(name: str) -> str:
-  """A name in Unicode's composed form (NFC).
+  """Converts a name to Unicode's composed form (NFC).
 
   An accented letter may be one character or, as in archives from a Mac, a
   letter and its accent.
@@ -78,7 +78,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
 
 
 def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
-  """The names of classes: sorted strings, or '0', '1' and so on."""
+  """Class names from labels: the sorted strings, or '0', '1' and so on."""
   present = np.unique(labels)
   if len(present) < 2:
     raise ValueError(
@@ -102,7 +102,7 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def check_names(field: str, names: Any) -> tuple[str, ...]:
-  """Normalizes the names of classes, in order."""
+  """Checks and normalizes class names; keeps their order."""
   expected = 'give a list of strings, a name for each class'
   if isinstance(names, str):
     raise ValueError(f'{field}: found the string {names!r}; {expected}')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Splits images into labeled and unlabeled ones, and those among clients."""
+"""Splits images into labeled and unlabeled ones; the IID partition."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,8 +16,8 @@ class LabelSplit(NamedTuple):
   """The split of training images into labeled and unlabeled ones.
 
   Attributes:
-    labeled: int64 indices, in random order, so that a batch has many classes.
-    unlabeled: int64 indices of all others, in the data's order.
+    labeled: int64 indices, in random order, so that batches mix classes.
+    unlabeled: int64 indices of all other images, in the data's order.
   """
 
   labeled: np.ndarray
@@ -29,11 +29,11 @@ def split_labels(
 ) -> LabelSplit:
   """Draws the same number of labeled images of each class.
 
-  The exception: if all images are to be labeled, classes may differ in size.
+  Classes may differ in size only if all images are to be labeled.
 
-  `labels` are int [num_images]; images of no class in 0..num_classes-1 stay
-  unlabeled. Raises a `ValueError` if `num_labeled` is not a positive multiple
-  of `num_classes`, or a class has too few images.
+  `labels` are int [num_images]; images with a label outside 0..num_classes-1
+  stay unlabeled. Raises a `ValueError` if `num_labeled` is not a positive
+  multiple of `num_classes`, or a class has too few images.
   """
   is_known = (labels >= 0) & (labels < num_classes)
   sizes = np.bincount(labels[is_known], minlength=num_classes)
@@ -70,9 +70,9 @@ def split_labels(
 
 
 def shuffle(num_labeled: int, seed: int) -> np.ndarray:
-  """A permutation, int64 [num_labeled], of images that are sorted by class.
+  """A random order of labeled images, int64 [num_labeled].
 
-  Batches then have all classes, as those of `split_labels`.
+  For images that are sorted by class, so that batches mix classes.
   """
   return random_seeds.numpy_generator(
     seed, random_seeds.Purpose.LABEL_SPLIT
@@ -80,12 +80,12 @@ def shuffle(num_labeled: int, seed: int) -> np.ndarray:
 
 
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
-  """Gives each client the same number of images, at random.
+  """Partitions images at random, with the same number for each client.
 
-  As in SemiFL's code, images that do not divide evenly have no client.
-  The result is int64 [num_clients, images of a client]: one array, as a million
-  clients' arrays take far more memory. Raises a `ValueError` if there are fewer
-  images than clients.
+  Images that do not divide evenly are unused, as in SemiFL's code. The result
+  is int64 [num_clients, images of a client]: a single array, as a million
+  arrays take far more memory. Raises a `ValueError` if there are fewer images
+  than clients.
   """
   if not num_images:
     raise ValueError('no unlabeled image is left for the clients')
@@ -103,7 +103,7 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
 
 
 def check_shares(shares: Sequence[np.ndarray], num_images: int) -> None:
-  """Raises `ValueError` for shares that overlap or have no such images."""
+  """Raises `ValueError` if an index is out of range or has several clients."""
   given = np.concatenate([np.empty(0, np.int64), *shares])
   if len(given) and not 0 <= given.min() <= given.max() < num_images:
     raise ValueError(

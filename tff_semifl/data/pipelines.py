@@ -4,8 +4,8 @@
 """Types of data in TFF computations, and the data of each round.
 
 Server and client data are `tf.data.Dataset`s of *chunks*, elements with any
-number of images. Computations concatenate the chunks and batch the images
-themselves; one chunk for all of a client's images is cheapest.
+number of images. Computations concatenate the chunks, then batch the images.
+One chunk with all of a client's images is cheapest.
 """
 
 import collections
@@ -119,8 +119,8 @@ class ClientPopulation:
         f' {len(self._partition)} clients'
       )
     self._clients_per_round = clients_per_round
-    # The client updates of each client in the rounds counted. They follow from
-    # the cohorts, so that checkpoints need not store them.
+    # Each client's number of updates in the rounds counted. Checkpoints need
+    # not store these numbers, which follow from the cohorts.
     self._num_updates = np.zeros(len(self._partition), np.int32)
     self._num_rounds_counted = 0
 
@@ -142,13 +142,13 @@ class ClientPopulation:
   def with_clients_per_round(
     self, clients_per_round: int
   ) -> 'ClientPopulation':
-    """The same clients with cohorts of another size."""
+    """A copy of this population with cohorts of another size."""
     changed = copy.copy(self)
     changed._set_clients_per_round(clients_per_round)
     return changed
 
   def cohort(self, round_num: int) -> list[int]:
-    """The sampled clients of a round, without those that drop out."""
+    """The sampled clients of a round that do not drop out."""
     chosen = self.chosen(round_num)
     draws = random_seeds.numpy_generator(
       self._seed, random_seeds.Purpose.CLIENT_DROPOUT, round_num
@@ -160,9 +160,9 @@ class ClientPopulation:
     ]
 
   def chosen(self, round_num: int) -> list[int]:
-    """Samples the clients of a round uniformly without replacement.
+    """Samples the cohort of a round uniformly without replacement.
 
-    Round 0 has none: only the server trains in it (SemiFL, Algorithm 1).
+    Round 0 has no clients: only the server trains (SemiFL, Algorithm 1).
     """
     if round_num == 0:
       return []
@@ -185,8 +185,8 @@ class ClientPopulation:
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
     """The cohort's datasets, of `client_type`.
 
-    With `have_labels` they are of `labeled_client_type`, with
-    `know_participation` of `client_with_participation_type`.
+    The type is `labeled_client_type` with `have_labels`, and
+    `client_with_participation_type` with `know_participation`.
     """
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
@@ -204,7 +204,10 @@ class ClientPopulation:
     return list(map(_to_dataset, chunks))
 
   def _count_updates_before(self, round_num: int) -> None:
-    """Counts one more cohort; a resumed run counts all earlier ones once."""
+    """Counts the client updates before `round_num`.
+
+    Usually adds one cohort; a resumed run adds all earlier cohorts once.
+    """
     if round_num < self._num_rounds_counted:
       self._num_updates[:] = 0
       self._num_rounds_counted = 0
@@ -221,7 +224,7 @@ class ClientPopulation:
   def true_labels(self, round_num: int) -> list[np.ndarray]:
     """The cohort's true labels, for metrics of pseudo-labels.
 
-    For each client int32 [images of the client], in the order of its images.
+    An array for each client, int32 [images], in the order of its images.
     """
     return [
       self._data.true_labels[self._partition[client]]
@@ -249,8 +252,8 @@ def concatenate_chunks(
 ) -> collections.OrderedDict[str, tf.Tensor]:
   """Concatenates a dataset's chunks, inside a TFF computation.
 
-  A scalar, such as the client's id, is that of the last chunk, and 0 without
-  chunks.
+  A scalar, such as the client's id, has the last chunk's value, or 0 if there
+  are no chunks.
   """
   spec = dataset.element_spec
   return folding.fold(

@@ -3,7 +3,7 @@
 
 """Resizes images to one size, in training and in exported models alike.
 
-TensorFlow does it in both, because an exported model needs TensorFlow alone.
+Both resize with TensorFlow, the only library that an exported model needs.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,12 @@ import tensorflow as tf
 
 
 def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
-  """`scale_and_crop` of uint8 images, rounded to whole levels."""
+  """Applies `scale_and_crop` to uint8 images, and rounds to integers."""
   return tf.round(scale_and_crop(images, height, width))
 
 
 def fit_image(image: np.ndarray, height: int, width: int) -> np.ndarray:
-  """`fit_to_size` of one image, uint8 [any height, any width, channels]."""
+  """Applies `fit_to_size` to an image, uint8 [height, width, channels]."""
   fit = _create_function(height, width, image.shape[-1])
   return fit(image[np.newaxis]).numpy()[0].astype(np.uint8)
 
@@ -63,7 +63,7 @@ def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
   return tf.ensure_shape(fitted, [None, height, width, images.shape[-1]])
 
 
-# A graph takes half the time of its operations one by one.
+# A graph takes half the time of eager operations.
 @functools.cache
 def _create_function(
   height: int, width: int, num_channels: int

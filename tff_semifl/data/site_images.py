@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class SiteImages:
   """Handles to the images that sites hold, one for each site.
 
-  They take the place of an array uint8 [number, height, width, channels] with a
+  The handles replace an array, uint8 [number, height, width, channels], with a
   row for each site. Rows can be selected, but not read.
 
   Attributes:
@@ -45,7 +45,7 @@ class SiteImages:
     return SiteImages(names.tolist(), self._image_shape)
 
   def __array__(self, dtype: np.dtype | None = None) -> NoReturn:
-    """Raises a `DataError`."""
+    """Raises a `DataError`, as the images cannot be read here."""
     del dtype
     raise data_errors.DataError(
       'the images stay at the sites, and the chosen settings need them in one'
@@ -54,8 +54,8 @@ class SiteImages:
     )
 
   def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
-    """The dataset of a single site, with scalars of the chunk in order."""
-    # Prediction goes without TFF, which the runtime imports.
+    """The dataset of a single site; `fields` are the chunk's scalars."""
+    # The runtime imports TFF, which prediction does not need.
     from tff_semifl.runtime import sites
 
     [name] = self.names

@@ -15,14 +15,14 @@ import numpy as np
 from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
-# Beyond these bounds, all shares are 0 or 1, or all are equal, and NumPy's
-# draws do not end, or sum to 0.
+# Beyond these bounds, all fractions are 0 or 1, or all are equal. NumPy's draws
+# may then never end, or sum to 0.
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1e6
 
 # Per client.
 _MIN_IMAGES = 10
-# These take seconds. The paper's partitions take at most 15 draws.
+# So many draws take seconds. The paper's partitions take at most 15 draws.
 _MAX_DRAWS = 10_000
 
 
@@ -37,12 +37,12 @@ def partition_main_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Gives each client a fraction R of its main classes, and of all classes.
+  """Partitions by main classes: a fraction R from them, the rest from all.
 
-  Of d classes, each of K clients gets ceil(d / K) main classes, dealt in turn:
-  client u gets those after the ones of client u - 1, and class 0 follows the
-  last class. With at least as many clients as classes, the main class of client
-  u is u modulo d. With fewer, each class has a client, and some have two.
+  Of d classes, each of K clients gets ceil(d / K) main classes, in turn: the
+  main classes of client u follow those of client u - 1, and class 0 follows the
+  last class. If K >= d, the main class of client u is u modulo d. If K < d,
+  each class is a main class of one or two clients.
 
   Let class j have n_j images, a fraction q_j of all, and be a main class of m_j
   clients. Client u, with the main classes M_u, gets
@@ -54,16 +54,16 @@ def partition_main_classes(
   fraction [i in M_u] R n_i / (m_i N_u) + (1 - R) q_i is of class i. The N_ui of
   all clients sum to n_i, so that every image has one client.
 
-  The distance of two clients is R without a common main class, 0 with the same
-  main classes. The label skew that figures show is therefore R for as many
-  clients as classes, and less where clients share main classes.
+  The distance between two clients is R if they have no common main class, and 0
+  if they have the same main classes. The label skew in figures is therefore R
+  for as many clients as classes, and less where clients share main classes.
 
-  Numbers are rounded class by class, by the largest remainder, with ties for
-  the client that has fewest images. Images are drawn at random.
+  Counts are rounded class by class, by the largest remainder. Ties go to the
+  client with the fewest images. Images are drawn at random.
 
-  `labels` are int [num_images]; the result has for each client its int64
-  indices into them, in random order. `skew` is R in [0, 1]: 0 makes clients
-  alike, 1 gives each its main classes only.
+  `labels` are int [num_images]; the result is each client's int64 indices into
+  `labels`, in random order. `skew` is R in [0, 1]: 0 gives all clients the same
+  mix of classes, 1 gives each client its main classes only.
   """
   check_classes_are_known(labels, num_classes)
   if num_clients > len(labels):
@@ -112,7 +112,7 @@ def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
 def _count_images(
   class_sizes: np.ndarray, skew: float, num_clients: int
 ) -> np.ndarray:
-  """The images of each client and class, int64 [clients, classes].
+  """The number of images of each client and class, int64 [clients, classes].
 
   Each column adds up to the class's size.
   """
@@ -139,15 +139,15 @@ def partition_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Gives each client images of a few classes.
+  """Partitions by shards, so that each client has images of a few classes.
 
-  Each class is cut into the same number of shards, runs in the data's order
-  whose sizes differ by at most one image. A client gets `classes_per_client`
+  Each class is cut, in the data's order, into the same number of shards, whose
+  sizes differ by at most one image. Each client gets `classes_per_client`
   shards, of which two may be of the same class. Every image has a client.
 
-  `labels` are int [num_images]; the result has for each client its int64
-  indices into them. Raises a `ValueError` if shards and classes do not match,
-  or a class has fewer images than shards.
+  `labels` are int [num_images]; the result is each client's int64 indices into
+  `labels`. Raises a `ValueError` if classes cannot have the same number of
+  shards, or a class has fewer images than shards.
   """
   check_classes_are_known(labels, num_classes)
   if not 1 <= classes_per_client <= num_classes:
@@ -197,17 +197,16 @@ def partition_classes(
 def partition_dirichlet(
   labels: np.ndarray, concentration: float, num_clients: int, seed: int
 ) -> list[np.ndarray]:
-  """Gives each client a random mix of classes.
+  """Partitions each class by fractions from a Dirichlet distribution.
 
-  Class by class, clients' fractions are drawn from a Dirichlet distribution; a
-  client that has the average number of images already gets none of the class.
-  If a client then has fewer than 10 images, everything is drawn anew. Clients
-  get runs of images in the data's order. Every image has a client.
+  A client that already has the average number of images gets none of the next
+  class. If a client ends with fewer than 10 images, all classes are drawn anew.
+  A client's images of a class are consecutive in the data's order. Every image
+  has a client.
 
-  `labels` are int [num_images]; the result has for each client its int64
-  indices into them. The larger the concentration (0.1 and 0.3 in the paper),
-  the more alike clients are. Raises a `ValueError` if no draw gave each client
-  10 images.
+  `labels` are int [num_images]; the result is each client's int64 indices into
+  `labels`. A larger concentration (0.1 and 0.3 in the paper) makes clients more
+  alike. Raises a `ValueError` if no draw gives each client 10 images.
   """
   check_classes_are_known(labels)
   most_clients = len(labels) // _MIN_IMAGES
@@ -259,9 +258,9 @@ def check_classes_are_known(
 
 
 def _cut_into_shards(indices: np.ndarray, num_shards: int) -> list[np.ndarray]:
-  """Cuts into equal runs; the last images go to the first runs, one each.
+  """Cuts indices into equal shards, and adds the rest to the first shards.
 
-  `np.array_split` would make the first runs longer instead.
+  `np.array_split` would shift the later shards instead.
   """
   size, num_left = divmod(len(indices), num_shards)
   shards = list(indices[: size * num_shards].reshape(num_shards, size))
@@ -276,9 +275,9 @@ def _draw_dirichlet_cuts(
   num_clients: int,
   generator: np.random.Generator,
 ) -> list[np.ndarray] | None:
-  """Draws where to cut each class, `num_clients - 1` indices each.
+  """Draws where to cut each class, `num_clients - 1` indices for each.
 
-  None if a client got too little.
+  None if a client would get too few images, or all fractions are 0.
   """
   average = sum(class_sizes) / num_clients
   client_sizes = np.zeros(num_clients, np.int64)
@@ -287,7 +286,7 @@ def _draw_dirichlet_cuts(
     shares = generator.dirichlet(np.full(num_clients, concentration))
     shares = shares * (client_sizes < average)
     if not shares.sum() > 0:
-      return None  # All shares are of clients that have enough already.
+      return None  # All fractions are of clients that have enough images.
     shares = shares / shares.sum()
     cuts.append((np.cumsum(shares) * class_size).astype(np.int64)[:-1])
     client_sizes += np.diff(cuts[-1], prepend=0, append=class_size)

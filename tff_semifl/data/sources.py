@@ -28,9 +28,9 @@ class LabeledImages(NamedTuple):
   """Images and their classes.
 
   Attributes:
-    images: uint8 [num_images, height, width, channels], or feature vectors,
-      float32 [number, features]; by reference (see `mapped_images`) int64
-      [num_images].
+    images: uint8 [num_images, height, width, channels]; feature vectors,
+      float32 [number, features]; or indices, int64 [num_images], see
+      `mapped_images`.
     labels: int32 [num_images], in 0..classes-1, or `UNKNOWN_LABEL`.
   """
 
@@ -54,7 +54,7 @@ class ImagePool(NamedTuple):
   Attributes:
     images: As in `LabeledImages`, or in a file, or at sites.
     true_labels: int32 [num_images], as in `LabeledImages`. For metrics of
-      pseudo-labels only, unless clients are labeled.
+      pseudo-labels only, unless clients train on labels.
   """
 
   images: Images
@@ -62,9 +62,9 @@ class ImagePool(NamedTuple):
 
 
 def hash_images(images: Images) -> np.ndarray:
-  """Hashes of images (not at sites) or feature vectors: uint64 [number].
+  """Hashes images (not at sites) or feature vectors: uint64 [number].
 
-  Hashes of a million different images collide with a probability of 3e-8.
+  A collision among a million different images has a probability of 3e-8.
   """
   digests = []
   for start in range(0, len(images), _BATCH_SIZE):
@@ -77,19 +77,20 @@ class TaskData(NamedTuple):
   """The images or feature vectors of a task.
 
   Attributes:
-    train: Divided among server and clients; all the server's if there are
-      `shares`.
+    train: Divided between server and clients; if `shares` is not None, all
+      images are the server's.
     test: For evaluation.
     unlabeled: More images for the clients, never trained on with labels. None
       for most tasks.
-    shares: For each client the int64 indices of its images in `unlabeled`,
-      where the task gives the partition; None for most tasks.
-    names: A name, such as the file, of each image of `train`, then of `test`,
-      then of `unlabeled`; None for the names of these sets.
+    shares: Each client's int64 indices into `unlabeled`; None if the task gives
+      no partition, as most do not.
+    names: A name, such as the file, for each image of `train`, then of `test`,
+      then of `unlabeled`. If None, an image is named by set and index.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, or
       `UNKNOWN_LABEL`; None if none is known. For partitions and measurements
       only, never for training.
-    client_names: A name for each client of `shares`; None for numbers.
+    client_names: A name for each client of `shares`; None if clients have
+      numbers only.
   """
 
   train: LabeledImages
@@ -106,8 +107,8 @@ def measure_pixels(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
   """The mean and standard deviation of each channel, in 0..1, as two tuples.
 
-  For the server's images only: those of clients are private. Deviations are at
-  least one gray level, so that they can be divided by.
+  For the server's images only: clients' images are private. Deviations are at
+  least one gray level, so that callers can divide by them.
   """
   levels = np.arange(256) / 255
   means, standard_deviations = [], []

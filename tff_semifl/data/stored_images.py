@@ -15,18 +15,19 @@ from tff_semifl.data import example_kinds
 
 
 class StoredImages:
-  """Images in a file, which are read when they are used.
+  """Images in a file, read when they are used.
 
-  They take the place of an array uint8 [number, height, width, channels], or of
-  feature vectors, float32 [number, features]. A slice or an array of indices
-  selects rows without reading; `np.asarray` reads. The file is anonymous, and
-  freed when the last object that refers to it or this process goes.
+  An object replaces an array of images, uint8 [number, height, width,
+  channels], or of feature vectors, float32 [number, features]. A slice or an
+  array of indices selects rows without reading; `np.asarray` reads. The file is
+  anonymous, and freed with the last object that refers to the file, or with
+  this process.
   """
 
   def __init__(
     self, file: IO[bytes], image_shape: tuple[int, ...], rows: np.ndarray
   ):
-    """Initializes the images; `rows` are int64 [number], those selected."""
+    """Initializes the images; `rows` are the selected rows, int64 [number]."""
     self._file = file
     self.dtype = example_kinds.kind_of(image_shape).dtype
     self._image_shape = image_shape
@@ -74,10 +75,10 @@ def folder() -> pathlib.Path:
 
 
 def create(shape: tuple[int, ...]) -> StoredImages:
-  """Creates a file of images, which are black at first."""
+  """Creates a file of images that are all zeros."""
   file = tempfile.TemporaryFile(dir=folder())
   stored = StoredImages(file, shape[1:], np.arange(shape[0]))
   if size := math.prod(shape) * stored.dtype.itemsize:
-    # Fails now, rather than after minutes of reading photos.
+    # A full disk fails here, rather than after minutes of reading photos.
     os.posix_fallocate(file.fileno(), 0, size)
   return stored

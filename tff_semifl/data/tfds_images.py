@@ -17,8 +17,8 @@ from tensorflow_datasets.core.download import downloader
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 
-# With TFDS's default of 10, a missing network takes more than three minutes to
-# be noticed; with 5, ten seconds.
+# Without a network, TFDS's default of 10 retries takes more than three minutes
+# to fail; 5 retries take ten seconds.
 downloader.MAX_RETRIES = 5
 
 
@@ -40,7 +40,7 @@ def load(
 def _prepare(
   name: str, data_dir: str | None, may_download: bool
 ) -> tfds.core.DatasetBuilder:
-  """The builder of a data set, downloaded if needed."""
+  """The builder of a data set; downloads the data set if needed."""
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
     raise data_errors.DataError(
       'there is no such folder; name one that has the data, or create it to'

@@ -22,7 +22,7 @@ from tff_semifl.data import own_labels
 from tff_semifl.data import resizing
 from tff_semifl.privacy import privacy_statement
 
-# Signatures of a SavedModel; the last two take no input.
+# Signatures of a SavedModel. `CLASS_NAMES` and `DESCRIPTION` take no input.
 SERVING = 'serving_default'
 SERVING_ENCODED = 'serving_encoded'
 CLASS_NAMES = 'class_names'
@@ -31,15 +31,15 @@ DESCRIPTION = 'description'
 IMAGE_SHAPE = 'image_shape'
 LEAST_CONFIDENCE = 'least_confidence'
 BACKGROUND = 'background'
-# Files packed into a TFLite model: class names, one a line; the confidence
-# threshold unless 0; the background's name unless white.
+# Files packed into a TFLite model: class names, one per line; the confidence
+# threshold, unless 0; the background color, unless white.
 LABELS_FILE = 'labels.txt'
 LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
 BACKGROUND_FILE = 'background.txt'
 # The class of images below the confidence threshold.
 UNKNOWN = 'unknown'
 
-# Lines of TFLite's C++ code that report nothing to a user.
+# Lines of TFLite's C++ code that tell users nothing.
 _HIDDEN = (
   b'INFO: Created TensorFlow Lite XNNPACK delegate for CPU.',
   b'fully_quantize: ',
@@ -48,13 +48,13 @@ _STDERR = 2
 
 
 class ExportedModelError(Exception):
-  """A path has no exported model; the message is one line."""
+  """A path is no usable exported model; the message is one line."""
 
 
 def check_least_confidence(
   class_names: Sequence[str], least_confidence: float
 ) -> None:
-  """Checks a confidence threshold against the class names."""
+  """Checks a threshold's range, and that no class is named `UNKNOWN`."""
   if not 0 <= least_confidence <= 1:
     raise ValueError(
       f'least_confidence: found {least_confidence}; give a probability, in'
@@ -88,16 +88,16 @@ class ExportedModel(abc.ABC):
 
   @property
   def kind(self) -> example_kinds.ExampleKind:
-    """Whether the model takes images or feature vectors."""
+    """The kind of the model's input: images or feature vectors."""
     return example_kinds.kind_of(self.image_shape)
 
   @property
   def num_channels(self) -> int:
-    """Input channels: 3 for color, 1 for gray."""
+    """The number of input channels: 3 for color, 1 for gray."""
     return self.image_shape[-1]
 
   def check_takes(self, shape: Sequence[int]) -> None:
-    """Checks that the model accepts examples of a shape."""
+    """Raises a `ValueError` unless the model accepts examples of this shape."""
     kind = example_kinds.kind_of(shape)
     if kind is not self.kind:
       raise ValueError(f'has {kind.name}; the model takes {self.kind.name}')
@@ -129,7 +129,7 @@ class _SavedModel(ExportedModel):
 
   def __init__(self, path: pathlib.Path):
     try:
-      # A reference, because the signatures hold weak ones only.
+      # Kept, because the signatures hold only weak references to the module.
       self._module = tf.saved_model.load(str(path))
     # TensorFlow's errors are of many types, OSError among them.
     except Exception as error:
@@ -161,7 +161,7 @@ class _SavedModel(ExportedModel):
 
 
 class _TFLiteModel(ExportedModel):
-  """A TFLite model; images are resized before they enter."""
+  """A TFLite model; `predict` resizes images for the model."""
 
   def __init__(self, path: pathlib.Path):
     # Checked first: TFLite would crash on a truncated file.
@@ -215,11 +215,11 @@ class _TFLiteModel(ExportedModel):
 
 @contextlib.contextmanager
 def hide_lines() -> Iterator[None]:
-  """Leaves TFLite's known lines out of standard error.
+  """Hides known, useless lines of TFLite on standard error.
 
-  All other lines, such as C++ errors, appear when the `with` block ends, also
-  if it raises. Only output to file descriptor 2 matters, which Python's own
-  `sys.stderr` may have been redirected from.
+  All other lines, such as C++ errors, appear when the `with` block ends, even
+  if the block raises. Only output to file descriptor 2 is filtered; Python's
+  `sys.stderr` may be redirected elsewhere.
   """
   sys.stderr.flush()
   original = os.dup(_STDERR)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports a trained model as a SavedModel that needs TensorFlow alone."""
+"""Exports a trained model as a SavedModel that needs only TensorFlow."""
 
 from collections.abc import Callable, Sequence
 import pathlib
@@ -31,14 +31,14 @@ def decode(
 ) -> tf.Tensor:
   """Decodes a JPEG or PNG file.
 
-  Unlike `image_files.read_image_of_any_size`, ignores EXIF orientation, which
-  TensorFlow does not read, and accepts 16-bit channels. `encoded` is a string
-  [], the result uint8 [height, width, num_channels].
+  Unlike `image_files.read_image_of_any_size`, this ignores EXIF orientation,
+  which TensorFlow does not read, and accepts 16-bit channels. `encoded` is a
+  string []; the result is uint8 [height, width, num_channels].
   """
   colors = tf.cond(
     _is_transparent(encoded),
     lambda: _flatten(tf.io.decode_png(encoded, channels=4), background),
-    # Decodes PNG, too. The default DCT method is faster but inexact.
+    # Also decodes PNG. The default DCT method is faster but inexact.
     lambda: tf.io.decode_jpeg(
       encoded, channels=3, dct_method='INTEGER_ACCURATE'
     ),
@@ -53,8 +53,8 @@ def decode(
 def _is_transparent(encoded: tf.Tensor) -> tf.Tensor:
   """Whether a PNG declares transparency, bool [].
 
-  Opaque files must not be decoded with four channels: below 8 bits, TensorFlow
-  gives their pixels a wrong opacity.
+  Opaque files must not be decoded with four channels: if they have fewer than 8
+  bits per channel, TensorFlow gives their pixels a wrong opacity.
   """
   num_bytes = tf.strings.length(encoded)
   # Padded, because `substr` fails past the end of a string.
@@ -96,25 +96,26 @@ def export_saved_model(
 ) -> None:
   """Saves a trained model with four signatures.
 
-  *   `serving_default`, also the loaded object's call: from `images`, uint8
+  *   `serving_default`, also the loaded object's call: maps `images`, uint8
       [batch, height, width, channels] in 0..255, of any size (see `resizing`),
       to `probabilities`, float32 [batch, classes], and `class_name`, string
       [batch], the most probable class or 'unknown'. A model of feature vectors
       takes `features`, float32 [batch, features], instead.
-  *   `serving_encoded`, of models of images only: the same outputs from
-      `image_bytes`, string [batch], JPEG or PNG files of any sizes.
+  *   `serving_encoded`, only for models of images: maps `image_bytes`, string
+      [batch], JPEG or PNG files of any sizes, to the outputs of
+      `serving_default`.
   *   `class_names`: the names of all classes.
-  *   `description`: `image_shape`, int32 [3], the model's; `least_confidence`,
+  *   `description`: the model's `image_shape`, int32 [3]; `least_confidence`,
       float32 []; `background`, int32 [3].
 
   Args:
-    model: The model, from float32 [batch, height, width, channels] in 0..255,
+    model: A model that maps float32 [batch, height, width, channels] in 0..255,
       or [batch, features], to logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
     privacy: The privacy guarantee to the clients of the training.
-    least_confidence: Confidence threshold, in [0, 1]; below, `class_name` is
-      'unknown'.
+    least_confidence: Confidence threshold, in [0, 1]; if no class reaches this
+      probability, `class_name` is 'unknown'.
     background: RGB color behind transparent pixels, as in training.
 
   Raises:
@@ -129,8 +130,8 @@ def export_saved_model(
   module.weights = list(model.weights)
   names = tf.constant(list(class_names))
 
-  # Translated by AutoGraph, because layers may branch on a tensor; for the
-  # other functions the translation would only take time.
+  # AutoGraph converts only this function, whose layers may branch on a tensor.
+  # For the other functions, the conversion would only take time.
   @tf.function
   def compute_logits(fitted: tf.Tensor) -> tf.Tensor:
     return model(fitted, training=False)
@@ -234,7 +235,7 @@ def _serve_features(
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
-  """Compares the saved model with the trained one on noise."""
+  """Raises `ExportError` if the saved and trained model differ on noise."""
   shape = model.input_shape[1:]
   images = example_kinds.kind_of(shape).draw_noise(
     np.random.default_rng(0), [2, *shape]

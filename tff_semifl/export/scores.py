@@ -22,8 +22,8 @@ _METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
 FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # As in Guo et al., ICML 2017.
 _NUM_BINS = 15
-# Enough noise images for a standard error of at most 3.5 points, in batches no
-# larger than those of test images.
+# Enough noise images for a standard error of at most 3.5 percentage points, in
+# batches no larger than the batches of test images.
 NUM_NOISE = 200
 _NOISE_BATCH_SIZE = 50
 
@@ -31,7 +31,7 @@ _NOISE_BATCH_SIZE = 50
 class Floor(NamedTuple):
   """The test images whose predicted class has a probability of `floor` or more.
 
-  `share_of_noise` is the share of noise images above that, in 0..1.
+  `share_of_noise` is the share of noise images that reach `floor`, in 0..1.
   """
 
   floor: float
@@ -56,11 +56,12 @@ class Scores(NamedTuple):
       predicted class (column).
     loss: Mean cross-entropy over all images.
     confident: int64 [floors, 2], for each of `FLOORS` the number of images
-      whose predicted class has at least that probability, and how many of these
-      are correct.
-    confident_noise: int64 [floors], likewise the number of `NUM_NOISE` noise
-      images. Pixel values are drawn independently and uniformly from 0..255;
-      features are drawn independently from the test vectors.
+      whose predicted class has at least that probability, and the number of
+      such images that are predicted correctly.
+    confident_noise: int64 [floors], for each of `FLOORS` the number of noise
+      images, of `NUM_NOISE`, with at least that probability. Pixel values are
+      drawn independently and uniformly from 0..255; each feature is drawn
+      independently from its values in test vectors.
     bins: float64 [bins, 3], for 15 equal intervals of the predicted class's
       probability: number of images, number correct, sum of probabilities.
     labels: int64 [images]; None if not kept.
@@ -76,7 +77,7 @@ class Scores(NamedTuple):
   probabilities: np.ndarray | None = None
 
   def floors(self) -> list[Floor]:
-    """The images at or above each of `FLOORS`."""
+    """A `Floor` for each of `FLOORS`."""
     return [
       Floor(floor, int(size), int(num_right), float(num_noise / NUM_NOISE))
       for floor, (size, num_right), num_noise in zip(
@@ -85,10 +86,10 @@ class Scores(NamedTuple):
     ]
 
   def measure(self) -> dict[str, MetricScore]:
-    """Metrics by name, with bootstrap intervals; empty without images."""
+    """Metrics by name, with bootstrap intervals; empty if labels are None."""
     if self.labels is None or self.probabilities is None:
       return {}
-    # The metrics depend on the softmax of the logits alone.
+    # The metrics depend only on the softmax of the logits.
     least = np.finfo(np.float32).tiny
     logits = np.log(np.maximum(self.probabilities, least))
     found = {}
@@ -124,9 +125,9 @@ class Scores(NamedTuple):
   def calibration_error_by_chance(self) -> float:
     """The expected calibration error of a perfectly calibrated model, in 0..1.
 
-    Even then a bin's accuracy differs from its confidence by chance, the more
-    so the fewer images it has: by the mean absolute deviation of a binomial
-    distribution (de Moivre, 1730).
+    Even then, a bin's accuracy differs from its confidence by chance: by the
+    mean absolute deviation of a binomial distribution (de Moivre, 1730). The
+    difference is larger for bins with fewer images.
     """
     size, _, confidence = self.bins[self.bins[:, 0] > 0].T
     mean = np.minimum(confidence / size, 1.0)
@@ -146,7 +147,7 @@ class Scores(NamedTuple):
 
   @property
   def class_accuracies(self) -> list[float | None]:
-    """Accuracy of each class, None for a class without images."""
+    """Accuracy of each class; None for a class without images."""
     return [
       float(right / size) if size else None
       for right, size in zip(
@@ -178,10 +179,11 @@ def score(
   model: exported_model.ExportedModel,
   batches: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> Scores:
-  """Evaluates a model on labeled batches, with one example or more.
+  """Evaluates a model on labeled batches, with at least one example in all.
 
-  Batches are images, uint8 [batch, height, width, channels], or feature
-  vectors, float32 [batch, features], and labels, int [batch].
+  A batch is (examples, labels). Examples are images, uint8 [batch, height,
+  width, channels], or feature vectors, float32 [batch, features]; labels are
+  int [batch].
   """
   num_classes = len(model.class_names)
   confusion = np.zeros([num_classes, num_classes], np.int64)
@@ -227,7 +229,7 @@ def _score_noise(
   confident = np.zeros(len(FLOORS), np.int64)
   for _ in range(NUM_NOISE // _NOISE_BATCH_SIZE):
     if model.kind is example_kinds.FEATURES:
-      # Only the vectors tell the range of each feature.
+      # The range of each feature is known only from the vectors.
       rows = generator.integers(len(some), size=shape)
       images = np.take_along_axis(some, rows, axis=0)
     else:

@@ -21,8 +21,8 @@ from tff_semifl.metrics import probability_metrics
 class Temperature(NamedTuple):
   """A divisor of logits, and its effect on the images that it was fitted to.
 
-  The mean negative log likelihood is `nll_before` at temperature 1, and
-  `nll_after` at this one.
+  The mean negative log-likelihood is `nll_before` at temperature 1, and
+  `nll_after` at temperature `value`.
   """
 
   value: float
@@ -32,10 +32,10 @@ class Temperature(NamedTuple):
 
 
 def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
-  """The temperature that minimizes the negative log likelihood.
+  """Fits the temperature that minimizes the negative log-likelihood.
 
-  Labels, int [images], and logits, float [images, classes], are those of images
-  that were not trained on.
+  The images must not have been trained on. `labels` are int [images], `logits`
+  float [images, classes]. Raises a `ValueError` if no temperature is best.
   """
   logits = logits.astype(np.float64)
   of_labels = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)[:, 0]
@@ -56,13 +56,13 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
     )
 
   def slope(inverse: float) -> float:
-    """The derivative of the likelihood by 1 / temperature, which increases."""
+    """The derivative of the loss by 1 / temperature, an increasing function."""
     probabilities = special.softmax(inverse * logits, axis=1)
     expected = np.sum(probabilities * logits, axis=1)
     return float(np.mean(expected - of_labels))
 
-  # Negative at 0, as the model is better than chance, and positive in the end,
-  # as it is wrong somewhere.
+  # The slope is negative at 0, as the model is better than chance, and positive
+  # for large values, as the model misclassifies some image.
   most = 1.0
   while slope(most) <= 0:
     most *= 2
@@ -76,6 +76,6 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
 
 
 def apply(model: tf.keras.Model, temperature: Temperature) -> tf.keras.Model:
-  """A model of the same weights whose logits are divided by a temperature."""
+  """A model with `model`'s weights, and its logits divided by a temperature."""
   scaled = tf.keras.layers.Rescaling(1 / temperature.value, name='temperature')
   return tf.keras.Model(model.inputs, scaled(model.outputs[0]), name=model.name)

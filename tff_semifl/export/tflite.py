@@ -3,11 +3,12 @@
 
 """Exports a trained model to TFLite, for phones.
 
-A model takes one image of its size, uint8 [1, height, width, channels], or one
-feature vector, float32 [1, features], and returns class probabilities, float32
-[1, classes]. All operations are TFLite builtins. Class names are packed into
-the file as TFLite metadata: `unzip model.tflite` gives `labels.txt`. So is a
-confidence threshold other than 0; the caller has to apply it.
+A model takes one image of the network's input size, uint8 [1, height, width,
+channels], or one feature vector, float32 [1, features]. It returns class
+probabilities, float32 [1, classes]. All operations are TFLite builtins. Class
+names are packed into the file as TFLite metadata: `unzip model.tflite` gives
+`labels.txt`. A confidence threshold other than 0 is also packed, but callers
+have to apply the threshold.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,8 @@ from tff_semifl.privacy import privacy_statement
 class Precision(enum.Enum):
   """The number format of a model's weights and arithmetic.
 
-  With float16, arithmetic is in float32, or in float16 where a phone has it.
+  With float16, arithmetic is in float16 on phones that support it, and in
+  float32 otherwise.
   """
 
   FLOAT32 = 'float32'
@@ -36,14 +38,14 @@ class Precision(enum.Enum):
 
 
 def check_is_for_integers(model: tf.keras.Model) -> None:
-  """Checks that a Keras model can be quantized to int8."""
+  """Raises a `ValueError` if a Keras model cannot be quantized to int8."""
   if example_kinds.kind_of(model.input_shape[1:]) is example_kinds.FEATURES:
     raise ValueError(
       'all features would share the 8 bits of int8, whatever their ranges;'
       ' float16 will do'
     )
-  # Group normalization divides by the deviation within an image, of which 8
-  # bits keep too little.
+  # Group normalization divides by the deviation within an image, for which 8
+  # bits are too few.
   if any(
     isinstance(layer, tf.keras.layers.GroupNormalization)
     for layer in model.layers
@@ -64,8 +66,9 @@ def convert(
 ) -> bytes:
   """Converts a trained model to the content of a TFLite file.
 
-  The model is one of `export_saved_model`. `calibration_images`, uint8
-  [num_images, height, width, channels], show the range of activations to INT8.
+  `model` is as for `export_saved_model`. `calibration_images`, uint8
+  [num_images, height, width, channels], are needed for INT8, to measure the
+  range of activations.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8
@@ -112,9 +115,9 @@ def convert(
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
-  """Yields single images, the first with a black and a white pixel."""
+  """Yields single images; the first gets a black and a white pixel."""
   images = images.astype(np.float32)
-  # The input's range is then exactly 0..255, whatever the images: one integer
+  # The input's range is then exactly 0..255 for any images, so that one integer
   # step is one gray level.
   images[0, 0, 0] = 0
   images[0, -1, -1] = 255
@@ -123,7 +126,7 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
 
 
 def _pack(content: bytes, files: Mapping[str, str]) -> bytes:
-  """Appends files, by name, to a model as a ZIP archive."""
+  """Appends files to a model's content as a ZIP archive."""
   file = io.BytesIO(content)
   with zipfile.ZipFile(file, 'a') as archive:
     for name, text in files.items():

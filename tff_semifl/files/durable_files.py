@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files and folders that are complete or absent, even after a power cut."""
+"""Writes files and folders atomically: complete or absent after a power cut."""
 
 from collections.abc import Iterator, Mapping
 import contextlib
@@ -29,7 +29,7 @@ _SPECIAL_FILES = {
 
 
 class OutputError(Exception):
-  """Raised if a folder cannot be written to, or has unexpected content."""
+  """A folder cannot be written to, or has unexpected content."""
 
 
 @contextlib.contextmanager
@@ -39,7 +39,7 @@ def naming(
     'with this mended, the same command goes on from the last complete round'
   ),
 ) -> Iterator[None]:
-  """Turns file errors of Python and TensorFlow into one that names a path."""
+  """Converts file errors in the block to an `OutputError` that names `path`."""
   try:
     yield
   except (OSError, tf.errors.OpError) as error:
@@ -49,9 +49,10 @@ def naming(
 
 
 def describe_special_file(path: pathlib.Path) -> str | None:
-  """What a path is, such as 'a FIFO', or None for a regular file or nothing.
+  """The kind of a special file, such as 'a FIFO', that is not safe to open.
 
-  Opening a FIFO may block, and a device may have no end.
+  Opening a FIFO may block, and a device may have no end. None for a regular
+  file or a missing path.
   """
   try:
     mode = path.stat().st_mode
@@ -61,7 +62,7 @@ def describe_special_file(path: pathlib.Path) -> str | None:
 
 
 def require_file(path: pathlib.Path, remedy: str) -> None:
-  """Raises an OutputError if a path is neither a regular file nor free."""
+  """Raises an `OutputError` if a path exists, but is not a regular file."""
   found = describe_special_file(path)
   if found is not None:
     raise OutputError(f'{path} is {found}, not a file; {remedy}')
@@ -69,14 +70,14 @@ def require_file(path: pathlib.Path, remedy: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-  """Opens a file that replaces another when the `with` block succeeds.
+  """Opens a new file that replaces `path` when the `with` block succeeds.
 
-  Its permissions are `mode` from its creation on, restricted by the umask.
+  The file has the permissions `mode`, restricted by the umask, from the start.
   """
   temporary = temporary_path(path)
   require_file(temporary, 'remove it, and the same command goes on')
   try:
-    # A file that a killed process left may have another mode.
+    # A killed process may have left a file with a different mode.
     temporary.unlink(missing_ok=True)
     with open(
       temporary, 'xb', opener=functools.partial(os.open, mode=mode)
@@ -105,9 +106,9 @@ def remove_unfinished(folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
-  """Yields an empty folder that replaces another when the block succeeds.
+  """Yields an empty folder that replaces `path` when the `with` block succeeds.
 
-  For a moment, neither the old nor the new one is in place.
+  For a moment, neither the old nor the new folder is at `path`.
   """
   path = path.resolve()
   temporary = path.with_name(f'{path.name}{_TEMPORARY}')
@@ -144,8 +145,8 @@ def sync(path: pathlib.Path) -> None:
 def _reason(error: OSError | tf.errors.OpError) -> str:
   if isinstance(error, OSError):
     return error.strerror or str(error)
-  # TensorFlow puts the path before the system's message, and the name of an
-  # operation and a stack after it.
+  # A TensorFlow message is the path, the system's message, the name of an
+  # operation and a stack.
   said = error.message.splitlines()[0].rpartition('; ')[2]
   return said.partition(' [Op:')[0]
 
@@ -156,16 +157,16 @@ _KINDS = 'biufcS'
 
 
 class DamagedFileError(Exception):
-  """Raised if a file is not as it was written."""
+  """A file is missing, or its content differs from what was written."""
 
 
 def write_arrays(path: pathlib.Path, structure: Any) -> None:
-  """Writes a file atomically, in place of an existing one.
+  """Writes the arrays of a structure to a file; replaces the file atomically.
 
   The structure nests numbers, arrays of numbers, and bytes without a trailing
-  zero. Each is named by its path, such as `weights/trainable/0`.
+  zero. Each array is named by its path, such as `weights/trainable/0`.
   """
-  # `savez` would leave a broken file if it failed.
+  # A failing `savez` would leave a broken file.
   content = io.BytesIO()
   np.savez(content, **_by_name(structure))
   with replacing(path) as file:
@@ -173,26 +174,26 @@ def write_arrays(path: pathlib.Path, structure: Any) -> None:
 
 
 def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """The arrays by name; a DamagedFileError if damaged or missing."""
+  """Reads arrays by name; a damaged or missing file is a `DamagedFileError`."""
   try:
     found = describe_special_file(path)
     if found is not None:
       raise ValueError(f'it is {found}, not a file')
     content = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-      # `np.load` would miss an array whose damaged header says that it is
-      # shorter: it would stop before the checksum.
+      # If a damaged header makes an array shorter, `np.load` stops before the
+      # checksum, and misses the damage.
       wrong = archive.testzip()
     if wrong is not None:
       raise ValueError(f'{wrong!r} is not as it was saved')
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
       return {name: arrays[name] for name in arrays.files}
-  except Exception as error:  # Its type depends on the damaged byte.
+  except Exception as error:  # The type depends on the damaged byte.
     raise DamagedFileError(f'{path} is damaged: {error}') from error
 
 
 def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-  """Packs arrays from `read_arrays` into a structure like the written one.
+  """Packs arrays from `read_arrays` into a structure like `structure`.
 
   Raises a ValueError if names, dtypes or shapes differ.
   """

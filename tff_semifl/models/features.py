@@ -19,7 +19,7 @@ def create_linear(
   mean: Sequence[float],
   standard_deviation: Sequence[float],
 ) -> tf.keras.Model:
-  """Creates a standardization and a dense layer with zero initial weights.
+  """Creates a linear classifier of standardized inputs; weights start at 0.
 
   The loss is convex, so that initial weights do not matter.
   """
@@ -42,7 +42,7 @@ class Features(NamedTuple):
     size: The number of features of an image.
     train: (weights, images, seed=None, num_real=None) -> float32 [batch, size],
       in training mode, as `ImageClassifier.train_logits`.
-    batch: (weights, images, num_real=None) -> the same without dropout.
+    batch: (weights, images, num_real=None) -> as `train`, without dropout.
     infer: (weights, images) -> float32 [batch, size], in inference mode.
   """
 
@@ -61,14 +61,14 @@ def plan(
 ) -> Features | None:
   """The features of a model; None if its last layer is not dense.
 
-  `create` is `pure_functions.build` with the model's frozen weights. The model
-  for training may be in another precision.
+  `create` is `pure_functions.build` with the model's frozen weights.
+  `symbolic_for_training` may have another precision.
   """
   last = symbolic.model.layers[-1]
   if not isinstance(last, tf.keras.layers.Dense) or last.input.shape.rank != 2:
     return None
-  # Not in the first call: in a TF 1 graph, which TFF computations are, Keras
-  # would create TF 1 models from then on.
+  # Cut here, not in the first call. A TFF computation is a TF 1 graph; after a
+  # cut in one, Keras would create TF 1 models only.
   body, body_for_training = map(_cut_last, (symbolic, symbolic_for_training))
 
   create_for_training = functools.partial(
@@ -87,7 +87,7 @@ def plan(
 def _cut_last(
   symbolic: pure_functions.SymbolicModel,
 ) -> pure_functions.SymbolicModel:
-  """The model without its last layer."""
+  """Removes a model's last layer."""
   model = symbolic.model
   return symbolic._replace(
     model=tf.keras.Model(model.inputs, model.layers[-1].input)
@@ -95,7 +95,7 @@ def _cut_last(
 
 
 def require_features(features: Features | None) -> Features:
-  """The features, or a ValueError if there are none."""
+  """Returns the features; raises a `ValueError` if they are None."""
   if features is None:
     raise ValueError(
       'there are no features: the last layer of this model is not dense.'

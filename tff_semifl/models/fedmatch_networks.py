@@ -4,8 +4,8 @@
 """Networks with two-part kernels, for FedMatch's disjoint learning.
 
 A kernel is the sum of sigma, which the server trains, and phi, which clients
-train. There are a WideResNet as in SemiFL's code of FedMatch, and FedMatch's
-own ResNet-9, with neither biases nor normalization.
+train. Two networks have such kernels: a WideResNet as in SemiFL's code of
+FedMatch, and FedMatch's ResNet-9, without biases and normalization.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -24,19 +24,20 @@ from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
 
 _SIGMA, _PHI = 'sigma', 'phi'
-# Of the ResNet-9: initial phi as a fraction of sigma.
+# ResNet-9: initial phi as a fraction of sigma.
 _PHI_SHARE = 0.2
-# Values of phi up to this size count as zero in its inference.
+# ResNet-9: values of phi up to this size count as zero in inference.
 _SPARSITY_THRESHOLD = 1e-5
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class DecomposedConvolution(tf.keras.layers.Layer):
-  """A convolution by the sum of two kernels, without bias.
+  """A convolution without bias, by the sum of two kernels.
 
   The trainable weights `sigma` and `phi` are float32 [size, size, input
-  channels, filters]. Each starts as independent Kaiming normal, so that the
-  variance of the sum is twice that of a plain kernel, as in the authors' code.
+  channels, filters]. Both are initialized as independent Kaiming normal, so
+  that their sum has twice the variance of a plain kernel, as in the authors'
+  code.
   """
 
   def __init__(
@@ -60,7 +61,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     self.sigma = self.add_weight(
       _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
     )
-    # Other layers use seeds from 0 up.
+    # Negative, as all other seeds are 0 or more.
     self.phi = self.add_weight(
       _PHI, shape, initializer=residual.kaiming_normal(-1 - self._seed)
     )
@@ -84,7 +85,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
 def create_decomposed_convolution(
   filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """A `DecomposedConvolution`, as a `residual.Convolution`."""
+  """Creates a `DecomposedConvolution`, as `residual.Convolution` requires."""
   return DecomposedConvolution(filters, size, stride, seed, padding)
 
 
@@ -115,7 +116,7 @@ class Parts(NamedTuple):
   def with_phi(
     self, trainable: Sequence[tf.Tensor], phi: Sequence[tf.Tensor]
   ) -> tuple[tf.Tensor, ...]:
-    """The trainable weights with phi, the part that clients train, replaced."""
+    """The trainable weights, with the part that clients train set to `phi`."""
     remaining = iter(phi)
     return tuple(
       next(remaining) if is_phi else weight
@@ -124,7 +125,7 @@ class Parts(NamedTuple):
 
 
 def find_parts(trainable_names: Sequence[str]) -> Parts:
-  """Finds the parts among the `trainable_names` of an `ImageClassifier`."""
+  """Finds sigma and phi by the `trainable_names` of an `ImageClassifier`."""
   # Keras appends ':0', the index of an output.
   kinds = [name.split('/')[-1].split(':')[0] for name in trainable_names]
   parts = Parts(
@@ -140,10 +141,10 @@ def find_parts(trainable_names: Sequence[str]) -> Parts:
 
 
 class _SparseLayer(tf.keras.layers.Layer):
-  """A layer with one kernel, sigma + phi, with sparse phi in inference.
+  """A layer with the kernel sigma + phi; phi is sparse in inference.
 
-  Both parts start from one draw, truncated normal with variance 1 / number of
-  inputs, phi as a fifth of it.
+  The initial sigma is truncated normal with variance 1 / number of inputs. The
+  initial phi is a fifth of sigma.
   """
 
   def __init__(self, units: int, seed: int, **kwargs: Any):
@@ -166,7 +167,7 @@ class _SparseLayer(tf.keras.layers.Layer):
     self.phi = self.add_weight('phi', shape, initializer=initialize_phi)
 
   def kernel(self, training: bool) -> tf.Tensor:
-    """The sum of the parts."""
+    """Sigma + phi, without the small values of phi unless `training`."""
     if training:
       return self.sigma + self.phi
     is_large = tf.abs(self.phi) > _SPARSITY_THRESHOLD
@@ -206,9 +207,9 @@ class SparseDense(_SparseLayer):
 def create_fedmatch_resnet(
   input_shape: tuple[int, int, int], num_classes: int, *, seed: int = 0
 ) -> tf.keras.Model:
-  """Creates FedMatch's network from raw pixels, divided by 255, to logits.
+  """Creates FedMatch's ResNet-9, from raw pixels in 0..255 to logits.
 
-  With 10 classes and three channels sigma and phi have 6,568,640 parameters
+  With 10 classes and three channels, sigma and phi have 6,568,640 parameters
   each.
   """
   seeds = residual.layer_seeds(seed)
@@ -226,7 +227,7 @@ def create_fedmatch_resnet(
   x = convolve(x, 256, pool=True)
   x = convolve(x, 512, pool=True)
   x = tf.keras.layers.Add()([x, convolve(convolve(x, 512), 512)])
-  # For 32x32 pixels, the 4x4 maximum of the authors' code.
+  # For 32x32 pixels, this is the 4x4 max pooling of the authors' code.
   x = tf.keras.layers.GlobalMaxPooling2D()(x)
   logits = SparseDense(num_classes, next(seeds))(x)
   return tf.keras.Model(inputs, logits, name='fedmatch_resnet')

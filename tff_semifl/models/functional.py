@@ -3,10 +3,10 @@
 
 """Keras models as functions that TFF computations call.
 
-`tff.learning.models.functional_model_from_keras` clones the model each time a
-computation is traced, into a TF 1 graph, after which Keras classes no longer
-work outside of it. Here it is cloned once, for `tf.function`s of the weights
-(`pure_functions`), which computations and eager code both can call.
+`tff.learning.models.functional_model_from_keras` clones the model into a TF 1
+graph each time a computation is traced. Keras classes then no longer work
+outside that graph. Here the model is cloned once, for `tf.function`s of the
+weights (`pure_functions`), which both computations and eager code can call.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,24 +32,25 @@ class ImageClassifier(NamedTuple):
   """An image classifier as pure functions of its weights.
 
   Weights are `tff.learning.models.ModelWeights`: tuples of arrays or tensors,
-  in the order of the Keras model's weights. Not trainable are the statistics of
-  static batch normalization, mean and variance of each layer in turn. Frozen
-  weights are constants of the functions, neither sent nor averaged. Images are
-  float32 [batch, height, width, channels] in 0..255, or feature vectors [batch,
+  in the order of the Keras model's weights. The non-trainable weights are the
+  mean and variance of each static batch normalization in turn. Frozen weights
+  are constants of the functions, neither sent nor averaged. Images are float32
+  [batch, height, width, channels] in 0..255, or feature vectors [batch,
   features].
 
   Attributes:
     initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
       classes], in training mode: batch normalization uses the statistics of the
-      batch. May compute in another precision. The seed, int32 [2], is for
-      dropout; a model that has `KeyedDropout` needs one. With `num_real`, an
-      int32 scalar, later images are padding, which statistics ignore.
-    batch_logits: (weights, images, num_real=None) -> the same without dropout.
+      batch. May compute in another precision. `seed`, int32 [2], is required
+      if the model has `KeyedDropout`. If `num_real`, an int32 scalar, is not
+      None, images from this index on are padding, which the statistics ignore.
+    batch_logits: (weights, images, num_real=None) -> as `train_logits`, without
+      dropout.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
-    batch_moments: (weights, images) -> for each layer with statistics the
-      moments of its input in training mode without dropout, float32 [3,
-      channels]: see `static_batch_norm.collecting_moments`. None for a model
+    batch_moments: (weights, images) -> a list with the moments, float32 [3,
+      channels], of each statistics layer's input, in training mode without
+      dropout; see `static_batch_norm.collecting_moments`. None for a model
       without statistics.
     image_shape: Height, width, channels; or the number of features.
     num_classes: Number of logits.
@@ -95,15 +96,15 @@ def from_keras(
 
   Args:
     model: A functional or sequential Keras model from images to logits, without
-      a final softmax. Unless `keras_conversion.convert` has been called before,
-      batch normalization becomes static and dropout takes a seed.
+      a final softmax. It is converted by `keras_conversion.convert`: batch
+      normalization becomes static, and dropout takes a seed.
     train_in_bfloat16: Whether `train_logits` computes in bfloat16, except
       normalizations. Weights and their gradients stay float32.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
-      each size of a batch. TFF's own worker has no XLA, and ignores it.
+      each batch size. TFF's own worker has no XLA, and ignores this setting.
 
   Raises:
-    ValueError: The outputs are probabilities or not of two or more classes, no
+    ValueError: The outputs are probabilities or have fewer than two classes, no
       weight is trainable, or a layer cannot be converted to a pure function.
   """
   model = keras_conversion.convert(model)
@@ -162,7 +163,8 @@ def assign_weights(
 ) -> None:
   """Overwrites the weights of a Keras model from `keras_conversion.convert`.
 
-  Frozen weights are those of `weight_kinds.WeightKinds`, by default unchanged.
+  `frozen` are values for `weight_kinds.WeightKinds.frozen`; None keeps these
+  weights.
   """
   weight_kinds.find(model).assign(weights, frozen)
 

@@ -4,7 +4,7 @@
 """Conversion of Keras models to pure layers.
 
 Keras's batch normalization changes weights during training, and its dropout
-draws from hidden generators. `convert` replaces both, in nested models, too.
+draws from hidden generators. `convert` replaces both, also in nested models.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,8 +18,8 @@ from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 
 Layer = tf.keras.layers.Layer
-# Replaces a batch normalization. The weights of the new layer must be the first
-# of the old one's gamma, beta, mean and variance.
+# Creates the replacement of a batch normalization. The new layer's weights must
+# be the first of the old layer's gamma, beta, mean and variance.
 BatchNormReplacement = Callable[[tf.keras.layers.BatchNormalization], Layer]
 
 _SPATIAL_DROPOUT = (
@@ -52,8 +52,8 @@ def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
 def to_group_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
   """Group normalization with gamma and beta, but no statistics.
 
-  The model thus becomes another function. A frozen layer, whose statistics are
-  final, becomes a static one.
+  The model's outputs change. A frozen layer, whose statistics are final,
+  becomes a `StaticBatchNormalization`.
   """
   if not layer.trainable:
     return to_static_batch_norm(layer)
@@ -73,11 +73,12 @@ def convert(
   model: tf.keras.Model,
   replace_batch_norm: BatchNormReplacement = to_static_batch_norm,
 ) -> tf.keras.Model:
-  """Replaces all layers that are no pure functions; `model` itself has none.
+  """Replaces all layers that are not pure functions.
 
   Batch normalization is replaced by `replace_batch_norm`, dropout by
   `KeyedDropout`, and `Normalization`, which holds tensors, by `Rescaling`.
-  Other layers, all weights and frozen states are kept.
+  Other layers, all weights and frozen states are kept. If all layers are pure,
+  the result is `model` itself.
   """
   layers = list(inner_layers(model))
   if not any(map(_is_impure, layers)):
@@ -112,7 +113,7 @@ def clone(
   """Clones a model and its nested models, with new weights.
 
   `clone_layer`, by default `copy_layer`, is called once for each layer that is
-  not a model, however often it is used.
+  not a model, even if the layer is used several times.
   """
   clone_layer = clone_layer or copy_layer
   made = {}
@@ -157,7 +158,7 @@ def inner_layers(model: tf.keras.Model) -> Iterator[Layer]:
 
 def _check_has_graph(model: tf.keras.Model) -> None:
   try:
-    # Subclassed models lack this attribute, or its value.
+    # Subclassed models lack these attributes, or their values.
     has_graph = bool(model.inputs) and bool(model.outputs)
   except AttributeError:
     has_graph = False
@@ -171,7 +172,7 @@ def _check_has_graph(model: tf.keras.Model) -> None:
 
 
 def _is_impure(layer: Layer) -> bool:
-  """Whether a layer must be replaced."""
+  """Whether a layer is not a pure function, so that `convert` replaces it."""
   return isinstance(
     layer,
     (

@@ -3,9 +3,10 @@
 
 """Dropout that is a function of a seed.
 
-Keras's own layers draw from hidden generators. This layer draws with the seed
-of the forward pass that is traced, an argument of `train_logits` (see
-`functional`). The model keeps a single input, and is exported like any other.
+Keras's own layers draw from hidden generators. This layer draws with a seed
+that is an argument of `train_logits` (see `functional`). A context variable
+passes the seed to the layers, so that the model keeps a single input, and is
+exported like any other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +19,12 @@ import tensorflow as tf
 from tff_semifl.randomness import random_draws
 
 _SEED = contextvars.ContextVar('seed', default=None)
-# In place of a seed: nothing is dropped.
+# A value of `_SEED` that turns dropout off.
 _OFF = object()
 
 
 def turned_off() -> contextlib.AbstractContextManager[None]:
-  """Turns off the dropout layers that are called in this context."""
+  """Turns off the dropout of layers that are called in this context."""
   return seeded(_OFF)
 
 
@@ -39,7 +40,7 @@ def seeded(seed: tf.Tensor) -> Iterator[None]:
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class KeyedDropout(tf.keras.layers.Layer):
-  """Drops values in training, and scales up the rest; the identity otherwise.
+  """Drops values and scales up the rest in training; else the identity.
 
   Input and output: float [batch, ..., channels].
   """
@@ -56,9 +57,9 @@ class KeyedDropout(tf.keras.layers.Layer):
 
     `key` distinguishes the layers of a model, which share a seed; a layer that
     is called several times drops the same values each time. `noise_shape` is 1
-    along the dimensions whose values are dropped together, None along others:
-    (None, 1, 1, None) drops whole channels. By default each value is drawn by
-    itself.
+    along the dimensions whose values are dropped together, and None along other
+    dimensions: (None, 1, 1, None) drops whole channels. By default, each value
+    is dropped independently.
     """
     super().__init__(**kwargs)
     if not 0 <= rate < 1:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses Keras models that are not functions of weights and images."""
+"""Refuses Keras models that are not pure functions of weights and images."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ _RANDOM = tf.keras.__internal__.layers.BaseRandomLayer
 
 
 def check(model: tf.keras.Model) -> None:
-  """Checks that a converted model takes images, and has pure layers only."""
+  """Checks that a converted model takes images and has only pure layers."""
   if len(model.inputs) != 1 or None in model.input_shape[1:]:
     raise ValueError(
       f'Model {model.name!r} must take one batch of images of a fixed size,'
@@ -31,7 +31,7 @@ def check(model: tf.keras.Model) -> None:
 
 
 def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
-  """Problem and remedy of a layer, or None."""
+  """The problem of a layer and its remedy; None if the layer is usable."""
   if isinstance(layer, static_batch_norm.StaticBatchNormalization):
     return None
   if _draws(layer):
@@ -68,7 +68,7 @@ def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
 
 
 def _draws(layer: tf.Module) -> bool:
-  """Whether a layer draws random numbers (not with a rate of 0)."""
+  """Whether a layer draws random numbers; a rate of 0 draws none."""
   return isinstance(layer, _RANDOM) and getattr(layer, 'rate', None) != 0
 
 
@@ -80,7 +80,7 @@ _MAKE_PROBABILITIES = {
   tf.nn.softmax: 'softmax',
   tf.nn.sigmoid: 'sigmoid',
 }
-# Layers that return their input values.
+# Layers that move or drop values, but do not compute new ones.
 _MOVE_VALUES = (
   keyed_dropout.KeyedDropout,
   tf.keras.layers.Dropout,
@@ -98,7 +98,8 @@ _TOLERANCE = 1e-3
 def check_structure(model: tf.keras.Model) -> bool:
   """Checks that a model's last layer does not make probabilities.
 
-  Whether it certainly makes logits is returned; if not, call `check_outputs`.
+  Returns whether the outputs are certainly logits; if not, `check_outputs` must
+  be called.
   """
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(
@@ -106,7 +107,7 @@ def check_structure(model: tf.keras.Model) -> bool:
       f' two or more classes, found {list(model.output_shape)}.'
     )
   layer = _last_layer(model.outputs[0])
-  # A layer of an operation has its function.
+  # The layer of a TensorFlow operation has a `function`.
   activation = getattr(layer, 'activation', getattr(layer, 'function', None))
   if isinstance(layer, tf.keras.layers.Softmax):
     activation = tf.nn.softmax
@@ -123,10 +124,10 @@ def check_outputs(
   logits: Callable[[tff.learning.models.ModelWeights, tf.Tensor], tf.Tensor],
   weights: tff.learning.models.ModelWeights,
 ) -> None:
-  """Checks that outputs for random images are no probabilities.
+  """Checks that outputs for random images are not probabilities.
 
   Probabilities are all in 0..1 and sum to one for each image. Weights are
-  changed a little, as special initial weights may give such logits, too.
+  changed a little, as some initial weights give logits with these properties.
   """
   generator = np.random.default_rng(0)
   changed = weights._replace(
@@ -153,7 +154,10 @@ def check_outputs(
 
 
 def _last_layer(output: tf.Tensor) -> tf.keras.layers.Layer:
-  """The layer that computes an output, in nested models, too."""
+  """The layer, possibly of a nested model, that computes an output.
+
+  Layers that only move values, and linear activations, are skipped.
+  """
   layer = output.node.layer
   if isinstance(layer, tf.keras.Model) and layer.outputs:
     return _last_layer(layer.outputs[0])

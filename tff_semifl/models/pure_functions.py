@@ -30,16 +30,16 @@ _FLOAT32_LAYERS = (
 
 
 def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
-  """Exempts a function, but not what TensorFlow or Keras calls, from AutoGraph.
+  """Exempts a function from AutoGraph, but not layers that the function calls.
 
   AutoGraph converts everything that a `tf.function` calls, which takes four
   seconds for a client update. `autograph=False` would also turn off conversions
   that TensorFlow and Keras request: of layers' `call`, and of functions passed
-  to operations such as `tf.map_fn`. `fn` has no `if` and loops on tensors.
+  to operations such as `tf.map_fn`. `fn` must have no `if` or loop on tensors.
   """
 
   def call(*arguments: Any) -> Any:
-    # AutoGraph skips what has no Python code, such as this method wrapper.
+    # AutoGraph skips a method wrapper, which has no Python code.
     return fn.__call__(*arguments)
 
   # For TensorFlow's errors and profiles.
@@ -50,8 +50,8 @@ def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
 class SymbolicModel(NamedTuple):
   """A clone of a model with symbolic tensors in place of weights.
 
-  A `tf.function` that calls the clone captures the tensors, for which any
-  values can be passed. They are in the order of `WeightKinds`.
+  A `tf.function` that calls the clone captures the symbolic tensors, for which
+  any values can be passed. `symbols` are in the order of `WeightKinds`.
   """
 
   model: tf.keras.Model
@@ -81,9 +81,10 @@ def build(
   frozen: Sequence[np.ndarray],
   jit_compile: bool = False,
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
-  """Builds `call_fn` as a function of (weights, images, seed, num_real).
+  """Converts `call_fn` to a function of (weights, images, seed, num_real).
 
-  `functional.ImageClassifier` describes the arguments, the last two optional.
+  `functional.ImageClassifier` describes these arguments. The last two are
+  optional.
   """
   model, symbols = symbolic
   needs_seed = False
@@ -104,14 +105,14 @@ def build(
   constants = [*frozen]
 
   def find_value(captured: tf.Tensor) -> tuple[int, tf.DType]:
-    """The index of the value of a captured tensor, and its dtype."""
+    """A captured tensor's index among `values`, and its dtype."""
     if id(captured) not in position:
       if tf.is_symbolic_tensor(captured) or captured.dtype == tf.resource:
         raise ValueError(
           f'Model {model.name!r} holds a variable that is no weight of a layer,'
           ' and that no computation can have. Create it by add_weight.'
         )
-      # Such as a layer's `tf.constant`: its value follows those of weights.
+      # For example a layer's `tf.constant`; in `values`, weights come first.
       position[id(captured)] = len(position)
       constants.append(captured.numpy())
     return position[id(captured)], captured.dtype
@@ -120,11 +121,11 @@ def build(
   def trace(
     image_shape: tuple[int | None, ...], *num_real: tf.TensorSpec
   ) -> tuple[Any, list[tuple[int, tf.DType]]]:
-    """A function for images with or without padding, and its values."""
+    """Traces the model; also returns the index and dtype of each capture."""
     # The caller may be in a TF 1 graph.
     with tf.init_scope():
-      # Where the batch size is known, the client update is one program. A
-      # program nested in it would have a gradient that XLA cannot compile.
+      # Where the batch size is known, the client update is one XLA program. XLA
+      # could not compile the gradient of a program nested in it.
       compiled = jit_compile and image_shape == model.input_shape
       traced = tf.function(
         as_it_is(call), jit_compile=compiled or None
@@ -136,7 +137,7 @@ def build(
       return traced, [find_value(each) for each in traced.captured_inputs]
 
   trace(model.input_shape)
-  # A client update calls the model several times.
+  # Cached, as a client update calls the model several times.
   insert = functools.cache(_build_insertion)
 
   def pure_function(
@@ -168,12 +169,12 @@ def build(
 
 
 def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
-  """Builds a function that copies a traced one into the current graph.
+  """Builds a function that copies a traced function into the current graph.
 
-  It takes the values of all arguments and captured tensors. Gradients use
-  constants of the function, such as paddings. As outputs of a call, they would
-  make XLA treat all its arguments as constants, and recompile the program for
-  each of their values.
+  The result takes the values of all arguments and captured tensors. A copy is
+  needed because gradients use constants of the traced function, such as
+  paddings. If the constants were outputs of a call, XLA would treat all
+  arguments of the call as constants, and recompile for each of their values.
   """
   graph_def = traced.graph.as_graph_def()
   inputs = {each.op.name: each for each in traced.inputs}
@@ -216,7 +217,7 @@ def _to_float32(output: tf.Tensor) -> tf.Tensor:
 def copy_layer_in_bfloat16(
   layer: tf.keras.layers.Layer,
 ) -> tf.keras.layers.Layer:
-  """A copy that computes in bfloat16, except layers that need precision."""
+  """Copies a layer to bfloat16; layers that need precision stay float32."""
   # Layers cast their inputs to their own dtype.
   config = layer.get_config()
   if not isinstance(layer, _FLOAT32_LAYERS):
@@ -230,7 +231,7 @@ def clone_to_symbols(
   clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
   | None = None,
 ) -> SymbolicModel:
-  """Clones a model, once for all its functions."""
+  """Clones a model with symbolic tensors in place of weights."""
   graph = tf.Graph()
 
   def create_symbol(
@@ -239,7 +240,7 @@ def clone_to_symbols(
     with graph.as_default():
       return tf.compat.v1.placeholder(dtype, shape)
 
-  # Keras receives tensors where it creates variables.
+  # Keras gets a tensor wherever it creates a variable.
   with tf.variable_creator_scope(create_symbol):
     clone = keras_conversion.clone(model, clone_layer)
   weights = [*model.trainable_weights, *model.non_trainable_weights]

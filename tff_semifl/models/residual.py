@@ -17,8 +17,8 @@ from tff_semifl.randomness import random_seeds
 
 # Maps a number of channels to a normalization layer.
 Normalization = Callable[[int], tf.keras.layers.Layer]
-# Creates a convolution without bias of (filters, size, stride, padding, seed);
-# the padding is 'valid' or 'same'.
+# Maps (filters, size, stride, padding, seed) to a convolution without bias. The
+# padding is 'valid' or 'same'.
 Convolution = Callable[[int, int, int, str, int], tf.keras.layers.Layer]
 
 # PyTorch's default, as for static batch normalization; Keras has 1e-3.
@@ -34,7 +34,7 @@ def create_static_batch_norm(num_channels: int) -> tf.keras.layers.Layer:
 
 
 def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Group normalization, which has no statistics of a batch.
+  """Group normalization, which needs no batch statistics.
 
   There are 32 groups, as in the code of Zhang et al., or the largest smaller
   number that divides the channels: 16 groups of 16 channels, 24 of 48.
@@ -53,14 +53,14 @@ def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
 
 
 def layer_seeds(seed: int) -> itertools.count:
-  """Different seeds for the initializers of all layers, by the run's seed."""
+  """Distinct seeds for the layers' initializers, from the run's seed."""
   purpose = random_seeds.Purpose.INITIAL_WEIGHTS
   first = random_seeds.numpy_generator(seed, purpose).integers(2**30)
   return itertools.count(int(first))
 
 
 def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
-  """The initializer of kernels: Kaiming normal by outputs, not truncated."""
+  """The kernel initializer: Kaiming normal by fan-out, not truncated."""
   return tf.keras.initializers.VarianceScaling(
     2.0, 'fan_out', 'untruncated_normal', seed=seed
   )
@@ -69,7 +69,7 @@ def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
 def create_plain_convolution(
   filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """A convolution with one kernel, as a `Convolution`."""
+  """Creates a convolution with one kernel, as `Convolution` requires."""
   return tf.keras.layers.Conv2D(
     filters,
     size,
@@ -89,10 +89,10 @@ def convolve(
   seed: int,
   create_convolution: Convolution = create_plain_convolution,
 ) -> tf.Tensor:
-  """Convolves without bias; 3x3 kernels with padding of one pixel on all sides.
+  """Convolves without bias; 3x3 kernels pad one pixel on all sides.
 
-  With a stride of 2, 'same' would pad even sizes on one side only. With 1, it
-  pads in the same way, without a padded copy.
+  With a stride of 2, 'same' would pad even sizes on one side only. With a
+  stride of 1, 'same' pads all sides, too, and makes no padded copy.
   """
   padding = 'same' if size == 3 and stride == 1 else 'valid'
   if size == 3 and stride != 1:
@@ -117,10 +117,10 @@ def pre_activation_block(
   create_convolution: Convolution = create_plain_convolution,
   seeds: itertools.count,
 ) -> tf.Tensor:
-  """Adds two 3x3 convolutions of activated values to their input.
+  """Applies a pre-activation residual block with two 3x3 convolutions.
 
-  An identity shortcut takes the raw input, a projection the activated one. The
-  stride is that of the first convolution and the projection.
+  An identity shortcut takes the raw input, a projection the activated input.
+  The first convolution and the projection have the given stride.
   """
 
   def apply(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:

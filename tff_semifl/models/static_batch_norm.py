@@ -3,10 +3,11 @@
 
 """Batch normalization without running averages (appendix B of SemiFL).
 
-In training a layer normalizes by the statistics of its batch; in inference it
+In training, a layer normalizes by the statistics of its batch. In inference, it
 uses statistics that a separate pass over data computed for the current weights
-(`core.batch_norm_statistics`). Keras's own layer updates moving averages in
-training, which TFF cannot trace and federated averaging would corrupt.
+(`tff_semifl.core.batch_norm_statistics`). Keras's own layer updates moving
+averages in training, which TFF cannot trace and federated averaging would
+corrupt.
 
 References:
   Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (the origin of the idea).
@@ -34,12 +35,12 @@ _NUM_REAL: contextvars.ContextVar[tf.Tensor | None] = contextvars.ContextVar(
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class StaticBatchNormalization(tf.keras.layers.Layer):
-  """Normalizes by batch statistics in training, by given ones in inference.
+  """Normalizes by batch statistics in training, else by stored statistics.
 
   Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
   `variance`, not trainable and never written by the layer, initially 0 and 1. A
-  frozen layer (`trainable` is False) always normalizes by the given statistics,
-  as Keras's layer does.
+  frozen layer (`trainable` is False) always normalizes by the stored
+  statistics, as Keras's layer does.
 
   Input and output: float [batch, ..., channels].
   """
@@ -79,7 +80,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     """Normalizes `inputs`, by batch statistics if `training`."""
     return self._normalize(inputs, by_batch=training and self.trainable)
 
-  # AutoGraph would take a tenth of a second of each start.
+  # AutoGraph would add a tenth of a second to each start.
   @tf.autograph.experimental.do_not_convert
   def _normalize(self, inputs: tf.Tensor, *, by_batch: bool) -> tf.Tensor:
     # The kernel needs four dimensions.
@@ -115,7 +116,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     is_real = tf.reshape(
       tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
     )
-    # At least one, so that zero rows have statistics of 0.
+    # At least 1, so that no real row gives statistics of 0, not NaN.
     count = tf.cast(
       tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
     )
@@ -138,10 +139,10 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
 
 def _batch_moments(inputs: tf.Tensor) -> tf.Tensor:
-  """Moments of a batch, which can be merged with those of others.
+  """The moments of a batch, which can be merged with other batches' moments.
 
-  Mean and variance of the fused kernel are less precise, as it adds one value
-  after another: 1e-5 too small for 250 images of 32x32.
+  The fused kernel's mean and variance are less precise, as the kernel adds one
+  value after another: 1e-5 too small for 250 images of 32x32.
   """
   count = tf.cast(tf.reduce_prod(tf.shape(inputs)[:-1]), tf.float32)
   mean = _sum(inputs) / count
@@ -175,8 +176,8 @@ def collecting_moments() -> (
 ):
   """Collects the moments of batches that are normalized in this context.
 
-  The list grows with each call of a layer that uses the statistics of its batch
-  without padding: the layer, and float32 [3, channels], the number of values
+  Each call of a layer that uses batch statistics, without padding, appends the
+  layer and its moments. Moments are float32 [3, channels]: the number of values
   (batch * height * width), their mean, and the sum of squared deviations.
   """
   collected = []
@@ -224,10 +225,10 @@ def normalize(
 def _differentiate(
   operation: tf.Operation, upstream: tf.Tensor, *_: tf.Tensor | None
 ) -> list[tf.Tensor | None]:
-  """The gradient of `normalize`, by the formula.
+  """The analytic gradient of `normalize`.
 
-  It uses inputs of the operation only. `tf.custom_gradient` would capture
-  tensors of the graph, which a copy of the graph cannot use.
+  The gradient uses only inputs of the operation. `tf.custom_gradient` would
+  capture tensors of the graph, which a copy of the graph cannot use.
   """
   _, _, gamma, _, deviations, weight, inverse = tuple(operation.inputs)
   axes = list(range(deviations.shape.rank - 1))

@@ -19,9 +19,8 @@ from tff_semifl.models import static_batch_norm
 class WeightKinds(NamedTuple):
   """The weights of a model by kind, each in the model's order.
 
-  Statistics are mean and variance of each layer that normalizes by the
-  statistics of its batch in training. All others that are not trained are
-  frozen.
+  Statistics are the mean and variance of each layer that normalizes by batch
+  statistics in training. All other non-trainable weights are frozen.
   """
 
   trainable: tuple[tf.Variable, ...]
@@ -33,7 +32,7 @@ class WeightKinds(NamedTuple):
     weights: tff.learning.models.ModelWeights,
     frozen: Sequence[np.ndarray] | None = None,
   ) -> None:
-    """Assigns values to the weights."""
+    """Assigns the weights' values; None leaves frozen weights unchanged."""
     variables = [*self.trainable, *self.statistics]
     values = [*weights.trainable, *weights.non_trainable]
     if frozen is not None:
@@ -46,7 +45,7 @@ class WeightKinds(NamedTuple):
 
 
 def find(model: tf.keras.Model) -> WeightKinds:
-  """Sorts the weights of a model of pure layers by kind."""
+  """Groups the weights of a model with pure layers by kind."""
   found = {
     id(weight)
     for layer in _find_normalizing(model)
@@ -63,10 +62,10 @@ def find(model: tf.keras.Model) -> WeightKinds:
 def _find_normalizing(
   model: tf.keras.Model,
 ) -> list[static_batch_norm.StaticBatchNormalization]:
-  """The layers that normalize by the statistics of their batch.
+  """The layers that normalize by batch statistics in training.
 
-  They are observed in a call, as parts of a model may be called with
-  `training=False`.
+  A call of the model shows these layers, as the model may call some of its
+  layers with `training=False`.
   """
   kind = static_batch_norm.StaticBatchNormalization
   if not any(

@@ -3,7 +3,7 @@
 
 """Residual networks with pre-activation blocks, of SemiFL and FixMatch.
 
-WideResNet "depth x width" is that of Zagoruyko and Komodakis (BMVC 2016). The
+The WideResNet "depth x width" is by Zagoruyko and Komodakis (BMVC 2016). The
 ResNets, with four stages of 64 to 512 channels, are in the repository of
 SemiFL's authors, but not in the paper.
 
@@ -22,18 +22,18 @@ from tff_semifl.models import pixels
 from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 
-# Blocks per stage by depth. 9 is the authors' name; it has 10 layers.
+# Blocks per stage by depth. The authors' "ResNet-9" has 10 layers.
 _BLOCKS_PER_STAGE = {9: 1, 18: 2}
 _STAGE_FILTERS = (64, 128, 256, 512)
-# FixMatch's; the epsilon is the default of TensorFlow's layers.
+# FixMatch's values; the epsilon is the default of TensorFlow's layers.
 _LEAK = 0.1
 _EPSILON = 1e-3
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
-  """The default number of groups: the last one has 8 pixels a side or more.
+  """The default number of groups, so that the last has 8x8 pixels or more.
 
-  That is 1 for images of 8 pixels a side, 2 for 16, 3 for 32, 4 for 96.
+  Images of 8x8 pixels have 1 group; 16x16, 2; 32x32, 3; 96x96, 4.
   """
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
@@ -219,9 +219,10 @@ def _add_block(
   create_normalization: residual.Normalization,
   seeds: itertools.count,
 ) -> tf.Tensor:
-  """Adds two 3x3 convolutions of activated values to their input.
+  """Applies FixMatch's residual block with two 3x3 convolutions.
 
-  A projection takes the raw input, except in the first block.
+  The shortcut takes the activated input if `activates_shortcut`, as in the
+  first block, and else the raw input.
   """
   h = _normalize_and_activate(x, create_normalization)
   shortcut = h if activates_shortcut else x
@@ -243,7 +244,7 @@ def _normalize_and_activate(
 def _convolve(
   x: tf.Tensor, filters: int, *, size: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
-  """A convolution with bias and TensorFlow's padding."""
+  """Convolves with a bias and TensorFlow's padding."""
   return tf.keras.layers.Conv2D(
     filters,
     size,

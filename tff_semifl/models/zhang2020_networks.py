@@ -3,11 +3,12 @@
 
 """The networks of Zhang et al., with PyTorch's default initial weights.
 
-For EMNIST they name the network of Reddi et al.; their code has another one,
-with as many parameters. Neither normalizes. (Two unused group normalizations
-of their code are omitted.) `train_logits` of both needs a seed for dropout.
-For CIFAR-10 and SVHN they have a ResNet-18 of the original blocks:
-normalization after each convolution, activation after the addition.
+For EMNIST, the paper names the network of Reddi et al., but the authors' code
+has another network, with as many parameters. Neither network normalizes. (Two
+unused group normalizations of the code are omitted.) `train_logits` of both
+networks needs a seed for dropout. For CIFAR-10 and SVHN, the authors use a
+ResNet-18 of the original blocks: normalization after each convolution,
+activation after the addition.
 
 References:
   He, Zhang, Ren, Sun. Deep residual learning for image recognition. CVPR 2016.
@@ -72,8 +73,8 @@ def create_reddi_emnist_cnn(
 ) -> tf.keras.Model:
   """Creates the network that the paper of Zhang et al. names.
 
-  It activates before pooling, drops single values, and has a second dropout
-  before the classifier. For arguments, initial weights and result see
+  The network activates before pooling, drops single values, and has a second
+  dropout before the classifier. For arguments, initial weights and result see
   `create_emnist_cnn`.
   """
   seeds = residual.layer_seeds(seed)
@@ -128,7 +129,7 @@ def create_post_activation_resnet(
         create_normalization=create_normalization,
         seeds=seeds,
       )
-  # For 32x32 pixels, the 4x4 average of the authors' code.
+  # For 32x32 pixels, this is the 4x4 average pooling of the authors' code.
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
   logits = _connect(x, num_classes, seed=next(seeds))
   return tf.keras.Model(inputs, logits, name='post_activation_resnet_18')
@@ -160,7 +161,7 @@ def _post_activation_block(
   create_normalization: residual.Normalization,
   seeds: itertools.count,
 ) -> tf.Tensor:
-  """Adds two 3x3 convolutions to their input, or to a projection of it."""
+  """Applies a post-activation residual block with two 3x3 convolutions."""
   h = _convolve_without_bias(x, filters, size=3, stride=stride, seeds=seeds)
   h = residual.normalize_and_activate(h, create_normalization)
   h = _convolve_without_bias(h, filters, size=3, stride=1, seeds=seeds)
@@ -178,7 +179,7 @@ def _post_activation_block(
 def _create_convolution(
   filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """A convolution without bias, as a `residual.Convolution`."""
+  """Creates a convolution without bias, as `residual.Convolution` requires."""
   return tf.keras.layers.Conv2D(
     filters,
     size,
@@ -200,7 +201,7 @@ def _convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
 
 
 def _connect(x: tf.Tensor, units: int, *, seed: int) -> tf.Tensor:
-  """A dense layer with bias: float32 [batch, inputs] to [batch, units]."""
+  """Applies a dense layer with a bias: [batch, inputs] to [batch, units]."""
   return tf.keras.layers.Dense(
     units,
     kernel_initializer=_uniform_by_inputs(seed),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A figure of the accuracies of clients."""
+"""A figure of clients' accuracies."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _SIZE = (6.4, 3.6)
 def create_figure(
   clients: Sequence[client_accuracy.ClientAccuracy], title: str
 ) -> figure.Figure:
-  """Plots the accuracies of at least one client, sorted from the worst.
+  """Plots the accuracies of one or more clients, in increasing order.
 
   The area of a point is proportional to the client's number of images.
   """

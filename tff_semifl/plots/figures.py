@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What figures share: text that fits, and files for publications."""
+"""Helpers for figures: wrapped text, and files for publications."""
 
 from collections.abc import Sequence
 import pathlib
@@ -21,8 +21,8 @@ _POINTS_PER_INCH = 72
 class Names(NamedTuple):
   """Wrapped names along an axis or in a legend.
 
-  `length` is that of the longest line and `height` that of the name with the
-  most lines, in inches.
+  `length` is the length of the longest line, and `height` the height of the
+  name with the most lines, both in inches.
   """
 
   texts: list[str]

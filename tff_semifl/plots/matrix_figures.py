@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of matrices: confusions, and the images of clients by class.
+"""Figures of matrices: the confusion matrix, and the partition by class.
 
-A cell is the darker, the more images; white means none. The scale is the square
-root of the number: most mistakes are rare, and in a Dirichlet partition a few
-clients have most images of a class.
+Darker cells have more images; white means none. The scale is the square root of
+the number, as most errors are rare, and in a Dirichlet partition a few clients
+have most images of a class.
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ _MAX_CLASSES_WITH_NUMBERS = 30
 def create_confusion(
   confusion: np.ndarray, class_names: Sequence[str], title: str
 ) -> figure.Figure:
-  """A figure with a row per true class and a column per predicted class.
+  """Plots a confusion matrix.
 
   `confusion`, int [num_classes, num_classes], has numbers of images by true
-  class (row) and predicted class (column); colors show fractions of rows. With
-  up to 30 classes cells show their numbers of images, except 0.
+  class (row) and predicted class (column). Colors show fractions of rows. With
+  up to 30 classes, cells show their numbers of images, except 0.
   """
   num_classes = len(class_names)
   sizes = confusion.sum(axis=1, keepdims=True)
@@ -85,9 +85,9 @@ def create_confusion(
 def create_partition(
   counts: np.ndarray, class_names: Sequence[str], title: str
 ) -> figure.Figure:
-  """A figure with a column per client and a row per class.
+  """Plots a partition, with a column per client and a row per class.
 
-  `counts`, [num_clients, num_classes], has numbers of images.
+  `counts`, [num_clients, num_classes], are numbers of images.
   """
   num_clients, num_classes = counts.shape
   names = figures.wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)

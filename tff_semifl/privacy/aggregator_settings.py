@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of the aggregation of clients' updates."""
+"""Settings for the aggregation of clients' updates."""
 
 import abc
 import dataclasses
@@ -17,18 +17,18 @@ from tff_semifl.settings import references
 
 
 class Aggregator(settings.Settings, abc.ABC):
-  """Base of the parts that build an aggregator."""
+  """The base class of settings that build an aggregator."""
 
   @abc.abstractmethod
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
-    """Builds the aggregator; the key is None without differential privacy."""
+    """Builds the aggregator; `key` is None without differential privacy."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mean(Aggregator):
-  """The uniform mean of the updates that count."""
+  """The mean of clients' updates, with the weights of the method."""
 
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
@@ -54,7 +54,7 @@ class RobustMean(Aggregator):
     )
 
 
-# Outside of these, squares overflow float32, or epsilon is NaN.
+# Outside this range, squares overflow float32, or epsilon is NaN.
 _MODERATE = settings.Values(
   'from 0.000001 to 1000000', lambda value: 1e-6 <= value <= 1e6
 )
@@ -62,7 +62,7 @@ _MODERATE = settings.Values(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrivateMean(Aggregator):
-  """The mean of clipped updates with noise, for differential privacy."""
+  """The mean of clipped updates plus noise, for differential privacy."""
 
   noise_multiplier: float | None = settings.setting(
     None,
@@ -128,8 +128,8 @@ class QuantizedMean(Aggregator):
 class OutsideAggregator(Aggregator):
   """An aggregator of another package, by its name 'package.module:NAME'.
 
-  The code of the factory's class, `kind`, identifies the aggregator in records;
-  arguments of the factory do not.
+  Records identify the aggregator by the code of the factory's class, `kind`,
+  but not by the factory's arguments.
   """
 
   reference: str
@@ -179,7 +179,7 @@ _MEANING = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rejection(settings.Settings):
-  """The rejection of updates, with any aggregator."""
+  """Settings for the rejection of updates, with any aggregator."""
 
   max_update_norm_ratio: float = settings.setting(
     10.0,
@@ -203,7 +203,7 @@ class ChosenAggregator(settings.Settings):
 
   @property
   def private_mean(self) -> PrivateMean | None:
-    """The private mean, if it is the aggregator."""
+    """The aggregator if it is the private mean; else None."""
     if isinstance(self.aggregator, PrivateMean):
       return self.aggregator
     return None

@@ -3,10 +3,10 @@
 
 """Aggregators of the clients' updates.
 
-They are TFF's factories, configured to draw no random numbers but those that
-follow from the run's key. Weighted factories leave out clients of weight 0,
-such as clients without a confident image; the private mean is unweighted and
-includes them with an update of zero.
+All aggregators are TFF's factories. Their only random numbers are the noise of
+the private mean, which follows from the run's key. Weighted factories leave out
+clients of weight 0, such as clients without a confident image. The private mean
+is unweighted, and includes such clients with an update of zero.
 """
 
 import collections
@@ -22,14 +22,14 @@ import tensorflow_privacy
 from tff_semifl.privacy import keyed_gaussian_query
 from tff_semifl.privacy import privacy_key
 
-# For smaller tensors, the minimum and maximum that are sent with quantized
-# values would cost as much as quantization saves.
+# Quantizing a smaller tensor saves no more than its minimum and maximum, which
+# are sent with the quantized values, cost.
 _MIN_QUANTIZED_ELEMENTS = 256
 
 
 def build_mean() -> tff.aggregators.WeightedAggregationFactory:
-  """Builds the uniform mean of the clients that count, a weighted factory."""
-  # So that the mean over no client is 0, not 0 / 0.
+  """Builds a weighted mean; the mean over no clients is 0."""
+  # By default, the mean over no clients is 0 / 0.
   return tff.aggregators.MeanFactory(no_nan_division=True)
 
 
@@ -38,10 +38,10 @@ def build_robust_mean(
 ) -> tff.aggregators.WeightedAggregationFactory:
   """Builds a mean that limits the influence of long updates.
 
-  It is `tff.learning.robust_aggregator` with the quantile as an argument. An
-  update far longer than earlier ones counts as zero; one longer than the
-  estimated quantile is clipped to it. Clients of weight 0 enter the estimates
-  with norm 0.
+  This is `tff.learning.robust_aggregator` with the quantile as an argument. An
+  update far longer than earlier updates counts as zero. An update longer than
+  the estimated quantile is clipped to that length. Clients of weight 0 enter
+  the estimates with norm 0.
   """
   estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
   clipping_norm = estimate(
@@ -71,13 +71,13 @@ def build_private_mean(
   """Builds the mean with differential privacy (McMahan et al., 2018).
 
   Updates are clipped and summed, Gaussian noise is added, and the sum is
-  divided by a number that does not depend on which clients took part. The
-  guarantee covers the weights, but not the clients' metrics.
+  divided by `clients_per_round`, whichever clients took part. The guarantee
+  covers the weights, but not the clients' metrics.
 
   Args:
-    key: The secret key of the noise, from `PrivacyKey.draw()`. Keep it as long
-      as the run may be resumed; anyone who knows it can subtract the noise. The
-      cohorts, which must stay secret, should follow from it, too.
+    key: The secret key of the noise, from `PrivacyKey.draw()`. Keep the key as
+      long as the run may be resumed. Anyone who knows the key can subtract the
+      noise. Cohorts must stay secret, and should follow from this key, too.
   """
   query = keyed_gaussian_query.KeyedGaussianSumQuery(
     l2_norm_clip=clipping_norm,
@@ -96,7 +96,7 @@ def build_quantized_mean(
 
   Each element is rounded to the nearest of `2**bits` values, spaced evenly from
   the minimum to the maximum of its tensor. Rounding is not stochastic, because
-  TFF's random numbers for it would not follow from the run's seed.
+  TFF's random numbers would not follow from the run's seed.
   """
   return tff.aggregators.MeanFactory(
     tff.aggregators.EncodedSumFactory.quantize_above_threshold(
@@ -111,7 +111,7 @@ def build_quantized_mean(
 def create(
   factory: tff.aggregators.AggregationFactory, value_type: tff.Type
 ) -> tff.templates.AggregationProcess:
-  """Creates an aggregation process, weighted by float32 if the factory is."""
+  """Creates an aggregation process; weights, if any, are float32."""
   if isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     return factory.create(value_type, tff.TensorType(np.float32))
   return factory.create(value_type)
@@ -122,11 +122,10 @@ def build_finalizer(
 ) -> tff.learning.templates.FinalizerProcess:
   """Builds a finalizer that passes the update to an optimizer as a gradient.
 
-  It computes the same as
-  `tff.learning.templates.build_apply_optimizer_finalizer`, but is built seven
-  times as fast because AutoGraph does not translate the optimizer. An update
-  that is not finite changes neither weights nor state; the measurement
-  `update_non_finite` is then 1 instead of 0.
+  Equivalent to `tff.learning.templates.build_apply_optimizer_finalizer`, but
+  built in a seventh of the time, as AutoGraph does not convert the optimizer.
+  An update that is not finite changes neither weights nor state; the
+  measurement `update_non_finite` is then 1, otherwise 0.
   """
   trainable_type = weights_type.trainable
 
@@ -177,10 +176,10 @@ def build_finalizer(
 
 
 def has_finite_norm(values: Any) -> tf.Tensor:
-  """Whether the joint L2 norm of all floats in a structure is finite, a bool.
+  """Whether the joint L2 norm of all floats in a structure is finite, bool [].
 
-  Finite numbers above 1.8e19 have no finite norm: their squares overflow
-  float32. Clipping to a norm would make NaN of these numbers.
+  Finite numbers above 1.8e19 have no finite norm, as their squares overflow
+  float32. Clipping such numbers to a norm would give NaN.
   """
   arrays = map(tf.convert_to_tensor, tf.nest.flatten(values))
   norm = tf.linalg.global_norm(

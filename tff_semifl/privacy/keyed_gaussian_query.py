@@ -9,19 +9,19 @@ Philox4x32-10 from the key, the number of the sum and the number of the tensor:
 
 Limits:
 
-*   Philox is not a cryptographic generator. No method is known that recovers
-    its key from its numbers, but it was not designed to withstand a search for
-    one.
-*   The numbers are float32, while the proofs assume real numbers. The set of
-    float32 values that noise can reach may reveal the value it was added to
-    (Mironov, 2012), and TensorFlow's numbers end at 5.7 standard deviations.
-    Here each number is half the sum of four: it reaches 11 standard deviations,
-    and recovering the four from their sum is far more work (Holohan and
-    Braghin, 2021). That makes an attack harder, but proves nothing.
+*   Philox is not a cryptographic generator. No method is known to recover its
+    key from its numbers, but Philox was not designed to resist such attacks.
+*   The numbers are float32, while the proofs assume real numbers. The float32
+    values that a noisy sum can have may reveal the sum without noise (Mironov,
+    2012), and TensorFlow's numbers end at 5.7 standard deviations. Here each
+    number is half the sum of four normal numbers. Such a number reaches 11
+    standard deviations, and recovering the four numbers from their sum is far
+    more work (Holohan and Braghin, 2021). This makes an attack harder, but
+    proves nothing.
 
-The key is a constant of the computation, so that everything that runs the
-computation has it: this process and TFF's worker, which belong to the server.
-Client computations, for example on a Ray cluster, do not have it.
+The key is a constant of the computation. Whatever runs the computation has the
+key: this process and TFF's worker, which belong to the server. Client
+computations, for example on a Ray cluster, do not have the key.
 
 References:
   Aumasson, Bernstein. SipHash: a fast short-input PRF. 2012.
@@ -48,9 +48,9 @@ _NUM_WORDS = 6
 
 
 class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
-  """A `GaussianSumQuery` whose noise is the same when a run is resumed.
+  """A `GaussianSumQuery` whose noise does not change when a run is resumed.
 
-  Its state counts the sums, each of which has different noise. The key is not
+  The state counts the sums, each of which gets different noise. The key is not
   part of the state.
   """
 
@@ -63,7 +63,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   ):
     """Initializes the query.
 
-    `stddev` is that of the noise of each element of the sum.
+    `stddev` is the standard deviation of the noise of each element of the sum.
     """
     super().__init__(l2_norm_clip, stddev)
     # Attributes of TensorFlow's operations are signed.
@@ -80,7 +80,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def preprocess_record(self, params: Any, record: Any) -> Any:
     """The clipped record; zeros if its norm is not finite in float32."""
     clipped, norm = self.preprocess_record_impl(params, record)
-    # Clipping makes NaN of a record without a finite norm.
+    # Clipping a record without a finite norm gives NaN.
     return tf.nest.map_structure(
       lambda a: tf.where(tf.math.is_finite(norm), a, tf.zeros_like(a)), clipped
     )

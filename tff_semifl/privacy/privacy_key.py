@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The secret key from which noise and cohorts of a private run follow.
+"""The secret key that determines the noise and cohorts of a private run.
 
-Differential privacy assumes that the noise is unknown, and amplification by
-sampling that the cohorts are. All other random numbers of a run follow from its
-public seed.
+Differential privacy assumes that the noise is secret. Amplification by sampling
+assumes that the cohorts are secret. All other random numbers of a run follow
+from its public seed.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ class PrivacyKey:
 
   @property
   def secret(self) -> bytes:
-    """The secret itself, for its file."""
+    """The bytes of the key, to be written to a file."""
     return self._secret
 
   @property
@@ -46,7 +46,10 @@ class PrivacyKey:
     return int.from_bytes(self.derive('cohorts', 32), 'little')
 
   def derive(self, purpose: str, num_bytes: int) -> bytes:
-    """Derives a key by BLAKE2b that reveals nothing of other purposes' keys."""
+    """Derives a key for one purpose, by BLAKE2b.
+
+    The derived key reveals nothing about the keys for other purposes.
+    """
     return hashlib.blake2b(
       key=self._secret, person=purpose.encode(), digest_size=num_bytes
     ).digest()
@@ -64,7 +67,7 @@ class PrivacyKey:
 NAME = 'privacy.key'
 # Read and write for the owner alone.
 _MODE = 0o600
-# Part of the file format: another text makes older files invalid.
+# Part of the file format: changing the text makes older files invalid.
 _WARNING = (
   "Secret: with this the noise of the experiment's differential privacy can be"
   ' subtracted. It goes when the experiment is complete.\n'
@@ -104,12 +107,12 @@ def read(path: pathlib.Path) -> PrivacyKey | None:
 
 
 def write(path: pathlib.Path, key: PrivacyKey) -> None:
-  """Writes a key durably, into a file that only its owner can ever read."""
+  """Writes a key durably, to a file that only its owner can read."""
   with (
     durable_files.naming(path),
     durable_files.replacing(path, mode=_MODE) as file,
   ):
-    # Some file systems have no permissions, so that anyone may read the file.
+    # On file systems without permissions, anyone can read the file.
     mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
     if mode & ~_MODE:
       raise durable_files.OutputError(
@@ -120,7 +123,7 @@ def write(path: pathlib.Path, key: PrivacyKey) -> None:
 
 
 def remove(path: pathlib.Path) -> None:
-  """Removes a key file and an unfinished copy of it, if they exist.
+  """Removes a key file, and any unfinished copy of the file.
 
   The content on the disk is not overwritten.
   """

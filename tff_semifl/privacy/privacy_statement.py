@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The privacy guarantee that a model gives to the clients of its training.
+"""The privacy guarantee to the clients whose images a model was trained on.
 
-It is in `privacy.json` beside a SavedModel, or in the ZIP file at the end of a
-TFLite model.
+The statement is in `privacy.json`, in a SavedModel's folder or in the ZIP file
+at the end of a TFLite model.
 """
 
 import dataclasses
@@ -53,8 +53,8 @@ _NOT_COVERED = (
 class PrivacyStatement:
   """A guarantee of (epsilon, delta)-differential privacy, or why there is none.
 
-  The noise multiplier is in clipping norms; rounds are those with clients; a
-  neighboring relation says which populations are hard to tell apart.
+  `noise_multiplier` is in clipping norms. `num_rounds` counts rounds with
+  clients. `neighboring_relation` says which populations are hard to tell apart.
   """
 
   epsilon: float | None

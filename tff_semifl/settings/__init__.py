@@ -4,10 +4,10 @@
 """Settings as fields of frozen dataclasses, each written once.
 
 A part is a frozen dataclass that derives from `Settings`. A field made by
-`setting` has a default, a meaning and a range of values; a field made by
-`choice` is one of several parts, chosen by name. Parts hold parts and form a
-tree, in which no name occurs twice. `describe`, `as_dict` and `change` work on
-the whole tree:
+`setting` has a default, a meaning and a range of values. A field made by
+`choice` holds one of several parts, chosen by name. A part and the parts in its
+fields form a tree, in which no name occurs twice. `describe`, `as_dict` and
+`change` work on the whole tree:
 
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Mixup(Settings):

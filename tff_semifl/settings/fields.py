@@ -46,7 +46,7 @@ class Settings:
   # All derived classes are dataclasses.
   __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
-  # Type checkers would allow all names.
+  # With this method, type checkers would accept any attribute name.
   if not typing.TYPE_CHECKING:
 
     def __getattribute__(self, name: str) -> Any:
@@ -56,7 +56,7 @@ class Settings:
       return object.__getattribute__(self, name)
 
   def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-    """Creates a part."""
+    """Creates a part; raises a `ValueError` if `cls` is not a dataclass."""
     del args, kwargs  # For `__init__`.
     if '__dataclass_fields__' not in vars(cls):
       raise ValueError(
@@ -80,7 +80,7 @@ class Settings:
 
 
 def _check_instance(owner: type[Settings], name: str, value: Any) -> None:
-  """Refuses a class of parts in the place of a part."""
+  """Raises a `ValueError` if a value is a class of parts, not an instance."""
   if isinstance(value, type) and issubclass(value, Settings):
     raise ValueError(
       f'{owner.__qualname__}: {name} must be an instance; write'
@@ -94,8 +94,8 @@ def setting(
   """A field of a part that is a setting.
 
   Args:
-    default: Its default; None is allowed if the field's type has None, whatever
-      `values` are.
+    default: The default value. None is allowed if the field's type has None,
+      even if `values` does not contain None.
   """
   return dataclasses.field(
     default=default, metadata={KEY: Setting(meaning, values)}
@@ -113,10 +113,12 @@ def choice(
   """A field of a part that is one of several parts, chosen by name.
 
   Args:
-    default: One of the names; None if a part must be given.
-    load: 'package.module:NAME' -> a part of another package, or None. It is
-      recorded by the name of its class, or by its attribute `reference`.
-    refused: Reasons why names that are options elsewhere cannot be chosen.
+    default: The name of the default option; None if a part must be given.
+    load: Loads a part of another package from 'package.module:NAME'. Records
+      name such a part by its class, or by its attribute `reference`. None if
+      only `options` can be chosen.
+    refused: Maps names that are options of other choices, but not of this one,
+      to the reason, for errors.
   """
   return dataclasses.field(
     default=dataclasses.MISSING if default is None else options[default],
@@ -126,9 +128,9 @@ def choice(
 
 @contextlib.contextmanager
 def record_reads() -> Iterator[set[str]]:
-  """Yields a set, to which the fields of parts are added by name when read.
+  """Yields a set that collects the names of the fields that are read.
 
-  To describe a tree, or to create its parts, reads no field.
+  Describing a tree and creating its parts do not count as reads.
   """
   reads = set()
   token = _reads.set(reads)
@@ -139,7 +141,7 @@ def record_reads() -> Iterator[set[str]]:
 
 
 def value_of(part: Settings, field: dataclasses.Field) -> Any:
-  """The value of a field, which does not count as read."""
+  """Reads a field's value; `record_reads` does not count this."""
   return object.__getattribute__(part, field.name)
 
 
@@ -162,7 +164,7 @@ def _convert(
   is_optional: bool,
   values: values_lib.Values,
 ) -> Any:
-  """Converts a value to the type of its setting, or raises a SettingError."""
+  """Converts a value to its setting's type, or raises a `SettingError`."""
   if value is None and is_optional:
     return None
   if kind is float and type(value) is int:
@@ -195,8 +197,9 @@ def outside(base: type[Settings]) -> Callable[[str], Any]:
   """A loader of parts of other packages, for `choice`.
 
   Returns:
-    'package.module:NAME' of a part, or of a class whose fields all have
-    defaults -> the part. Raises a ValueError if there is none.
+    A function of 'package.module:NAME', which names a part, or a class whose
+    fields all have defaults. It returns the part, or raises a `ValueError` if
+    the name is neither.
   """
 
   def load(reference: str) -> Any:

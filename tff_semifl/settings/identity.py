@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The identity of a tree of parts, beside the values of its settings.
+"""The identity of a tree of parts, apart from the values of its settings.
 
-Of library code the qualified name is enough. A user's own classes and functions
-may change from run to run, so that a digest of their source goes with the name.
+Library code is identified by its qualified name. A user's own classes and
+functions may change from run to run, so a digest of their source is added.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -24,12 +24,12 @@ import numpy as np
 from tff_semifl.settings import fields
 from tff_semifl.settings import references
 
-# Metadata of a field whose value follows from other fields.
+# The metadata of a field whose value follows from other fields.
 TOLD_ELSEWHERE: Mapping[str, bool] = types.MappingProxyType(
   {'tff_semifl.told_elsewhere': True}
 )
 _PLAIN = (bool, int, float, str, type(None))
-# The file of functions that `dataclasses` writes.
+# The file name of functions that `dataclasses` generates.
 _GENERATED = '<string>'
 _KNOWN_BY_REPR = (
   *_PLAIN,
@@ -44,15 +44,15 @@ _KNOWN_BY_REPR = (
 
 
 def identify(part: fields.Settings) -> dict[str, Any]:
-  """The classes of a tree, and its fields that are no settings, for JSON.
+  """The classes of a tree, and its fields that are not settings, for JSON.
 
-  Two trees with equal identities and settings compute the same, unless code
-  that a class or function uses elsewhere has changed.
+  Two trees with equal identities and settings compute the same results, unless
+  other code that their classes or functions use has changed.
 
   Returns:
-    'class' with the qualified name, 'code' with a digest if the class is a
-    user's own, and fields by name: parts in the same form, numbers and texts
-    unchanged, other values as type or name and digest.
+    'class', the qualified name; 'code', a digest, if the class is a user's own;
+    and fields by name. Fields are parts in this form, unchanged numbers and
+    texts, or the type or name and the digest of any other value.
   """
   return _identify(part, '')
 
@@ -84,35 +84,36 @@ def _identify(value: Any, path: str) -> Any:
       load, names = setting.values.load, setting.values.names
       if load is None or each is None or each in names:
         continue
-      # The code behind a name may change.
+      # The code of a loaded object may change, while its name does not.
       each = load(each)
     found[name] = _identify(each, f'{path}.{name}' if path else name)
   return found
 
 
 def digest(value: Any) -> str:
-  """16 hexadecimal digits of a value, or of the source of a class or function.
+  """A digest, 16 hexadecimal digits, of a value or of a class's source.
 
   Args:
-    value: Numbers, texts, arrays, dataclasses, classes, functions, and
-      collections, partial functions and methods of these; others raise a
-      ValueError.
+    value: A number, text, array, dataclass, class or function; or a collection,
+      partial function or method of such values. A function counts by its
+      source, too. Any other value raises a `ValueError`.
   """
   return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 
 
 def _told_fields(value: Any) -> Iterator[tuple[str, Any]]:
-  """Yields names and values of the fields of a dataclass that matter."""
+  """Yields names and values of a dataclass's fields, except derived fields."""
   for field in dataclasses.fields(value):
     if not field.metadata.keys() & TOLD_ELSEWHERE.keys():
       yield field.name, getattr(value, field.name)
 
 
 def _take_apart(value: Any, is_strict: bool = True) -> Any:
-  """Texts, and lists of texts, that say what a value is.
+  """Describes a value by nested lists of texts.
 
-  If not strict, the type stands for an object that cannot be compared: what a
-  function of a library has follows from its name and arguments.
+  If not strict, an object that cannot be compared is described by its type.
+  That is enough for values in a library function's closure, which follow from
+  the function's name and arguments.
   """
 
   def read(part: Any) -> Any:
@@ -180,9 +181,9 @@ def _find_source(named: Any) -> str:
     return textwrap.dedent(inspect.getsource(named))
   except (OSError, TypeError):
     if not isinstance(named, type):
-      # It cannot be compared, and no run of it is resumed.
+      # A random text differs from every other run's: such runs do not resume.
       return secrets.token_hex()
-  # Of a class in a notebook, its functions have a source.
+  # A class in a notebook has no source, but its functions have.
   found = []
   for name, value in sorted(vars(named).items()):
     function = getattr(value, '__func__', getattr(value, 'fget', value))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""References to objects outside of this package: 'package.module:NAME'."""
+"""References to objects by name: 'package.module:NAME'."""
 
 import collections
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ _INSTALLED = {'site-packages', 'dist-packages'}
 
 
 def load(reference: str, expected: type | None = None) -> Any:
-  """Loads an object, also from modules in the working directory.
+  """Loads an object by its reference, also from the working directory.
 
-  The object must be of type `expected`, unless that is None.
+  Raises a `ValueError` if it cannot be loaded or is not of type `expected`.
   """
   module_name, _, name = reference.partition(':')
   if not module_name or not name:
@@ -50,8 +50,8 @@ def load(reference: str, expected: type | None = None) -> Any:
 class Options(collections.UserDict[str, Any]):
   """Options of a choice by name, each imported when it is first looked up.
 
-  A value is 'module:NAME' of an option in a package, or of a class of options
-  whose fields all have defaults; or an option.
+  A value is an option, or 'module:NAME' of an option in the package `package`.
+  NAME may also be a class of options whose fields all have defaults.
   """
 
   def __init__(self, package: str, options: Mapping[str, Any]):
@@ -72,8 +72,8 @@ class Options(collections.UserDict[str, Any]):
 def qualified_name(named: Any) -> str:
   """The 'package.module:NAME' of a class or function.
 
-  In a module started by `python -m my.module` it is `my.module` and not
-  `__main__`.
+  For a module started by `python -m my.module`, the module's name is
+  `my.module`, not `__main__`.
   """
   if not hasattr(named, '__qualname__'):
     named = type(named)
@@ -81,17 +81,17 @@ def qualified_name(named: Any) -> str:
 
 
 def is_of_library(named: Any) -> bool:
-  """Whether a class or function is installed, or of this package."""
+  """Whether a class or function is in a module for which `is_library` holds."""
   return is_library(named.__module__ or 'builtins')
 
 
 def is_library(module_name: str) -> bool:
-  """Whether a module is installed, or of this package."""
+  """Whether a module is installed, standard, or part of this package."""
   top = module_name.partition('.')[0]
   if top == 'tff_semifl' or top in sys.stdlib_module_names:
     return True
   module = sys.modules.get(top)
-  # A program's own module is known to its user alone.
+  # The program itself is a user's own code.
   if module is None or top == _MAIN:
     return False
   paths = [getattr(module, '__file__', None), *getattr(module, '__path__', ())]
@@ -103,7 +103,7 @@ def is_library(module_name: str) -> bool:
 def is_of_program(named: Any) -> bool:
   """Whether a class or function is in a program or notebook.
 
-  Other programs cannot import it from there.
+  Other programs cannot import such a class or function.
   """
   return _find_module(named) == _MAIN
 

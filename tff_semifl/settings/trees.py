@@ -17,9 +17,10 @@ class Description(NamedTuple):
   """A setting and its value in a part.
 
   Attributes:
-    kind: Its type: bool, int, float, str or tuple (of str).
-    values: The values that it takes.
-    is_choice: Whether it chooses a part, which may have settings of its own.
+    kind: The setting's type: bool, int, float, str or tuple (of str).
+    values: The allowed values.
+    is_choice: Whether the setting chooses a part, which may have settings of
+      its own.
   """
 
   name: str
@@ -39,7 +40,7 @@ def describe(part: fields.Settings) -> Iterator[Description]:
 def describe_field(
   part: fields.Settings, field: dataclasses.Field
 ) -> Iterator[Description]:
-  """Yields the setting or choice of a field, if it is one."""
+  """Yields a field's description, if the field is a setting or a choice."""
   value = fields.value_of(part, field)
   kept = field.metadata.get(fields.KEY)
   if isinstance(kept, fields.Choice):
@@ -53,7 +54,7 @@ def describe_field(
 
 
 def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
-  """Yields a tree's parts, first the part itself."""
+  """Yields all parts of a tree, starting with `part` itself."""
   yield part
   for field in dataclasses.fields(part):
     value = fields.value_of(part, field)
@@ -64,7 +65,7 @@ def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
 def find_settings(
   part: fields.Settings,
 ) -> Iterator[tuple[fields.Settings, Description]]:
-  """Yields all settings of a tree, each with the part that owns it."""
+  """Yields all settings of a tree, each after the part that owns it."""
   for field in dataclasses.fields(part):
     for each in describe_field(part, field):
       yield part, each
@@ -74,14 +75,15 @@ def find_settings(
 
 
 def as_dict(part: fields.Settings) -> dict[str, Any]:
-  """The values of all settings of a tree by name."""
+  """Maps the name of each setting of a tree to its value."""
   return {each.name: each.value for each in describe(part)}
 
 
 def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
-  """Yields all settings that a tree can have, and the choice they need.
+  """Yields all settings that a tree can have, each after its choice.
 
-  The choice is 'choice=option', or ''.
+  The choice is the one that the setting requires, as 'choice=option'; '' if
+  the setting requires none.
   """
   for choice, _, each in _find_all(part, ''):
     yield choice, each
@@ -90,7 +92,7 @@ def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
 def _find_all(
   part: fields.Settings, choice: str
 ) -> Iterator[tuple[str, fields.Settings, Description]]:
-  """Yields all possible settings with their choices and parts."""
+  """Yields the choice, part and description of each possible setting."""
   for field in dataclasses.fields(part):
     for own in describe_field(part, field):
       yield choice, part, own
@@ -111,7 +113,7 @@ def all_names(part: fields.Settings) -> set[str]:
 
 
 def all_owners(part: fields.Settings) -> dict[str, str]:
-  """Qualified classes that own the settings a tree can have, by name."""
+  """Maps each setting that a tree can have to its class's qualified name."""
   owners = {}
   for _, owner, each in _find_all(part, ''):
     owners.setdefault(each.name, references.qualified_name(type(owner)))
@@ -123,8 +125,8 @@ def check_names(
 ) -> None:
   """Raises a SettingError if two parts have a setting of the same name.
 
-  A value under this name would reach only the first part, and be recorded for
-  one of both. `others` are owners of settings beside the tree, by name.
+  A value for this name would change only the first part, and be recorded for
+  only one part. `others` maps settings outside the tree to their owners.
   """
   owners = dict(others)
   for owner, each in find_settings(part):
@@ -140,15 +142,16 @@ def check_names(
 
 
 def name_of(part: fields.Settings, name: str) -> str:
-  """The chosen name of a field of a part that is a choice."""
+  """The name of the option that the choice field `name` holds."""
   (field,) = (each for each in dataclasses.fields(part) if each.name == name)
   return _name_of(field.metadata[fields.KEY], getattr(part, name))
 
 
 def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
-  """A tree with other values for some of its settings.
+  """Returns a tree with some settings changed.
 
-  `changes` are values by name, also of settings of a newly chosen part.
+  `changes` maps names to values; a newly chosen part's settings can be named,
+  too. Raises a `SettingError` for a name without a setting.
   """
   left = dict(changes)
   changed = _change(part, left)
@@ -158,14 +161,14 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 
 
 def find_owners(part: fields.Settings, name: str) -> list[str]:
-  """The choices with which a setting would exist, as 'choice=option'."""
+  """The choices that would add the setting `name`, as 'choice=option'."""
   return [
     owner for owner, each in describe_all(part) if owner and each.name == name
   ]
 
 
 def _explain_unknown(part: fields.Settings, name: str) -> str:
-  """Why a tree has no setting of that name."""
+  """Explains why a tree has no setting `name`."""
   owners = find_owners(part, name)
   if owners:
     return f'it is only for {" or ".join(owners)}; leave it out'
@@ -174,21 +177,21 @@ def _explain_unknown(part: fields.Settings, name: str) -> str:
 
 
 def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
-  """Like `change`, but ignores changes without a setting."""
+  """Like `change`, but ignores names without a setting."""
   return _change(part, dict(changes))
 
 
 def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
-  """A tree in which settings that are None have the given values.
+  """Returns a tree whose settings that are None get the given values.
 
-  Values of other settings are ignored.
+  Values for any other setting are ignored.
   """
   missing = {each.name for each in describe(part) if each.value is None}
   return change(part, {name: values[name] for name in missing & values.keys()})
 
 
 def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
-  """Changes a tree, and removes the changes that it made from `left`."""
+  """Changes a tree, and removes the changes that were applied from `left`."""
   new = {}
   for field in dataclasses.fields(part):
     value = fields.value_of(part, field)
@@ -209,7 +212,7 @@ def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
 def _choose(
   kept: fields.Choice, name: str, old: fields.Settings | None, chosen: Any
 ) -> fields.Settings | None:
-  """The part of that name; the present part if it is chosen already."""
+  """The part that is named `chosen`; keeps `old` if it has that name."""
   must_be = f'must be {_names_of(kept).description}'
   if not isinstance(chosen, str):
     raise values_lib.SettingError(name, chosen, must_be)
@@ -229,7 +232,7 @@ def _choose(
 
 def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:
   own = getattr(part, 'reference', references.qualified_name(type(part)))
-  # Other options need not be imported.
+  # Avoids importing the other options.
   if own in kept.options and type(kept.options[own]) is type(part):
     return own
   for name, option in kept.options.items():
@@ -246,7 +249,7 @@ def _names_of(kept: fields.Choice) -> values_lib.Values:
   names = values_lib.one_of(*kept.options)
   if kept.load is None:
     return names
-  # Other names are allowed, too.
+  # `ANY`, as the names of outside parts are not known.
   return values_lib.Values(
     f'{names.description}, or package.module:NAME', values_lib.ANY.contains
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ranges of values of settings, and the error of a value."""
+"""Ranges of settings' values, and the error for an invalid value."""
 
 from collections.abc import Callable, Iterable, Iterator
 import contextlib
@@ -18,10 +18,10 @@ class Values(NamedTuple):
 
   Attributes:
     description: The values in words, after "must be".
-    contains: Value of the right type -> whether it is allowed.
+    contains: Whether a value, which has the right type, is allowed.
     names: The allowed names, if values are names.
-    load: Loads 'package.module:NAME', or raises a ValueError; None if `names`
-      are all.
+    load: Loads 'package.module:NAME', or raises a ValueError; None if only
+      `names` are allowed.
   """
 
   description: str
@@ -35,7 +35,7 @@ def _show(number: float) -> str:
 
 
 def at_least(least: float) -> Values:
-  """The numbers from `least` on."""
+  """The finite numbers from `least` up."""
   return Values(f'at least {least}', lambda value: least <= value < math.inf)
 
 
@@ -48,14 +48,14 @@ def between(least: float, most: float) -> Values:
 
 
 def one_of(*names: str) -> Values:
-  """The check that a value is one of `names`."""
+  """The given names."""
   return Values(f'one of {", ".join(names)}', names.__contains__, names)
 
 
 def one_of_or_outside(
   names: Iterable[str], load: Callable[[str], Any]
 ) -> Values:
-  """One of some names, or 'package.module:NAME'."""
+  """The given names, and any 'package.module:NAME' that `load` accepts."""
   names = tuple(names)
   return Values(
     f'one of {", ".join(names)}, or package.module:NAME',
@@ -85,12 +85,12 @@ class SettingError(ValueError):
   """A setting has an invalid value.
 
   Attributes:
-    value: The value; None if none was given.
-    problem: Why it is invalid, and what would be right.
+    value: The value; None if no value was given.
+    problem: Why the value is invalid, and which values are valid.
   """
 
   def __init__(self, name: str, value: object, problem: str):
-    # A missing value was not written by anybody.
+    # The user has not written `name=None` for a missing value.
     shown = name if value is None else f'{name}={show(value)}'
     super().__init__(f'{shown}: {problem}')
     self.name = name
@@ -99,7 +99,7 @@ class SettingError(ValueError):
 
 
 def filled(name: str, value: _Value | None) -> _Value:
-  """Returns the value of a setting, unless it is None."""
+  """Returns the value of a setting; raises a `SettingError` if it is None."""
   if value is None:
     raise SettingError(
       name, None, 'must be given; only experiments fill in settings'
@@ -108,14 +108,14 @@ def filled(name: str, value: _Value | None) -> _Value:
 
 
 def show(value: object) -> str:
-  """A value as written on a command line."""
+  """Formats a value as on a command line."""
   if isinstance(value, tuple | list):
     return ','.join(map(str, value))
   return str(value)
 
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
-  """'did you mean ...? ' with the most similar of `names`, or ''."""
+  """'did you mean NAME? ' with the closest name; '' if no name is similar."""
   if not isinstance(name, str):
     return ''
   similar = difflib.get_close_matches(name, names, n=1)
@@ -124,9 +124,9 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 
 @contextlib.contextmanager
 def blame(name: str, value: object, *errors: type[Exception]) -> Iterator[None]:
-  """Turns errors in the `with` block into errors of a setting.
+  """Converts errors in the `with` block to a `SettingError` of `name`.
 
-  The default of `errors` is `ValueError`.
+  `errors` are the types to convert, by default `ValueError`.
   """
   try:
     yield

@@ -30,7 +30,7 @@ class Preparation:
 
   Attributes:
     image_size: Height and width of the network's input.
-    scaling: A name for `scale`, such as '(x - 127) / 128': part of the key of
+    scaling: A name for `scale`, such as '(x - 127) / 128'; part of the key of
       cached features.
     scale: Scales float32 [batch, height, width, 3] in 0..255.
   """
@@ -40,7 +40,7 @@ class Preparation:
   scale: Callable[[tf.Tensor], tf.Tensor]
 
   def __call__(self, images: tf.Tensor) -> tf.Tensor:
-    """Prepares [batch, height, width, 1 or 3] in 0..255 of static size.
+    """Prepares images [batch, height, width, 1 or 3] in 0..255, of static size.
 
     Gray images are repeated to three channels.
     """
@@ -56,27 +56,27 @@ class Preparation:
 
   @property
   def description(self) -> str:
-    """One line that changes whenever the result for an image does."""
+    """One line, which differs between preparations with different results."""
     height, width = self.image_size
     return f'cover {height}x{width}, bilinear, antialiased; {self.scaling}'
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """`resizing.scale_and_crop`, with fewer operations where possible."""
+  """Does `resizing.scale_and_crop`, with fewer operations where possible."""
   height, width = images.shape[1:3]
   if height is None or width is None:
     raise ValueError(f'found images of shape {images.shape}; give one size')
   if (height, width) == image_size:
     return tf.cast(images, tf.float32)
-  # Without cropping or antialiasing, plain bilinear resizing gives equal
-  # results, and TFLite has it.
+  # Without cropping or antialiasing, plain bilinear resizing, which TFLite
+  # supports, gives equal results.
   if height * image_size[1] == width * image_size[0] and height < image_size[0]:
     return tf.image.resize(tf.cast(images, tf.float32), image_size)
   return resizing.scale_and_crop(images, *image_size)
 
 
 def in_range(image_size: tuple[int, int], name: str) -> Preparation:
-  """A preparation for a network that takes pixels in one of `pixels.NAMES`."""
+  """A preparation for pixels in the range `name`, one of `pixels.NAMES`."""
   if name not in pixels.NAMES:
     raise ValueError(
       f'input_range: found {name!r}; give one of' f' {", ".join(pixels.NAMES)}'
@@ -95,7 +95,7 @@ class Backbone:
 
   Attributes:
     name: The name in messages.
-    network: From prepared pixels, float32 [batch, height, width, 3], to
+    network: Maps prepared pixels, float32 [batch, height, width, 3], to
       features, float32 [batch, feature_dimension].
     preparation: Resizes images and scales their pixels.
   """
@@ -108,7 +108,7 @@ class Backbone:
   ):
     """Initializes the backbone.
 
-    `network` is from float32 [batch, *preparation.image_size, 3] to feature
+    `network` maps float32 [batch, *preparation.image_size, 3] to feature
     vectors [batch, d], or to feature maps [batch, h, w, d], which are averaged
     over pixels.
     """
@@ -132,7 +132,7 @@ class Backbone:
   def digest(self) -> str:
     """SHA-256, in hexadecimal digits, of layers, weights and preparation.
 
-    The same in every process: layer names, which Keras numbers, do not count.
+    Equal in every process, as it excludes layer names, which Keras numbers.
     """
     found = hashlib.sha256()
     facts = [self.preparation.description, *_describe(self.network)]
@@ -169,7 +169,7 @@ class Backbone:
 
 
 def import_keras_cv() -> types.ModuleType:
-  """KerasCV, without the line that its import prints; it takes seconds."""
+  """Imports KerasCV, which takes seconds, without the line that it prints."""
   with contextlib.redirect_stdout(io.StringIO()):
     return importlib.import_module('keras_cv')
 
@@ -177,7 +177,7 @@ def import_keras_cv() -> types.ModuleType:
 def _pool(
   name: str, network: tf.keras.Model, image_size: tuple[int, int]
 ) -> tf.keras.Model:
-  """Checks shapes, and averages feature maps over pixels."""
+  """Checks a network's shapes, and averages feature maps over pixels."""
   expected = (None, *image_size, 3)
   # Subclassed models lack these attributes or their values.
   input_shape = getattr(network, 'input_shape', None)

@@ -21,7 +21,7 @@ DEFAULT_SIZE = (224, 224)
 IMAGENET = 'imagenet'
 SUFFIX = '.keras'
 # Keras imports the modules that a file names, and takes classes and functions
-# from them. Those of these packages only build layers.
+# from these modules. In these packages, they only build layers.
 _PACKAGES = frozenset(
   {'builtins', 'keras', 'keras_cv', 'tensorflow', 'tf_keras', 'tff_semifl'}
 )
@@ -85,7 +85,7 @@ def load_application(
 
 
 def is_keras_cv(name: str) -> bool:
-  """Whether this is a KerasCV preset's name or folder."""
+  """Whether `name` is the name or folder of a KerasCV preset."""
   return _find_preset_class(name) is not None or _config_file(name).is_file()
 
 
@@ -94,7 +94,7 @@ def load_keras_cv(
 ) -> backbone_lib.Backbone:
   """Loads a KerasCV backbone with the weights of a preset.
 
-  Its `input_range` is '0_to_255' for presets with `include_rescaling`.
+  `input_range` must be '0_to_255' for presets with `include_rescaling`.
   """
   prepare = backbone_lib.in_range(image_size, input_range)
   preset_class = _find_preset_class(name)
@@ -141,12 +141,12 @@ def load_keras_file(
   image_size: tuple[int, int] | None = None,
   input_range: str = '0_to_255',
 ) -> backbone_lib.Backbone:
-  """Loads the backbone of a file that `model.save('mine.keras')` wrote.
+  """Loads a backbone from a file that `model.save('mine.keras')` wrote.
 
-  The model is a functional or sequential one from images [height, width, 3] to
-  vectors or feature maps. Keras' safe mode is on: no lambdas, and only layers
-  of Keras, KerasCV and this package. Without `image_size` it is that of the
-  model, or 224x224 if the model takes any.
+  The model must be functional or sequential, and map images [height, width, 3]
+  to vectors or feature maps. Keras' safe mode is on: no lambdas, and only
+  layers of Keras, KerasCV and this package. If `image_size` is None, it is the
+  model's size, or 224x224 if the model takes any size.
   """
   network = _load_keras_file(path)
   shape = getattr(network, 'input_shape', None)
@@ -184,7 +184,7 @@ def _load_keras_file(path: pathlib.Path) -> tf.keras.Model:
 
 
 def check_modules(config: Any) -> None:
-  """Refuses a model's configuration that names code of other packages."""
+  """Raises `ValueError` for a configuration with code of other packages."""
   if isinstance(config, list):
     for each in config:
       check_modules(each)

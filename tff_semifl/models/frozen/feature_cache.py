@@ -1,11 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Features on disk, computed once for the same images and backbone.
+"""A cache of features on disk.
 
-A folder `KEY`, a digest of images, weights and preparation, has the features of
-each 512 images as they are computed: `00000.npy`, `00001.npy`, each float32
-[images, feature_dimension]. Any file may be removed at any time.
+Each pair of images and backbone has a folder, named by a digest of images,
+weights and preparation. The folder gets a file for each 512 images as soon as
+their features are computed: `00000.npy`, `00001.npy`, each float32 [images,
+feature_dimension]. Any file may be removed at any time.
 """
 
 import hashlib
@@ -23,14 +24,14 @@ from tff_semifl.models.frozen import progress_lines
 
 # Part of the key, so that a change of format changes all keys.
 _FORMAT = 2
-# The most images whose features a kill loses.
+# Images per file: a killed process loses the features of at most so many.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
-# Folders of features that this process has computed itself, and said so.
+# Folders that this process computed and has reported already.
 _COMPUTED = set[pathlib.Path]()
 
 
 def default_folder() -> pathlib.Path:
-  """The folder in $XDG_CACHE_HOME, by default ~/.cache."""
+  """The default folder of the cache, in $XDG_CACHE_HOME or else ~/.cache."""
   caches = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
   return pathlib.Path(caches) / 'tff_semifl' / 'features'
 
@@ -41,9 +42,10 @@ def compute(
   folder: pathlib.Path,
   say: progress_lines.Say = progress_lines.to_stderr,
 ) -> np.ndarray:
-  """Features of all images, from the cache or computed.
+  """The features of all images; computes those that the cache lacks.
 
-  Programs may share a folder, which is only read if it has all features.
+  Several programs may share a folder. If it has all features, nothing is
+  written.
 
   Args:
     images: uint8 [images, height, width, 1 or 3] in 0..255, in memory, mapped,
@@ -94,7 +96,7 @@ def load(
   folder: pathlib.Path,
   say: progress_lines.Say = progress_lines.to_stderr,
 ) -> np.ndarray | None:
-  """Features of all images from the cache; None if it lacks any of them."""
+  """The features of all images from the cache; None if any are missing."""
   own = folder / _find_key(backbone, images)
   found = _read(own, backbone, len(images), say)
   if sum(map(len, found.values())) < len(images):
@@ -103,7 +105,7 @@ def load(
 
 
 def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
-  """The name of the features' folder, for which all images are read."""
+  """The name of the features' folder; reads all images to compute it."""
   found = hashlib.sha256(repr(tuple(map(int, images.shape))).encode())
   for start in range(0, len(images), _CHUNK):
     chunk = np.asarray(images[start : start + _CHUNK])
@@ -118,7 +120,7 @@ def _read(
   num_images: int,
   say: progress_lines.Say,
 ) -> dict[int, np.ndarray]:
-  """The features of each chunk that is there and whole."""
+  """The features of each chunk whose file is intact, by chunk number."""
   found = {}
   for number, start in enumerate(range(0, num_images, _CHUNK)):
     path = own / f'{number:05}.npy'
@@ -136,8 +138,8 @@ def _read(
 
 
 def _save(path: pathlib.Path, features: np.ndarray) -> None:
-  """Writes a file that is complete, even after a power cut, or not there."""
-  # Of this process alone: another program may compute the same features.
+  """Writes a file atomically: even after a power cut, complete or absent."""
+  # A temporary name, as another program may compute the same features.
   with tempfile.NamedTemporaryFile(dir=path.parent, suffix='.tmp') as file:
     np.save(file, features)
     file.flush()

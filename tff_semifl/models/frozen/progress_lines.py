@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lines and progress bars of long computations, on standard error.
+"""Messages and progress bars of long computations, on standard error.
 
 absl's --verbosity=-1 turns both off.
 """
@@ -16,13 +16,13 @@ Say = Callable[[str], None]
 
 
 def to_stderr(line: str) -> None:
-  """Prints a line."""
+  """Prints a line, unless --verbosity is negative."""
   if not _is_quiet():
     print(line, file=sys.stderr, flush=True)
 
 
 def create_bar(total: int, what: str, num_before: int = 0) -> tqdm.tqdm:
-  """A bar of images, shown after a second, and on terminals only."""
+  """A progress bar of images, shown after a second, and on terminals only."""
   return tqdm.tqdm(
     total=total,
     desc=what,
