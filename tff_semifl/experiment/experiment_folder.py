@@ -29,8 +29,8 @@ def open_folder(
 
   Args:
     experiment: The experiment.
-    computed: Values of settings of the runtime by name, to be recorded, too.
-      They may change when the run is resumed.
+    computed: Settings of the runtime by name, which are recorded too, and may
+      change when the run is resumed.
 
   Raises:
     durable_files.OutputError: If the folder is not writable, holds another
@@ -63,8 +63,8 @@ def take_folder(
 ) -> outputs.ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
-  Settings are filled in. `recorded` has all settings by name, as recorded;
-  `identity` is from `ExperimentSettings.identify`; notes are on the data.
+  `settings` must be filled in. `recorded` has all settings to record, by name.
+  `identity` is from `ExperimentSettings.identify`; `notes` concern the data.
   """
   part = settings.data.task
   given = ('num_labeled', 'num_clients') if part.gives_shares else ()
@@ -92,7 +92,7 @@ def take_folder(
 
 
 def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
-  """The settings by name as recorded, with sizes that the task decides on."""
+  """All settings to record, by name, with sizes that the task determines."""
   given = {}
   if experiment.settings.data.task.gives_shares:
     num_labeled = len(experiment.data.labeled.labels)
@@ -109,7 +109,7 @@ def record(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
 ) -> dict[str, Any]:
-  """Filled-in settings by name as recorded, always with `total_rounds`."""
+  """Filled-in settings to record, by name, always with `total_rounds`."""
   return {
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),
@@ -128,7 +128,7 @@ def restore(
 ) -> experiment_settings.ExperimentSettings:
   """Restores the settings of a recorded experiment.
 
-  `instead` has settings that override the record, such as where moved data are.
+  `instead` overrides recorded settings, such as the path of moved data.
   """
   values = {**hparams.flags, **instead}
   system = system_registry.load(str(hparams.system))
