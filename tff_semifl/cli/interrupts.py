@@ -15,8 +15,8 @@ from typing import NoReturn
 # bury the output of a program.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
-# Graphs create millions of long-lived objects. Python's default threshold of 700
-# new objects between collections, and the final collection, cost two of six
+# Graphs create millions of long-lived objects. Python's default threshold of
+# 700 new objects between collections, and the final collection, cost two of six
 # seconds of a start.
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)

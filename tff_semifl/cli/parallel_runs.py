@@ -41,8 +41,8 @@ def run(
 ) -> Iterator[tuple[Job, int]]:
   """Runs jobs in order; yields each ended job with the exit code.
 
-  With `stop_on_failure`, no job starts after a job has failed. When the iterator
-  is closed or interrupted, running jobs get SIGTERM, and are waited for.
+  With `stop_on_failure`, no job starts after a failure. When the iterator is
+  closed or interrupted, it sends running jobs SIGTERM and waits for the jobs.
   """
   waiting = collections.deque(jobs)
   running: dict[Job, subprocess.Popen] = {}

@@ -166,8 +166,8 @@ def describe(error: BaseException) -> str | None:
 def end_with_error(error: BaseException) -> NoReturn:
   """Ends the program with a line about an error of a flag.
 
-  If the error comes from a user's module, the failed lines come first. Any other
-  error is raised again.
+  If the error comes from a user's module, the failed lines come first. Any
+  other error is raised again.
   """
   line = describe(error)
   if line is None:

@@ -92,7 +92,7 @@ def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
 def describe(
   experiment: experiment_lib.Experiment, counts: Mapping[str, np.ndarray]
 ) -> str:
-  """One line with the estimated, and if known the true, images of each class."""
+  """One line with the estimated and, if known, true images of each class."""
   pool = experiment.data.unlabeled
   labels = pool.true_labels[np.concatenate([*experiment.data.shares])]
   is_known = bool(np.all(labels != sources.UNKNOWN_LABEL))

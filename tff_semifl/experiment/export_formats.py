@@ -182,7 +182,7 @@ def write(
 def examine(
   name: str, file: pathlib.Path, test: sources.LabeledImages | None
 ) -> ExportedFile:
-  """Measures a file from `write`: its size, and its scores on `test`, if any."""
+  """Measures an exported file: the size, and the scores on `test`, if any."""
   if file.is_dir():
     path = '.'
     files = [inner for inner in file.rglob('*') if inner.is_file()]

@@ -128,7 +128,7 @@ class Network(Model):
     )
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
-    """Arguments of the network's function, apart from shape, classes and seed."""
+    """The arguments of the network's function that depend on settings."""
     del task
     return {}
 

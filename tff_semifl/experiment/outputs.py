@@ -53,7 +53,7 @@ class ExperimentFolder:
 
     Args:
       path: The folder.
-      now: The present settings, which are recorded, or compared with the record.
+      now: The present settings, to record or to compare with the record.
       may_change: Names of flags that may have another value when the
         experiment is resumed.
       length: The flags that set the length of training; see `record_length`.

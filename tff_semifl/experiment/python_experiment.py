@@ -47,8 +47,8 @@ def create_experiment(
     The experiment, for `open_folder` and `run`.
 
   Raises:
-    settings.SettingError: If a system or setting does not exist, `task` is no task,
-      a setting has a bad value, or settings contradict each other.
+    settings.SettingError: If a system or setting does not exist, `task` is no
+      task, a setting has a bad value, or settings contradict each other.
     durable_files.OutputError: If the folder has a private key that cannot be
       used.
   """

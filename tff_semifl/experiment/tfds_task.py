@@ -71,7 +71,7 @@ class DataSet:
     )
 
   def _load(self, data_dir: str | None) -> sources.TaskData:
-    # Imported here because the import takes long, and other tasks do not need it.
+    # Imported here because the import is slow, and other tasks do without.
     from tff_semifl.data import tfds_images
 
     train, test, *others = tfds_images.load(self.name, self.splits, data_dir)

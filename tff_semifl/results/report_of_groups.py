@@ -60,8 +60,7 @@ class Group(NamedTuple):
 def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
   """Groups runs, in the order of each group's first run.
 
-  If several runs have the same settings, seed and fold, each is in another
-  group.
+  Runs with the same settings, seed and fold are in different groups.
   """
   by_settings: dict[tuple[str, int], dict[_Key, run_record.RunRecord]] = {}
   for run in runs:

@@ -127,7 +127,7 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
 def tabulate_validation(
   rows: Sequence[Row],
 ) -> tuple[str, list[dict[str, object]]]:
-  """The table of validation runs in Markdown, and the numbers for a CSV file."""
+  """The table of validation runs in Markdown, and numbers for a CSV file."""
   shown, numbers = [], []
   for row in rows:
     loss, accuracy, minutes = (
