@@ -59,7 +59,7 @@ class _Row(NamedTuple):
   """A row of a table: one setting.
 
   `owners` are the choices that have the setting, such as 'task=cifar10'; empty
-  if it always exists. `defaults` has the default of each system with it.
+  if the setting always exists. `defaults` has the default of each system.
   """
 
   owners: list[str]

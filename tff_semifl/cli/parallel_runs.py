@@ -41,8 +41,8 @@ def run(
 ) -> Iterator[tuple[Job, int]]:
   """Runs jobs in order; yields each ended job with the exit code.
 
-  With `stop_on_failure`, no job starts after a failure. When the iterator is
-  closed or interrupted, it sends running jobs SIGTERM and waits for the jobs.
+  With `stop_on_failure`, no job starts after a failure. Closing or
+  interrupting the iterator sends SIGTERM to running jobs, and waits for jobs.
   """
   waiting = collections.deque(jobs)
   running: dict[Job, subprocess.Popen] = {}

@@ -5,7 +5,7 @@
 
 TFF's own manager writes a SavedModel with an operation for each array, which
 takes more than a second for a WideResNet-28-2. A best model is written
-before the checkpoint that names it, and kept while any checkpoint names it.
+before a checkpoint names the model, and removed after such checkpoints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ class Checkpoints:
     with durable_files.naming(path):
       durable_files.write_arrays(path, state)
       # Later versions do not count: they are damaged, since training would have
-      # resumed from an intact one.
+      # resumed from an intact version.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
         # A folder of that name is no checkpoint.
@@ -107,7 +107,7 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
 
 
 def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
-  """Reads a version; a DamagedFileError if its round is another."""
+  """Reads a version; a DamagedFileError if `round_num` is not `version`."""
   arrays = durable_files.read_arrays(path)
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:

@@ -121,8 +121,8 @@ def create_augmentations(
   """A figure of augmented images, and notes on the contrast that is left.
 
   The RGB figure has a row for each of the first `num_images`; columns are the
-  original, a weak view and eight strong views. The notes, on all images, stand
-  below. `images` are uint8 [number, height, width, channels].
+  original, a weak view and eight strong views. Notes, measured on all
+  images, stand below. `images` are uint8 [number, height, width, channels].
   """
   notes = remaining_contrast.measure(
     images, task.strong_augmentation, seed=seed

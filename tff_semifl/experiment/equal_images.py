@@ -54,7 +54,7 @@ class EqualImages(settings.Settings):
     split: Callable[[sources.TaskData], federated_data.FederatedData],
     evaluated: str,
   ) -> federated_data.FederatedData:
-    """Splits images, describes duplicates, and drops them if chosen."""
+    """Splits images, describes duplicates, and drops duplicates if chosen."""
     data = split(images)
     is_elsewhere = isinstance(images.unlabeled, site_images.SiteImages)
     parts = [images.train.images, images.test.images]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment: opens it, records settings, restores them."""
+"""Opens an experiment's folder, and records and restores settings."""
 
 from collections.abc import Mapping, Sequence
 import json
@@ -34,7 +34,7 @@ def open_folder(
 
   Raises:
     durable_files.OutputError: If the folder is not writable, holds another
-      experiment, or lacks the key of a private one.
+      experiment, or lacks the key of a private experiment.
   """
   folder = take_folder(
     experiment.settings,
@@ -117,7 +117,7 @@ def record(
   }
 
 
-# Recorded for all systems, whether as a setting or derived from others.
+# Recorded for all systems, as a setting or derived from other settings.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 
 
@@ -157,7 +157,7 @@ def restore(
       )
   found = experiment.identify()
   if hparams.parts is not None:
-    # The system is not compared: it only trained the model.
+    # The system is not compared, since the model is already trained.
     for name in ('task', 'model'):
       difference = hparams_file.find_other_part(
         hparams.parts.get(name), found[name], name

@@ -183,7 +183,7 @@ class ExperimentSettings(settings.Settings):
   def identify(self) -> dict[str, Any]:
     """The identities of system, task, model and other choices, for records.
 
-    With the settings, they determine the experiment; see `settings.identify`.
+    Identities and settings determine the experiment; see `settings.identify`.
     """
     parts = {
       'system': (self.system_name, self.system),
@@ -291,7 +291,7 @@ def create(
     changed = settings.change_present(
       experiment, {**usual, **of_model, **changes}
     )
-  # Records have these settings also where the task determines their values.
+  # Records have these settings even if the task determines the values.
   given = _GIVEN if chosen_task.task.gives_shares else ()
   owner = settings.qualified_name(type(chosen_task.task))
   settings.check_names(changed, dict.fromkeys(given, owner))

@@ -90,7 +90,7 @@ def load_calibration_images(
   """Loads at most 500 of the server's labeled images, spread over classes."""
   labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
-  # Otherwise all labeled images are at the server, or in one place.
+  # Otherwise no training labels are hidden.
   if num_labeled is not None and num_labeled < len(labeled.labels):
     split = partition.split_labels(
       labeled.labels, num_labeled, task.num_classes, data.seed.seed

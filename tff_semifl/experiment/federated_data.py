@@ -27,7 +27,7 @@ class FederatedData(NamedTuple):
     shares: For each client the int64 indices of its images in `unlabeled`.
     test: Images to evaluate on: test or validation images.
     equal_images: A line for each kind of duplicates.
-    partition_notes: Lines on how the partition differs from what was asked for.
+    partition_notes: Lines on how the partition differs from the settings.
     given_names: A name for each client; None for numbers.
   """
 
@@ -74,7 +74,7 @@ class FederatedData(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Clients(settings.Settings):
-  """The number of clients and the partition among them."""
+  """The number of clients, and the partition among clients."""
 
   num_clients: int = settings.setting(
     100, 'Clients in all.', settings.AT_LEAST_1
@@ -166,7 +166,7 @@ class DataSplit(settings.Settings):
     return FederatedData(labeled, pool, shares, data.test, given_names=names)
 
   def describe(self, data: FederatedData) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for."""
+    """Lines on how the partition differs from the settings."""
     if self.clients is None:
       return ()
     return self.clients.partition.describe(

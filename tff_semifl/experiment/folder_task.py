@@ -3,8 +3,8 @@
 
 """Tasks of folders of images.
 
-All images are read, since class names, image size and pixel statistics come
-from them.
+Class names, image size and pixel statistics come from the images, so that all
+images are read.
 """
 
 from collections.abc import Sequence

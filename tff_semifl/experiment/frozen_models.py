@@ -248,7 +248,7 @@ def _say_once(line: str) -> None:
   progress_lines.to_stderr(line)
 
 
-# Creating one takes seconds, and a program asks for it several times.
+# Cached, since loading a network takes seconds and happens several times.
 @functools.cache
 def _load(
   name: str, size: int | None, weights: str | None, input_range: str | None

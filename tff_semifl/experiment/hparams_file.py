@@ -56,13 +56,12 @@ class Hparams(NamedTuple):
   Attributes:
     system: Name of the system, or None if the file has none.
     flags: All flags of the program by name, including defaults.
-    data: A description of the data if they may change under the same flags,
-      else None.
+    data: A description of the data; None if the flags determine the data.
     versions: Versions of Python and of packages, the Git commit, and the names
       of processor and GPUs.
     parts: The classes of system, task and model, with their fields that are not
-      flags, as `settings.identify` returns them; None where an earlier version
-      did not record them.
+      flags, as `settings.identify` returns them; None if an earlier version
+      did not record parts.
     notes: Remarks on the data, in lines.
   """
 

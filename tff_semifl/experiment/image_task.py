@@ -34,7 +34,7 @@ class ImageTask:
       each feature.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1; or of
       each feature.
-    load: Loads the data. Raises `data_errors.DataError` if they are
+    load: Loads the data. Raises `data_errors.DataError` if the data are
       unavailable.
     load_test: (may_download=bool) -> the test images alone, with the same
       error. None where loading all data is as fast.
@@ -110,8 +110,8 @@ class Task(settings.Settings, abc.ABC):
   Attributes:
     short_name: The name of this class in `TASKS`; not inherited by subclasses.
     gives_shares: Whether the task gives the partition among clients.
-    told_by_data: Names of settings that `ImageTask.data_description` covers, so
-      that they may change when a run is resumed.
+    told_by_data: Names of settings that may change when a run is resumed, since
+      `ImageTask.data_description` identifies the data.
     strong_augmentation: Name of the default strong augmentation, if the name is
       recorded; None for most tasks.
     sites: Names of the sites that hold the images of clients; empty where this

@@ -110,7 +110,7 @@ def create_feature_task(
 ) -> image_task.ImageTask:
   """Creates a task of feature vectors, float32 [number, features].
 
-  There is no weak augmentation; the strong one adds Gaussian noise, see
+  There is no weak augmentation; strong augmentation adds Gaussian noise, see
   `augmentation.add_noise`.
   """
   mean, standard_deviation = own_features.measure(data.train.images)

@@ -114,8 +114,8 @@ def _parse(cells: Sequence[str]) -> np.ndarray | None:
 class Results(NamedTuple):
   """The latest results of a run; round -1 and zeros before any round.
 
-  Accuracies are those on the test images, or on a validation split used
-  instead. `minutes` is the duration of all rounds, including those before an
+  Accuracies are measured on the test images, or else on the validation
+  split. `minutes` is the duration of all rounds, including those before an
   interruption.
   """
 

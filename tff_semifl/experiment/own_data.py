@@ -78,8 +78,8 @@ def own_data(
     The task.
 
   Raises:
-    ValueError: If an argument cannot be used. The message begins with its name,
-      and says what was found and what is expected.
+    ValueError: If an argument cannot be used. The message begins with the
+      argument's name, and says what was found and what is expected.
   """
   _check_given(clients, unlabeled, shares, num_labeled)
   num_labeled = _to_number(num_labeled)
@@ -247,7 +247,7 @@ class OwnTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTaskWithShares(OwnTask):
-  """A task of a Python program that says which client has which images."""
+  """A task of a Python program that gives the partition among clients."""
 
   gives_shares = True
 

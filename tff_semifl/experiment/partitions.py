@@ -39,7 +39,7 @@ class Partition(settings.Settings, abc.ABC):
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for."""
+    """Lines on how the partition differs from the settings."""
     num_left = len(labels) - sum(map(len, shares))
     if not num_left:
       return ()

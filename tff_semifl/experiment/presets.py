@@ -3,10 +3,9 @@
 
 """Settings of the cells of the papers' tables and figures, by name.
 
-`presets.csv` has a row for each cell: its settings, the rows of
-`preset_bases.csv` whose settings it shares, the paper's accuracy, and the table
-or figure. All settings that a paper or its code states are listed, since
-defaults may change.
+`presets.csv` has a row for each cell: settings, rows of `preset_bases.csv` with
+shared settings, the paper's accuracy, and the table or figure. All settings
+that a paper or its code states are listed, since defaults may change.
 
 Accuracies in SemiFL's paper are the best of all rounds, with mean and
 population standard deviation over seeds 0 to 3. Table 2 of SemiFL has no
@@ -51,7 +50,7 @@ class Preset(NamedTuple):
     name: 'system/name'.
     system_name: The system.
     settings: Values of settings by name.
-    paper: The paper's accuracy; None if its text has no number.
+    paper: The paper's accuracy; None if the paper gives no number.
     cell: The cell, and the tables and figures that contain it.
     note: Remarks, or ''.
   """

@@ -130,7 +130,7 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
 
 
 class LogHandler(logging.FileHandler):
-  """A logging handler that raises the errors of its file."""
+  """A logging handler that raises errors from writing the file."""
 
   def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
     with durable_files.naming(pathlib.Path(self.baseFilename)):
@@ -142,7 +142,7 @@ class TensorBoardLog:
   """A TensorBoard event file, rewritten whenever a run begins or resumes.
 
   TFF's manager only appends, and flushes every two minutes: after a kill some
-  rounds would appear twice and others not at all. `metrics.csv` has each
+  rounds would appear twice and other rounds not at all. `metrics.csv` has each
   round once.
   """
 

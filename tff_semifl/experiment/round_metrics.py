@@ -99,8 +99,8 @@ class RoundMetrics(NamedTuple):
   means not measured, is an empty cell.
 
   Attributes:
-    test: Metrics of the global model on the test images; empty if it is
-      evaluated on a validation split instead.
+    test: Metrics of the global model on the test images; empty if a validation
+      split is used instead.
     server: Metrics of the server update.
     client: Metrics of the client updates.
     learning_rate: Learning rate of server and clients.
@@ -108,8 +108,8 @@ class RoundMetrics(NamedTuple):
     aggregator: Measurements of the aggregator, if any; `epsilon` is the privacy
       loss up to this round.
     validation: Metrics on the validation split; empty without one.
-    further: Metrics of the setting `metrics`, by column, such as
-      `test/macro_f1`; these columns come last.
+    further: Metrics of the settings `metrics` and `keep_best`, by column, such
+      as `test/macro_f1`; these columns come last.
   """
 
   test: EvaluationMetrics | tuple[()]

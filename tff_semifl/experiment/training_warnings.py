@@ -26,7 +26,7 @@ class TrainingWarnings:
   """Warns, once each, of absent clients and of few or wrong pseudo-labels.
 
   `label` begins each warning. `confidence_threshold` is the setting, or None if
-  the system does not use it.
+  the system does not use the threshold.
   """
 
   def __init__(
@@ -50,7 +50,7 @@ class TrainingWarnings:
   def check_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Warns of each problem when it first occurs."""
+    """Warns of each problem on the first occurrence."""
     # Without clients, as in round 0, there is nothing to warn of.
     if not round_num or not self._clients_per_round:
       return

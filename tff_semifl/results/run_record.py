@@ -115,7 +115,7 @@ class RunRecord(NamedTuple):
 
   @property
   def idle_rounds(self) -> str | None:
-    """One line on rounds without pseudo-labels; None if they are few."""
+    """One line if half of the rounds or more had no pseudo-label, or None."""
     threshold = self.hparams.flags.get('confidence_threshold')
     # Whether a system from outside uses the threshold is not recorded.
     is_used = self.hparams.system in system_registry.SYSTEMS
