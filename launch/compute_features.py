@@ -111,7 +111,7 @@ _KEPT = ('labels', 'client_ids')
 
 
 class ImageInput(NamedTuple):
-  """Images, uint8 [images, height, width, 1 or 3], with labels or clients.
+  """Images, uint8 [images, height, width, 1 or 3], with labels or client ids.
 
   `others` are arrays by name: `labels` or `client_ids`, int [images], and
   `class_names` or `client_names`, strings.
@@ -124,7 +124,7 @@ class ImageInput(NamedTuple):
 def read_folders(
   root: pathlib.Path, image_size: tuple[int, int], *, are_clients: bool
 ) -> ImageInput:
-  """Reads a folder of folders of images."""
+  """Reads images from class folders or client folders."""
   problems = []
   folders = image_listing.list_folders(root, problems, are_clients=are_clients)
   data_errors.raise_if_any(root, problems)
@@ -148,7 +148,7 @@ def read_folders(
 def read_federation(
   root: pathlib.Path, image_size: tuple[int, int]
 ) -> dict[str, ImageInput]:
-  """Reads a folder of photos of a server and clients, and for testing."""
+  """Reads the images of server, clients and test, by prefix of array names."""
   found = image_folders.read_image_folders(
     str(root),
     image_reading.ImageForm(image_size),
@@ -171,7 +171,7 @@ def read_federation(
 
 
 def read_file(path: pathlib.Path) -> ImageInput:
-  """Reads a file of arrays."""
+  """Reads a .npz or .npy file of images."""
   try:
     found = np.load(path, mmap_mode='r', allow_pickle=False)
     arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)
@@ -242,7 +242,7 @@ def main() -> None:
 def _read_input(
   backbone: backbone_lib.Backbone,
 ) -> dict[str, ImageInput]:
-  """The inputs by the prefix of their arrays' names."""
+  """The inputs, by the prefix of array names in the output."""
   given = [
     flag
     for flag in (_PHOTO_DIR, _TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)

@@ -37,7 +37,7 @@ from tff_semifl.results import summary
 class Result(NamedTuple):
   """The last test accuracy, in [0, 1], and the minutes of all rounds.
 
-  `is_right`, bool [images], says which test images are predicted correctly.
+  `is_right`, bool [images], is True for correctly classified test images.
   """
 
   accuracy: float
@@ -48,7 +48,7 @@ class Result(NamedTuple):
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   """Accuracies and minutes as a Markdown table.
 
-  For each seed, `rows` have the results of the labels alone and of SemiFL.
+  `rows` have, for each seed, the results of the labels alone and of SemiFL.
   """
   table_rows = [
     (
@@ -132,7 +132,7 @@ def main(command: command_lib.Command) -> None:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
   path = pathlib.Path(command.run.output_dir) / 'report.html'
-  # Runs without clients come first: differences are from the first runs.
+  # Runs without clients come first, as the baseline of differences.
   folders = [
     run.folder.path for column in zip(*pairs, strict=True) for run in column
   ]
@@ -145,14 +145,14 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   """Creates the command, with quick defaults."""
   command = commands.create(system_name, changes)
   quick = command.experiment.data.task.quick
-  # The chosen parts, such as another model, may lack some of these settings.
+  # Chosen parts, such as another model, may lack some quick settings.
   return settings.change_present(command, {**quick, **changes})
 
 
 def _create_pair(
   command: command_lib.Command, seed: int
 ) -> tuple[repeated_runs.Run, repeated_runs.Run]:
-  """Builds SemiFL, and the same process with no client in any round."""
+  """Opens the run of the labels alone, and the run with clients."""
   with_clients = repeated_runs.open_run(command, {'seed': seed})
   labels_alone = experiment_lib.without_clients(with_clients.experiment)
   return (
@@ -163,7 +163,7 @@ def _create_pair(
 
 def _train(run: repeated_runs.Run) -> Result:
   kept = repeated_runs.train(run)
-  # Read from the table, which includes rounds before an interruption.
+  # From the table, which includes rounds before an interruption.
   minutes = metrics_table.read_results(run.folder.metrics_path).minutes
   is_right = evaluated_images.find_right(run.experiment, kept.weights)
   return Result(kept.accuracy, minutes, is_right)

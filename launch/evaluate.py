@@ -48,7 +48,7 @@ _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def main(chosen: task_registry.ChosenTask | None) -> None:
-  """Measures the accuracy on a task, or on --images if None, and prints it."""
+  """Prints the accuracy on a task, or on --images if `chosen` is None."""
   path = output_flag.one(None)
   if path is not None:
     output_flag.check_new(path)
@@ -110,7 +110,7 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
 
 
 def _list_floors(scores: scores_lib.Scores) -> Iterator[str]:
-  """Yields accuracy and coverage at each confidence threshold."""
+  """Yields a line on accuracy and coverage at each confidence threshold."""
   for each in scores.floors():
     reached = 'no test image'
     if each.num_images:
@@ -154,7 +154,7 @@ def _batches_of_features(
 def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
-  """The images of a folder of class folders, once all are checked."""
+  """Checks the images in class folders, and returns batches."""
   with exported_model_flags.blame_images(ValueError):
     classes = image_listing.list_classes(folder)
     unknown = [name for name in classes if name not in model.class_names]

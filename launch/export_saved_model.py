@@ -220,7 +220,7 @@ def main() -> None:
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
-  """The new places of moved data, by name of the setting."""
+  """The new paths of moved data, by name of the setting."""
   instead = {}
   for flag in (_DATA_DIR, _IMAGE_DIR, _FEATURES_FILE):
     with program.blame(flag, ValueError):
@@ -245,7 +245,7 @@ def _check_is_replaceable(path: pathlib.Path) -> None:
 def _load_test_images(
   task: image_task.ImageTask,
 ) -> tuple[sources.LabeledImages | None, str | None]:
-  """The test images, or None and the reason why there are none."""
+  """The test images and None, or None and the reason."""
   if not _EVALUATE.value:
     return None, f'it was not asked for, by --no{_EVALUATE.name}'
   try:

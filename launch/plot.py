@@ -154,7 +154,7 @@ def _choose_panels(
 def _read(
   folders_flag: flags.FlagHolder, names_flag: flags.FlagHolder
 ) -> learning_curves.Experiments:
-  """The tables of experiments by their names in the legend."""
+  """Reads the metrics of experiments, by name in the legend."""
   folders = [pathlib.Path(folder) for folder in folders_flag.value]
   with program.blame(folders_flag, ValueError):
     if len(set(folders)) < len(folders):

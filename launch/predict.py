@@ -42,9 +42,9 @@ from tff_semifl.data import image_reading
 from tff_semifl.export import exported_model
 from tff_semifl.files import durable_files
 
-# The name of standard output as --output_file.
+# The --output_file that means standard output.
 _STDOUT = '-'
-# Rows of the table that are printed, too.
+# How many rows of the table are printed.
 _NUM_SHOWN = 5
 
 _ALL_PROBABILITIES = flags.DEFINE_bool(
@@ -73,7 +73,7 @@ def _write_table(
 ) -> tuple[int, int]:
   """Writes a CSV table with a row for each image or feature vector.
 
-  Returns the numbers of rows and of images with transparency.
+  Returns the number of rows and the number of images with transparency.
   """
   least_confidence = least_confidence_flag.check(model.class_names)
   if least_confidence is None:
@@ -110,7 +110,7 @@ def _read_batches(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
 ) -> Iterator[image_reading.ImageBatch]:
-  """Batches of the files' contents, once all files are checked."""
+  """Checks all files, and returns batches of images or vectors."""
   on_error = _leave_out if _SKIP_UNREADABLE.value else None
   is_of_features = model.kind is example_kinds.FEATURES
   size = model.image_shape[-1]
@@ -169,7 +169,7 @@ def main() -> None:
 
 
 def _first_rows(path: pathlib.Path) -> Iterator[str]:
-  """Yields the first rows of a table as lines: file, class, probability."""
+  """Yields the first rows of the table: file, class and probability."""
   with path.open(
     newline='', encoding='utf-8', errors='backslashreplace'
   ) as file:

@@ -33,7 +33,7 @@ have names:
 """
 
 
-# A group comes before those that it contains.
+# Larger groups come before groups inside.
 _GROUPS = {
   'systems with clients': lambda system: system.has_clients,
   'systems in one place': lambda system: not system.has_clients,
@@ -56,10 +56,10 @@ def _members() -> dict[str, list[str]]:
 
 
 class _Row(NamedTuple):
-  """A row of a table, about one setting.
+  """A row of a table: one setting.
 
-  The setting requires one of the choices `owners`, such as 'task=cifar10', if
-  there are any. `defaults` are those of each system that has the setting.
+  `owners` are the choices that have the setting, such as 'task=cifar10'; empty
+  if the setting always exists. `defaults` has the default of each system.
   """
 
   owners: list[str]
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def create_page() -> str:
-  """The page in Markdown."""
+  """The page of all settings, in Markdown."""
   groups = collections.defaultdict(dict)
   for system_name in system_registry.SYSTEMS:
     command = commands.create(system_name, {})
@@ -131,7 +131,7 @@ def _say_where(row: _Row) -> Iterator[str]:
 
 
 def _say_systems(names: Iterable[str]) -> list[str]:
-  """The largest whole groups of systems, and the names of the others."""
+  """Whole groups of systems, the largest first, then single systems."""
   left, said = set(names), []
   for group, members in _members().items():
     if left.issuperset(members):
@@ -143,7 +143,7 @@ def _say_systems(names: Iterable[str]) -> list[str]:
 
 
 def _format_default(row: _Row) -> str:
-  """The most common default, then those of other systems."""
+  """The most common default, then the defaults of other systems."""
   (usual, _), *_ = collections.Counter(row.defaults.values()).most_common()
   by_value = collections.defaultdict(list)
   for system_name, default in row.defaults.items():

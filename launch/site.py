@@ -46,7 +46,7 @@ _STOP_SECONDS = 10
 def check_cluster(address: str) -> None:
   """Checks that the cluster at host:port exists and requires a token."""
   ray_options.prepare(is_local=False)
-  # TLS does not suffice: Ray's port for packages of programs has none.
+  # TLS does not suffice: Ray's port for packages of programs is without TLS.
   if os.environ.get('RAY_AUTH_MODE') != 'token':
     raise errors.WorkerError(
       'whoever reaches this machine could read its images: have all machines of'
@@ -60,9 +60,9 @@ def check_cluster(address: str) -> None:
 
 
 def print_lines(name: str) -> str:
-  """A file whose lines are printed, each after the name of the site.
+  """The path of a pipe whose lines are printed after the site's name.
 
-  Other processes of this user can open its path.
+  Other processes of this user can open the path.
   """
   reader, writer = os.pipe()
 
@@ -80,8 +80,8 @@ def join(
 ) -> None:
   """Joins the cluster at host:port, until this thread is interrupted.
 
-  By default, the others reach this machine at the address of the interface that
-  reaches the cluster.
+  `node_ip_address` is the address of this machine for the cluster; by default,
+  the address of the interface that reaches the cluster.
   """
   resource = f'{ray_options.SITE_RESOURCE}{here.description.name}'
   command = [
@@ -166,7 +166,7 @@ def main(site: SiteSettings) -> None:
     check_cluster(site.address)
   form = site.reading.form(site.image_size)
   with image_task.blame_data(site, 'image_dir'):
-    # An unnamed file, which disappears with this process.
+    # Kept in an unnamed file, which disappears with this process.
     found = image_folders.read_client_folder(site.image_dir, form)
   images = found.images
   print(
@@ -189,7 +189,7 @@ def main(site: SiteSettings) -> None:
 
 
 def _read_approved(given: tuple[str, ...]) -> list[str] | None:
-  """The approved hashes, None for any."""
+  """The approved hashes; None if all programs are approved."""
   if not given:
     return None
   found = []

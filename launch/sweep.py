@@ -112,7 +112,7 @@ _Sweep = Mapping[sweep_table.Entry, Sequence[sweep_runs.Run]]
 
 
 def main(passed_on: Sequence[str]) -> None:
-  """Trains the runs that are not complete."""
+  """Trains incomplete runs, and writes the table."""
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
     runs = [run for row in sweep.values() for run in row]
@@ -124,7 +124,7 @@ def main(passed_on: Sequence[str]) -> None:
     output_dir = pathlib.Path(_OUTPUT_DIR.value)
     with durable_files.naming(output_dir):
       output_dir.mkdir(parents=True, exist_ok=True)
-    # Written before the first run, to find out whether it is writable.
+    # Written before the first run, to check that the table is writable.
     _write_table(sweep)
     complete = [run.name for run in runs if run not in incomplete]
     if complete:
@@ -156,7 +156,7 @@ def main(passed_on: Sequence[str]) -> None:
 def _train(
   sweep: _Sweep, runs: Sequence[sweep_runs.Run]
 ) -> list[sweep_runs.Run]:
-  """Trains runs, writes the table after each, and returns those that failed."""
+  """Trains runs, writes the table after each, and returns failed runs."""
   failed = []
   with (
     contextlib.closing(
@@ -170,7 +170,7 @@ def _train(
     tqdm.tqdm(
       total=len(runs),
       unit='run',
-      # Only a terminal shows the bar.
+      # None shows the bar in a terminal only.
       disable=True if program.is_quiet() else None,
     ) as bar,
   ):
@@ -196,7 +196,7 @@ def _train(
 
 
 def _say(text: str) -> None:
-  """Prints a line above the bar, unless progress is hidden."""
+  """Prints a line above the progress bar, unless progress is hidden."""
   if not program.is_quiet():
     tqdm.tqdm.write(text, file=sys.stderr)
 
@@ -244,7 +244,7 @@ def _rows(sweep: _Sweep) -> list[sweep_table.Row]:
 
 
 def _write_table(sweep: _Sweep) -> str:
-  """Writes the table, and returns it in Markdown."""
+  """Writes the table's files, and returns the table in Markdown."""
   (first, *_), *_ = sweep.values()
   tabulate = (
     sweep_table.tabulate_validation if first.validates else sweep_table.tabulate

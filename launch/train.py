@@ -66,7 +66,7 @@ _CROSS_VALIDATION = flags.DEFINE_integer(
 
 
 def main(command: command_lib.Command) -> None:
-  """Trains, or with --dry_run prints what would be run."""
+  """Trains once, for each seed, or for each fold."""
   seeds = repeated_runs.parse_seeds(command.experiment.seed)
   if _CROSS_VALIDATION.value is not None:
     _cross_validate(command, seeds)
@@ -92,7 +92,7 @@ def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
 
 
 def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
-  """Trains without each part of the labels, and predicts it."""
+  """Trains for each fold, and prints out-of-fold metrics."""
   num_folds = _CROSS_VALIDATION.value
   with program.blame(_CROSS_VALIDATION, ValueError):
     if len(seeds) > 1:
@@ -140,7 +140,7 @@ def _check_can_repeat(command: command_lib.Command, why: str) -> None:
 
 
 def _train(command: command_lib.Command) -> None:
-  """Trains once, or with --dry_run prints what would be run."""
+  """Trains once, or with --dry_run prints the plan."""
   if _DRY_RUN.value:
     command = command.for_plan()
   experiment = command.create_experiment()
@@ -161,7 +161,7 @@ def _print_outcome(
   folder: outputs.ExperimentFolder,
   final: training_program.ProgramState,
 ) -> None:
-  """Prints what came out, and where it is."""
+  """Prints the results and the paths of output files."""
   kept = saved_experiment.read_trained_model(folder.path)
   kind = 'validation' if experiment.settings.validates else 'test'
   sizes = evaluated_images.count_by_class(experiment)

@@ -3,7 +3,7 @@
 
 """Scikit-learn's handwritten digits: 1,797 images of 8x8 pixels, no download.
 
-They are the test set of Alpaydin and Kaynak's "Optical Recognition of
+The images are the test set of Alpaydin and Kaynak's "Optical Recognition of
 Handwritten Digits" (UCI, 1998), written by 13 people.
 """
 
@@ -54,7 +54,7 @@ class Digits(image_task.Task):
 
 
 def _load() -> sources.TaskData:
-  # A slow import, which the registry of tasks must not wait for.
+  # Imported here, since a slow import would delay the registry of tasks.
   from sklearn import datasets
 
   digits = datasets.load_digits()

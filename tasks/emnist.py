@@ -30,7 +30,7 @@ class EMNIST(tfds_task.TFDSTask):
   data_set = tfds_task.DataSet(
     name='emnist/balanced',
     image_shape=(28, 28, 1),
-    # The small letters that are classes of their own come last.
+    # Small letters with a class of their own come last.
     class_names=(*string.digits, *string.ascii_uppercase, *'abdefghnqrt'),
     # MNIST's values, as in the code of Zhang et al.
     pixel_mean=(0.1307,),
@@ -41,8 +41,8 @@ class EMNIST(tfds_task.TFDSTask):
     build_strong_augmentation=(
       fixmatch_policy.build_fixmatch_pytorch_rand_augment
     ),
-    # Zhang et al. have no WideResNet for EMNIST. Its three groups have feature
-    # maps of 28, 14 and 7 pixels.
+    # Zhang et al. have no WideResNet for EMNIST. Three groups have feature maps
+    # of 28, 14 and 7 pixels.
     model_depth=28,
     model_width=2,
     model_num_groups=3,

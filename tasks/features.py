@@ -3,8 +3,8 @@
 
 """A task of a user's own feature vectors.
 
-`feature_files` describes the file. If it has ids of clients, they determine the
-partition; otherwise settings do.
+`feature_files` describes the file. Client ids in the file determine the
+partition; without ids, settings do.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from tff_semifl.experiment import loaded_task
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Features(image_task.Task):
-  """A user's own feature vectors, such as those of a pretrained network."""
+  """A user's own feature vectors, such as outputs of a pretrained network."""
 
   short_name = 'features'
   # A resumed run may read another file, whose digest is compared.
@@ -62,7 +62,7 @@ class Features(image_task.Task):
       return _read(self.features_file, _find_version(self.features_file))
 
 
-# A program creates its task several times.
+# Cached, since a program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
   del version

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task of a user's own images: class folders of a server, client folders.
+"""A task of a user's own images: the server's class folders, client folders.
 
 Clients' images may be at sites instead. All other images are read when the task
 is created. `image_folders` describes the folders.
@@ -29,7 +29,7 @@ from tff_semifl.runtime import sites as sites_lib
 
 
 def parse_size(text: str) -> tuple[int, int] | None:
-  """Height and width, or None if the text is not a size."""
+  """Height and width; None if the text is not a size."""
   match = re.fullmatch(r'([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?', text)
   if match is None:
     return None
@@ -42,7 +42,7 @@ SIZES = settings.Values('like 64 or 48x64', parse_size)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Reading(settings.Settings):
-  """The treatment of images in files."""
+  """How image files are read: size, color and background."""
 
   on_odd_size: str = settings.setting(
     image_files.OnOddSize.RESIZE.value,
@@ -66,7 +66,7 @@ class Reading(settings.Settings):
   )
 
   def form(self, size: str | None) -> image_reading.ImageForm:
-    """The form that images are converted to."""
+    """The form to which images are converted; `size` is as in `SIZES`."""
     return image_reading.ImageForm(
       size and parse_size(size),
       1 if self.gray else 3,
@@ -169,7 +169,7 @@ class ImageFolder(image_task.Task):
       return _read(self, _find_versions(self.image_dir))
 
 
-# A program creates its task several times.
+# Cached, since a program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
   del versions

@@ -3,9 +3,9 @@
 
 """STL-10, as in SemiFL's repository.
 
-Only this task has images of unknown class: 100,000, some of other classes than
-the ten, which clients get. STL-10 is not in the paper, and the last version of
-the authors' code cannot run it. The images, of 96x96 pixels, take 3.1 GB.
+Clients also get 100,000 images of unknown class, some of which belong to none
+of the ten classes. STL-10 is not in the paper, and the last version of the
+authors' code cannot run STL-10. The images, of 96x96 pixels, take 3.1 GB.
 """
 
 import dataclasses

@@ -30,6 +30,6 @@ class SVHN(tfds_task.TFDSTaskOfBothPapers):
     padding=4,
     model_depth=28,
     model_width=2,
-    # The larger number of the tables; the paper's text has other numbers.
+    # The larger number in SemiFL's tables; the paper's text has other numbers.
     num_labeled=1000,
   )

@@ -3,7 +3,7 @@
 
 """Command lines as text: spelling of commands, flagfiles and presets.
 
-It does not import TensorFlow, which takes seconds.
+This module does not import TensorFlow, which takes seconds.
 """
 
 import collections
@@ -31,7 +31,7 @@ PRESET_HELP = (
   ' presets. Other flags and flagfiles take precedence over it.'
 )
 
-# Messages of absl and Python on invalid values of flags.
+# Messages of absl and Python on invalid flag values, and plain replacements.
 _PLAIN = {
   r'invalid literal for int\(\) with base 10: .*': 'must be a whole number',
   r'could not convert string to float: .*': 'must be a number',
@@ -47,14 +47,14 @@ def spell_commands(text: str) -> str:
 
 
 def describe_program() -> str:
-  """What the program that runs says about itself."""
+  """The help text of the running program: its module's docstring."""
   return spell_commands(sys.modules['__main__'].__doc__ or '')
 
 
 def read() -> list[str]:
   """The command line of this process, without the program.
 
-  If it asks for the version, prints the version and ends the process.
+  With --version, prints the version and ends the process.
   """
   if '--version' in sys.argv[1:]:
     print(f'tff-semifl {tff_semifl.__version__}')
@@ -83,15 +83,15 @@ def files_first(arguments: Sequence[str]) -> list[str]:
 
 
 def find_repeated(arguments: Sequence[str]) -> Iterator[str]:
-  """Yields words on each flag that has several values."""
+  """Yields a message for each flag that has several values."""
   given = collections.defaultdict(list)
   for argument in itertools.takewhile(lambda each: each != '--', arguments):
     if found := re.match(r'--?([a-z]\w*)', argument):
       given[found[1]].append(argument)
-  # Several flagfiles are all read.
+  # Several flagfiles are allowed: all are read.
   given.pop('flagfile', None)
   for name, values in given.items():
-    # As '--name value', the value is another argument.
+    # Equal arguments have equal values only if written as '--name=value'.
     if len(values) > len({*values}) == 1 and '=' in values[0]:
       continue
     if len(values) > 1:
@@ -99,7 +99,7 @@ def find_repeated(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _read_file(path: str) -> list[str]:
-  """The flags of a flagfile and of the flagfiles that it names."""
+  """Reads the flags of a flagfile and of nested flagfiles."""
   if not path:
     raise flags.Error('flag --flagfile=: name a file')
   try:
@@ -114,7 +114,7 @@ def _read_file(path: str) -> list[str]:
 
 
 def _read_lines(path: str) -> Iterator[str]:
-  """Yields flags as absl, which would take a byte-order mark for a flag."""
+  """Yields flags as absl does, but skips a byte-order mark."""
   with open(os.path.expanduser(path), encoding='utf-8-sig') as file:
     lines = [line.strip() for line in file]
   for problem in find_repeated(lines):
@@ -153,7 +153,7 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
 
 
 def explain(error: flags.Error) -> str:
-  """One line on what is wrong with a flag."""
+  """One line that explains a flag's error."""
   line = str(error)
   for pattern, plain in _PLAIN.items():
     line = re.sub(f'(?s): {pattern}$', f': {plain}', line)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flags of programs that use an exported model."""
+"""Flags of programs that use an exported model."""
 
 import contextlib
 import pathlib

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Starting programs: TensorFlow's remarks, garbage collection, early Ctrl-C."""
+"""Program start: TensorFlow's log level, garbage collection, early Ctrl-C."""
 
 import atexit
 import contextlib
@@ -11,13 +11,13 @@ import signal
 import sys
 from typing import NoReturn
 
-# Read by TensorFlow when it is first imported, later. Its remarks about the
-# machine would bury the output of a program.
+# TensorFlow reads this variable on import. Its messages about the machine would
+# bury the output of a program.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
-# Graphs create millions of objects that stay alive. Python's default of 700 new
-# objects between searches for cycles, and its search at the end, cost two
-# seconds of a start of six.
+# Graphs create millions of long-lived objects. Python's default threshold of
+# 700 new objects between collections, and the final collection, cost two of six
+# seconds of a start.
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 
@@ -26,9 +26,9 @@ INTERRUPTED = 'interrupted'
 
 
 def begin() -> None:
-  """Lets Ctrl-C end the process without a traceback, while it imports modules.
+  """Lets Ctrl-C during imports end the process without a traceback.
 
-  Programs that have parsed their flags end in order instead.
+  Programs that have parsed their flags handle Ctrl-C themselves.
   """
   # A background job of a shell ignores Ctrl-C, and continues to do so.
   if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -36,11 +36,11 @@ def begin() -> None:
 
 
 def begin_if_run(package: str) -> None:
-  """Calls `begin` if Python runs a module of a package that is being imported.
+  """Calls `begin` if Python was started to run a module of this package.
 
-  Other programs that import the package are left alone.
+  Has no effect in other programs that import the package.
   """
-  # Python has '-m' there while it looks for the module to run.
+  # `sys.argv[0]` is '-m' while Python looks for the module to run.
   if sys.argv[:1] == ['-m'] and any(
     argument.startswith(package) for argument in sys.orig_argv
   ):

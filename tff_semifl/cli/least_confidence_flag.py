@@ -25,7 +25,7 @@ _LEAST_CONFIDENCE = flags.DEFINE_float(
 
 
 def check(class_names: Sequence[str]) -> float | None:
-  """The least confidence, or None if the flag is not given."""
+  """The checked value of --least_confidence; None if not given."""
   with program.blame(_LEAST_CONFIDENCE, ValueError):
     if _LEAST_CONFIDENCE.value is not None:
       exported_model.check_least_confidence(

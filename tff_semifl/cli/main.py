@@ -57,7 +57,7 @@ def main() -> None:
 
 def summarize(name: str) -> str:
   """The first line of a program's description."""
-  # Parsed and not imported, as TensorFlow takes seconds.
+  # Parsed, not imported: importing TensorFlow takes seconds.
   module = importlib.util.find_spec(f'{installation.find("launch")}.{name}')
   source = pathlib.Path(module.origin).read_text()
   return ast.get_docstring(ast.parse(source)).partition('\n')[0]

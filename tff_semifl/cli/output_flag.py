@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --output_file, the file of a program's result, and --overwrite."""
+"""The flags --output_file, for a program's result, and --overwrite."""
 
 from collections.abc import Sequence
 import contextlib
@@ -24,7 +24,7 @@ _WRONG_FORMAT = 'must each end in .png, .pdf or .svg'
 
 
 def one(default: str | None) -> pathlib.Path | None:
-  """The file to write, `default` if the flag is not given."""
+  """The file to write; `default` if the flag is not given."""
   files = OUTPUT_FILE.value
   if files is None:
     return None if default is None else pathlib.Path(default)
@@ -46,7 +46,7 @@ def define_overwrite() -> flags.FlagHolder[bool]:
 
 
 def check_new(path: pathlib.Path) -> None:
-  """Checks that a file does not exist or may be replaced, by --overwrite."""
+  """Checks that a file does not exist, or that --overwrite is given."""
   with program.blame(OUTPUT_FILE, ValueError, value=path):
     found = durable_files.describe_special_file(path)
     if found is not None:
@@ -56,7 +56,7 @@ def check_new(path: pathlib.Path) -> None:
 
 
 def figures(default: str) -> list[str]:
-  """The files of a figure, `default` alone if the flag is not given."""
+  """The files of a figure; only `default` if the flag is not given."""
   files = [default] if OUTPUT_FILE.value is None else OUTPUT_FILE.value
   with program.blame(OUTPUT_FILE, ValueError):
     if not _are_figures(files):

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs commands in processes of their own, several at a time.
+"""Runs commands as child processes, several at a time.
 
-No process outlives this one: an interrupt is passed on to all, and all are
-killed when this process is killed.
+No child outlives this process: interrupts are passed on to all children, and
+all children are killed when this process is killed.
 """
 
 import collections
@@ -39,10 +39,10 @@ def run(
   stop_on_failure: bool,
   say: Callable[[str], None],
 ) -> Iterator[tuple[Job, int]]:
-  """Runs jobs in their order, and yields each with its exit code at its end.
+  """Runs jobs in order; yields each ended job with the exit code.
 
-  With `stop_on_failure`, no job starts after one has failed. When the iterator
-  is closed or interrupted, running jobs get SIGTERM, and it waits for them.
+  With `stop_on_failure`, no job starts after a failure. Closing or
+  interrupting the iterator sends SIGTERM to running jobs, and waits for jobs.
   """
   waiting = collections.deque(jobs)
   running: dict[Job, subprocess.Popen] = {}
@@ -73,7 +73,7 @@ def run(
 
 def _start(job: Job) -> subprocess.Popen:
   with job.log_path.open('ab') as log:
-    # Marks in the log where the output of this start begins.
+    # Marks in the log where the output of this run begins.
     log.write(f'$ {shlex.join(job.command)}\n'.encode())
     log.flush()
     return subprocess.Popen(
@@ -82,14 +82,14 @@ def _start(job: Job) -> subprocess.Popen:
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # Keeps a terminal's Ctrl-C from the job: with the signal that is passed
-      # on, the job would get two, and the second kills at once.
+      # Keeps the terminal's Ctrl-C from the job, which gets a signal from this
+      # process already; a second signal would kill the job at once.
       start_new_session=True,
     )
 
 
 def describe_failure(job: Job, exit_code: int) -> str:
-  """How a job failed, with the end of its log."""
+  """Describes a job's failure, with the end of the log."""
   how = f'exit code {exit_code}'
   if exit_code < 0:
     how = f'signal {-exit_code} ({signal.strsignal(-exit_code)})'

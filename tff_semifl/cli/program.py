@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The frame of all programs: clear errors, quiet libraries, Ctrl-C."""
+"""What all programs share: clear errors, quiet libraries, Ctrl-C."""
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
@@ -27,7 +27,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PACKAGE = pathlib.Path(__file__).parents[1]
 _LIBRARIES = (
   f'{_PACKAGE}{os.sep}',
-  # In a clone they are beside the package.
+  # In a clone, these folders are beside the package.
   *(f'{_PACKAGE.with_name(name)}{os.sep}' for name in ('launch', 'tasks')),
   f'{sysconfig.get_path("stdlib")}{os.sep}',
 )
@@ -50,7 +50,7 @@ def blame(
     yield
   except errors as error:
     value = flag.value if value is None else value
-    # A flag that is None was not given.
+    # None means that the flag was not given.
     shown = '' if value is None else f'={settings.show(value)}'
     problem = str(error)
     if isinstance(error, OSError) and error.filename:
@@ -59,13 +59,13 @@ def blame(
 
 
 def is_quiet() -> bool:
-  """Whether to hide progress: if absl's --verbosity is below 0."""
+  """Whether to hide progress, which absl's --verbosity below 0 does."""
   flag = flags.FLAGS['verbosity']
   return bool(flag.present) and flag.value < 0
 
 
 def parse_flags(argv: Sequence[str], *, known_only: bool = False) -> list[str]:
-  """Parses flags as `flags.FLAGS` does, but prints help on stdout, as success.
+  """Parses flags as `flags.FLAGS` does, but --help prints to stdout, exit 0.
 
   Returns the arguments that are not flags, without the program.
   """
@@ -77,7 +77,7 @@ def parse_flags(argv: Sequence[str], *, known_only: bool = False) -> list[str]:
 
 
 def parse_flags_alone(argv: Sequence[str]) -> tuple[()]:
-  """Parses a command line that has flags alone."""
+  """Parses a command line that may have only flags."""
   for argument in parse_flags(argv):
     raise FlagError(f'unexpected argument {argument!r}; flags are --name=value')
   return ()
@@ -97,15 +97,15 @@ def run(
   program in order.
 
   Args:
-    arguments: The command line without the program. By default that of the
-      process, with the contents of flagfiles in front.
-    parse: Parses the command line, answers --help, and returns the arguments
+    arguments: The command line without the program. By default the process's
+      command line, with the contents of flagfiles in front.
+    parse: Parses the command line, handles --help, and returns the arguments
       of `main`.
     interrupted: The last line if the program is interrupted.
   """
 
   def guarded_main(parsed: Sequence[Any]) -> None:
-    # By default TensorFlow takes all memory of a GPU at once.
+    # By default TensorFlow allocates all memory of a GPU at once.
     for gpu in tf.config.list_physical_devices('GPU'):
       tf.config.experimental.set_memory_growth(gpu, True)
     # Remarks about converted functions and written files do not help users.
@@ -123,7 +123,7 @@ def run(
         end(f'\n{interrupted}', 128 + signals[0])
       end_with_error(error)
     finally:
-      # From here on nothing catches a KeyboardInterrupt.
+      # From here on, nothing catches a KeyboardInterrupt.
       for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
           signal.signal(number, signal.SIG_DFL)
@@ -135,7 +135,7 @@ def run(
       end_with_error(error)
 
   given = command_text.read()
-  # absl prints it as help.
+  # absl prints this docstring as help.
   sys.modules['__main__'].__doc__ = command_text.describe_program()
   if arguments is None:
     try:
@@ -147,13 +147,13 @@ def run(
   except (SystemExit, BrokenPipeError) as error:
     if not _is_unread():
       raise
-    # As in `--help | head`. Python would write the rest at its end.
+    # As in `--help | head`. Python would flush the rest at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(error.code if isinstance(error, SystemExit) else 1)
 
 
 def describe(error: BaseException) -> str | None:
-  """One line about an error of a flag, or None for any other error."""
+  """One line about an error of a flag; None for any other error."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
   if isinstance(error, flags.Error):
@@ -166,8 +166,8 @@ def describe(error: BaseException) -> str | None:
 def end_with_error(error: BaseException) -> NoReturn:
   """Ends the program with a line about an error of a flag.
 
-  A flag may name a module of the user; the lines of it that failed come first.
-  Any other error is raised again.
+  If the error comes from a user's module, the failed lines come first. Any
+  other error is raised again.
   """
   line = describe(error)
   if line is None:
@@ -189,7 +189,7 @@ def _is_users(file: str) -> bool:
 
 def end(line: str, code: int = 1) -> NoReturn:
   """Ends the program with a line on stderr and an exit code."""
-  # Otherwise earlier output to a file or a pipe would follow the line.
+  # Otherwise buffered output to a file or a pipe would follow the line.
   with contextlib.suppress(OSError):
     sys.stdout.flush()
   print(line, file=sys.stderr)
@@ -197,18 +197,18 @@ def end(line: str, code: int = 1) -> NoReturn:
 
 
 def _is_unread() -> bool:
-  """Whether stdout is a pipe that nobody reads any more."""
+  """Whether stdout is a pipe without a reader."""
   poll = select.poll()
   try:
     poll.register(sys.stdout, select.POLLOUT)
   except OSError:
-    # Python code replaces stdout, as in tests.
+    # Python code has replaced stdout, as in tests.
     return False
   return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _note_interrupts() -> Sequence[int]:
-  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt; lists their numbers."""
+  """Lets Ctrl-C and SIGTERM raise KeyboardInterrupt; lists signals received."""
   seen = []
 
   def handle(number, frame):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs of one program that differ in seeds or a few other settings."""
+"""Repeated runs that differ in the seed or a few other settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -28,14 +28,14 @@ _SEEDS = flags.DEFINE_list(
 
 
 class Run(NamedTuple):
-  """An experiment with its folder."""
+  """An experiment and its folder."""
 
   experiment: experiment_lib.Experiment
   folder: outputs.ExperimentFolder
 
 
 def parse_seeds(default: int) -> list[int]:
-  """The seeds of --seeds in their order, or only `default` without the flag."""
+  """The seeds of --seeds, in order; only `default` without the flag."""
   if _SEEDS.value is None:
     return [default]
   with program.blame(_SEEDS, ValueError):
@@ -63,14 +63,14 @@ def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
 
 
 def check_has_no_name(command: command_lib.Command, why: str) -> None:
-  """Checks that no name was chosen, which all runs would have."""
+  """Checks that no name is chosen, since all runs would share the name."""
   with settings.blame('experiment_name', command.run.experiment_name):
     if command.run.experiment_name is not None:
       raise ValueError(f'{why}; leave the flag out')
 
 
 def train(run: Run) -> saved_experiment.TrainedModel:
-  """Trains, or resumes, and returns the model that is kept."""
+  """Trains or resumes a run, and returns the model that is kept."""
   command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
   with command_lib.blame_output(run.experiment.run):
     return saved_experiment.read_trained_model(run.folder.path)
@@ -79,7 +79,7 @@ def train(run: Run) -> saved_experiment.TrainedModel:
 def train_all(
   command: command_lib.Command, runs: Mapping[str, Mapping[str, Any]]
 ) -> Sequence[repetitions.Repetition]:
-  """Trains with each of several changes, or resumes."""
+  """Trains or resumes a run for each of several changes of settings."""
   # All folders are opened before the first run begins.
   opened = {name: open_run(command, changes) for name, changes in runs.items()}
   found = []

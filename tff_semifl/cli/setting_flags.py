@@ -24,10 +24,10 @@ _DEFINE = {
   tuple: flags.DEFINE_list,
 }
 
-# The packages whose modules define flags of programs.
+# Packages whose modules define flags of programs.
 _OWN = ('launch.', 'tff_semifl.launch.', 'tff_semifl.cli.')
 
-# Help on the flags of all programs that absl defines.
+# Help on flags of all programs that absl defines.
 COMMON = {
   'flagfile': 'File to read flags from, one on each line. Flags on the command'
   ' line take precedence, in any order.',
@@ -50,11 +50,11 @@ def run(
 ) -> None:
   """Parses flags, runs `main` with the settings and ends the process.
 
-  `common` is help on flags that are not defined by the program; for the others,
-  see `parse` and `program.run`.
+  `common` is help on flags that the program does not define, and `groups` gives
+  the headings of the help; for other arguments, see `parse` and `program.run`.
   """
   how = command_text.spell_commands(how)
-  # Flags that the program and its modules define, before those of settings.
+  # Listed before the flags of settings are defined.
   own = [
     flag
     for module, defined in flags.FLAGS.flags_by_module_dict().items()
@@ -92,7 +92,7 @@ def parse(
   """Parses the settings of a command line.
 
   `create` makes the settings from changes by name. `elsewhere` returns the
-  names of settings of other commands, to explain an unknown flag. Flags are
+  names of other commands' settings, to explain an unknown flag. Flags are
   defined in `flag_values`.
   """
   part = choose(create, arguments)
@@ -113,9 +113,9 @@ def parse(
 def choose(
   create: Callable[[Mapping[str, Any]], _Part], arguments: Sequence[str]
 ) -> _Part:
-  """The settings that the choices on a command line select, with defaults.
+  """The settings that a command line's choices select, with default values.
 
-  A choice, such as --task, determines which further settings there are.
+  A choice, such as --task, determines which further settings exist.
   """
   chosen = {}
   while True:
@@ -145,7 +145,7 @@ def define(
 def read(
   part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
 ) -> dict[str, Any]:
-  """The values of the settings whose flags were given, by name."""
+  """The values of settings whose flags were given, by name."""
   return {
     name: flag_values[name].value
     for name in settings.as_dict(part)

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The runs of a sweep, all checked before the first of them starts.
+"""The runs of a sweep, all checked before the first run starts.
 
-Each is checked by the code of `launch.train`, with the same flags. Checks that
+The code of `launch.train` checks each run, with the same flags. Checks that
 need the data are left to the runs.
 """
 
@@ -29,10 +29,10 @@ from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import validation
 from tff_semifl.results import sweep_table
 
-# A sweep sets the first two for each run; the last does not apply.
+# A sweep sets seed and name for each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
-# A sweep cannot try several values of where it writes, of what it compares by,
-# and of flags that stand for many.
+# A sweep cannot vary the output folder, the validation split, or flags that
+# stand for many.
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
@@ -46,7 +46,8 @@ _NOT_TO_VARY = (
 class Run(parallel_runs.Job):
   """A job that trains an entry with a seed.
 
-  `task` has the task with its settings; equal tasks have equal test images.
+  `task` identifies the task and its settings; runs of the same `task` have the
+  same test images.
   """
 
   entry: sweep_table.Entry
@@ -56,13 +57,13 @@ class Run(parallel_runs.Job):
   validates: bool = False
 
   def read(self) -> metrics_table.Results:
-    """The latest results."""
+    """Reads the latest results."""
     return metrics_table.read_results(self.folder / 'metrics.csv')
 
   def read_complete(
     self,
   ) -> metrics_table.Results | metrics_table.Validation | None:
-    """The results for the table, or None before the run is complete."""
+    """Reads the results for the table; None if the run is incomplete."""
     if not self.is_complete():
       return None
     if self.validates:
@@ -92,7 +93,7 @@ def read_flagfiles(names: Sequence[str]) -> list[sweep_table.Entry]:
 
 def find_presets(patterns: Sequence[str]) -> list[sweep_table.Entry]:
   """An entry for each preset that matches a pattern."""
-  # Of a pattern without a match, `load` suggests similar presets.
+  # For a pattern without a match, `load` suggests similar presets.
   found = [
     presets.load(name)
     for pattern in patterns
@@ -130,7 +131,7 @@ def vary(
   values: Sequence[str],
   passed_on: Sequence[str],
 ) -> list[sweep_table.Entry]:
-  """Each entry with each value of a setting, without the paper's accuracy."""
+  """Combines each entry with each value of a setting."""
   if name in _NOT_TO_VARY:
     raise ValueError('a sweep cannot vary this setting; --seeds varies seeds')
   if len(set(values)) < len(values):
@@ -145,7 +146,7 @@ def vary(
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks that no flag for all runs is one that the sweep sets itself."""
+  """Checks that no flag for all runs is a flag that the sweep sets."""
   found = _find(arguments, _NOT_FOR_ALL)
   if found:
     remedy = 'give --seeds' if found == 'seed' else 'leave it out'
@@ -168,7 +169,7 @@ def create_runs(
   arguments: Sequence[str],
   output_dir: pathlib.Path,
 ) -> list[Run]:
-  """The runs of an entry; `arguments` take precedence over its source."""
+  """The runs of an entry; `arguments` take precedence over the source."""
   varied = [] if entry.varied is None else [f'--{"=".join(entry.varied)}']
   arguments = [*entry.arguments, *arguments, *varied]
   try:
@@ -200,7 +201,7 @@ def _create_run(
   validates = command.experiment.validates
   name = f'{entry.label}_{"validation_" if validates else ""}seed{seed}'
   command = settings.change(command, {'seed': seed, 'experiment_name': name})
-  # A new folder is left to the run, which records its versions in it.
+  # Left to the run if the folder is new: the run records its own versions.
   if command.run.path.exists():
     command.check_folder()
   output_dir = pathlib.Path(command.run.output_dir)
@@ -223,7 +224,7 @@ def _create_run(
 
 
 def _check_source(entry: sweep_table.Entry) -> None:
-  """Checks that a flagfile has no flag that the sweep sets itself."""
+  """Checks that a flagfile or preset has no flag that the sweep sets."""
   found = _find(
     command_text.expand(entry.system_name, entry.arguments),
     [*_NOT_FOR_ALL, *validation.SETTINGS],
@@ -234,7 +235,7 @@ def _check_source(entry: sweep_table.Entry) -> None:
 
 
 def _find(arguments: Iterable[str], names: Iterable[str]) -> str | None:
-  """The first of `names` that is a flag, however it is written, or None."""
+  """The first of `names` among the flags, in any spelling; None without any."""
   for argument in arguments:
     for name in names:
       if re.match(rf'--?(no)?{re.escape(name)}(=|$)', argument):

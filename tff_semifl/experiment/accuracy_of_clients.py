@@ -3,8 +3,9 @@
 
 """The accuracy of the exported model on the images of each client.
 
-Clients' labels are only for this measurement, never for training. A simulation
-knows them from the training set; users may give them for their own images.
+Clients' labels are used for this measurement alone, never for training. In a
+simulation the labels come from the training set; users may give labels for
+their own images.
 """
 
 import csv
@@ -30,7 +31,7 @@ def write(
   experiment: experiment_lib.Experiment,
   weights: functional.ModelWeights,
 ) -> client_accuracy.Spread:
-  """Writes a table and a figure of the accuracies of clients."""
+  """Writes a table and a figure of clients' accuracies; returns the spread."""
   pool = experiment.data.unlabeled
   # Skips images without a label.
   chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
@@ -70,14 +71,14 @@ def write(
 
 
 def read(folder: pathlib.Path) -> client_accuracy.Spread:
-  """Returns the spread of the accuracies of a folder's table."""
+  """Reads the spread of clients' accuracies from the table in a folder."""
   return client_accuracy.summarize(read_clients(folder))
 
 
 def read_clients(
   folder: pathlib.Path,
 ) -> list[client_accuracy.ClientAccuracy]:
-  """Returns the accuracies of a folder's table."""
+  """Reads each client's accuracy from the table in a folder."""
   path = folder / TABLE
   try:
     with path.open(newline='', encoding='utf-8') as file:
@@ -94,7 +95,7 @@ def read_clients(
 
 
 def describe(spread: client_accuracy.Spread) -> str:
-  """A line on the spread of accuracies."""
+  """One line that summarizes the spread of accuracies."""
   worst = spread.worst
   return (
     f'accuracy of {spread.num_clients} clients with labels: mean'

@@ -11,7 +11,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiment import image_task
 from tff_semifl.settings import references
 
-# Functions that build an augmentation of weakly augmented images, or their
+# Builders of strong augmentations, which follow the weak one; or the builders'
 # names in `tff_semifl.augment`, whose modules are imported when chosen.
 BUILDERS = {
   'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
@@ -24,7 +24,7 @@ BUILDERS = {
 
 
 def build(name: str) -> augmentation.Augmentation:
-  """Builds an augmentation of `BUILDERS`."""
+  """Builds the augmentation of this name in `BUILDERS`."""
   builder = BUILDERS[name]
   if isinstance(builder, str):
     builder = references.load(f'tff_semifl.augment.{builder}')
@@ -32,7 +32,7 @@ def build(name: str) -> augmentation.Augmentation:
 
 
 def load_outside(reference: str) -> augmentation.Augmentation:
-  """Loads an `augmentation.Augmentation`, 'package.module:NAME'."""
+  """Loads a user's augmentation from 'package.module:NAME'."""
   found = references.load(reference)
   if not callable(found) or isinstance(found, type):
     raise ValueError(
@@ -56,7 +56,7 @@ class StrongAugmentation(settings.Settings):
   )
 
   def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
-    """The task with this augmentation."""
+    """The task with the chosen strong augmentation."""
     if self.strong_augmentation is None:
       return task
     kind = example_kinds.kind_of(task.image_shape)
@@ -84,7 +84,7 @@ class StrongAugmentation(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WeakAugmentation(settings.Settings):
-  """The choice to train on images without weak augmentation."""
+  """Whether the task's weak augmentation is applied."""
 
   weak_augmentation: str | None = settings.setting(
     None,
@@ -95,7 +95,7 @@ class WeakAugmentation(settings.Settings):
   )
 
   def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
-    """The task with this choice."""
+    """The task with the chosen weak augmentation."""
     if self.weak_augmentation is None:
       return task
     strong = task.strong_augmentation

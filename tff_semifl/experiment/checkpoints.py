@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checkpoints and best models, in files that are complete or known as damaged.
+"""Checkpoints and best models, in files whose damage is detected.
 
 TFF's own manager writes a SavedModel with an operation for each array, which
-takes more than a second for a WideResNet-28-2. A new best model is on the disk
-before the checkpoint that names it, and stays while any kept checkpoint does.
+takes more than a second for a WideResNet-28-2. A best model is written
+before a checkpoint names the model, and removed after such checkpoints.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ State = TypeVar('State')
 class Checkpoints:
   """The latest versions of a state: `<folder>/program_state_<version>.npz`.
 
-  A version gets its name once it is on the disk, so a kill leaves complete
-  versions only. Versions that are damaged later, or whose `round_num` is not
-  the version in their name, are not read.
+  A file gets its name once its content is on the disk, so a killed process
+  leaves complete versions only. Versions that are damaged later, or whose
+  `round_num` differs from the file's name, are not read.
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
@@ -38,7 +38,7 @@ class Checkpoints:
       durable_files.remove_unfinished(folder)
 
   def load_latest(self, structure: State) -> State | None:
-    """The newest intact version, if any; the log names damaged ones."""
+    """The newest intact version; None if there is no version."""
     latest = read_latest(self._folder)
     if latest is None:
       return None
@@ -53,15 +53,15 @@ class Checkpoints:
       ) from error
 
   def save(self, state: Any, version: int) -> None:
-    """Saves a version durably, and removes the oldest versions before it.
+    """Saves a version durably, and keeps only the newest `num_kept` versions.
 
     If the version cannot be written, the existing versions stay.
     """
     path = _path(self._folder, version)
     with durable_files.naming(path):
       durable_files.write_arrays(path, state)
-      # Later versions, if any, are damaged, or training would have resumed from
-      # them; they do not count.
+      # Later versions do not count: they are damaged, since training would have
+      # resumed from an intact version.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
         # A folder of that name is no checkpoint.
@@ -72,10 +72,10 @@ class Checkpoints:
 def read_latest(
   folder: pathlib.Path,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-  """The newest intact version, of a state of any structure, or None.
+  """The arrays and number of the newest intact version; None without any.
 
-  Nothing is written or removed, so a run may use the folder meanwhile. The
-  arrays are named as by `durable_files.write_arrays`.
+  Nothing is written or removed, so a run may use the folder meanwhile. Arrays
+  have the names that `durable_files.write_arrays` gives.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -97,7 +97,7 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
 
 
 def _versions(folder: pathlib.Path) -> Sequence[int]:
-  """The versions in a folder, the newest last."""
+  """The versions in a folder, in ascending order."""
   names = (path.name for path in folder.glob('program_state_*'))
   # Ignores files with other names.
   pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
@@ -107,7 +107,7 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
 
 
 def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
-  """The arrays of a version; a DamagedFileError if it is of another round."""
+  """Reads a version; a DamagedFileError if `round_num` is not `version`."""
   arrays = durable_files.read_arrays(path)
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:
@@ -119,7 +119,7 @@ def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
 
 
 class BestModel(NamedTuple):
-  """The model of a round, its accuracy, and the metric that chose it."""
+  """A round's model, its accuracy, and the value of the selecting metric."""
 
   global_model_weights: Any
   round_num: int
@@ -130,7 +130,7 @@ class BestModel(NamedTuple):
 class BestModels:
   """The files `<folder>/best_model_<round>.npz`.
 
-  `num_kept` must be one more than the number of checkpoints.
+  `num_kept` must be one more than the number of checkpoints kept.
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
@@ -138,9 +138,9 @@ class BestModels:
     self._num_kept = num_kept
 
   def resume(self, round_num: int) -> None:
-    """Checks the model of a checkpoint's best round, and removes later ones.
+    """Checks the best model that a checkpoint names, and removes later models.
 
-    A `round_num` of -1 means that the checkpoint has no best round.
+    `round_num` is the checkpoint's best round; -1 if there is none.
     """
     if self._folder.exists():
       with durable_files.naming(self._folder):
@@ -152,7 +152,7 @@ class BestModels:
       read_best_model(self._folder, round_num)
 
   def save(self, model: BestModel) -> None:
-    """Saves a model of a later round; it is on the disk when this returns."""
+    """Saves a later round's model durably, and removes the oldest models."""
     with durable_files.naming(self._folder):
       self._folder.mkdir(exist_ok=True)
       durable_files.write_arrays(
@@ -172,7 +172,7 @@ class BestModels:
 def read_best_model(
   folder: pathlib.Path, round_num: int
 ) -> Mapping[str, np.ndarray]:
-  """A round's model, as the arrays of a `BestModel` by name."""
+  """Reads the model of a best round: the arrays of a `BestModel`, by name."""
   path = _best_path(folder, round_num)
   try:
     arrays = durable_files.read_arrays(path)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images of each class that each client seems to have, by client priors.
+"""Estimates how many images of each class each client has.
 
-Clients that estimate their class prior do so from the images alone, with the
-model that they receive. Here the exported model takes its place, so that a
-simulation can show which classes are few, and how far the estimates are off.
+In training, clients estimate their class prior from unlabeled images with the
+model that they receive. Here the exported model is used. The estimates show
+which classes are rare; a simulation also shows how accurate the estimates are.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def write(
   experiment: experiment_lib.Experiment,
   weights: functional.ModelWeights,
 ) -> None:
-  """Writes a row for each client: estimated images of each class."""
+  """Writes a table of the estimated images of each class, a row per client."""
   system, data = experiment.settings.system, experiment.data
   values = settings.as_dict(system)
   if system.estimates_class_shares:
@@ -54,7 +54,7 @@ def write(
       np.bincount(data.labeled.labels, minlength=num_classes), tf.float32
     )
   )
-  # Called for each of perhaps thousands of clients.
+  # Compiled, since there may be thousands of clients.
   find_of_client = tf.function(
     lambda logits: find(logits, server_prior),
     input_signature=[tf.TensorSpec([None, num_classes])],
@@ -76,7 +76,7 @@ def write(
 
 
 def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
-  """The estimated images of each class, float64 [clients], by name."""
+  """Reads the estimated images, float64 [clients], by name of the class."""
   path = folder / TABLE
   try:
     with path.open(newline='', encoding='utf-8') as file:
@@ -92,7 +92,7 @@ def read(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
 def describe(
   experiment: experiment_lib.Experiment, counts: Mapping[str, np.ndarray]
 ) -> str:
-  """A line on the estimates, beside the truth where it is known."""
+  """One line with the estimated and, if known, true images of each class."""
   pool = experiment.data.unlabeled
   labels = pool.true_labels[np.concatenate([*experiment.data.shares])]
   is_known = bool(np.all(labels != sources.UNKNOWN_LABEL))

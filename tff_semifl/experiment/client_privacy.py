@@ -3,7 +3,7 @@
 
 """Differential privacy of clients: key, epsilon and statement.
 
-The statement needs only what was recorded, so that later exports repeat it.
+The statement needs only recorded settings, so that later exports repeat it.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,8 +41,8 @@ def compute_epsilon(
   Cohorts have a fixed size, are drawn without replacement, and are secret.
   Renyi divergences are composed over rounds, without round 0 (Wang, Balle,
   Kasiviswanathan, 2019). Libraries that assume Poisson sampling, and neighbors
-  that differ by adding or removing a client, report a smaller epsilon. It is
-  infinity without noise, 0 before any round or without clients.
+  that differ by adding or removing a client, report a smaller epsilon. Epsilon
+  is infinity without noise, and 0 before any round or without clients.
   """
   if not num_rounds or not clients_per_round:
     return 0.0
@@ -62,9 +62,9 @@ def compute_epsilon(
 def obtain_key(
   private_mean: aggregator_settings.PrivateMean | None, folder: pathlib.Path
 ) -> privacy_key.PrivacyKey | None:
-  """The key of noise and cohorts: fixed, of a run to resume, or new.
+  """The key of noise and cohorts: fixed, read from the folder, or new.
 
-  Nothing is written, and the folder need not exist.
+  None without privacy. Nothing is written, and the folder need not exist.
   """
   if private_mean is None:
     return None
@@ -81,7 +81,7 @@ def create_epsilon_fn(
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:
-  """A function round -> epsilon spent; None if none can be claimed."""
+  """A function round -> epsilon spent; None without a privacy guarantee."""
   if private_mean is None:
     return None
   delta = private_mean.privacy_delta
@@ -107,7 +107,7 @@ def create_epsilon_fn(
 def describe(
   values: Mapping[str, Any], num_rounds: int
 ) -> privacy_statement.PrivacyStatement | None:
-  """The statement after rounds, without round 0; None without privacy."""
+  """The statement after rounds 1 to `num_rounds`; None without privacy."""
   if values.get('aggregator') != 'differential_privacy':
     return None
   try:

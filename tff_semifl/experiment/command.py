@@ -3,7 +3,7 @@
 
 """Commands to train: an experiment, its run, and the runtime.
 
-All errors name a setting, also those about folders and divergence.
+All errors name a setting, even errors about folders and divergence.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class Command(settings.Settings):
   runtime: runtimes.ChosenRuntime
 
   def groups(self) -> dict[str, list[settings.Settings]]:
-    """The parts by heading, for help texts."""
+    """The settings under each heading of the help text."""
     experiment = self.experiment
     of_system = [experiment.system, experiment.statistics]
     return {
@@ -55,7 +55,7 @@ class Command(settings.Settings):
   def create_experiment(self) -> experiment_lib.Experiment:
     """Builds the experiment."""
     self.check()
-    # Applied first, because threads cannot change once TensorFlow runs.
+    # First, because thread limits are fixed once TensorFlow runs.
     runtime = self._limited_runtime
     with blame_output(self.run):
       return experiment_lib.create_experiment(
@@ -66,7 +66,7 @@ class Command(settings.Settings):
       )
 
   def for_plan(self) -> 'Command':
-    """The command of an experiment that is described, and never trained."""
+    """The command for an experiment that is described but not trained."""
     experiment = self.experiment
     chosen = dataclasses.replace(
       experiment.model, model=experiment.model.model.for_plan()
@@ -142,7 +142,7 @@ def create(
   chosen_task: image_task.ChosenTask,
   changes: Mapping[str, Any],
 ) -> Command:
-  """Creates a command."""
+  """Creates the command of a system and a task, with changed settings."""
   names = run_settings.UNIMPORTANT
   system = system_registry.load(system_name)
   command = Command(
@@ -165,7 +165,7 @@ def create(
 def find_federation(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> sites.Federation | None:
-  """The sites of an experiment, or None if all images are here."""
+  """The sites of an experiment; None if this machine has all images."""
   names = experiment.settings.data.task.sites
   if not names:
     return None
@@ -200,7 +200,7 @@ def _blame_divergence(experiment: experiment_lib.Experiment) -> Iterator[None]:
     values = settings.as_dict(experiment.settings)
     name, remedy = 'learning_rate', 'Smaller steps may help'
     if name not in values:
-      # Without steps, only the examples can be too large.
+      # Without gradient steps, only too large examples can diverge.
       largest = np.abs(experiment.data.labeled.images).max()
       name, remedy = (
         'task',

@@ -42,11 +42,11 @@ def count_classes(
 
 
 def measure_label_skew(counts: np.ndarray) -> float:
-  """The non-IID level R in 0..1: the mean distance of two clients' classes.
+  """The non-IID level R in 0..1: the mean distance of two clients' labels.
 
   The distance is half the sum of absolute differences of class fractions (total
   variation): 0 for equal fractions, 1 for no class in common. A single client
-  has the level 0. `counts` are those of `count_classes`.
+  has the level 0. `counts` come from `count_classes`.
   """
   sizes = counts.sum(axis=1, keepdims=True)
   if not sizes.all():
@@ -66,8 +66,8 @@ class PartitionSummary(NamedTuple):
   """The number of images of each class that each client has.
 
   `counts`, int64 [num_clients, num_classes], has a column for images of unknown
-  class if there are any, and `skew` is R of `measure_label_skew`, or why it is
-  unknown.
+  class if there are any. `skew` is R of `measure_label_skew`, or the reason why
+  R is unknown.
   """
 
   title: str
@@ -100,7 +100,7 @@ def summarize_partition(
   if num_unknown:
     skew = f'unknown, as the class of {num_unknown} images is'
   else:
-    # A client without images has no mix of classes.
+    # A client without images has no class fractions.
     mixes = counts[counts.any(axis=1)]
     skew = f'{measure_label_skew(mixes):.3f}'
   return PartitionSummary(
@@ -118,11 +118,11 @@ def create_augmentations(
   seed: int,
   num_images: int = _NUM_IMAGES,
 ) -> tuple[Image.Image, Sequence[str]]:
-  """A figure of the first images, and notes on the contrast that all keep.
+  """A figure of augmented images, and notes on the contrast that is left.
 
-  The RGB figure has a row per image; columns are the original, a weak view and
-  eight strong ones; the notes stand below. `images` are uint8 [number, height,
-  width, channels].
+  The RGB figure has a row for each of the first `num_images`; columns are the
+  original, a weak view and eight strong views. Notes, measured on all
+  images, stand below. `images` are uint8 [number, height, width, channels].
   """
   notes = remaining_contrast.measure(
     images, task.strong_augmentation, seed=seed
@@ -181,10 +181,10 @@ def draw(
   images: np.ndarray,
   seed: int,
 ) -> None:
-  """Draws the figures that the folder, created if need be, does not have yet.
+  """Draws the figures that the folder lacks; creates the folder if needed.
 
-  `images` are the server's, uint8 [number, height, width, channels]; feature
-  vectors are not drawn, nor a partition of images of unknown class alone.
+  `images` are the server's, uint8 [number, height, width, channels]. Feature
+  vectors are not drawn, nor is a partition if all classes are unknown.
   """
 
   def write_augmentations(file: BinaryIO) -> None:

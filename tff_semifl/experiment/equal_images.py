@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds equal images: in training and test, twice, or with two labels.
+"""Finds duplicates: in training and test, within a group, or relabeled.
 
-Images are equal if all pixels are, in the size that is trained on.
+Images are equal if all pixels are equal, at the size used in training.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +18,7 @@ from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
 
-# Examples that a line has.
+# How many examples a line names.
 _NUM_NAMED = 3
 
 
@@ -29,7 +29,7 @@ class _Group(NamedTuple):
     name: Such as 'test images'.
     indices: int64 [number], among all images of the task.
     hashes: uint64 [number].
-    labels: int32 [number], or `sources.UNKNOWN_LABEL`.
+    labels: int32 [number]; `sources.UNKNOWN_LABEL` if unknown.
   """
 
   name: str
@@ -54,7 +54,7 @@ class EqualImages(settings.Settings):
     split: Callable[[sources.TaskData], federated_data.FederatedData],
     evaluated: str,
   ) -> federated_data.FederatedData:
-    """Splits images, and reports equal ones."""
+    """Splits images, describes duplicates, and drops duplicates if chosen."""
     data = split(images)
     is_elsewhere = isinstance(images.unlabeled, site_images.SiteImages)
     parts = [images.train.images, images.test.images]
@@ -63,7 +63,7 @@ class EqualImages(settings.Settings):
     hashes = np.concatenate([*map(sources.hash_images, parts)])
     if len(np.unique(hashes)) == len(hashes):
       return data
-    # Splits indices likewise, which tell where each image is from.
+    # The same split of indices shows which image went to which group.
     indices = split(_replace_by_indices(images))
     named = [
       ('labeled images', indices.labeled),
@@ -84,7 +84,7 @@ class EqualImages(settings.Settings):
 
 
 def _replace_by_indices(images: sources.TaskData) -> sources.TaskData:
-  """Indices in place of images: training, then test, then unlabeled."""
+  """The data with indices as images: training, then test, then unlabeled."""
   num_train, num_test = len(images.train.labels), len(images.test.labels)
   train, test = np.split(np.arange(num_train + num_test), [num_train])
   unlabeled = images.unlabeled
@@ -100,11 +100,11 @@ def _replace_by_indices(images: sources.TaskData) -> sources.TaskData:
 def _describe(
   groups: Sequence[_Group], images: sources.TaskData, are_dropped: bool
 ) -> Iterator[str]:
-  """A line for each kind of equal images."""
+  """One line for each kind of duplicates."""
   labeled, evaluated, *pools = groups
 
   def name_examples(found: np.ndarray, *among: _Group) -> str:
-    """The names of the images with the first few of some hashes."""
+    """Names the images of the first few hashes in `found`."""
     examples = []
     for each in np.unique(found)[:_NUM_NAMED]:
       indices = np.concatenate(
@@ -166,7 +166,7 @@ def _find_ambiguous(groups: Sequence[_Group]) -> np.ndarray:
 
 
 def _name(images: sources.TaskData, index: int) -> str:
-  """The file of an image, or its place in the arrays."""
+  """An image's file name, or its position in the arrays."""
   num_train, num_test = len(images.train.labels), len(images.test.labels)
   if images.names is not None:
     return images.names[index]
@@ -187,7 +187,7 @@ def _name(images: sources.TaskData, index: int) -> str:
 def _drop(
   data: federated_data.FederatedData, groups: Sequence[_Group]
 ) -> federated_data.FederatedData:
-  """The data without training images that models are evaluated on."""
+  """Removes the training images that models are evaluated on."""
   labeled_group, evaluated, *pools = groups
 
   def is_left(group: _Group) -> np.ndarray:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images that an experiment is evaluated on, and the result in words."""
+"""Predictions on the evaluated images, and descriptions of the result."""
 
 from collections.abc import Iterator
 import functools
@@ -35,7 +35,7 @@ def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
 def find_right(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> np.ndarray:
-  """Whether a model is right on each test image, bool [images]."""
+  """Whether a model classifies each test image correctly, bool [images]."""
   logits = compute_logits(experiment, weights)
   return logits.argmax(axis=1) == experiment.data.test.labels
 
@@ -45,7 +45,7 @@ def compute_logits(
   weights: functional.ModelWeights,
   images: sources.Images | None = None,
 ) -> np.ndarray:
-  """The logits of images, float32 [images, classes]."""
+  """The logits, float32 [images, classes], of `images` or the test images."""
   mapped = experiment.mapped_images
   predict = tf.function(
     lambda weights, images: experiment.classifier.logits(
@@ -65,7 +65,7 @@ def compute_logits(
 
 
 def describe(experiment: experiment_lib.Experiment) -> str:
-  """A line on how precise an accuracy over these images is."""
+  """One line on the precision of an accuracy over the evaluated images."""
   sizes = count_by_class(experiment)
   num_images = int(sizes.sum())
   low, high = intervals.of_accuracy(num_images // 2, num_images)
@@ -78,7 +78,7 @@ def describe(experiment: experiment_lib.Experiment) -> str:
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
-  """Lines on classes without an image."""
+  """Warnings about classes without a test (or validation) image."""
   sizes = count_by_class(experiment)
   missing = [
     name
@@ -103,7 +103,7 @@ def write_by_system(
   folder: outputs.ExperimentFolder,
   kept: saved_experiment.TrainedModel,
 ) -> None:
-  """Writes the system's own lines on the result, if it has any."""
+  """Writes the system's own description of the result, if it has one."""
   metrics = metrics_table.read_metrics(folder.metrics_path)
   labeled = experiment.data.labeled
   mapped = experiment.mapped_images
@@ -141,7 +141,7 @@ def read_by_system(folder: pathlib.Path) -> list[str]:
 def describe_metrics(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
-  """Yields a line for each chosen metric that is not by class."""
+  """A line for each chosen metric that has one value for all classes."""
   measure = experiment.measure
   if not isinstance(measure, model_selection.Measurement):
     return

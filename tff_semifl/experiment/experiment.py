@@ -35,18 +35,18 @@ _EVALUATION_BATCH_SIZE = 500
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment(training_program.TrainingProgram):
-  """All that a run needs, built but not trained.
+  """Everything that a run needs, built but not trained.
 
   Attributes:
     settings: The settings, with all defaults filled in.
-    identity: The identity of system, task and model besides their settings.
+    identity: What identifies system, task and model besides their settings.
     run: The settings of the run, with all defaults filled in.
     task: The task.
     model: The Keras model, with initial weights.
     classifier: The model as pure functions.
     data: The images of server, clients and test.
-    used_settings: The values of the system's settings, by name, that building
-      its process read. A hook that a subclass overrides reads none.
+    used_settings: The system's settings, by name, that were read while its
+      process was built. A setting that an overridden hook ignores is missing.
     privacy_key: The secret key of a private run, or None.
   """
 
@@ -236,7 +236,7 @@ def build_computations(
 def create_classifier(
   model: tf.keras.Model, chosen: experiment_settings.ChosenModel
 ) -> functional.ImageClassifier:
-  """Pure functions of a model, in the chosen precision."""
+  """The model as pure functions, in the chosen precision."""
   if chosen.compiles and chosen.train_in_bfloat16:
     # Found on an H200: "RET_CHECK failure ... f32[250,8,8,128] vs bf16[...]".
     raise settings_lib.SettingError(
@@ -266,7 +266,7 @@ def create_task(
   data: experiment_settings.Data,
   create: Callable[[image_task.Task], image_task.ImageTask] = _create,
 ) -> image_task.ImageTask:
-  """The task with the chosen augmentation; see `Model.create_task`."""
+  """The task with the chosen augmentations; see `Model.create_task`."""
   task = data.weak.apply(create(data.task))
   return task if data.strong is None else data.strong.apply(task)
 
@@ -292,9 +292,9 @@ def load_data(
 
 
 def without_clients(experiment: Experiment) -> Experiment:
-  """The same experiment on the labels alone, without clients.
+  """The experiment without clients, trained on the server's labels alone.
 
-  The server takes the same steps in the same process. The name is the default.
+  The process and the server's steps stay. The name is the default name.
   """
   settings = settings_lib.change(experiment.settings, {'clients_per_round': 0})
   return dataclasses.replace(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment: opens it, records settings, restores them."""
+"""Opens an experiment's folder, and records and restores settings."""
 
 from collections.abc import Mapping, Sequence
 import json
@@ -29,12 +29,12 @@ def open_folder(
 
   Args:
     experiment: The experiment.
-    computed: Values of settings of the runtime by name, to be recorded, too.
-      They may change when the run is resumed.
+    computed: Settings of the runtime by name, which are recorded too, and may
+      change when the run is resumed.
 
   Raises:
     durable_files.OutputError: If the folder is not writable, holds another
-      experiment, or lacks the key of a private one.
+      experiment, or lacks the key of a private experiment.
   """
   folder = take_folder(
     experiment.settings,
@@ -63,8 +63,8 @@ def take_folder(
 ) -> outputs.ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
-  Settings are filled in. `recorded` has all settings by name, as recorded;
-  `identity` is from `ExperimentSettings.identify`; notes are on the data.
+  `settings` must be filled in. `recorded` has all settings to record, by name.
+  `identity` is from `ExperimentSettings.identify`; `notes` concern the data.
   """
   part = settings.data.task
   given = ('num_labeled', 'num_clients') if part.gives_shares else ()
@@ -92,7 +92,7 @@ def take_folder(
 
 
 def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
-  """The settings by name as recorded, with sizes that the task decides on."""
+  """All settings to record, by name, with sizes that the task determines."""
   given = {}
   if experiment.settings.data.task.gives_shares:
     num_labeled = len(experiment.data.labeled.labels)
@@ -109,7 +109,7 @@ def record(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
 ) -> dict[str, Any]:
-  """Filled-in settings by name as recorded, always with `total_rounds`."""
+  """Filled-in settings to record, by name, always with `total_rounds`."""
   return {
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),
@@ -117,7 +117,7 @@ def record(
   }
 
 
-# Recorded for all systems, whether as a setting or derived from others.
+# Recorded for all systems, as a setting or derived from other settings.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 
 
@@ -128,7 +128,7 @@ def restore(
 ) -> experiment_settings.ExperimentSettings:
   """Restores the settings of a recorded experiment.
 
-  `instead` has settings that override the record, such as where moved data are.
+  `instead` overrides recorded settings, such as the path of moved data.
   """
   values = {**hparams.flags, **instead}
   system = system_registry.load(str(hparams.system))
@@ -157,7 +157,7 @@ def restore(
       )
   found = experiment.identify()
   if hparams.parts is not None:
-    # The system is not compared: it only trained the model.
+    # The system is not compared, since the model is already trained.
     for name in ('task', 'model'):
       difference = hparams_file.find_other_part(
         hparams.parts.get(name), found[name], name

@@ -24,9 +24,8 @@ from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.experiment import validation
 from tff_semifl.privacy import aggregator_settings
 
-# Each of ten clients then trains as often as each of 100 in SemiFL's 800
-# rounds.
 _GIVEN = ('num_labeled', 'num_clients')
+# With ten clients, each trains as often as each of 100 in SemiFL's 800 rounds.
 _ROUNDS_OF_GIVEN_CLIENTS = 80
 
 
@@ -40,7 +39,7 @@ class Seed(settings.Settings):
 
 
 def _load_model(reference: str) -> models.Model:
-  """Returns a model that is not chosen by a name alone."""
+  """Loads a frozen network, or the function of a user's model."""
   if reference.startswith(frozen_models.PREFIX):
     return frozen_models.Frozen(reference=reference)
   return keras_models.load_function(reference)
@@ -110,13 +109,13 @@ class Data(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """True if models are evaluated on a validation split, and not tested."""
+    """Whether models are evaluated on a validation split, and not tested."""
     return validation.is_chosen(settings.as_dict(self))
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
-    """Fills in what the task decides where nothing is chosen.
+    """Fills in settings that are not chosen and that the task determines.
 
-    These are the number of labels, and for some tasks the image size and the
+    All tasks determine the number of labels, and some the image size and the
     strong augmentation.
     """
     filled = settings.fill_in(
@@ -158,10 +157,10 @@ class ExperimentSettings(settings.Settings):
     system_name: The name that chooses the system, and is recorded.
     data: Settings of data.
     model: Settings of the model.
-    statistics: Settings of batch normalization statistics; None without a
-      choice.
+    statistics: Settings of batch normalization statistics; None if the system
+      has no such choice.
     system: Settings of the system.
-    selection: Settings of which round's model is exported.
+    selection: Settings that choose the round whose model is exported.
   """
 
   system_name: str
@@ -184,7 +183,7 @@ class ExperimentSettings(settings.Settings):
   def identify(self) -> dict[str, Any]:
     """The identities of system, task, model and other choices, for records.
 
-    With the settings, they determine the experiment; see `settings.identify`.
+    Identities and settings determine the experiment; see `settings.identify`.
     """
     parts = {
       'system': (self.system_name, self.system),
@@ -216,13 +215,13 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def private_mean(self) -> aggregator_settings.PrivateMean | None:
-    """The settings of differential privacy, if it is chosen."""
+    """The settings of differential privacy; None if not chosen."""
     aggregation = self.system.aggregation
     return aggregation and aggregation.private_mean
 
   @property
   def server_batch_size(self) -> int | None:
-    """Images in a server step, if the system has this setting."""
+    """The server's batch size; None if the system has no such setting."""
     return settings.as_dict(self.system).get('server_batch_size')
 
   @property
@@ -256,7 +255,7 @@ def create(
   Args:
     changes: Values of settings by name that override the defaults of the
       system, its paper and the chosen parts.
-    model: The model; None for the one that `changes` name.
+    model: The model; None for the model that `changes` name.
     lenient: Whether to ignore changes of settings that do not exist.
   """
   chosen_task = settings.change_present(chosen_task, changes)
@@ -292,7 +291,7 @@ def create(
     changed = settings.change_present(
       experiment, {**usual, **of_model, **changes}
     )
-  # Records have these settings also where the task determines their values.
+  # Records have these settings even if the task determines the values.
   given = _GIVEN if chosen_task.task.gives_shares else ()
   owner = settings.qualified_name(type(chosen_task.task))
   settings.check_names(changed, dict.fromkeys(given, owner))
@@ -306,7 +305,7 @@ def create(
 
 
 def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
-  """Default values of the system's settings that suit the task."""
+  """Defaults of the system's settings for this task."""
   if not experiment.data.task.gives_shares:
     return training_settings.SEMIFL
   # The cohort size is filled in when the images are known.
@@ -319,5 +318,5 @@ def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
 
 
 def _short(name: str) -> str:
-  """The last part of a name, which a folder can have."""
+  """The last part of a name, which may occur in a folder's name."""
   return name.rpartition(':')[2].rpartition('.')[2]

@@ -31,7 +31,7 @@ SAVED_MODEL = 'saved_model'
 TFLITE_INT8 = 'tflite_int8'
 _TFLITE = {f'tflite_{each.value}': each for each in tflite.Precision}
 NAMES = (SAVED_MODEL, *_TFLITE)
-# Stands for all of TFLite's.
+# The name of all TFLite formats together.
 ALL_TFLITE = 'tflite'
 
 CARD = 'README.md'
@@ -56,7 +56,7 @@ _MAX_CALIBRATION_IMAGES = 500
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportedFile:
-  """A model in one of its formats.
+  """A model exported in one format.
 
   `file` is the path in the folder of the export, and `scores` the results on
   the test images, None if not tested.
@@ -69,7 +69,7 @@ class ExportedFile:
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
-  """A file in a folder that no export writes; None if there is none."""
+  """The first file in a folder that no export writes; None without any."""
   if not path.exists():
     return None
   for inner in sorted(path.iterdir()):
@@ -79,7 +79,7 @@ def find_foreign_file(path: pathlib.Path) -> str | None:
 
 
 def resolve(chosen: Sequence[str]) -> list[str]:
-  """The chosen formats, each once, in order."""
+  """The chosen formats, each once, in the order of `NAMES`."""
   is_meant = set(chosen) | (set(_TFLITE) if ALL_TFLITE in chosen else set())
   return [name for name in NAMES if name in is_meant]
 
@@ -87,10 +87,10 @@ def resolve(chosen: Sequence[str]) -> list[str]:
 def load_calibration_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> np.ndarray:
-  """Some of the server's labeled images of each class."""
+  """Loads at most 500 of the server's labeled images, spread over classes."""
   labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
-  # Otherwise all labeled images are at the server, or in one place.
+  # Otherwise no training labels are hidden.
   if num_labeled is not None and num_labeled < len(labeled.labels):
     split = partition.split_labels(
       labeled.labels, num_labeled, task.num_classes, data.seed.seed
@@ -103,7 +103,7 @@ def load_calibration_images(
 def load_validation_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> sources.LabeledImages:
-  """The images of the validation split."""
+  """Loads the images of the validation split."""
   if not data.validates:
     raise ValueError(
       'the experiment has no validation images, which --num_validation keeps'
@@ -115,7 +115,7 @@ def load_validation_images(
 def fit_temperature(
   model: tf.keras.Model, validation: sources.LabeledImages
 ) -> temperature_lib.Temperature:
-  """Fits the temperature of probabilities, on images not trained on."""
+  """Fits the temperature of probabilities to validation images."""
   logits = [
     model(images.astype(np.float32), training=False).numpy()
     for images, _ in validation.batches(_BATCH_SIZE)
@@ -126,7 +126,7 @@ def fit_temperature(
 def _report(
   test: sources.LabeledImages, what: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-  """Batches of images, with lines on how many are done."""
+  """Yields batches of images, and shows progress."""
   progress_lines.to_stderr(f'{what} on {len(test.labels):,} images')
   with progress_lines.create_bar(len(test.labels), what) as bar:
     for images, labels in test.batches(_BATCH_SIZE):
@@ -148,7 +148,7 @@ def write(
   """Exports a model in one format to a folder, and returns the file.
 
   `name` is one of `NAMES`; the SavedModel, which is the folder itself, must be
-  the first. For `calibration_images`, see `tflite.convert`.
+  written first. For `calibration_images`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
     progress_lines.to_stderr(f'exporting {name}')
@@ -182,7 +182,7 @@ def write(
 def examine(
   name: str, file: pathlib.Path, test: sources.LabeledImages | None
 ) -> ExportedFile:
-  """Measures what `write` has just written, on `test` if there are images."""
+  """Measures an exported file: the size, and the scores on `test`, if any."""
   if file.is_dir():
     path = '.'
     files = [inner for inner in file.rglob('*') if inner.is_file()]

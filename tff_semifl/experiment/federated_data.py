@@ -26,8 +26,8 @@ class FederatedData(NamedTuple):
     unlabeled: The images of all clients.
     shares: For each client the int64 indices of its images in `unlabeled`.
     test: Images to evaluate on: test or validation images.
-    equal_images: A line on each kind of equal images.
-    partition_notes: Lines on how the partition differs from what was asked for.
+    equal_images: A line for each kind of duplicates.
+    partition_notes: Lines on how the partition differs from the settings.
     given_names: A name for each client; None for numbers.
   """
 
@@ -51,7 +51,7 @@ class FederatedData(NamedTuple):
 
   @property
   def measures_clients(self) -> bool:
-    """Whether an image of a client has a label, if only for metrics."""
+    """Whether any image of a client has a label, even if only for metrics."""
     labels = self.unlabeled.true_labels
     return any(
       bool(np.any(labels[share] != sources.UNKNOWN_LABEL))
@@ -61,7 +61,7 @@ class FederatedData(NamedTuple):
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """The images that the server trains on.
 
-    If it has unlabeled images too, these come after the labeled ones, with
+    Unlabeled images of the server, if any, come after labeled images, with
     `sources.UNKNOWN_LABEL`.
     """
     if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
@@ -74,7 +74,7 @@ class FederatedData(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Clients(settings.Settings):
-  """The number of clients and the partition among them."""
+  """The number of clients, and the partition among clients."""
 
   num_clients: int = settings.setting(
     100, 'Clients in all.', settings.AT_LEAST_1
@@ -116,16 +116,16 @@ class _ServerLabels(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSplit(settings.Settings):
-  """Who gets which images of a task.
+  """How a task's images are split among server, clients and test.
 
   Attributes:
-    server: How many training images have labels, all at the server; the
-      validation split alone where all of them have; None where clients have
-      all images, with labels.
-    clients: The partition; None without clients, or where the task gives it.
+    server: The server's labeled images; only the validation split if all
+      training images are labeled; None if clients have all images, with
+      labels.
+    clients: The partition; None without clients, or if the task gives it.
     has_clients: Whether there are clients.
-    has_pool: Whether unlabeled images are used, those of unknown class after
-      the training images whose labels are hidden.
+    has_pool: Whether unlabeled images are used: training images whose labels
+      are hidden, then images of unknown class.
   """
 
   server: _ServerLabels | validation_lib.Validation | None
@@ -166,7 +166,7 @@ class DataSplit(settings.Settings):
     return FederatedData(labeled, pool, shares, data.test, given_names=names)
 
   def describe(self, data: FederatedData) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for."""
+    """Lines on how the partition differs from the settings."""
     if self.clients is None:
       return ()
     return self.clients.partition.describe(
@@ -175,7 +175,7 @@ class DataSplit(settings.Settings):
 
   @property
   def description(self) -> str:
-    """A few words on the partition among clients."""
+    """A short description of the partition."""
     if self.clients is None:
       return 'no clients'
     return self.clients.partition.description
@@ -189,10 +189,10 @@ class DataSplit(settings.Settings):
 def choose_data_split(
   labels: system_lib.Labels, *, is_given: bool
 ) -> DataSplit | None:
-  """The split that a system needs, of a task that gives a partition or not.
+  """The split that a system needs; None if the task does not allow it.
 
-  None if the system needs labeled clients, and the task's clients have no
-  labels.
+  `is_given` says whether the task gives the partition. The clients of such a
+  task have no labels to train on.
   """
   kinds = system_lib.Labels
   if is_given and labels in (kinds.AT_CLIENTS, kinds.AT_SERVER_AND_CLIENTS):
@@ -213,13 +213,13 @@ def choose_data_split(
 def _create_pool(
   data: sources.TaskData, unlabeled: np.ndarray
 ) -> sources.ImagePool:
-  """The unlabeled images; those of unknown class come last."""
+  """The unlabeled images; images of unknown class come last."""
   pool = sources.ImagePool(*data.train.select(unlabeled))
   if data.unlabeled is None:
     return pool
   more = _pool_of_task(data)
   if not len(unlabeled):
-    # There may be no memory for a copy.
+    # No copy, for which memory may not suffice.
     return more
   return sources.ImagePool(*map(np.concatenate, zip(pool, more, strict=True)))
 
@@ -230,7 +230,7 @@ def _pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
 
 
 def _pool_of_task(data: sources.TaskData) -> sources.ImagePool:
-  """The images of clients, with labels for metrics, if there are any."""
+  """The clients' images, with labels for metrics if the task has them."""
   if data.unlabeled_labels is None:
     return _pool_of_unknown_classes(data.unlabeled)
   return sources.ImagePool(data.unlabeled, data.unlabeled_labels)

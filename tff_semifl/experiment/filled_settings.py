@@ -77,8 +77,8 @@ def count_batch_pixels(
   begins with `server`. Neither data nor model are loaded.
 
   Returns:
-    The numbers; infinity for clients and server without clients, or where no
-    setting gives a batch size.
+    Numbers of pixels; infinity for clients and server if there are no clients,
+    or if a batch size is unknown.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task

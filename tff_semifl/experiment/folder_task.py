@@ -3,8 +3,8 @@
 
 """Tasks of folders of images.
 
-All images are read, since class names, image size and pixel statistics come
-from them.
+Class names, image size and pixel statistics come from the images, so that all
+images are read.
 """
 
 from collections.abc import Sequence
@@ -42,12 +42,12 @@ def create_task(
 
   Args:
     test_fraction: Share of the server's images of each class to test on, at
-      least one image, if there is no folder `test`. The images are evenly
-      spaced among the sorted file names, the same for all seeds.
+      least one image, if there is no folder `test`. Test images are
+      evenly spaced among the sorted file names, whatever the seed.
     images_on_disk: Whether clients' images are kept in a file instead of in
-      memory; None if they are more than 1 GiB.
-    sites: Names of the sites that have the images of clients, if they do.
-      Clients are numbered in the order of these names.
+      memory; by default only above 1 GiB.
+    sites: Names of the sites that hold the clients' images, if any. Clients
+      are numbered in the sorted order of these names.
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):
@@ -149,7 +149,7 @@ def _report(
 def _hold_out(
   labels: np.ndarray, fraction: float, class_names: tuple[str, ...]
 ) -> tuple[np.ndarray, int]:
-  """Indices of training and then test images, and how many are for training.
+  """Indices, training before test images, and the number of training images.
 
   Each class has test images.
   """
@@ -177,6 +177,6 @@ def _hold_out(
       100 * num_test / num_images,
       100 / num_test,
     )
-  # In order, those to train on first.
+  # Stable, so that images keep their order; training images come first.
   order = np.argsort(is_test, kind='stable')
   return order, num_images - num_test

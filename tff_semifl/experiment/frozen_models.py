@@ -41,8 +41,8 @@ def join(
 ) -> tf.keras.Model:
   """Joins preparation, backbone and head, for `saved_model` and `tflite`.
 
-  The model is from float32 [batch, *image_shape] in 0..255 to logits; the
-  kernel is float [feature_dimension, classes].
+  The model maps float32 [batch, *image_shape] in 0..255 to logits; the kernel
+  is float [feature_dimension, classes].
   """
   dimension = backbone.feature_dimension
   if (
@@ -81,8 +81,8 @@ class Frozen(models.Linear):
 
   Attributes:
     reference: `PREFIX` and the name of the network, see `backbones.load`.
-    computes: Whether features that the cache lacks are computed. Otherwise
-      random vectors stand in for them, equal for equal images.
+    computes: Whether to compute features that the cache lacks. Otherwise random
+      vectors replace missing features, equal for equal images.
   """
 
   trained = 'linear'
@@ -118,12 +118,12 @@ class Frozen(models.Linear):
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Images of files are read in the size that the network takes."""
+    """The image size: image files are read at the network's input size."""
     height, width = self._load().image_size
     return {'image_size': f'{height}x{width}'}
 
   def for_plan(self) -> 'Frozen':
-    """The model with random features in place of those not cached."""
+    """The model with random vectors in place of features not in the cache."""
     return dataclasses.replace(self, computes=False)
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
@@ -190,7 +190,8 @@ class Frozen(models.Linear):
     """The data with features instead of images."""
     from tff_semifl.data import own_features
 
-    # A task without images of clients hides the labels of most of its own.
+    # If clients have no images of their own, most training images lose their
+    # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
     train = self._compute_features(backbone, name, data.train.images)
     own_features.check_server(f'features of {name} images', train)
@@ -247,7 +248,7 @@ def _say_once(line: str) -> None:
   progress_lines.to_stderr(line)
 
 
-# Creating one takes seconds, and a program asks for it several times.
+# Cached, since loading a network takes seconds and happens several times.
 @functools.cache
 def _load(
   name: str, size: int | None, weights: str | None, input_range: str | None

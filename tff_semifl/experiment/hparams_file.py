@@ -24,7 +24,7 @@ _PACKAGES = (
   'keras-cv',
   'numpy',
 )
-# Errors of damaged or foreign JSON.
+# Errors that damaged or foreign JSON causes.
 _NOT_AS_WRITTEN = (
   AttributeError,
   KeyError,
@@ -56,13 +56,12 @@ class Hparams(NamedTuple):
   Attributes:
     system: Name of the system, or None if the file has none.
     flags: All flags of the program by name, including defaults.
-    data: A description of the data if they may change under the same flags,
-      else None.
+    data: A description of the data; None if the flags determine the data.
     versions: Versions of Python and of packages, the Git commit, and the names
       of processor and GPUs.
-    parts: The classes of system, task and model, with the fields that are no
-      flags, as `settings.identify` returns them; None where an earlier version
-      did not record them.
+    parts: The classes of system, task and model, with their fields that are not
+      flags, as `settings.identify` returns them; None if an earlier version
+      did not record parts.
     notes: Remarks on the data, in lines.
   """
 
@@ -79,7 +78,7 @@ class Hparams(NamedTuple):
     may_change: Collection[str],
     length: Length = UNKNOWN_LENGTH,
   ) -> str | None:
-    """The first difference to the present experiment in words, or None."""
+    """The first difference from the present experiment; None if equal."""
     if self.parts is None and now.parts is not None:
       return (
         'an experiment of an earlier version, which did not record its parts'
@@ -118,7 +117,7 @@ class Hparams(NamedTuple):
     return None
 
   def describe_changes(self, now: 'Hparams') -> list[str]:
-    """Lines on versions and hardware that a resumed run has otherwise."""
+    """Describes versions and hardware that changed since the run began."""
     changes = [
       f'{name} was {before} and is {now.versions[name]}'
       for name, before in self.versions.items()
@@ -146,7 +145,7 @@ def create(
 
 
 def read(path: pathlib.Path) -> Hparams:
-  """Reads a file; a ValueError says that no experiment wrote this content."""
+  """Reads a file; raises a ValueError if no experiment wrote its content."""
   found = durable_files.describe_special_file(path)
   if found is not None:
     raise ValueError(f'{path} is {found}, not a file')
@@ -173,7 +172,7 @@ def write(path: pathlib.Path, hparams: Hparams) -> None:
 def find_other_part(
   before: Any, now: Any, place: str = 'system, task or model'
 ) -> str | None:
-  """The first difference of recorded and present parts in words, or None."""
+  """The first difference between recorded and present parts; None if equal."""
   if before == now:
     return None
   if not isinstance(before, dict) or not isinstance(now, dict):

@@ -34,7 +34,7 @@ class ImageTask:
       each feature.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1; or of
       each feature.
-    load: Loads the data. Raises `data_errors.DataError` if they are
+    load: Loads the data. Raises `data_errors.DataError` if the data are
       unavailable.
     load_test: (may_download=bool) -> the test images alone, with the same
       error. None where loading all data is as fast.
@@ -73,14 +73,14 @@ class ImageTask:
   images: 'ImageTask | None' = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
-  # It is recorded beside the settings.
+  # Recorded beside the settings.
   data_description: str | None = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
 
   @property
   def outside(self) -> 'ImageTask':
-    """The task of the exported model's inputs: images where possible."""
+    """The task whose examples the exported model takes: `images` if set."""
     return self.images or self
 
   @property
@@ -91,7 +91,7 @@ class ImageTask:
   def load_test_images(
     self, *, may_download: bool = True
   ) -> sources.LabeledImages:
-    """Loads the test images, without the others where possible.
+    """Loads the test images, if possible without loading other images.
 
     Args:
       may_download: Whether to download missing images.
@@ -105,16 +105,15 @@ class ImageTask:
 
 
 class Task(settings.Settings, abc.ABC):
-  """Base of the tasks: a part with the settings of a task.
+  """Base class of tasks: the settings that create an `ImageTask`.
 
   Attributes:
-    short_name: The name of this class in `TASKS`, which derived classes do not
-      inherit.
+    short_name: The name of this class in `TASKS`; not inherited by subclasses.
     gives_shares: Whether the task gives the partition among clients.
-    told_by_data: Names of settings that `ImageTask.data_description` covers, so
-      that they may change when a run is resumed.
-    strong_augmentation: Name of the default strong augmentation, where that is
-      to be recorded; None for most tasks.
+    told_by_data: Names of settings that may change when a run is resumed, since
+      `ImageTask.data_description` identifies the data.
+    strong_augmentation: Name of the default strong augmentation, if the name is
+      recorded; None for most tasks.
     sites: Names of the sites that hold the images of clients; empty where this
       machine has all images.
   """
@@ -127,18 +126,18 @@ class Task(settings.Settings, abc.ABC):
 
   @property
   def reference(self) -> str:
-    """The name in records: the short one, or that of the class."""
+    """The name in records: the short name, or the name of the class."""
     short_name = vars(type(self)).get('short_name')
     return short_name or settings.qualified_name(type(self))
 
   @property
   def place(self) -> str:
-    """The part of an experiment's default name for data that may differ."""
+    """The part of an experiment's default name that identifies the data."""
     return ''
 
   @property
   def shares_description(self) -> str:
-    """The partition in a few words, where the task gives it."""
+    """A short description of the partition, if the task gives one."""
     return 'of the task'
 
   @property
@@ -165,7 +164,7 @@ class Task(settings.Settings, abc.ABC):
     """Creates the task.
 
     Raises:
-      settings.SettingError: If the settings are not those of any task.
+      settings.SettingError: If no task has these settings.
     """
 
 
@@ -177,7 +176,7 @@ class ChosenTask(settings.Settings):
 
 
 def load(part: Task, task: ImageTask) -> sources.TaskData:
-  """Loads the images of the task of some settings.
+  """Loads a task's images; errors name a setting of `part`.
 
   Raises:
     settings.SettingError: If the images are unavailable.
@@ -194,7 +193,7 @@ def load_test(part: Task, task: ImageTask) -> sources.LabeledImages:
 
 @contextlib.contextmanager
 def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
-  """Turns a `DataError` into one of its setting, or else of setting `name`."""
+  """Turns a `DataError` into a SettingError, by default of setting `name`."""
   try:
     yield
   except data_errors.DataError as error:
@@ -204,7 +203,7 @@ def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
 
 
 class WeakThenStrong(NamedTuple):
-  """The usual strong augmentation: `strong` of a fresh weak augmentation.
+  """The usual strong augmentation: `weak`, and then `strong`.
 
   Attributes:
     weak: The first augmentation.
@@ -223,5 +222,5 @@ class WeakThenStrong(NamedTuple):
 def weak_then_strong(
   weak: augmentation.Augmentation, strong: augmentation.Augmentation
 ) -> augmentation.Augmentation:
-  """The usual strong augmentation, `WeakThenStrong`."""
+  """The usual strong augmentation, a `WeakThenStrong`."""
   return WeakThenStrong(weak, strong)

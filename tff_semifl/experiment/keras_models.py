@@ -21,7 +21,7 @@ from tff_semifl.models import residual
 from tff_semifl.settings import references
 
 _IMAGENET = 'imagenet'
-# The least image size of all these backbones without their last layer.
+# The smallest image size that all backbones below take.
 _MIN_SIZE = 32
 
 # A function of a task and a seed that returns a compiled or uncompiled
@@ -106,7 +106,7 @@ class Application(models.Normalized):
   def _load(
     self, name: str, image_shape: tuple[int, int, int], weights: str | None
   ) -> tf.keras.Model:
-    """The backbone with its weights."""
+    """Loads the backbone with its weights."""
     with settings.blame('weights', weights, ValueError, OSError):
       if weights not in (None, _IMAGENET) and not os.path.isfile(weights):
         raise ValueError('there is no such file')
@@ -200,7 +200,7 @@ class FunctionModel(models.Normalized):
 
 
 def load_function(reference: str) -> FunctionModel:
-  """Loads the function that creates a model."""
+  """Loads 'package.module:NAME', a function that creates a model."""
   return FunctionModel(reference=reference, function=references.load(reference))
 
 

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of images or features in memory, with augmentations that suit.
+"""Tasks of images or features in memory, with suitable augmentations.
 
-Mean and standard deviation of pixels are those of the server's images where
-clients have images of their own: statistics of clients' images would reveal
-something about them. The strong augmentation is KerasCV's RandAugment at low
-magnitude, whose shifts scale with the image. SemiFL's augmentation shifts by
-100 pixels at any size: of images up to 100 pixels it leaves one in seven blank.
-FixMatch's is made for 32 pixels and changes larger images little.
+If clients have images of their own, pixel mean and standard deviation come from
+the server's images alone, so that they reveal nothing about clients' images.
+The strong augmentation is KerasCV's RandAugment at low magnitude, whose shifts
+scale with the image. SemiFL's augmentation shifts by 100 pixels at any size: it
+leaves one in seven images of up to 100 pixels blank. FixMatch's augmentation is
+made for images of 32 pixels and hardly changes larger images.
 """
 
 from collections.abc import Mapping
@@ -29,19 +29,19 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.models import wide_resnet
 
-# The largest weak shift is this part of the image's size: 4 pixels of
-# 32 and 12 of 96, as in the papers.
+# The largest weak shift is the image's size divided by this: 4 pixels of 32,
+# and 12 of 96, as in the papers.
 _PADDING_SHARE = 8
 # Blocks in each group of the WideResNet. The paper's 28 layers have four blocks
 # in each of three groups, and 37 layers, for images of 96x96, four blocks in
-# each of four groups. Larger images, of 128 pixels and more, have five groups,
-# which would be 24 million weights, and at 224 pixels 12 seconds of CPU for a
-# step of 10 images. Half the blocks and half the width are 3 million weights
-# and less than 2 seconds.
+# each of four groups. Images of 128 pixels and more have five groups. At full
+# depth and width, five groups have 24 million weights, and a step of 10 images
+# of 224 pixels takes 12 seconds on a CPU. With half the blocks and half the
+# width there are 3 million weights, and the step takes less than 2 seconds.
 _BLOCKS_PER_GROUP = 4
 _WIDTH = 2
 _MAX_WIDE_GROUPS = 4
-# Settings of tasks of features, where nothing is chosen.
+# Default settings for tasks of features.
 USUAL_OF_FEATURES: Mapping[str, Any] = types.MappingProxyType(
   {'model': 'linear', 'strong_augmentation': None}
 )
@@ -59,8 +59,8 @@ def create_task(
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
 
-  Its description has a digest of all images, so that a run resumes on the same
-  images only.
+  The task's description has a digest of all images, so that a run resumes on
+  the same images only.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -110,7 +110,7 @@ def create_feature_task(
 ) -> image_task.ImageTask:
   """Creates a task of feature vectors, float32 [number, features].
 
-  There is no weak augmentation; the strong one adds Gaussian noise, see
+  There is no weak augmentation; strong augmentation adds Gaussian noise, see
   `augmentation.add_noise`.
   """
   mean, standard_deviation = own_features.measure(data.train.images)
@@ -142,7 +142,7 @@ def describe(
   num_resized: int = 0,
   transparent: str = '',
 ) -> str:
-  """A line with the numbers of images and a digest of them."""
+  """One line with the numbers of images and a digest of all images."""
   unlabeled = data.unlabeled
   # Of sites, only the names are known.
   names = ()
@@ -153,7 +153,7 @@ def describe(
   labels_of_clients = data.unlabeled_labels
   if labels_of_clients is None:
     labels_of_clients = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
-  # Client by client: it matters who has which images.
+  # By client, since the digest must depend on the partition.
   everything = [slice(None)]
   digest = hashlib.sha256()
   for images, labels, indices in (

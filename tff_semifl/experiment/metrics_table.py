@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""`metrics.csv`: its writer, its reader, and the results of a run in it."""
+"""Writes and reads `metrics.csv`, and finds the results of a run there."""
 
 from collections.abc import Mapping, Sequence
 import csv
@@ -26,7 +26,7 @@ class MetricsFile(tff.program.ReleaseManager):
   """A CSV file with a row for each evaluated round; new columns come last."""
 
   def __init__(self, path: pathlib.Path):
-    """Reads the table; raises an OutputError if a row could not be added."""
+    """Reads the table; an OutputError if it is damaged or not writable."""
     self._path = path
     with durable_files.naming(path):
       try:
@@ -64,7 +64,7 @@ class MetricsFile(tff.program.ReleaseManager):
 
 
 def _read(path: pathlib.Path) -> tuple[list[str], list[dict[str, str]]]:
-  """The columns and rows; a ValueError if it is no table with rounds."""
+  """Reads columns and rows; a ValueError if the table is damaged."""
   found = durable_files.describe_special_file(path)
   if found is not None:
     raise ValueError(f'it is {found}, not a file')
@@ -93,7 +93,7 @@ class MetricsError(durable_files.OutputError):
 
 
 def read_metrics(file: pathlib.Path) -> Metrics:
-  """Reads a `metrics.csv`; columns of other than numbers are left out."""
+  """Reads a `metrics.csv`; columns that are not numeric are left out."""
   if not file.exists():
     raise MetricsError(f'cannot read {file}: it is not there')
   try:
@@ -114,8 +114,8 @@ def _parse(cells: Sequence[str]) -> np.ndarray | None:
 class Results(NamedTuple):
   """The latest results of a run; round -1 and zeros before any round.
 
-  Accuracies are those on the test images, or on a validation split used
-  instead. `minutes` is the duration of all rounds, including those before an
+  Accuracies are measured on the test images, or else on the validation
+  split. `minutes` is the duration of all rounds, including those before an
   interruption.
   """
 

@@ -36,8 +36,8 @@ def create(
 
   Args:
     path: The folder of the experiment.
-    settings: Its settings by name, among them `total_rounds`. Those that are
-      None are left out.
+    settings: The experiment's settings by name, with `total_rounds`. Settings
+      that are None are left out.
 
   Raises:
     ModuleNotFoundError: If MLflow is not installed.

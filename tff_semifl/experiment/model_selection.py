@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The metrics of evaluations, and the round's model that one selects."""
+"""Metrics of evaluations, and the choice of the model to export."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -30,7 +30,7 @@ class MetricError(Exception):
 
 
 class Measurement:
-  """Computes metrics of logits, of the same images each time."""
+  """Computes metrics of logits; the images are the same for all calls."""
 
   def __init__(
     self, names: Sequence[str], class_names: Sequence[str], labels: np.ndarray
@@ -90,7 +90,7 @@ class Measurement:
       logits: float [images, classes].
 
     Returns:
-      Values by column, NaN where undefined or if logits are not finite.
+      Values by column; NaN if undefined, or if logits are not finite.
     """
     measured = {}
     is_finite = np.isfinite(logits).all()
@@ -137,7 +137,7 @@ class ModelSelection(settings.Settings):
   )
 
   def check(self, *, validates: bool, can_validate: bool) -> None:
-    """Checks that models are evaluated on the images that select.
+    """Checks that models are evaluated on the images that choose the round.
 
     `can_validate` says whether the system has a setting for a validation split.
     """
@@ -171,9 +171,9 @@ class ModelSelection(settings.Settings):
     class_names: Sequence[str],
     labels: np.ndarray,
   ) -> Measurement:
-    """The metrics of the setting `metrics`, and the one that selects.
+    """Computes the metrics of the settings `metrics` and `keep_best`.
 
-    Labels are int [images], of the images to evaluate on.
+    `labels` are int [images], of the images to evaluate on.
     """
     found = _measure('metrics', metrics, metrics, class_names, labels)
     if self.keep_best is None:
@@ -181,7 +181,7 @@ class ModelSelection(settings.Settings):
     name = self.keep_best.partition('/')[2]
     if name in found.directions:
       return found
-    # A column of one class is 'METRIC/CLASS'.
+    # The column of one class has the name 'METRIC/CLASS'.
     metric, _, of_class = name.partition('/')
     if metric in metric_lib.METRICS or of_class in class_names:
       name = metric
@@ -194,7 +194,7 @@ class ModelSelection(settings.Settings):
   def create_choice(
     self, found: Measurement
   ) -> training_program.ModelChoice | None:
-    """How the model is selected; None for the last round's."""
+    """How the model to export is chosen; None for the last round's model."""
     if self.keep_best is None:
       return None
     kind, _, column = self.keep_best.partition('/')
@@ -228,6 +228,6 @@ def _measure(
   try:
     return Measurement(names, class_names, labels)
   except MetricError as error:
-    # A value of several names is too long to repeat.
+    # A list of several names is too long to repeat.
     shown = error.name if isinstance(value, list | tuple) else value
     raise settings.SettingError(setting, shown, error.reason) from error

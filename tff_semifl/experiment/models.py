@@ -53,15 +53,15 @@ _FUNCTIONS = {
 
 
 class Model(settings.Settings, abc.ABC):
-  """Base of the models.
+  """Base class of models.
 
   Attributes:
     has_static_batch_norm: Whether the model has static batch normalization;
-      None if only the model itself shows it.
-    takes: The kinds of examples that the model is made for.
-    trained: The name of the model that is trained, where it is a part of this
-      one; None if all of it is.
-    may_change: Names of its settings that may change when a run is resumed.
+      None if this must be found in the created model.
+    takes: The kinds of examples that the model takes.
+    trained: The name of the part that is trained; None if the whole model is
+      trained.
+    may_change: Names of settings that may change when a run is resumed.
   """
 
   has_static_batch_norm: ClassVar[bool | None] = False
@@ -73,26 +73,26 @@ class Model(settings.Settings, abc.ABC):
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Values of settings by name that suit the model, where none is chosen."""
+    """Default values of settings, by name, that suit the model."""
     return {}
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
-    """Creates a task in the form in which the model is trained on it."""
+    """Creates the task that the model is trained on: images, or features."""
     return part.create()
 
   def for_plan(self) -> 'Model':
-    """The model whose `create_task` takes no minutes, for a plan."""
+    """A variant for plans, whose `create_task` takes less than minutes."""
     return self
 
   def to_export(
     self, model: tf.keras.Model, task: image_task.ImageTask
   ) -> tf.keras.Model:
-    """The model to export, of the trained one."""
-    del task  # Most are what was trained.
+    """The model to export; by default the trained model itself."""
+    del task  # Most models are exported as trained.
     return model
 
   def check_takes(self, task: image_task.ImageTask) -> None:
-    """Checks that the model is made for a task's kind of examples."""
+    """Checks that the model takes the examples of a task."""
     kind = example_kinds.kind_of(task.image_shape)
     if kind not in self.takes:
       raise ValueError(
@@ -102,10 +102,10 @@ class Model(settings.Settings, abc.ABC):
 
   @abc.abstractmethod
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task, with initial weights of a seed."""
+    """Creates the model for a task, with initial weights drawn from a seed."""
 
   def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model for weights that are assigned afterwards."""
+    """Creates the model without pretrained weights, to assign weights later."""
     return self.create(task, seed=0)
 
 
@@ -128,14 +128,14 @@ class Network(Model):
     )
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
-    """The arguments of the network's function that follow from settings."""
+    """The arguments of the network's function that depend on settings."""
     del task
     return {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Normalized(Model):
-  """Base of the models with a choice of normalization."""
+  """Base class of models with a choice of normalization."""
 
   normalization: str = settings.setting(
     'static_batch',
@@ -171,7 +171,7 @@ class NormalizedNetwork(Normalized, Network):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WideResNet(NormalizedNetwork):
-  """SemiFL's WideResNet, or one of the same shape."""
+  """SemiFL's WideResNet, or a variant with the same settings."""
 
   reference: str = 'wide_resnet'
   model_depth: int | None = settings.setting(

@@ -35,11 +35,11 @@ class ExperimentFolder:
 
   Attributes:
     path: The folder.
-    export_path: The folder of the SavedModel.
+    export_path: The folder of exported models.
     metrics_path: The table of metrics, with a row for each evaluated round.
     log_path: The run's log.
     figures_path: The folder of PNG figures of the data.
-    hparams: The settings that may not change, by name.
+    hparams: The settings that must not change on resuming, by name.
   """
 
   def __init__(
@@ -53,7 +53,7 @@ class ExperimentFolder:
 
     Args:
       path: The folder.
-      now: The present settings, to be recorded or compared.
+      now: The present settings, to record or to compare with the record.
       may_change: Names of flags that may have another value when the
         experiment is resumed.
       length: The flags that set the length of training; see `record_length`.
@@ -91,7 +91,7 @@ class ExperimentFolder:
 
   @property
   def changes(self) -> list[str]:
-    """Lines as of `Hparams.describe_changes`, none for a new folder."""
+    """Lines from `Hparams.describe_changes`; empty for a new folder."""
     return self._recorded.describe_changes(self._now)
 
   @property
@@ -123,7 +123,7 @@ class ExperimentFolder:
     )
 
   def record_length(self) -> None:
-    """Records the present length of training, if rounds were added."""
+    """Updates the recorded length of training, if rounds were added."""
     lengths = {name: self._now.flags[name] for name in self._length.names}
     recorded = self._recorded._replace(
       flags={**self._recorded.flags, **lengths}
@@ -133,7 +133,7 @@ class ExperimentFolder:
       self._recorded = recorded
 
   def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
-    """Saves the frozen weights once, or checks that they are as before."""
+    """Saves the frozen weights, or checks that the saved weights are equal."""
     path = self.path / FROZEN_WEIGHTS_NAME
     if not path.exists():
       durable_files.write_arrays(path, list(weights))
@@ -155,10 +155,10 @@ class ExperimentFolder:
   def keep_privacy_key(
     self, key: privacy_key.PrivacyKey, last_round: int
   ) -> None:
-    """Saves the key of a private run until `last_round`, to resume the run.
+    """Saves the key of a private run, so that the run can be resumed.
 
-    Raises an OutputError if the run is incomplete and was begun with another
-    key, or if the key cannot be kept secret.
+    `last_round` is the run's last round. Raises an OutputError if an incomplete
+    run was begun with another key, or if the key cannot be kept secret.
     """
     path = self.path / privacy_key.NAME
     found = privacy_key.read(path)
@@ -191,7 +191,7 @@ class ExperimentFolder:
     privacy_key.remove(self.path / privacy_key.NAME)
 
   def metrics_manager(self) -> metrics_table.MetricsFile:
-    """The manager of `metrics.csv`."""
+    """The release manager that writes `metrics.csv`."""
     return metrics_table.MetricsFile(self.metrics_path)
 
   def _lock(self) -> IO[str]:
@@ -212,7 +212,7 @@ class ExperimentFolder:
   def _check_or_write_hparams(
     self, may_change: Collection[str]
   ) -> hparams_file.Hparams:
-    """The recorded settings, once checked or written."""
+    """The recorded settings, after they are checked or written."""
     path = self.path / hparams_file.NAME
     durable_files.require_file(
       path,
@@ -247,5 +247,5 @@ class ExperimentFolder:
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
-  """The files of the models in a folder of exports, if it exists."""
+  """The model files in a folder of exports; empty if it does not exist."""
   return [*export_path.glob('saved_model.pb'), *export_path.glob('*.tflite')]

@@ -46,14 +46,14 @@ def own_data(
   Clients get their images in one of these ways:
 
   *   `clients`: the images of each client. The server has all of `train`.
-  *   `unlabeled` and `shares`: all images of clients, and who has which. The
-      server has all of `train`.
-  *   `num_labeled`: the server has so many of `train`, the same number of each
-      class. Clients have the others without labels, and `unlabeled` if it is
-      given, by the settings `num_clients` and `partition`.
-  *   None of these, where clients have labels, as in `supervised_fedavg`:
-      `train` is partitioned among clients. Other systems then need the setting
-      `num_labeled`.
+  *   `unlabeled` and `shares`: all images of clients, and the indices of each
+      client's images. The server has all of `train`.
+  *   `num_labeled`: the server has that many images of `train`, equally many of
+      each class. The other images lose their labels, and with `unlabeled`, if
+      given, are partitioned by the settings `num_clients` and `partition`.
+  *   No argument, for systems whose clients have labels, as in
+      `supervised_fedavg`: `train` is partitioned among clients. Other systems
+      then need the setting `num_labeled`.
 
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
@@ -70,16 +70,16 @@ def own_data(
       unknown.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
-      image in `train`. By default those that occur in `train`, strings in
-      sorted order.
-    flip: Whether mirrored images are of the same class; not so for writing.
+      image in `train`. By default the labels that occur in `train`, strings
+      in sorted order.
+    flip: Whether mirrored images have the same class; False for handwriting.
 
   Returns:
     The task.
 
   Raises:
-    ValueError: If an argument cannot be used. The message begins with its name,
-      and says what was found and what is expected.
+    ValueError: If an argument cannot be used. The message begins with the
+      argument's name, and says what was found and what is expected.
   """
   _check_given(clients, unlabeled, shares, num_labeled)
   num_labeled = _to_number(num_labeled)
@@ -111,7 +111,7 @@ def own_data(
       shares, client_names = own_clients.read_shares(
         'shares', shares, len(pool)
       )
-      # Training in one place has all of the pool.
+      # Centralized training takes the whole pool, so unused images must go.
       used = np.sort(np.concatenate(shares))
       if unlabeled_labels is not None:
         unlabeled_labels = measuring_labels.index(
@@ -225,7 +225,7 @@ class OwnTask(image_task.Task):
 
   @property
   def reference(self) -> str:
-    """The name in records, by which no program finds the task."""
+    """The name in records; the name does not load the task."""
     return image_task.OWN_DATA
 
   @property
@@ -247,7 +247,7 @@ class OwnTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTaskWithShares(OwnTask):
-  """A task of a Python program that says which client has which images."""
+  """A task of a Python program that gives the partition among clients."""
 
   gives_shares = True
 
@@ -256,8 +256,8 @@ def create_part(task: image_task.ImageTask) -> OwnTask:
   """The settings part of a task that a Python program has made.
 
   Args:
-    task: The task. If its data have no description, they get one, so that
-      other images are not taken for these.
+    task: The task. If `data_description` is None, a digest of the images is
+      added, so that no run resumes on other images.
   """
   data = task.load()
   if task.data_description is None:

@@ -17,11 +17,11 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base of the partitions.
+  """Base class of partitions.
 
   Attributes:
     name: The value of the setting.
-    words: A description, with settings by name in braces.
+    words: A template of the description, with names of settings in braces.
   """
 
   name: ClassVar[str]
@@ -31,7 +31,7 @@ class Partition(settings.Settings, abc.ABC):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """For each client the int64 indices of its images.
+    """The int64 indices of each client's images.
 
     `labels` are int [num_images], the true classes.
     """
@@ -39,7 +39,7 @@ class Partition(settings.Settings, abc.ABC):
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
-    """Lines on how the partition differs from what was asked for."""
+    """Lines on how the partition differs from the settings."""
     num_left = len(labels) - sum(map(len, shares))
     if not num_left:
       return ()
@@ -47,7 +47,7 @@ class Partition(settings.Settings, abc.ABC):
 
   @property
   def description(self) -> str:
-    """A few words, with the values of settings."""
+    """A short description, with the values of settings."""
     return self.words.format(**settings.as_dict(self))
 
   def __str__(self) -> str:
@@ -66,7 +66,7 @@ class IID(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    del num_classes  # It makes no difference.
+    del num_classes  # Not needed.
     with settings.blame('num_clients', num_clients):
       return partition.partition_iid(len(labels), num_clients, seed)
 
@@ -120,7 +120,7 @@ class Dirichlet(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    del num_classes  # The labels have them.
+    del num_classes  # Found in the labels.
     return skewed_partition.partition_dirichlet(
       labels, self.dirichlet_concentration, num_clients, seed
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of an experiment before it runs: facts, warnings, its plan."""
+"""Facts, warnings and the plan of an experiment that has not run yet."""
 
 from collections.abc import Iterator, Sequence
 import math
@@ -16,7 +16,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.privacy import privacy_statement
 
-# Above this ratio of labels, the line suggests a remedy.
+# From this ratio of the largest to the smallest class, a remedy is suggested.
 _IMBALANCED = 5
 
 
@@ -33,7 +33,7 @@ def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
 
 
 def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
-  """A line on the server's labels; None if all classes have as many."""
+  """One line on the server's class imbalance; None if classes are balanced."""
   names = experiment.task.class_names
   sizes = np.bincount(experiment.data.labeled.labels, minlength=len(names))
   least, most = int(sizes.argmin()), int(sizes.argmax())
@@ -55,7 +55,7 @@ def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
-  """Yields warnings."""
+  """Yields warnings about the settings and the data."""
   yield from evaluated_images.find_problems(experiment)
   system = experiment.settings.system
   values = settings.as_dict(system)
@@ -88,14 +88,14 @@ def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
 def promise(
   experiment: experiment_lib.Experiment,
 ) -> privacy_statement.PrivacyStatement | None:
-  """The privacy guarantee after all rounds; None if it was not chosen."""
+  """The privacy guarantee after all rounds; None without privacy."""
   return client_privacy.describe(
     experiment_folder.recorded_settings(experiment), experiment.total_rounds
   )
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
-  """What would be run, as a value for JSON."""
+  """The plan: sizes, steps, privacy and settings, for JSON."""
   labels = experiment.data.labeled.labels
   sizes = experiment.clients.num_images
   steps = experiment.settings.system.count_steps(len(labels), sizes)
@@ -149,7 +149,7 @@ def _range(sizes: Sequence[int] | np.ndarray) -> dict[str, int]:
 def _describe_privacy(
   experiment: experiment_lib.Experiment,
 ) -> dict[str, object]:
-  """The privacy spent after all rounds, if it is differential."""
+  """The privacy spent after all rounds; empty without privacy."""
   promised = promise(experiment)
   if promised is None:
     return {}

@@ -3,16 +3,15 @@
 
 """Settings of the cells of the papers' tables and figures, by name.
 
-`presets.csv` has a row for each cell: its settings, the rows of
-`preset_bases.csv` whose settings it shares, the paper's accuracy, and the table
-or figure. All that a paper or its code states is written out, since defaults
-may change.
+`presets.csv` has a row for each cell: settings, rows of `preset_bases.csv` with
+shared settings, the paper's accuracy, and the table or figure. All settings
+that a paper or its code states are listed, since defaults may change.
 
-Accuracies of SemiFL's paper are the best of all rounds, mean and population
-standard deviation of seeds 0 to 3; its Table 2 has no deviations, and its rows
-of one-place methods are those of the FixMatch paper. Accuracies of Zhang et al.
-are of one run; the paper does not say of which round. Those of (FL)^2 are mean
-and standard deviation of three seeds.
+Accuracies in SemiFL's paper are the best of all rounds, with mean and
+population standard deviation over seeds 0 to 3. Table 2 of SemiFL has no
+deviations; its rows of centralized methods come from the FixMatch paper.
+Accuracies of Zhang et al. come from one run, of a round that the paper does not
+name. Accuracies of (FL)^2 are mean and standard deviation of three seeds.
 """
 
 from collections.abc import Mapping
@@ -34,9 +33,9 @@ class PaperAccuracy(NamedTuple):
   """An accuracy in a paper's table.
 
   Attributes:
-    text: As written there, such as '93.1% (0.1)'.
+    text: The accuracy as text, such as '93.1% (0.1)'.
     mean: Test accuracy, in [0, 1].
-    deviation: Its standard deviation; None if there is none.
+    deviation: The standard deviation, in [0, 1]; None if not reported.
   """
 
   text: str
@@ -45,14 +44,14 @@ class PaperAccuracy(NamedTuple):
 
 
 class Preset(NamedTuple):
-  """The settings of a cell.
+  """The settings of a cell of a table or figure.
 
   Attributes:
     name: 'system/name'.
     system_name: The system.
     settings: Values of settings by name.
-    paper: The paper's accuracy; None if its text has no number.
-    cell: The cell, and the tables and figures that have it.
+    paper: The paper's accuracy; None if the paper gives no number.
+    cell: The cell, and the tables and figures that contain it.
     note: Remarks, or ''.
   """
 
@@ -65,7 +64,7 @@ class Preset(NamedTuple):
 
   @property
   def output_dir(self) -> str:
-    """The default folder of its experiments, different for each preset."""
+    """The default output folder, different for each preset."""
     return f'results/{self.name}'
 
 
@@ -98,7 +97,7 @@ def parse_accuracy(mean: str, deviation: str | None) -> PaperAccuracy:
   """Parses an accuracy given in percent.
 
   Args:
-    deviation: Such as '0.1'; None or '' if there is none.
+    deviation: Such as '0.1'; None or '' if not reported.
   """
   if not deviation:
     return PaperAccuracy(f'{mean}%', _fraction(mean), None)
@@ -115,7 +114,7 @@ def _read(path: pathlib.Path) -> _Rows:
 
 
 def _collect_settings(row: Mapping[str, str]) -> dict[str, Any]:
-  """The settings of a row, over those of its bases."""
+  """The settings of a row, which override the settings of its bases."""
   found = {}
   for base in row['bases'].split():
     found |= _collect_settings(_read(_BASES)[base])

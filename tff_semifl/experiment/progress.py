@@ -25,16 +25,16 @@ from tff_semifl.files import durable_files
 def describe_round(
   round_num: int, total_rounds: int, metrics: round_metrics.RoundMetrics
 ) -> str:
-  """A line with the accuracy, and with more if there is more to say.
+  """One line with the accuracy of a round.
 
-  The label ratio, unless clients train on all pseudo-labels; and clients that
-  were rejected, if no update is left.
+  The line also has the label ratio, if clients leave out pseudo-labels, and the
+  number of rejected clients, if all updates were rejected.
   """
   kind = 'validation accuracy' if metrics.validation else 'accuracy'
   accuracy = metrics.evaluation.accuracy
   text = f'round {round_num}/{total_rounds}, {kind} {accuracy:.1%}'
   client = metrics.client
-  # False if it is NaN.
+  # False for NaN.
   if client.label_ratio < 1:
     text += f', pseudo-labeled {client.label_ratio:.1%}'
   if client.num_rejected > 0 and not client.num_participating:
@@ -55,7 +55,7 @@ class Display(contextlib.AbstractContextManager):
       self._bar.close()
 
   def show(self, text: str, next_round: int | None = None) -> None:
-    """Shows a line, or that of the round before `next_round`."""
+    """Shows a line; with `next_round`, the line of the round before."""
     text = f'{self._label}: {text}'
     if next_round is None or not sys.stderr.isatty():
       tqdm.tqdm.write(text, file=sys.stderr)
@@ -95,7 +95,7 @@ def print_json(
 
 @contextlib.contextmanager
 def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
-  """Yields a function that adds lines to a file with the warnings of a run."""
+  """Opens a log of lines and warnings; yields a function that adds a line."""
   durable_files.require_file(path, 'remove it, and the same command goes on')
   with durable_files.naming(path):
     handler = LogHandler(path, encoding='utf-8')
@@ -119,7 +119,7 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
     if isinstance(error, KeyboardInterrupt):
       # An interrupt may name its signal.
       what = str(error) or 'an interrupt'
-    # An error of writing would hide the pending one, perhaps the same.
+    # An error from writing would hide the pending error.
     with contextlib.suppress(durable_files.OutputError):
       write(f'ended by {what}', logging.ERROR)
     raise
@@ -130,19 +130,20 @@ def open_log(path: pathlib.Path) -> Iterator[Callable[[str], None]]:
 
 
 class LogHandler(logging.FileHandler):
-  """A logging handler that raises the errors of its file."""
+  """A logging handler that raises errors from writing the file."""
 
   def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
     with durable_files.naming(pathlib.Path(self.baseFilename)):
-      # The error that is being handled.
+      # Raises the error that is being handled.
       raise
 
 
 class TensorBoardLog:
-  """One file of events, written anew whenever a run begins or resumes.
+  """A TensorBoard event file, rewritten whenever a run begins or resumes.
 
   TFF's manager only appends, and flushes every two minutes: after a kill some
-  rounds would appear twice and others not at all. `metrics.csv` has each once.
+  rounds would appear twice and other rounds not at all. `metrics.csv` has each
+  round once.
   """
 
   def __init__(self, folder: pathlib.Path):
@@ -156,7 +157,7 @@ class TensorBoardLog:
     hparams: Mapping[str, Any],
     figures: Sequence[pathlib.Path],
   ) -> None:
-    """Writes settings, PNG files and earlier rounds, in place of earlier files.
+    """Replaces earlier files by one with settings, figures and past rounds.
 
     Settings that are None are left out.
     """

@@ -37,17 +37,17 @@ def create_experiment(
 
   Args:
     system: A system, a name in `SYSTEMS`, or 'package.module:NAME'.
-    task: A task, such as one of `TASKS` or of `own_data`.
+    task: A task, such as one of `TASKS`, or from `own_data`.
     create_model: (task, seed) -> Keras model from float32 images in 0..255 to
       logits. By default the model that the setting `model` names.
-    **settings: Settings by name, the flags of `launch.train`: of system, data,
-      model and run (`output_dir`, say).
+    **settings: Settings by name, as the flags of `launch.train`: of system,
+      data, model and run (such as `output_dir`).
 
   Returns:
     The experiment, for `open_folder` and `run`.
 
   Raises:
-    settings.SettingError: If there is no such system or setting, `task` is no
+    settings.SettingError: If a system or setting does not exist, `task` is no
       task, a setting has a bad value, or settings contradict each other.
     durable_files.OutputError: If the folder has a private key that cannot be
       used.

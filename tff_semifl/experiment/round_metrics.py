@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The metrics of a round, which are a row of a table."""
+"""The metrics of a round: a row of `metrics.csv`."""
 
 import collections
 from collections.abc import Mapping, Sequence
@@ -42,29 +42,29 @@ class ClientMetrics(NamedTuple):
   """Metrics of the round's clients; NaN if not measured.
 
   Attributes:
-    loss: Mean training loss; NaN if no image was trained on.
+    loss: Mean training loss; NaN if clients trained on no image.
     accuracy: Share of strongly augmented images that the model in training
-      predicts as their pseudo-label; NaN if no image was trained on, or if
-      the loss makes no logits.
-    label_ratio: Share of pseudo-labels that were trained on; NaN if none was
-      made.
+      predicts as their pseudo-label; NaN if clients trained on no image, or if
+      the loss computes no logits.
+    label_ratio: Share of pseudo-labels that were trained on; NaN without
+      pseudo-labels.
     pseudo_accuracy: Share of correct labels among all pseudo-labels.
-    threshold_accuracy: For each group of labels made at the same time, the
-      share of correct ones among those trained on, or 0 if none was; averaged
-      with the groups' sizes as weights. Low if few labels are confident, as in
-      the figures of SemiFL's authors.
+    threshold_accuracy: Mean over groups of labels made at the same time,
+      weighted by size, of the share of correct labels among labels trained on,
+      or 0 if there were none. Low if few labels are confident, as in the
+      figures of SemiFL's authors.
     micro_threshold_accuracy: Share of correct labels among all pseudo-labels
       trained on.
     num_participating: Number of clients whose update counted.
-    num_rejected: Number of clients whose update was far too long, or that sent
-      numbers that are not finite, or whose squares overflow float32.
+    num_rejected: Number of clients whose update was far too long, not finite,
+      or so large that squares overflow float32.
     num_dropped: Number of sampled clients that dropped out by
       `client_dropout_probability`; absent sites do not count.
     weight_diversity: Diversity of the updates that counted
-      (`client_report.measure`); NaN if none changed the last layer, if that
-      is not a dense layer, or if updates are private.
-    relative_weight_diversity: `weight_diversity` times the number of these
-      clients; NaN in the same cases.
+      (`client_report.measure`); NaN if no update changed the last layer, if
+      the last layer is not dense, or if updates are private.
+    relative_weight_diversity: `weight_diversity` times the number of clients
+      whose update counted; NaN if `weight_diversity` is NaN.
     own: Further metrics of a system's clients, by name.
   """
 
@@ -85,7 +85,7 @@ class ClientMetrics(NamedTuple):
 def create_client_metrics(
   measured: Mapping[str, float], **others: float
 ) -> ClientMetrics:
-  """Client metrics; measurements that are no field of theirs go to `own`."""
+  """Client metrics; measurements without a field go to `own`."""
   fields, own = {}, collections.OrderedDict()
   for name, value in measured.items():
     (fields if name in ClientMetrics._fields else own)[name] = value
@@ -95,21 +95,21 @@ def create_client_metrics(
 class RoundMetrics(NamedTuple):
   """A row of `metrics.csv`, in which field `b` of part `a` is column `a/b`.
 
-  Users' scripts read these columns: do not rename or reorder them. NaN, which
+  Users' scripts read these columns: never rename or reorder columns. NaN, which
   means not measured, is an empty cell.
 
   Attributes:
-    test: Metrics of the global model on the test images; empty if it is
-      evaluated on a validation split instead.
+    test: Metrics of the global model on the test images; empty if a validation
+      split is used instead.
     server: Metrics of the server update.
     client: Metrics of the client updates.
     learning_rate: Learning rate of server and clients.
     seconds: Time since the previous row, including the evaluation.
-    aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
-      the privacy loss up to this round.
+    aggregator: Measurements of the aggregator, if any; `epsilon` is the privacy
+      loss up to this round.
     validation: Metrics on the validation split; empty without one.
-    further: Metrics that the settings ask for, by column, such as
-      `test/macro_f1`; they come last.
+    further: Metrics of the settings `metrics` and `keep_best`, by column, such
+      as `test/macro_f1`; these columns come last.
   """
 
   test: EvaluationMetrics | tuple[()]
@@ -123,7 +123,7 @@ class RoundMetrics(NamedTuple):
 
   @property
   def evaluation(self) -> EvaluationMetrics:
-    """Metrics on the test images or, instead, on the validation split."""
+    """Metrics on the test images, or else on the validation split."""
     return self.test or self.validation
 
 
@@ -143,7 +143,7 @@ def by_column(metrics: Any) -> dict[str, float]:
 
 
 def shortest(value: np.float32 | float) -> float:
-  """The shortest decimal of the same float32, such as 0.03."""
+  """The float with the shortest decimal of the same float32, such as 0.03."""
   return float(str(value))
 
 

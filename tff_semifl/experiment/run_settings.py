@@ -3,7 +3,7 @@
 
 """Settings of a run that do not change what is computed.
 
-They may differ when a run is resumed.
+These settings may change when a run is resumed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +88,7 @@ class RunSettings(settings.Settings):
   def fill_in(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> 'RunSettings':
-    """Fills in the name and `client_classes`; the experiment is filled in."""
+    """Fills in the name and `client_classes`, given filled-in settings."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
       load_manager(name)
@@ -130,8 +130,7 @@ class RunSettings(settings.Settings):
     return pathlib.Path(self.output_dir) / self.experiment_name
 
 
-# The owners of settings that determine how an experiment is computed, but not
-# its results.
+# The owners of settings that affect how an experiment runs, not its results.
 _OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
   runtimes.ChosenRuntime()
 )
@@ -145,7 +144,7 @@ _Create = Callable[
 
 
 def load_manager(reference: str) -> tff.program.ReleaseManager | _Create:
-  """Loads 'package.module:NAME': a release manager, or a function to one."""
+  """Loads 'package.module:NAME': a release manager, or its factory."""
   with settings.blame(_RELEASE_MANAGERS, reference):
     found = references.load(reference)
     if not isinstance(found, tff.program.ReleaseManager) and not callable(
@@ -161,9 +160,9 @@ def load_manager(reference: str) -> tff.program.ReleaseManager | _Create:
 def create_managers(
   names: Sequence[str], path: pathlib.Path, recorded: Mapping[str, Any]
 ) -> list['NamedManager']:
-  """Creates the managers of an experiment's folder, which exists.
+  """Creates the release managers of an experiment, whose folder exists.
 
-  `recorded` are the settings by name, with `system` for the name of the system.
+  `recorded` has the settings by name, and `system`, the name of the system.
   """
   managers = []
   for name in names:
@@ -181,7 +180,7 @@ def create_managers(
 
 
 class NamedManager(tff.program.ReleaseManager):
-  """A release manager whose errors give its name in the setting."""
+  """A release manager whose errors name the setting's value."""
 
   def __init__(self, name: str, manager: tff.program.ReleaseManager):
     self._name = name
@@ -203,6 +202,6 @@ class NamedManager(tff.program.ReleaseManager):
       ) from error
 
   def finish(self) -> None:
-    """Tells a manager that has `finish` that training ended early."""
+    """Tells the manager, if it has `finish`, that training ended early."""
     if hasattr(self._manager, 'finish'):
       self._manager.finish()

@@ -35,7 +35,7 @@ from tff_semifl.experiment import training_warnings
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
 
-# Errors whose message is enough, without a traceback.
+# Errors whose message suffices, without a traceback.
 _PLAIN = (
   durable_files.OutputError,
   model_selection.MetricError,
@@ -63,14 +63,14 @@ def run(
 
   Returns:
     The state after the last round. With the setting `keep_best`, the exported
-    model is that of round `final.best.round_num`.
+    model comes from round `final.best.round_num`.
 
   Raises:
     settings.SettingError: If one of `release_managers` or `metrics` fails.
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder is no longer writable, or contains
       a damaged file.
-    Exception: Whatever a method raises, with notes that name client, round and
+    Exception: Any error of a method, with notes that name client, round and
       the file of the traceback.
   """
   with _noting_log(folder):
@@ -97,7 +97,7 @@ def run(
     accuracy_of_clients.write(folder.path, experiment, kept.weights)
   if experiment.run.client_classes:
     client_classes.write(folder.path, experiment, kept.weights)
-  # Whoever has the model and the key has the model without noise.
+  # The model and the key together reveal the model without noise.
   folder.remove_privacy_key()
   return final
 
@@ -105,7 +105,7 @@ def run(
 def describe_early_end(
   experiment: experiment_lib.Experiment, final: training_program.ProgramState
 ) -> str | None:
-  """A line on early stopping; None if all rounds were run."""
+  """One line on early stopping; None if all rounds were run."""
   choice, total_rounds = experiment.model_choice, experiment.total_rounds
   if choice is None or final.round_num >= total_rounds:
     return None
@@ -117,7 +117,7 @@ def describe_early_end(
 
 @contextlib.contextmanager
 def _noting_log(folder: outputs.ExperimentFolder) -> Iterator[None]:
-  """Appends the traceback of a method's error to the log, and notes that."""
+  """Appends tracebacks of unexpected errors to the log, and adds a note."""
   try:
     yield
   except _PLAIN:
@@ -263,7 +263,7 @@ def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
   outer = asyncio._get_running_loop()
   asyncio._set_running_loop(None)
   try:
-    # Not `asyncio.run`, which would delay an interrupt to the end of the round.
+    # Not `asyncio.run`, which would delay an interrupt until the round ends.
     with contextlib.closing(asyncio.new_event_loop()) as loop:
       yield loop
   finally:
@@ -277,7 +277,7 @@ def _draw_data(
   from tff_semifl.experiment import data_figures
 
   data = experiment.data
-  # Some systems have no image at the server.
+  # In some systems the server has no image.
   images = (data.labeled if len(data.labeled.labels) else data.unlabeled).images
   if experiment.mapped_images is not None:
     images = experiment.mapped_images.read(images).numpy()
@@ -286,7 +286,7 @@ def _draw_data(
     task=experiment.task,
     data=data,
     title=experiment.settings.data.title,
-    # An array by now: the images are in memory, or were read from the file.
+    # An array: the images are in memory, or were read from the file above.
     images=cast(np.ndarray, images),
     seed=experiment.settings.seed,
   )

@@ -21,10 +21,10 @@ _RESUMES = 'the same command goes on from the last complete round'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Runtime(settings.Settings, abc.ABC):
-  """Base of the runtimes.
+  """Base class of runtimes.
 
   Attributes:
-    threads: Threads, and clients that train at once.
+    threads: Limits on threads and on concurrent clients.
     by_index: Whether the worker reads images from a shared file, by index.
     has_xla: Whether the runtime compiles with XLA.
   """
@@ -36,7 +36,7 @@ class Runtime(settings.Settings, abc.ABC):
 
   @property
   def has_sites(self) -> bool:
-    """Whether sites with images of their own can be reached."""
+    """Whether the runtime can reach sites that hold clients' images."""
     return False
 
   @abc.abstractmethod
@@ -45,7 +45,7 @@ class Runtime(settings.Settings, abc.ABC):
   ) -> contextlib.AbstractContextManager[None]:
     """Makes this the runtime of the `with` block.
 
-    `federation` has the sites that hold the images of clients, if they do.
+    `federation` has the sites that hold clients' images; None without sites.
     """
 
   def check(self) -> None:
@@ -54,16 +54,16 @@ class Runtime(settings.Settings, abc.ABC):
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Sets the threads of operations, before TensorFlow initializes.
+    """Sets the threads per operation, before TensorFlow initializes.
 
-    `count_pixels` is called only if no number of threads was chosen.
+    `count_pixels` is called only if no number of threads is chosen.
     """
     return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InProcess(Runtime):
-  """The TensorFlow of this process."""
+  """TensorFlow in this process."""
 
   threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
 
@@ -125,16 +125,16 @@ class Ray(Runtime):
 
   @property
   def has_sites(self) -> bool:
-    """Whether a cluster is joined; one of this program alone has no sites."""
+    """Whether an existing cluster is joined; a new cluster has no sites."""
     return self.ray_address is not None
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Sets the threads of operations, if a number was chosen.
+    """Sets the threads per operation, if a number is chosen.
 
-    By default one process uses all cores: a process for each core would need
-    much memory.
+    By default one process uses all cores, since a process for each core would
+    need much memory.
     """
     del count_pixels
     unknown = threads_lib.BatchPixels(math.inf, math.inf, math.inf)
@@ -184,7 +184,7 @@ class Ray(Runtime):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenRuntime(settings.Settings):
-  """The runtime."""
+  """The choice of the runtime."""
 
   runtime: Runtime = settings.choice(
     {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},

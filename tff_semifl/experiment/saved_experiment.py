@@ -26,13 +26,13 @@ class SavedExperimentError(Exception):
 
 
 class Choice(NamedTuple):
-  """How the round of a model was chosen.
+  """How the round of the kept model was chosen.
 
   Attributes:
-    metric: The column of the metric that chose; None for the last round.
+    metric: The column of the selecting metric; None for the last round.
     last_round: The last round that was run.
-    value: The metric after the chosen round; NaN if it was NaN in all rounds,
-      so that the last round was taken.
+    value: The metric after the chosen round; NaN if the metric was NaN in all
+      rounds, so that the last round was chosen.
   """
 
   metric: str | None
@@ -46,11 +46,11 @@ class Choice(NamedTuple):
 
   @property
   def is_by_test(self) -> bool:
-    """Whether the test images chose it."""
+    """Whether the round was chosen on the test images."""
     return self.is_best and self.metric.startswith('test/')
 
   def describe(self) -> str:
-    """Why this round was chosen, to follow its number."""
+    """Why this round was chosen: text to follow the round's number."""
     if self.metric is None:
       return 'the last'
     if not self.is_best:
@@ -62,11 +62,11 @@ class Choice(NamedTuple):
 
 
 class TrainedModel(NamedTuple):
-  """The model that a run keeps: the best, or that of the newest checkpoint.
+  """The model that a run keeps: the best model, or the newest checkpoint's.
 
   Attributes:
     weights: Weights of the global model.
-    round_num: Its round.
+    round_num: The model's round.
     accuracy: The accuracy after that round, on the evaluated images.
     best_accuracy: The highest accuracy of all rounds that were run.
     choice: How the round was chosen.
@@ -104,9 +104,9 @@ def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:
   """Reads the model that a run keeps, and its results.
 
-  This is the model of the newest intact checkpoint, or the best model that this
-  checkpoint names. Without a checkpoint, a SavedExperimentError is raised; if a
-  file is damaged, an OutputError.
+  The model comes from the newest intact checkpoint, or is the best model that
+  this checkpoint names. Raises a SavedExperimentError without a checkpoint, and
+  an OutputError if a file is damaged.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:

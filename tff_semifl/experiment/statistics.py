@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decides when static batch normalization gets its statistics.
+"""Decides when and from which images static batch statistics are computed.
 
-Rounds compute them only where clients label with the model that they receive,
-and from the server's images. Otherwise they are computed between rounds, and
-only for evaluated rounds if only evaluations need them.
+A round computes the statistics only if clients label with the received model
+and the server's images suffice. Otherwise statistics are computed between
+rounds; if only evaluations need statistics, only for evaluated rounds.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from tff_semifl.models import functional
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Statistics(settings.Settings):
-  """The images that static batch normalization has statistics of."""
+  """The images from which static batch statistics are computed."""
 
   batch_norm_statistics: str | None = settings.setting(
     None,
@@ -43,7 +43,7 @@ class Statistics(settings.Settings):
   def fill_in(
     self, system: system_lib.System, *, are_there: bool
   ) -> 'Statistics':
-    """Fills in the default."""
+    """Fills in the default; `are_there` says if the model has statistics."""
     chosen = self.batch_norm_statistics
     has_pool = system.labels is system_lib.Labels.AT_SERVER_WITH_POOL
     of_server = chosen in ('server', 'server_batches')
@@ -81,10 +81,11 @@ class Statistics(settings.Settings):
     clients: pipelines.ClientPopulation,
     server_batch_size: int | None,
   ) -> training_program.StatisticsPass | None:
-    """The pass that computes statistics between rounds; None if rounds do.
+    """The pass between rounds that computes statistics; None if not needed.
 
     Args:
-      server_batch_size: Batch size of the server, if it trains.
+      server_batch_size: The server's batch size; None if the server does not
+        train.
     """
     kind = self.batch_norm_statistics
     if kind is None or self.are_computed_by_rounds(system):
@@ -96,7 +97,7 @@ class Statistics(settings.Settings):
       ),
       'pooled': lambda: (
         statistics_lib.build_pooled_batch_norm_statistics(classifier),
-        # Images of no client are included.
+        # Includes images that belong to no client.
         _class_by_class(data).concatenate(
           tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
         ),
@@ -108,7 +109,7 @@ class Statistics(settings.Settings):
           if system.has_clients
           else server_batch_size,
         ),
-        # Selecting some labels leaves them class by class.
+        # Selected labels are already ordered by class.
         tf.data.Dataset.from_tensors(data.labeled.images)
         if system.labels is system_lib.Labels.ALL_AT_SERVER
         else _class_by_class(data),
@@ -125,12 +126,12 @@ class Statistics(settings.Settings):
 
 
 def _labels_at_once(system: system_lib.System) -> bool:
-  """Whether clients label by the received model with its statistics."""
+  """Whether clients label with the received model and its statistics."""
   method = system.client_method
   return method is not None and method.labels_by_received_model
 
 
 def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:
-  """The labeled images in the order of the authors' code: by class."""
+  """The labeled images ordered by class, as in the authors' code."""
   order = np.argsort(data.labeled.labels, kind='stable')
   return tf.data.Dataset.from_tensors(data.labeled.images[order])

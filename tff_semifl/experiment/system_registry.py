@@ -29,7 +29,7 @@ SYSTEMS = references.Options(
     'all_labels': 'baselines.one_place.centralized:AllLabels',
     'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',
     'flfl': 'algorithms.flfl:FLFL',
-    # SemiFL with one part of a later method, or with any parts.
+    # SemiFL with one or more parts of later methods.
     'flexmatch_semifl': 'algorithms.flexmatch:FLEXMATCH_SEMIFL',
     'composed_semifl': 'algorithms.composed:COMPOSED_SEMIFL',
     'client_prior_semifl': 'algorithms.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
@@ -62,10 +62,10 @@ SYSTEMS = references.Options(
 
 
 def load(name: str) -> system.System:
-  """The system of a name, or a SettingError.
+  """Loads a system by name; raises a SettingError if there is none.
 
-  The name is one of `SYSTEMS`, or 'package.module:NAME' of a system, or of a
-  class of systems whose fields all have defaults.
+  The name is one of `SYSTEMS`, or 'package.module:NAME' of a system or of a
+  system class whose fields all have defaults.
   """
   with settings.blame('system', name):
     if isinstance(name, type):
@@ -87,8 +87,8 @@ def load(name: str) -> system.System:
 def find_name(wanted: system.System) -> str:
   """A name by which `load` finds a system, apart from its settings.
 
-  It is one of `SYSTEMS`; or 'package.module:NAME' if the module of one of the
-  system's parts has the system; or else the name of its class.
+  The name is one of `SYSTEMS`, or 'package.module:NAME' if the module of one of
+  the system's parts defines the system, or else the name of the class.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():

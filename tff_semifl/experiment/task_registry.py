@@ -3,7 +3,7 @@
 
 """Tasks by name, and the setting that names one.
 
-Needs no TFF: programs that use an exported model have the setting too.
+Needs no TFF, since programs that use an exported model need the setting too.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ def _load(reference: str) -> image_task.Task:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenTask(image_task.ChosenTask):
-  """The setting of the task."""
+  """The setting that names the task."""
 
   task: image_task.Task = settings.choice(
     TASKS,

@@ -23,13 +23,13 @@ class DataSet:
   Attributes as in `ImageTask`, and:
 
   Attributes:
-    name: Its name in TFDS, with its configuration.
+    name: The name in TFDS, with the configuration.
     flip: Whether augmentation mirrors images at random.
     padding: The largest shift, in pixels.
     build_strong_augmentation: Builds the strong augmentation of weakly
       augmented images.
     splits: Names of the training split, the test split and optionally a split
-      whose images have no labels.
+      without labels.
   """
 
   name: str
@@ -71,7 +71,7 @@ class DataSet:
     )
 
   def _load(self, data_dir: str | None) -> sources.TaskData:
-    # Imported here because it takes long, and other tasks do without.
+    # Imported here because the import is slow, and other tasks do without.
     from tff_semifl.data import tfds_images
 
     train, test, *others = tfds_images.load(self.name, self.splits, data_dir)
@@ -92,8 +92,8 @@ class DataSet:
     """The data set with the constants of Zhang et al.
 
     For images of three channels. Augmentations shift by up to an eighth of the
-    image and mirror, digits too. Pixels are normalized with the authors'
-    constants of CIFAR-10, for SVHN too.
+    image, and mirror all images, even digits. Pixels are normalized with the
+    authors' constants of CIFAR-10, even for SVHN.
     """
     return dataclasses.replace(
       self,
@@ -104,14 +104,14 @@ class DataSet:
       build_strong_augmentation=(
         fixmatch_policy.build_fixmatch_pytorch_rand_augment
       ),
-      # The smallest number in their tables.
+      # The smallest number in the paper's tables.
       num_labeled=1000,
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TFDSTask(image_task.Task):
-  """Base of the tasks on data sets of TFDS."""
+  """Base class of tasks on data sets of TFDS."""
 
   data_set: ClassVar[DataSet]
 
@@ -127,7 +127,7 @@ class TFDSTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TFDSTaskOfBothPapers(TFDSTask):
-  """Base of the tasks that occur in both papers."""
+  """Base class of tasks that SemiFL and Zhang et al. both use."""
 
   zhang2020_augmentation: bool = settings.setting(
     False,

@@ -29,7 +29,7 @@ class BatchPixels(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Threads(settings.Settings):
-  """The threads of an operation, and how many clients train at once."""
+  """CPU threads per operation, and the number of concurrent clients."""
 
   max_concurrent_clients: int | None = settings.setting(
     None,
@@ -50,9 +50,9 @@ class Threads(settings.Settings):
   )
 
   def limit(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads of operations, before TensorFlow initializes.
+    """Sets the threads per operation, before TensorFlow initializes.
 
-    `count_pixels` is called only if no number of threads was chosen.
+    `count_pixels` is called only if no number of threads is chosen.
     """
     number = self.threads_per_operation
     if number is None and _is_free():
@@ -71,12 +71,12 @@ class Threads(settings.Settings):
 
   @property
   def threads_of_clients(self) -> int | None:
-    """CPU threads of an operation in client updates; None for all cores."""
+    """CPU threads per operation in client updates; None for all cores."""
     return self.threads_per_operation
 
   @property
   def num_clients(self) -> int | None:
-    """Clients that train at once in process; None for one a device."""
+    """Concurrent clients in this process; None for one per device."""
     threads = self.threads_of_clients
     if (
       self.max_concurrent_clients is not None
@@ -89,7 +89,7 @@ class Threads(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PlacedThreads(Threads):
-  """Threads that may differ between server and clients."""
+  """CPU threads per operation that may differ between server and clients."""
 
   client_threads_per_operation: int | None = settings.setting(
     None,
@@ -137,7 +137,7 @@ class PlacedThreads(Threads):
 
 
 def _set_threads(number: int, *, is_chosen: bool) -> bool:
-  """Sets the threads of an operation; False if TensorFlow is initialized."""
+  """Sets the threads per operation; False if TensorFlow is initialized."""
   try:
     tf.config.threading.set_intra_op_parallelism_threads(number)
   except RuntimeError:
@@ -148,7 +148,7 @@ def _set_threads(number: int, *, is_chosen: bool) -> bool:
 
 
 def _is_free() -> bool:
-  """Whether neither the environment nor a GPU decides on threads."""
+  """Whether no environment variable is set and there is no GPU."""
   # TensorFlow itself reads the variable.
   return _VARIABLE not in os.environ and not tf.config.list_physical_devices(
     'GPU'

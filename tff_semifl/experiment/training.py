@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training: rounds, evaluation, metrics, checkpoints, resuming."""
+"""The training loop: rounds, evaluation, metrics, checkpoints, resuming."""
 
 import collections
 from collections.abc import Callable, Mapping
@@ -34,23 +34,22 @@ async def train(
   on_start: Callable[[int], None],
   on_round: Callable[[int, round_metrics.RoundMetrics], None],
 ) -> training_program.ProgramState:
-  """Runs the rounds that have not been run yet; returns the last state.
+  """Runs the remaining rounds, and returns the last state.
 
   After each evaluation the metrics are released, and then the state is saved. A
-  killed program thus loses only the rounds since the last evaluation, which are
-  run again and replace their metrics. Rounds that end with weights or losses
-  that are not finite are run once more, in case of a device error;
-  deterministic divergence repeats.
+  killed program loses only the rounds since the last evaluation; these rounds
+  are run again, and their metrics replaced. If weights or losses are not
+  finite, the rounds are run once more, since a device error may be the cause.
 
   Args:
     program: The program.
     checkpoints: Keeps `ProgramState`s, with the round as the version.
     metrics_manager: Releases `round_metrics.RoundMetrics`, with the round as
       the key.
-    memories: Keeps the memories of clients, if the process has any.
-    best_models: Keeps the model that the program chooses, if it chooses one.
-    on_start: Called with the number of the first round to run; not if early
-      stopping has ended training before.
+    memories: Keeps clients' memories; None if clients have no memory.
+    best_models: Keeps the best model; None if the last model is exported.
+    on_start: Called with the number of the first round to run; not called if
+      early stopping has already ended training.
     on_round: Called after each evaluation with the number of the round and its
       metrics.
 
@@ -123,7 +122,7 @@ async def train(
 def _is_finite(
   reached: training_program.ProgramState, metrics: round_metrics.RoundMetrics
 ) -> bool:
-  """Whether state, memories, server metrics and test are finite."""
+  """Whether state, memories, server metrics and evaluation are finite."""
   # Without a server step, loss and accuracy are both NaN; after a step that
   # diverged, the accuracy is finite.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
@@ -238,7 +237,7 @@ def _run_round(
   memories: client_states.Memories | None,
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
-  """Runs a round; returns its output and the memories in main memory."""
+  """Runs a round; returns the output and the memories in main memory."""
   process, clients = program.process, program.clients
   if process.prepare is not None and round_num == 1:
     if clients.clients_per_round:
@@ -264,7 +263,7 @@ def _run_round(
       counts['num_rejected'],
     )
   if memories is not None:
-    # Kept before the state is saved: if the round is run again, its memories
-    # replace these.
+    # Before the state is saved: if the round is run again, its memories replace
+    # the memories kept here.
     held = memories.keep(held, round_num, cohort, output.memories)
   return output, held

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What training runs, and its state."""
+"""A training program: a process, its data, and its state."""
 
 from collections.abc import Callable, Mapping
 import dataclasses
@@ -21,9 +21,9 @@ class Best(NamedTuple):
   """The best evaluated round, which a checkpoint holds.
 
   Attributes:
-    value: The metric after this round; NaN if it was NaN in all rounds.
+    value: The metric after this round; NaN if NaN in all rounds.
     round_num: The first round with this value; -1 if there is none.
-    num_since: Evaluations since this round, or since the beginning.
+    num_since: Evaluations since this round, or since training began.
   """
 
   value: float = math.nan
@@ -39,7 +39,7 @@ class ModelChoice:
     column: The metric's column in `metrics.csv`.
     higher_is_better: Whether a higher value is better.
     stop_after: Training ends after this many evaluations without improvement;
-      None for never.
+      None disables early stopping.
   """
 
   column: str
@@ -49,7 +49,7 @@ class ModelChoice:
   def update(
     self, best: Best, round_num: int, columns: Mapping[str, float]
   ) -> Best:
-    """The best round after a further one; the first of equal ones."""
+    """Updates the best round with `round_num`; the earlier round wins a tie."""
     value = columns[self.column]
     is_better = (
       value > best.value if self.higher_is_better else (value < best.value)
@@ -71,9 +71,9 @@ class StatisticsPass(NamedTuple):
     computation: Computation `(<W@SERVER, data> -> W@SERVER)`, from a builder of
       `batch_norm_statistics`.
     data: The computation's data: a dataset, or one for each client.
-    for_clients: Whether clients use the received statistics, as they do when
-      they label images with the received model. If not, the statistics are
-      computed only for evaluations.
+    for_clients: Whether clients use the received statistics, as when labeling
+      images with the received model. If not, the statistics are computed only
+      for evaluations.
   """
 
   computation: tff.Computation
@@ -89,10 +89,10 @@ class ProgramState(NamedTuple):
     round_num: The latest round; -1 before any.
     accuracy: The accuracy after this round, on the evaluated images.
     best_accuracy: The highest accuracy of all rounds.
-    memories: The memories that `Memories` hold in main memory; the empty tuple
-      if there are none.
-    best: The best round by the program's choice of a model; the empty tuple
-      without one.
+    memories: The part of `Memories` in main memory; the empty tuple without
+      memories.
+    best: The best round by the program's `model_choice`; the empty tuple
+      without a choice.
   """
 
   state: Any
@@ -113,18 +113,19 @@ class TrainingProgram:
     server_dataset: The server's labeled images, of `pipelines.labeled_type`.
     clients: The clients, and the cohort of each round.
     test_dataset: Labeled images to evaluate on.
-    validates: Whether these are a validation split, and metrics say so.
+    validates: Whether `test_dataset` is a validation split; metrics are then
+      named `validation/`.
     total_rounds: The last round to run; the first is round 0.
     rounds_per_evaluation: Interval in rounds of evaluating the model and saving
       the state; the last round is always included. Metrics of server and
-      clients are those of the evaluated round alone.
+      clients come from the evaluated round alone.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the true labels, which must be known. The process must
       return the pseudo-labels (see `RoundOutput`).
     statistics: Computes the model's batch normalization statistics after a
       round; None if the process computes them or the model has none.
     mapped_images: The images that the computations look up if the data are
-      indices (see `take_indices`), else None. They are kept alive here.
+      indices (see `take_indices`), else None.
     epsilon_fn: Round -> epsilon after this round; None without differential
       privacy of clients.
     measure: Logits of the evaluated images -> further metrics by name, or None.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings of rounds in which clients contribute nothing, or errors."""
+"""Warnings about absent clients, and few or wrong pseudo-labels."""
 
 import math
 
@@ -13,7 +13,8 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import round_metrics
 from tff_semifl.metrics import intervals
 
-# In one of five recorded runs, so many evaluated rounds in a row have no label.
+# Evaluated rounds in a row without a pseudo-label. One of five recorded runs
+# has as many.
 _PATIENCE = 5
 _PATIENCE_IF_WRONG = 3
 # Shares of wrong pseudo-labels to warn of, from many labeled images to all.
@@ -22,10 +23,10 @@ _ALL, _WRONG_IF_ALL = 0.99, 0.05
 
 
 class TrainingWarnings:
-  """Warns once if no client took part, or if pseudo-labels are few or wrong.
+  """Warns, once each, of absent clients and of few or wrong pseudo-labels.
 
   `label` begins each warning. `confidence_threshold` is the setting, or None if
-  the system does not use it.
+  the system does not use the threshold.
   """
 
   def __init__(
@@ -49,7 +50,7 @@ class TrainingWarnings:
   def check_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Warns of each problem when it first occurs."""
+    """Warns of each problem on the first occurrence."""
     # Without clients, as in round 0, there is nothing to warn of.
     if not round_num or not self._clients_per_round:
       return
@@ -106,13 +107,13 @@ class TrainingWarnings:
       return 1 - share_right
     if not metrics.client.label_ratio > 0:
       return 0.0
-    # At best, all images that the model gets right are among those labeled.
+    # At best, every image that the model classifies correctly has a label.
     num_right = round(metrics.evaluation.accuracy * self._num_test_images)
     most_right = intervals.of_accuracy(num_right, self._num_test_images).high
     return max(1 - most_right / metrics.client.label_ratio, 0.0)
 
   def _describe_state(self, metrics: round_metrics.RoundMetrics) -> str:
-    """What may explain a problem, in parentheses, as far as it is known."""
+    """Known facts that may explain a problem, in parentheses."""
     known = []
     highest = metrics.client.own.get(round_metrics.HIGHEST_CONFIDENCE, math.nan)
     if not math.isnan(highest):
@@ -144,7 +145,7 @@ class TrainingWarnings:
 def describe_idle_rounds(
   metrics: metrics_table.Metrics, confidence_threshold: float | None
 ) -> str | None:
-  """A line, if at least half of a run's evaluated rounds had no pseudo-label.
+  """One line if at least half of the evaluated rounds had no pseudo-label.
 
   `confidence_threshold` is as in `TrainingWarnings`.
   """
@@ -154,7 +155,7 @@ def describe_idle_rounds(
   # Undefined in rounds without clients.
   ratios = ratios[~np.isnan(ratios)]
   num_idle = np.count_nonzero(ratios == 0)
-  # Early rounds often have none.
+  # Early rounds often have no pseudo-label.
   if not num_idle or num_idle < len(ratios) / 2:
     return None
   remedy = ''

@@ -3,9 +3,9 @@
 
 """The validation split: labeled images to choose settings by.
 
-Settings that are chosen by the test images make the test accuracy too good.
-Instead, some of the server's labeled images can be held out and evaluated on;
-the test images are then not used.
+Choosing settings on the test images makes the test accuracy too optimistic.
+Instead, some of the server's labeled images can be held out for evaluation; the
+test images are then not used.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 
-# Names of the settings, one of which is given where there is a split.
+# The settings that choose a split; at most one is given.
 SETTINGS = ('num_validation', 'validation_fold')
 _FOLD = re.compile(r'([1-9]\d*)/([1-9]\d*)')
 
@@ -39,7 +39,7 @@ def draw(
     seed, random_seeds.Purpose.VALIDATION_SPLIT
   )
   shuffled = generator.permutation(np.sort(labeled))
-  # Classes give one image each in turn, except their last.
+  # Classes give one image each in turn, but keep their last image.
   turns, drawn = [], []
   for class_index in np.unique(labels[shuffled]):
     of_class = shuffled[labels[shuffled] == class_index][:-1]
@@ -66,11 +66,10 @@ def draw_fold(
   num_folds: int,
   seed: int,
 ) -> np.ndarray:
-  """Draws one of several disjoint parts of the labeled images.
+  """Draws one of `num_folds` disjoint parts of the labeled images.
 
-  Their numbers of images differ by one at most, and so do those of each class.
-
-  The result is int64, sorted indices of the images.
+  The sizes of parts differ by at most one, in all and in each class. The result
+  is int64, sorted indices of the images.
   """
   if num_folds > len(labeled):
     raise ValueError(
@@ -94,7 +93,7 @@ def draw_fold(
 
 
 def is_chosen(values: Mapping[str, Any]) -> bool:
-  """Whether settings, by name, have a validation split."""
+  """Whether settings by name choose a validation split."""
   return any(values.get(name) is not None for name in SETTINGS)
 
 
@@ -105,7 +104,7 @@ def _is_fold(value: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Validation(settings.Settings):
-  """Which of the server's labeled images models are evaluated on."""
+  """The server's labeled images that models are evaluated on, if any."""
 
   num_validation: int | None = settings.setting(
     None,
@@ -135,9 +134,11 @@ class Validation(settings.Settings):
   def hold_out(
     self, data: sources.TaskData, labeled: np.ndarray, seed: int
   ) -> tuple[np.ndarray, sources.TaskData]:
-    """Holds out validation images from the labeled ones, if any are asked for.
+    """Holds out validation images from the labeled images, if chosen.
 
-    `labeled` are int64 indices of the labeled ones among `data.train`.
+    `labeled` are int64 indices of labeled images in `data.train`. Returns the
+    labeled indices that are left, and the data with the held-out images as
+    `test`.
     """
     if self.num_validation is not None:
       with settings.blame('num_validation', self.num_validation):

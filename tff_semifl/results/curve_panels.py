@@ -53,7 +53,7 @@ LEARNING_CURVES = (
 # Figure 6 of SemiFL's paper, from left to right.
 PSEUDO_LABEL_QUALITY = (_ALL_LABELS, _ABOVE_THRESHOLD[1], _LABEL_RATIO)
 
-# Figures 4, E.1 and G.1 of Zhang et al. show the relative one.
+# Figures 4, E.1 and G.1 of Zhang et al. show the relative weight diversity.
 WEIGHT_DIVERSITY = (
   Panel(
     'client/weight_diversity',
@@ -77,10 +77,10 @@ _PANELS = {
 def choose(
   panels: Sequence[Panel], runs: Iterable[metrics_table.Metrics]
 ) -> Sequence[Panel]:
-  """The panels that tell something of runs.
+  """The panels that are informative for these runs.
 
-  Where clients train on all pseudo-labels, no panel shows a label ratio of 1,
-  and what is above the threshold are all pseudo-labels.
+  If clients train on all pseudo-labels, the panel of the label ratio is left
+  out, and accuracy above the threshold is named accuracy of pseudo-labels.
   """
   if any(map(_selects, runs)):
     return panels
@@ -94,7 +94,7 @@ def choose(
 
 
 def _selects(run: metrics_table.Metrics) -> bool:
-  """Whether clients left out pseudo-labels, but not all of them."""
+  """Whether clients left out some pseudo-labels, but not all."""
   ratios = run.get(_LABEL_RATIO.column, np.ones_like(run['round']))
   ratios = ratios[run['round'] > 0]
   return bool(np.any(ratios > 0) and np.any(ratios < 1))

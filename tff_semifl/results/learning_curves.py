@@ -17,28 +17,28 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
 from tff_semifl.results import curve_panels
 
-# Accuracies above the threshold, undefined without such pseudo-labels.
+# Columns that are undefined if no pseudo-label passes the threshold.
 _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
 )
-# The palette of Okabe and Ito, for any color vision. With the line styles, 28
-# curves differ, and neighbors in gray prints, too.
+# The palette of Okabe and Ito, for any color vision. Colors and line styles
+# distinguish 28 curves, and neighbors even in gray prints.
 _COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _COLORS += ('#000000',)
 _STYLES = ('-', '--', '-.', ':')
 _REFERENCE_COLOR = '0.3'
 _REFERENCE_STYLES = _STYLES[1:]
-# In inches and points: three panels have the width of a page, with text of a
-# caption's size.
+# In inches and points: three panels fill the width of a page, with text in the
+# size of a caption.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
-# The line of an entry, and gaps.
+# Width of the line in a legend entry, with gaps.
 _LEGEND_ENTRY = 0.55
 _FONT_SIZE = 8
 _TITLE_SIZE = 9.6
 
-# Runs by their name in the legend; those of one name differ in the seed only.
+# Runs by name in the legend; runs of the same name differ in the seed only.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
@@ -51,12 +51,12 @@ def create_figure(
   """A figure of panels side by side, with a learning curve for each name.
 
   Several runs of a name are drawn as their mean, with a band of one standard
-  deviation (of percentages clipped to 0..100), over the rounds that all have.
-  Curves that are nowhere above 0, such as of pseudo-labels that clients did not
-  make, and panels without curves are left out. Undefined values, for which the
-  table has 0, are gaps: clients' columns in round 0, and the accuracy above the
-  threshold without such pseudo-labels. The baseline of a single name, the
-  labels alone, is a horizontal line if its runs have one.
+  deviation (percentages are clipped to 0..100), over their common rounds.
+  Curves that are nowhere above 0 and panels without curves are left out.
+  Undefined values, for which the table has 0, are gaps: clients' columns in
+  round 0, and the accuracy above the threshold if no label passes. With a
+  single name whose server trains in round 0 alone, a horizontal line shows the
+  labels alone. `references` are drawn as horizontal lines at their last round.
   """
   curves = {
     panel: {
@@ -72,7 +72,7 @@ def create_figure(
     raise metrics_table.MetricsError(
       f'there is nothing to draw: none of {columns} is above 0'
     )
-  # A horizontal line is at a run's last row; a baseline's only row is round 0.
+  # Horizontal lines show the last row of a run; for the labels alone, round 0.
   levels = {
     _label(f'{name}, last round', len(runs)): runs
     for name, runs in (references or {}).items()
@@ -167,7 +167,7 @@ def _draw_curve(
   color: str,
   **line_style: str,
 ) -> lines.Line2D:
-  """Plots the mean of runs, and their band within `limits`."""
+  """Plots the mean over runs, and a band of one standard deviation."""
   rounds = sorted(set.intersection(*map(set, runs)))
   values = np.array([[run[round_num] for round_num in rounds] for run in runs])
   mean = values.mean(axis=0)
@@ -199,7 +199,7 @@ def _draw_curve(
 def _last_mean(
   runs: Sequence[metrics_table.Metrics], panel: curve_panels.Panel
 ) -> float:
-  """The mean of the runs' last values, NaN if one has none."""
+  """The mean of the runs' last values; NaN if a run lacks the column."""
   if not all(panel.column in run for run in runs):
     return math.nan
   return float(np.mean([[*_by_round(run, panel).values()][-1] for run in runs]))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-  """A table, without a line break at its end."""
+  """A Markdown table, without a final line break."""
   lines = [_row(heading), _row(['---'] * len(heading))]
   lines.extend(_row(row) for row in rows)
   return '\n'.join(lines)
@@ -21,7 +21,7 @@ def facts(
 
 
 def escape(text: str) -> str:
-  """Escapes a text for a cell."""
+  """Escapes text for a cell."""
   return text.replace('|', r'\|').replace('\n', ' ')
 
 

@@ -27,7 +27,7 @@ from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
 
 _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')
-# Each system with clients has some of these settings.
+# A system has clients if it has one of these settings.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 _SETTINGS = {
   'task': 'task',
@@ -46,16 +46,16 @@ _SETTINGS = {
 
 
 class ModelCard(NamedTuple):
-  """The content of a card.
+  """The content of a model card.
 
   Attributes:
-    files: The exported files. The scores of the first one are shown.
-    why_not_tested: The reason, or None if the files were tested.
-    stated: What the user states about license, intended use and the accuracy
-      of the labels alone; None for what was not stated.
+    files: The exported files. The card shows the scores of the first file.
+    why_not_tested: Why the files were not tested; None if tested.
+    stated: The user's statements, by title, on license, intended use and the
+      accuracy of the labels alone; None if not stated.
     least_confidence: The confidence threshold, in [0, 1].
     temperature: The temperature of the logits; None for 1.
-    result: The system's own lines on the result.
+    result: The system's own description of the result, in lines.
   """
 
   name: str
@@ -141,7 +141,7 @@ def _to_markdown(card: ModelCard) -> str:
       sorted(hparams.versions.items()), heading=('what', 'version')
     ),
   )
-  # Parts that this model lacks leave empty lines.
+  # Removes the empty lines of sections that this model lacks.
   paragraphs = (each.strip('\n') for each in text.split('\n\n'))
   return '\n\n'.join(each for each in paragraphs if each) + '\n'
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Building blocks of a page of HTML that needs no other file and no network.
+"""Building blocks of an HTML page that needs no other file and no network.
 
-Functions take plain text, which they escape, except where they say HTML. The
+Functions escape their text, except arguments that are documented as HTML. The
 style sheet, `report.css`, follows the reader's choice of light or dark, and
 fits a phone: wide tables scroll by themselves.
 """
@@ -19,9 +19,9 @@ from matplotlib import figure
 import numpy as np
 from PIL import Image
 
-# Figures have this color where the text color of the page is meant.
+# Placeholder in figures for the text color of the page.
 _TEXT_COLOR = '#010203'
-# The first curve's is too dark on a dark page.
+# The color of the first curve, which is too dark on a dark page.
 _CURVE = '#0072b2'
 _OF_TEXT = (
   *('text.color', 'axes.edgecolor', 'axes.labelcolor', 'axes.titlecolor'),
@@ -35,14 +35,14 @@ _FIGURE_STYLE = {
   'legend.framealpha': 0.0,
   # Text stays text, which can be searched and read aloud.
   'svg.fonttype': 'none',
-  # Equal runs make equal pages.
+  # Makes pages reproducible.
   'svg.hashsalt': 'tff_semifl',
 }
-# Characters of a cell that is not broken into lines.
+# Longer lines in cells are broken.
 _MAX_WHOLE = 40
 # Larger images are scaled down to this size.
 _MAX_SIDE = 160
-# The page loads nothing, whatever a name in it may contain.
+# The policy keeps the page from loading anything, even if a name contains HTML.
 _PAGE = """\
 <!DOCTYPE html>
 <html lang="en">
@@ -63,7 +63,7 @@ style-src 'unsafe-inline'; img-src data:">
 
 
 def page(title: str, body: Iterable[str]) -> str:
-  """A page of HTML."""
+  """A complete page; `body` is HTML."""
   style = pathlib.Path(__file__).with_name('report.css').read_text()
   return _PAGE.format(title=text(title), style=style, body=''.join(body))
 
@@ -74,7 +74,7 @@ def text(content: object) -> str:
 
 
 def heading(content: str) -> str:
-  """A heading."""
+  """A section heading."""
   return f'<h2>{text(content)}</h2>\n'
 
 
@@ -84,7 +84,7 @@ def paragraph(content: str, kind: str = '') -> str:
 
 
 def warnings(lines: Iterable[str]) -> str:
-  """A box of what may mislead in the numbers of a page."""
+  """A box of warnings about the numbers on a page."""
   rows = ''.join(f'<li>{text(line)}</li>\n' for line in lines)
   return box('note', f'<h3>What may mislead</h3>\n<ul>\n{rows}</ul>\n')
 
@@ -95,7 +95,7 @@ def box(kind: str, content: str) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-  """A table of texts, which scrolls if it is wide."""
+  """A table of text, which scrolls if it is wide."""
   head = ''.join(f'<th scope="col">{text(each)}</th>' for each in headings)
   body = ''.join(f'<tr>{"".join(map(_cell, row))}</tr>\n' for row in rows)
   return box(
@@ -106,7 +106,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def details(summary: str, content: str, kind: str = '') -> str:
-  """HTML that is shown on demand, under a line of text."""
+  """A collapsed section; `content` is HTML."""
   return (
     f'<details{_class(kind)}><summary>{text(summary)}</summary>\n{content}'
     '</details>\n'
@@ -114,11 +114,11 @@ def details(summary: str, content: str, kind: str = '') -> str:
 
 
 def draw(create: Callable[[], figure.Figure], label: str) -> str:
-  """A figure as SVG; `label` describes it to those who cannot see it."""
+  """A figure as SVG; `label` is the text for screen readers."""
   file = io.StringIO()
   with matplotlib.rc_context(_FIGURE_STYLE):
     create().savefig(file, format='svg', metadata={'Date': None})
-  # Leaves out the XML prolog, which belongs to a separate file.
+  # Leaves out the XML prolog, which only separate files have.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
   svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of runs that differ in their seed, or in the fold they validate on.
+"""Tables of runs that differ in the seed or in the validation fold.
 
 References:
   Student. The probable error of a mean. Biometrika, 1908.
@@ -21,8 +21,8 @@ from tff_semifl.results import summary
 class Repetition(NamedTuple):
   """A run, named by its seed or fold, with metrics of the exported model.
 
-  `labels`, int [images], are those of the images that it was evaluated on, and
-  `logits`, float [images, classes], the model's. Values may be NaN.
+  `labels`, int [images], and `logits`, float [images, classes], belong to the
+  evaluated images. `values` are metrics by name, and may be NaN.
   """
 
   name: str
@@ -33,7 +33,7 @@ class Repetition(NamedTuple):
 
 
 def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """The metrics of each seed, with mean, deviation and interval."""
+  """A table of each seed's metrics, with mean, deviation and interval."""
   rows = [[run.name, str(run.round_num), *_show_all(run)] for run in runs]
   names = list(runs[0].values)
   if len(runs) > 1:
@@ -52,7 +52,7 @@ def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
 
 
 def folds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """The metrics of each fold."""
+  """A table of each fold's metrics."""
   return markdown.table(
     ['fold', 'images', 'round', *runs[0].values],
     (
@@ -65,7 +65,7 @@ def folds_to_markdown(runs: Sequence[Repetition]) -> str:
 def describe_out_of_fold(
   runs: Sequence[Repetition], metrics: Sequence[metric_lib.Metric]
 ) -> Iterator[str]:
-  """Yields lines on the predictions of all images, each by another's model."""
+  """Out-of-fold metrics: no image is predicted by a model trained on it."""
   labels = np.concatenate([run.labels for run in runs])
   logits = np.concatenate([run.logits for run in runs])
   num_right = int(np.sum(logits.argmax(axis=1) == labels))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A report on one or more runs: one file of HTML that needs no network."""
+"""A report on one or more runs: a single HTML file that needs no network."""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -32,16 +32,16 @@ from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
 
-# More runs are only in the tables, so that the file of a sweep stays small.
+# Further runs appear only in tables, so that the report of a sweep stays small.
 _MAX_IN_FULL = 8
 # With more logits, 500 samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
-# With so many images, one is half a point.
+# With this many images, one image is half a point of accuracy.
 _FEW_IMAGES = 200
 
 
 def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
-  """The folders of experiments: those given, or those inside."""
+  """Finds experiments: the folders themselves, or folders inside."""
   found = []
   for folder in folders:
     inside = [each.parent for each in folder.glob(f'*/{hparams_file.NAME}')]
@@ -61,7 +61,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
 
 
 def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
-  """Writes a report, and replaces an existing file."""
+  """Writes a report on experiments; replaces an existing file."""
   runs = []
   for folder in tqdm.tqdm(
     folders, 'examining runs', disable=None if len(folders) > 1 else True
@@ -85,7 +85,7 @@ def _naming(folder: pathlib.Path) -> Iterator[None]:
 
 
 def create(runs: Sequence[run_record.RunRecord]) -> str:
-  """A report as HTML."""
+  """The report as HTML."""
   shown = runs[:_MAX_IN_FULL]
   if len(runs) == 1:
     title, body = runs[0].name, [*_create_run(runs[0])]
@@ -114,7 +114,7 @@ def create(runs: Sequence[run_record.RunRecord]) -> str:
 
 
 def _create_run(run: run_record.RunRecord) -> Iterator[str]:
-  """Yields all sections on a run, HTML."""
+  """Yields all sections on a run, as HTML."""
   yield from _summary(run)
   yield page.warnings(_find_problems(run))
   yield page.heading('Metrics')
@@ -144,7 +144,7 @@ def _create_run(run: run_record.RunRecord) -> Iterator[str]:
 
 
 def _find_problems(run: run_record.RunRecord) -> list[str]:
-  """Limits of a run's numbers, the gravest first."""
+  """Warnings about a run's numbers, the most serious first."""
   scores = None if run.evaluated is None else run.evaluated.scores
   lines = []
   if scores is not None and scores.num_images < _FEW_IMAGES:
@@ -204,7 +204,7 @@ def _metrics(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
       '' if run.evaluated is None else _interval(name, run.evaluated),
       'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
     )
-  # Metrics of the setting `metrics`; those by class have a table.
+  # Metrics of the setting `metrics`; a table has the metrics by class.
   for name, value in run.recorded_values.items():
     of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
     if name not in ('loss', *run_record.TITLES) and not of_class:

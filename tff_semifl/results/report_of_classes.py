@@ -16,16 +16,16 @@ from tff_semifl.results import page
 from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 
-# Rows of classes that are shown at once; the others are there on demand.
+# Further classes are in a collapsed table.
 _SHOWN_CLASSES = 25
-# A matrix of more would be too fine for a page.
+# A matrix of more classes would be too fine for a page.
 _MAX_CONFUSION = 100
 
 
 def create(
   class_names: Sequence[str], evaluated: run_record.Evaluated
 ) -> Iterator[str]:
-  """Yields recall, precision, confusions, calibration and images, HTML."""
+  """Yields recall, precision, confusions, calibration and images, as HTML."""
   scores = evaluated.scores
   yield page.heading('Classes')
   headings, rows = run_facts.class_table(class_names, scores)
@@ -60,7 +60,7 @@ def create(
 
 
 def _create_reliability_diagram(bins: np.ndarray) -> figure.Figure:
-  """Accuracy by confidence, and the number of images of each confidence.
+  """Plots accuracy and number of images by confidence.
 
   `bins` is float64 [bins, 3], see `scores.Scores`.
   """

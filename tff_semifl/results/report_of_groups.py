@@ -43,9 +43,9 @@ _Key = tuple[object, ...]
 
 
 class Group(NamedTuple):
-  """Runs of the same settings but for the seed or the fold.
+  """Runs that differ only in the seed or the validation fold.
 
-  `values` are the metrics of each run, by name.
+  `values` are each run's metrics, by name.
   """
 
   name: str
@@ -58,10 +58,9 @@ class Group(NamedTuple):
 
 
 def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
-  """The groups of runs, in the order of the first run of each.
+  """Groups runs, in the order of each group's first run.
 
-  A run that has the settings and the seed of an earlier one, and differs in
-  what nobody recorded, is a group of its own.
+  Runs with the same settings, seed and fold are in different groups.
   """
   by_settings: dict[tuple[str, int], dict[_Key, run_record.RunRecord]] = {}
   for run in runs:
@@ -91,7 +90,7 @@ def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
 
 
 def create(groups: Sequence[Group]) -> Iterator[str]:
-  """Yields all sections, HTML."""
+  """Yields all sections on several runs, as HTML."""
   yield page.warnings(find_problems(groups))
   yield page.heading('Means')
   yield _means(groups)
@@ -116,11 +115,11 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def curves(experiments: learning_curves.Experiments) -> str:
-  """Figures of all panels that have curves, HTML."""
+  """Figures of all panels that have curves, as HTML."""
 
   def create_figure(panel: curve_panels.Panel) -> figure.Figure:
     fig = learning_curves.create_figure(experiments, [panel], '')
-    # A single panel has more room than one beside others.
+    # A single panel may be wider than panels side by side.
     fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
     [legend] = fig.legends
     if len(legend.get_texts()) == 1 and legend.get_title().get_text() == '':
@@ -143,7 +142,7 @@ def curves(experiments: learning_curves.Experiments) -> str:
 
 
 def find_problems(groups: Sequence[Group]) -> list[str]:
-  """Limits of a comparison, as lines."""
+  """Warnings about a comparison of runs."""
   runs = [run for group in groups for run in group.runs.values()]
   lines = []
   kinds = {run.kind for run in runs}
@@ -202,7 +201,7 @@ def _means(groups: Sequence[Group]) -> str:
 
 
 def _differences(groups: Sequence[Group]) -> Iterator[str]:
-  """Yields the differences of all groups from the first, seed by seed."""
+  """Yields the paired differences of each group from the first, as HTML."""
   first, *others = groups
   yield page.paragraph(
     f'Each minus {first.name}, in points of accuracies, over the seeds that'
@@ -236,7 +235,7 @@ def _differences(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _paired(before: run_record.Evaluated, after: run_record.Evaluated) -> str:
-  """The gain in accuracy on the same images, with its interval."""
+  """The gain in accuracy on the same images, with an interval."""
   first, second = (
     each.logits.argmax(axis=1) == each.scores.labels for each in (before, after)
   )

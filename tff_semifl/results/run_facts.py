@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What reports and model cards say of a run: tables and sentences.
+"""Tables and sentences on a run, for reports and model cards.
 
-A table is its headings and its rows, for `markdown.table` or `page.table`.
+A table is a pair of headings and rows, for `markdown.table` or `page.table`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,11 +30,11 @@ _CLASS_HEADINGS = (
 )
 # With 25 images, an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25
-# From these excesses of the calibration error over chance, it is named off, or
-# far off.
+# Above these excesses of the calibration error over chance, probabilities are
+# called off, or far off.
 _CLOSE = 0.05
 _OFF = 0.15
-# From this ratio of class sizes on, a mean over images hides small classes.
+# Above this ratio of class sizes, a mean over images hides small classes.
 _UNBALANCED = 1.5
 _LIMITS_OF_ALL = (
   'Every image gets one of these classes, often with a high probability, even'
@@ -46,7 +46,7 @@ _LIMITS_OF_ALL = (
 
 
 def class_table(class_names: Sequence[str], scores: scores_lib.Scores) -> Table:
-  """Recall, precision and the most frequent mistake of each class."""
+  """A table of recall, precision and most frequent mistake of each class."""
   confusion = scores.confusion
   sizes, taken = confusion.sum(axis=1), confusion.sum(axis=0)
   rows = []
@@ -69,7 +69,7 @@ def class_table(class_names: Sequence[str], scores: scores_lib.Scores) -> Table:
 
 
 def floors_table(scores: scores_lib.Scores) -> Table:
-  """Accuracy and coverage at each confidence threshold."""
+  """A table of accuracy and coverage at each confidence threshold."""
   return ('least confidence', 'test images', 'of these correct', 'noise'), [
     (
       f'{each.floor:g}',
@@ -82,7 +82,7 @@ def floors_table(scores: scores_lib.Scores) -> Table:
 
 
 def settings_table(hparams: hparams_file.Hparams) -> Table:
-  """The settings that a run's results depend on."""
+  """A table of the settings that a run's results depend on."""
   return ('flag', 'value'), [
     (f'--{name}', spell(value))
     for name, value in sorted(hparams.flags.items())
@@ -91,19 +91,19 @@ def settings_table(hparams: hparams_file.Hparams) -> Table:
 
 
 def spell(value: object) -> str:
-  """A setting's value as a flag has it."""
+  """A setting's value as it is written after a flag."""
   if isinstance(value, list | tuple):
     return ','.join(map(str, value))
   return str(value)
 
 
 def sentence(line: str) -> str:
-  """A line with a capital and a full stop."""
+  """Turns a line into a sentence, with a capital and a full stop."""
   return f'{line[0].upper()}{line[1:]}.'
 
 
 def describe_calibration(scores: scores_lib.Scores) -> str:
-  """Whether the model's probabilities are the shares that are correct."""
+  """One line on how well the model's probabilities are calibrated."""
   by_chance = scores.calibration_error_by_chance
   excess = scores.calibration_error - by_chance
   bias = scores.mean_confidence - scores.accuracy
@@ -127,7 +127,7 @@ def describe_calibration(scores: scores_lib.Scores) -> str:
 def describe_metrics(
   measured: Mapping[str, scores_lib.MetricScore],
 ) -> Iterator[str]:
-  """Yields each metric with its interval."""
+  """Yields a line for each metric, with an interval."""
   for name, (value, low, high) in measured.items():
     shown = f'{value:.3f} (95% interval {low:.3f} to {high:.3f}, bootstrap)'
     if math.isnan(value):
@@ -141,7 +141,7 @@ def describe_limits(
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
-  """Yields the limits of a model; `scores` is None if it was not tested."""
+  """Yields a model's limitations; `scores` is None if it was not tested."""
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:

@@ -3,9 +3,8 @@
 
 """The record of a run for a report, read from its folder.
 
-The exported model is scored on the images that the run was evaluated on, if
-both are on this machine; nothing is downloaded, and nothing in the folder
-changes.
+The exported model is scored on the evaluated images, if model and images are on
+this machine. Nothing is downloaded, and the folder is not changed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -66,13 +65,13 @@ class Example(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-  """The exported model's predictions of the test or validation images."""
+  """The exported model's predictions for the test or validation images."""
 
   scores: scores_lib.Scores
   # Equal for the same images in the same order.
   digest: str
-  # Wrong predictions with the highest confidence, and images whose two
-  # likeliest classes are the closest; none of feature vectors.
+  # Wrong predictions with the highest confidence, and images whose two most
+  # probable classes are closest; empty for feature vectors.
   wrong: Sequence[Example]
   unsure: Sequence[Example]
 
@@ -86,11 +85,11 @@ class Evaluated(NamedTuple):
 class RunRecord(NamedTuple):
   """A run, with the name of its folder.
 
-  Without `evaluated`, the predictions, `why_not_evaluated` is the reason.
-  `class_names` is empty and `settings` None if they are not known here,
-  `clients` and `client_classes` are empty if nobody measured or estimated them,
-  and `privacy` is None if no privacy was asked for. `result` are the system's
-  own lines on the result, which most systems lack.
+  If `evaluated` is None, `why_not_evaluated` is the reason. `class_names` is
+  empty and `settings` None if unknown on this machine. `clients` is empty if
+  not measured, and `client_classes` if not estimated. `privacy` is None without
+  differential privacy. `result` is the system's own description of the result,
+  in lines; empty for most systems.
   """
 
   name: str
@@ -110,15 +109,15 @@ class RunRecord(NamedTuple):
 
   @property
   def kind(self) -> str:
-    """Which images it was evaluated on: 'test' or 'validation'."""
+    """The kind of evaluated images: 'test' or 'validation'."""
     is_split = validation.is_chosen(self.hparams.flags)
     return 'validation' if is_split else 'test'
 
   @property
   def idle_rounds(self) -> str | None:
-    """A line on rounds without a pseudo-label; None if all had one."""
+    """One line if half of the rounds or more had no pseudo-label, or None."""
     threshold = self.hparams.flags.get('confidence_threshold')
-    # Other systems may not use it; of a run it is not recorded.
+    # Whether a system from outside uses the threshold is not recorded.
     is_used = self.hparams.system in system_registry.SYSTEMS
     return training_warnings.describe_idle_rounds(
       self.metrics, threshold if is_used else None
@@ -126,7 +125,7 @@ class RunRecord(NamedTuple):
 
   @property
   def recorded_values(self) -> dict[str, float]:
-    """The metrics of the model that is kept, as its round recorded them."""
+    """The metrics that `metrics.csv` has for the kept model's round."""
     rows = np.flatnonzero(self.metrics['round'] == self.trained.round_num)
     prefix = f'{self.kind}/'
     return {
@@ -138,7 +137,7 @@ class RunRecord(NamedTuple):
     }
 
   def measure(self) -> dict[str, float]:
-    """The metrics in `TITLES` of the model that is kept, by name."""
+    """The metrics in `TITLES` of the kept model, by name."""
     if self.evaluated is None:
       values = {'accuracy': self.trained.accuracy, **self.recorded_values}
       return {name: values[name] for name in TITLES if name in values}
@@ -190,12 +189,12 @@ def _evaluate(
   hparams: hparams_file.Hparams,
   experiment: experiment_settings.ExperimentSettings,
 ) -> tuple[tuple[str, ...], Evaluated]:
-  """The names of classes, and the predictions of the exported model."""
+  """The class names, and the predictions of the exported model."""
   export = folder / 'export'
   models = outputs.find_models(export)
   if not models:
     raise ValueError('there is no exported model yet: the run is not complete')
-  # A model of features describes them, too; none are computed for this.
+  # A frozen model describes its features too, but need not compute features.
   task = experiment_lib.create_task(
     experiment.data, experiment.model.model.for_plan().create_task
   )
@@ -226,7 +225,7 @@ def _evaluate(
 def _choose_examples(
   test: sources.LabeledImages, probabilities: np.ndarray
 ) -> tuple[list[Example], list[Example]]:
-  """Wrong predictions, and images that the model is unsure of."""
+  """Chooses wrong predictions, and images that the model is unsure of."""
   predicted = probabilities.argmax(axis=1)
   two = np.sort(probabilities, axis=1)[:, -2:]
   confidence, margin = two[:, 1], two[:, 1] - two[:, 0]
@@ -249,7 +248,7 @@ def _choose_examples(
 
 
 def _read_warnings(path: pathlib.Path) -> list[str]:
-  """The warnings in a log, each once."""
+  """The warnings in a log, without duplicates."""
   if not path.is_file():
     return []
   lines = path.read_text(errors='replace').splitlines()

@@ -15,7 +15,7 @@ _SHARES = ('accuracy', 'balanced_accuracy')
 
 
 class Summary(NamedTuple):
-  """A metric over runs; None where there are too few, NaN where undefined.
+  """A metric over runs; None with too few runs, NaN if undefined.
 
   `deviation` is the sample's, `error` the standard error of the mean, and
   `interval` Student's 95% interval of the mean.
@@ -28,7 +28,7 @@ class Summary(NamedTuple):
 
 
 def summarize(values: Sequence[float | None]) -> Summary:
-  """Summarizes the metric of each run; None for a run that is not complete."""
+  """Summarizes a metric over runs; None stands for an incomplete run."""
   known = [value for value in values if value is not None]
   if not known:
     return Summary()
@@ -38,7 +38,7 @@ def summarize(values: Sequence[float | None]) -> Summary:
   if not math.isfinite(mean):
     nan = math.nan
     return Summary(mean, nan, nan, intervals.Interval(nan, nan))
-  # The sample deviation: the seeds are a sample of all seeds.
+  # Sample deviation, because the seeds are a sample of all seeds.
   return Summary(
     mean,
     statistics.stdev(known),
@@ -60,14 +60,14 @@ def compare(
 
 
 def show(name: str, value: float | None) -> str:
-  """A metric as text: shares in percent, '' for what is not defined."""
+  """A metric as text: shares in percent, '' if undefined."""
   if value is None or math.isnan(value):
     return ''
   return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
 
 
 def show_deviation(name: str, deviation: float | None) -> str:
-  """A deviation as text, with two digits; that of shares in points."""
+  """A deviation as text: in points for shares, else with two digits."""
   if deviation is None or math.isnan(deviation):
     return ''
   if name in _SHARES:
@@ -87,7 +87,7 @@ def show_difference(
   difference: float | None,
   interval: tuple[float, float] | None = None,
 ) -> str:
-  """A signed difference, of shares in points, with its interval if any."""
+  """A signed difference as text, in points for shares, with any interval."""
   if difference is None or math.isnan(difference):
     return ''
   ends = [difference, *(interval or ())]
@@ -98,7 +98,7 @@ def show_difference(
 
 
 def show_share(mean: float | None, deviation: float | None) -> str:
-  """A share in percent, with its deviation in points in parentheses."""
+  """A share in percent, with the deviation in points in parentheses."""
   if mean is None:
     return ''
   return f'{mean:.1%}' + (
@@ -107,7 +107,7 @@ def show_share(mean: float | None, deviation: float | None) -> str:
 
 
 def show_points(difference: float | None, error: float | None) -> str:
-  """A difference of shares in points, with its error in parentheses."""
+  """A difference of shares in points, with the error in parentheses."""
   if difference is None:
     return ''
   return f'{100 * difference:+.1f}' + (

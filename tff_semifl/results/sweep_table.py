@@ -28,9 +28,9 @@ labeled ones; nothing was tested."""
 class Entry(NamedTuple):
   """Settings that are trained with each seed.
 
-  `kind` is 'flagfile' or 'preset', and `source` its name. `paper` is a paper's
-  accuracy: text, mean and deviation. `varied` is the name and the value of the
-  setting that overrides the source.
+  `kind` is 'flagfile' or 'preset', and `source` the name of the file or preset.
+  `paper` is a paper's accuracy: text, mean and deviation. `varied` is the name
+  and the value of a setting that overrides the source; None without.
   """
 
   name: str
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
   @property
   def arguments(self) -> list[str]:
-    """The flags of the source."""
+    """The flag that names the source."""
     return [f'--{self.kind}={self.source}']
 
   @property
@@ -54,7 +54,8 @@ class Entry(NamedTuple):
 class Row(NamedTuple):
   """An entry with the result of each seed; None for an incomplete run.
 
-  Seeds are in the same order in all rows. Equal tasks have equal test images.
+  All rows have the same order of seeds. Rows of the same `task` have the same
+  test images.
   """
 
   entry: Entry
@@ -62,7 +63,7 @@ class Row(NamedTuple):
   task: str = ''
 
   def column(self, name: str) -> list[float | None]:
-    """A field of all results."""
+    """One field of all results; None for an incomplete run."""
     return [each and getattr(each, name) for each in self.results]
 
   @property
@@ -72,7 +73,7 @@ class Row(NamedTuple):
 
   @property
   def seeds(self) -> str:
-    """The number of complete runs, and of seeds if these are more."""
+    """The number of runs as text, such as '2 of 3' if some are incomplete."""
     total = len(self.results)
     if self.num_complete < total:
       return f'{self.num_complete} of {total}'
@@ -80,7 +81,7 @@ class Row(NamedTuple):
 
 
 def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
-  """The table in Markdown, and its numbers for a CSV file."""
+  """The table in Markdown, and the numbers for a CSV file."""
   shown, numbers = [], []
   for row in rows:
     first = next(other for other in rows if other.task == row.task)
@@ -126,7 +127,7 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
 def tabulate_validation(
   rows: Sequence[Row],
 ) -> tuple[str, list[dict[str, object]]]:
-  """The table of runs that validate, in Markdown and as numbers."""
+  """The table of validation runs in Markdown, and numbers for a CSV file."""
   shown, numbers = [], []
   for row in rows:
     loss, accuracy, minutes = (
@@ -172,9 +173,9 @@ def describe_choices(
 ) -> list[str]:
   """Lines on the value of the varied setting with the least validation loss.
 
-  Few validation images leave values with equal accuracies; the loss separates
-  them. `program` is the command that trains, `arguments` its flags but for the
-  validation split, and `failed` names entries with a failed run.
+  With few validation images accuracies are often equal, but losses differ.
+  `program` is the training command, `arguments` are the command's flags except
+  the validation split, and `failed` names entries with a failed run.
   """
   by_entry = {}
   for row in rows:
@@ -225,7 +226,7 @@ def _describe_choice(
 
 
 def _loss(row: Row) -> float:
-  """The mean loss; infinite if it is not finite or a run is missing."""
+  """The mean loss; infinity if not finite, or if a run is incomplete."""
   if row.num_complete < len(row.results):
     return math.inf
   loss = summary.summarize(row.column('loss')).mean
