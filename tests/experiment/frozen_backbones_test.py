@@ -29,13 +29,18 @@ from tff_semifl.experiment import running
 from tff_semifl.experiment import system_registry
 
 _SIZE = 32
+_FUNCTIONS = {
+  'mobilenet': 'MobileNet',
+  'mobilenet_v2': 'MobileNetV2',
+  'efficientnet_v2': 'EfficientNetV2B0',
+  'resnet50_v2': 'ResNet50V2',
+}
 _NARROW = {'mobilenet': 0.25, 'mobilenet_v2': 0.35}
 
 
 class FrozenBackbonesTest(parameterized.TestCase):
   def _train(self, model):
     folder = pathlib.Path(self.create_tempdir().full_path)
-    network = keras_models.APPLICATIONS[model]
     changes = {
       'model': model,
       'weights': str(folder / 'random.weights.h5'),
@@ -49,7 +54,7 @@ class FrozenBackbonesTest(parameterized.TestCase):
     arguments = {}
     if model in _NARROW:
       changes['width_multiplier'] = arguments['alpha'] = _NARROW[model]
-    getattr(tf.keras.applications, network.function_name)(
+    getattr(tf.keras.applications, _FUNCTIONS[model])(
       include_top=False,
       pooling='avg',
       weights=None,
