@@ -18,7 +18,8 @@ from tff_semifl.runtime import values
 class ClientPool:
   """Threads for concurrent clients, assigned to `devices` round-robin.
 
-  Client i works on device i modulo their number, the server on the first.
+  Client i works on device i modulo the number of devices, the server on the
+  first device.
   """
 
   def __init__(
@@ -26,9 +27,12 @@ class ClientPool:
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
   ):
-    """Initializes the pool, by default with all GPUs, or the CPU.
+    """Initializes the pool.
 
-    Names of devices are those of `tf.config.list_logical_devices()`.
+    Args:
+      max_concurrent_clients: By default the number of devices.
+      devices: Names as in `tf.config.list_logical_devices()`. By default all
+        GPUs, or the CPU if there is no GPU.
     """
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:
@@ -54,7 +58,7 @@ class ClientPool:
   def map(
     self, fn: Callable[..., Any], *values: Iterable[Any]
   ) -> Iterator[Any]:
-    """Like the built-in `map`, in the threads of the pool; keeps the order."""
+    """Applies a function in the threads of the pool; results keep the order."""
     return (map if self._threads is None else self._threads.map)(fn, *values)
 
   def at_client(self, client: int) -> contextlib.AbstractContextManager[None]:
@@ -72,7 +76,7 @@ class ClientPool:
 
 
 class Cohort:
-  """The clients of one call, and the pool that they work in."""
+  """The clients of one call, and the pool in which the clients work."""
 
   def __init__(self, size: int, pool: ClientPool):
     """Initializes a cohort of `size` clients that work in `pool`."""
@@ -86,7 +90,7 @@ class Cohort:
     return [each for each in range(self.size) if each not in self.absent]
 
   def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
-    """The results of a function for each client's part of a value, in order."""
+    """Applies a function to each client's member, in the pool's threads."""
     fn = _at_client(fn)
 
     def run(client, member):
@@ -96,10 +100,10 @@ class Cohort:
     return tuple(self._pool.map(run, range(self.size), self.members(value)))
 
   def run_each(self, fn: Callable[[int, 'Cohort'], Any]) -> Iterator[Any]:
-    """The results of a function of each client and a cohort of it alone.
+    """Yields `fn(client, cohort of this client)` for each client, in order.
 
-    All clients begin when the first result is asked for, as many at a time as
-    the pool has threads.
+    All clients are scheduled at the first `next()`; as many clients as the pool
+    has threads work at the same time.
     """
 
     def run(client):
@@ -115,7 +119,7 @@ class Cohort:
     return value
 
   def run_for(self, client: int, fn: Callable[[Any], Any], value: Any) -> Any:
-    """Applies a function; an error names the client."""
+    """Applies a function; the message of an error names the client."""
     try:
       return fn(value)
     except Exception as error:
@@ -138,7 +142,7 @@ class _Alone(Cohort):
 
 
 def _at_client(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-  """A function with the threads of a client."""
+  """The variant of a function that uses the threads of a client."""
   return (
     fn.run_at_client
     if isinstance(fn, limited_functions.LimitedFunction)

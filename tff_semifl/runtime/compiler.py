@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiles TFF computations into the form that these runtimes execute.
+"""Compiles TFF computations for the runtimes of this package.
 
-Compilation follows TFF's native context, without its Grappler pass, which takes
-seconds for a network of ordinary size and brings no measurable speedup.
+Compilation follows TFF's native context, but without the Grappler pass, which
+takes seconds for an ordinary network and brings no measurable speedup.
 """
 
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ _lock = threading.RLock()
 
 @contextlib.contextmanager
 def equal_types_once() -> Iterator[None]:
-  """Makes TFF deserialize equal types of a computation once.
+  """Makes TFF deserialize equal types of a computation only once.
 
-  A serialized computation has a type at each part, mostly that of the whole
-  state. To deserialize them all takes a second for a network of ordinary size,
-  nearly all of the time to compile a round. One thread at a time can be in such
-  a block.
+  Each part of a serialized computation has a type, mostly the type of the whole
+  state. For an ordinary network, deserializing all of these types takes a
+  second, nearly all of the time to compile a round. Only one thread at a time
+  can be in the `with` block.
   """
   with _lock:
     serialization = private_api.type_serialization
@@ -54,8 +54,8 @@ def compile_to_block(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ComputationBuildingBlock:
   """Reduces a computation to calls of TensorFlow and a few intrinsics."""
-  # Serializing the block in between, as TFF does, takes a second for a network
-  # of ordinary size.
+  # TFF would serialize the block here, which takes a second for an ordinary
+  # network.
   block = tff.framework.to_call_dominant(_replace_intrinsics(computation))
   return private_api.disable_grappler(block)[0]
 
@@ -78,7 +78,7 @@ def _check_not_secure(block):
     block, list(interpreter.REFUSED)
   ):
     return
-  # The call-dominant form has only what the result needs.
+  # The call-dominant form has only calls that the result depends on.
   block = tff.framework.to_call_dominant(block)
   for uri in interpreter.REFUSED:
     if private_api.tree_analysis.contains_called_intrinsic(block, uri):
@@ -86,20 +86,21 @@ def _check_not_secure(block):
 
 
 def _replace_intrinsics(computation):
-  """Turns means, sums and the like into aggregations."""
+  """Replaces means, sums and other intrinsics by `federated_aggregate`."""
   block, _ = tff.framework.transform_postorder(
     computation.to_building_block(), _replace_mean
   )
-  # Lowering the mean comes first: replacing bodies adds TensorFlow code.
+  # Means come first: `replace_intrinsics_with_bodies` would replace each mean
+  # by TFF's slower implementation.
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
   return block
 
 
 def _replace_mean(block):
-  """Turns an unweighted float32 mean into a sum and a count of clients.
+  """Replaces an unweighted float32 mean by sum / number of clients.
 
-  TFF's own body multiplies each array of each client by ones, which takes a
-  third of the time of a mean. Results are the same.
+  TFF's own implementation multiplies each array of each client by ones, which
+  takes a third of the time of a mean. Results are the same.
   """
   if not (
     isinstance(block, tff.framework.Intrinsic)

@@ -40,9 +40,9 @@ def simulation_context(
   client_threads_per_operation: int | None = None,
   ray: RayOptions | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
-  """Runs the computations called in the `with` block on a runtime.
+  """Sets the runtime of computations called in the `with` block.
 
-  Sets TFF's default context, and restores the previous one at the end.
+  Replaces TFF's default context until the end of the block.
 
   Args:
     default_num_clients: The number of clients if no argument of a computation
@@ -93,7 +93,7 @@ def simulation_context(
 class AsyncContext(tff.framework.AsyncContext):
   """Makes a synchronous context awaitable.
 
-  For TFF's programs:
+  An example for TFF's programs:
 
     tff.framework.set_default_context(
         tff.program.NativeFederatedContext(runtime.AsyncContext(context))
@@ -101,7 +101,7 @@ class AsyncContext(tff.framework.AsyncContext):
   """
 
   def __init__(self, context: tff.framework.SyncContext):
-    """Wraps a context, which will be called from other threads."""
+    """Wraps a context, which must allow calls from other threads."""
     self._context = context
 
   async def invoke(self, comp: Any, arg: Any) -> Any:
@@ -124,8 +124,8 @@ class _EndedContext(tff.framework.SyncContext):
 def _discard_default_context() -> None:
   """Drops TFF's default context before the interpreter shuts down.
 
-  TFF's context stops its worker when it is collected. At interpreter shutdown
-  that fails with a traceback, and the worker keeps running.
+  TFF's context stops its worker when the context is garbage-collected. At
+  interpreter shutdown this fails with a traceback, and the worker runs on.
   """
   held = [tff.framework.get_context_stack().current]
   # A context of this package would initialize the GPUs now.
@@ -135,8 +135,8 @@ def _discard_default_context() -> None:
     held.clear()
     gc.collect()
 
-  # The thread may never return: TFF sends SIGINT to the worker and waits, but a
-  # worker started with SIGINT ignored stays. An orphan beats a hanging exit.
+  # The thread may never return: TFF sends SIGINT to the worker and waits, but
+  # the worker may ignore SIGINT. An orphan is better than a hanging exit.
   thread = threading.Thread(target=collect, daemon=True)
   thread.start()
   thread.join(_COLLECT_SECONDS)

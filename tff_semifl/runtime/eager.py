@@ -1,16 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Calls of TensorFlow functions and their tensors, with less time and memory.
+"""Faster calls of TensorFlow functions, and tensors that need less memory.
 
-Grappler optimizes a function twice when it is first called. The second pass
-changes no result of a WideResNet-28-2 and saves no time in its rounds; without
-it, the first round is compiled a fifth sooner. After one pass, remapping may
-leave a loop's operation with an input from outside the loop, which TensorFlow
-refuses to run; without remapping, a WideResNet trained as fast on a CPU.
+By default, Grappler optimizes a function in two passes at its first call. One
+pass is used here: for a WideResNet-28-2, the second pass changes no result and
+saves no time in rounds, but compiling the first round takes a fifth less time
+without it. After one pass, remapping may leave a loop's operation with an input
+from outside the loop, which TensorFlow refuses to run. Remapping is therefore
+off; a WideResNet trains as fast on a CPU.
 
 On Python 3.11, TensorFlow 2.14 never frees the 16 to 48 bytes for attributes of
-an eager tensor (issue 62551 of TensorFlow). A client update has more than a
+an eager tensor (TensorFlow issue 62551). A client update has more than a
 hundred tensors, and a simulation may have millions of client updates. Tensors
 of the runtime need no attributes, so this memory is freed at once.
 """
@@ -23,9 +24,9 @@ import tensorflow as tf
 
 from tff_semifl import private_api
 
-# The empty attributes of all tensors.
+# The empty `__dict__` that all tensors share.
 _attributes = {}
-# What Grappler does less than by default.
+# Turns off the second pass and remapping of Grappler.
 REWRITING = private_api.RewriterConfig(
   meta_optimizer_iterations=private_api.RewriterConfig.ONE,
   remapping=private_api.RewriterConfig.OFF,
@@ -33,13 +34,13 @@ REWRITING = private_api.RewriterConfig(
 
 
 def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """Calls a concrete function without captures with eager tensors.
+  """Calls a concrete function, which has no captures, with eager tensors.
 
   Skips the checks of `function.__call__`, which take a fifth of the time of a
   mean of many small arrays. (An op would be faster still, but is never freed.)
   """
   context = private_api.eager_context()
-  # The options are local to this thread.
+  # Call options are local to this thread.
   before = context.function_call_options
   context.function_call_options = _limit_rewriting(
     before.config_proto_serialized, before.executor_type
@@ -69,6 +70,6 @@ def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
 def _no_attributes() -> dict[str, Any]:
   global _attributes
   if _attributes:
-    # Code has set an attribute of a tensor, which others share.
+    # Code has set an attribute in the dictionary that tensors share.
     _attributes = {}
   return _attributes

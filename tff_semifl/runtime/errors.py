@@ -5,15 +5,15 @@
 
 
 class ComputationError(RuntimeError):
-  """Raised if a computation fails; the message says where, the cause why."""
+  """Raised if a computation fails; `__cause__` is the original error."""
 
 
 class NotPortableError(RuntimeError):
-  """Raised if code depends on the process that it was written in."""
+  """Raised if code can only run in the process that defines it."""
 
 
 class WorkerError(RuntimeError):
-  """Raised if a worker process did not start, or was lost."""
+  """Raised if a worker process does not start, or is lost."""
 
 
 class SiteError(WorkerError):
@@ -25,9 +25,9 @@ class SiteAwayError(SiteError):
 
 
 def reason(error: Exception) -> BaseException:
-  """The cause of a `ComputationError`, else the error itself.
+  """The cause of a `ComputationError`; any other error itself.
 
-  Raising from this keeps a chain to one `ComputationError`.
+  `raise ... from reason(error)` does not chain several `ComputationError`s.
   """
   if isinstance(error, ComputationError) and error.__cause__ is not None:
     return error.__cause__

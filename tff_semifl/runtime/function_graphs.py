@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the graph of a graph function so that its calls do not share state.
+"""Reads graphs so that calls in one process share no state.
 
-TFF's worker runs each graph in a session. In this process, several threads call
-many graphs: function names must be unique, and each call must create its own
-variables and tables.
+TFF's worker runs each graph in a session. The runtime calls many graphs in one
+process and in several threads: function names must be unique, and each call
+must create its own variables and tables.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from tff_semifl import private_api
 # `tf.raw_ops.VarHandleOp`, and ResourceHandle::ANONYMOUS_NAME in TensorFlow.
 _ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
 
-# Tables that live as long as their handle, instead of under a name.
+# Named tables, and tables that live only as long as their handle.
 _ANONYMOUS_TABLES = {
   'HashTableV2': 'AnonymousHashTable',
   'MutableHashTableV2': 'AnonymousMutableHashTable',
@@ -29,11 +29,11 @@ _ANONYMOUS_TABLES = {
   'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
 }
 
-# Parts of the names of ops that need the CPU: datasets live there, and
-# iterators on other devices cannot read them.
+# Parts of the names of ops that need the CPU. Datasets are on the CPU, and
+# iterators on other devices cannot read datasets.
 _CPU_ONLY = ('Dataset', 'Iterator')
 
-# Ops with state that outlives a call, and their replacements.
+# Ops with state that outlives a call, and what to use instead.
 _REFUSED_OPS = {
   'FIFOQueueV2': '`tf.data`',
   'PaddingFIFOQueueV2': '`tf.data`',
@@ -44,7 +44,7 @@ _REFUSED_OPS = {
   'VariableV2': '`tf.Variable`',
 }
 
-# These ops refer to a table of Python functions in this process.
+# Ops that call Python functions of this process.
 PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 _LOOPS = ('StatelessWhile', 'While')
@@ -61,7 +61,7 @@ def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
 
 
 def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
-  """Whether a block calls Python functions while it runs."""
+  """Whether running a block calls Python functions."""
 
   def has_call(part):
     return isinstance(part, tff.framework.CompiledComputation) and any(
@@ -77,7 +77,7 @@ def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
 def rename_functions(
   graph_def: tf.compat.v1.GraphDef, new_names: Mapping[str, str]
 ) -> None:
-  """Renames functions of the library, and all calls of them."""
+  """Renames functions of a graph's library, and all references to them."""
   library = graph_def.library
 
   def rename(attributes):
@@ -86,7 +86,7 @@ def rename_functions(
         if function.name in new_names:
           function.name = new_names[function.name]
           rename(function.attr)
-      # This attribute ties a function to its forward or backward half.
+      # A string attribute may name the forward or backward part of a function.
       name = attribute.s.decode('utf-8', 'ignore')
       if name in new_names:
         attribute.s = new_names[name].encode()
@@ -105,9 +105,9 @@ def rename_functions(
 
 
 def read(code: Any) -> tf.compat.v1.GraphDef:
-  """The graph of a `TensorFlow` message, with function names of its own."""
+  """The graph of a `TensorFlow` message, with unique function names."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
-  # Functions of a process share one namespace.
+  # All functions of a process share one namespace.
   suffix = f'_graph_{next(_numbers)}'
   names = [function.signature.name for function in graph_def.library.function]
   rename_functions(graph_def, {name: name + suffix for name in names})
@@ -120,20 +120,20 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
 
 
 def has_loop(code: Any) -> bool:
-  """Whether TensorFlow code has a loop, as all training code does."""
+  """Whether TensorFlow code has a loop; all training code has loops."""
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
   return any(node.op in _LOOPS for node in all_nodes(graph_def))
 
 
 def node_name(name: str) -> str:
-  """The node of a tensor (`a:0`), a control input (`^a`) or a node."""
+  """The node name of a tensor (`a:0`), a control input (`^a`) or a node."""
   return name.removeprefix('^').split(':')[0]
 
 
 def ancestors(
   graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
 ) -> dict[str, Any]:
-  """The named nodes and all that they depend on, by name."""
+  """The named nodes and all nodes on which they depend, by name."""
   nodes = {node.name: node for node in graph_def.node}
   found, pending = {}, list(names)
   while pending:
@@ -147,7 +147,7 @@ def ancestors(
 def _own_resources(graph_def) -> None:
   """Makes every call of the graph create its own variables and tables."""
   for node in all_nodes(graph_def):
-    # Colocation may name a node that is pruned.
+    # A colocation may refer to a pruned node.
     node.attr.pop('_class', None)
     if node.op in _REFUSED_OPS:
       raise NotImplementedError(
@@ -172,7 +172,7 @@ def _pin_datasets_to_cpu(graph_def) -> None:
 def _initialize_before_use(graph_def, initializer: str) -> None:
   """Makes all users of a resource depend on the node `initializer`.
 
-  A session runs the initializer first; a function needs control inputs.
+  A session runs the initializer first, but a function needs control inputs.
   """
   before = ancestors(graph_def, [initializer])
   resources = {

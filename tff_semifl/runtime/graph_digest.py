@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hashes of what a computation's TensorFlow graphs compute."""
+"""Hashes of computations that are equal in all processes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import hashlib
@@ -14,7 +14,7 @@ import tensorflow_federated as tff
 from tff_semifl import private_api
 from tff_semifl.runtime import function_graphs
 
-# Attributes without influence on the result: colocation, names in the source,
+# Attributes that do not change results: colocation, names in the source code,
 # threads and devices.
 _NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
 
@@ -22,7 +22,7 @@ _NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
 def drop_unused_functions(
   block: tff.framework.ComputationBuildingBlock,
 ) -> tff.framework.ComputationBuildingBlock:
-  """A block whose graphs contain only the functions that they call."""
+  """Removes the functions that a block's graphs do not call."""
 
   def drop(code, graph_def):
     del code
@@ -32,16 +32,17 @@ def drop_unused_functions(
 
 
 def digest(block: tff.framework.ComputationBuildingBlock) -> str:
-  """A SHA-256 of what a block computes, equal in all processes.
+  """A SHA-256 hash of a block's operations, equal in all processes.
 
-  Names drawn by TFF, counters of TensorFlow and Keras, and the order of
-  functions and attributes differ between processes; the hash sees numbers in
-  order of use instead. (Only the hash: TensorFlow's optimizations depend on
-  names, so renaming what runs would change the last digits of results.)
+  Names by TFF, counters of TensorFlow and Keras, and the order of functions and
+  attributes differ between processes. For the hash, names are therefore
+  replaced by numbers in order of use. The executed graphs keep their names,
+  because renaming would change the last digits of results: TensorFlow's
+  optimizations depend on names.
   """
 
   def standardize(code, graph_def):
-    # Functions that are never called follow those that are.
+    # Called functions come first.
     names = list(
       dict.fromkeys([*_find_called(graph_def), *_functions(graph_def)])
     )
@@ -91,7 +92,7 @@ def _functions(graph_def: tf.compat.v1.GraphDef) -> dict[str, Any]:
 def _choose_functions(
   graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
 ) -> None:
-  """Keeps the named functions only, in this order."""
+  """Keeps only the named functions, in the given order."""
   functions = _functions(graph_def)
   del graph_def.library.function[:]
   graph_def.library.function.extend(functions[name] for name in names)
@@ -114,7 +115,7 @@ def _find_called(graph_def: tf.compat.v1.GraphDef) -> list[str]:
 
 
 def _names_in(attributes) -> Iterator[str]:
-  """Yields possible names of functions, in a fixed order."""
+  """Yields attribute strings that may name functions, in a fixed order."""
   for key in sorted(attributes):
     attribute = attributes[key]
     yield attribute.s.decode('utf-8', 'ignore')
@@ -124,12 +125,15 @@ def _names_in(attributes) -> Iterator[str]:
 
 
 def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
-  """Numbers the nodes of a graph and its functions, and drops debug info."""
+  """Numbers the nodes of a graph and its functions; maps old to new names.
+
+  Also drops debug info and attributes that do not change results.
+  """
   for node in function_graphs.all_nodes(graph_def):
     node.ClearField('experimental_debug_info')
     _drop_what_is_not_computed(node.attr)
-  # A function without a call op (such as a loop body) has its results taken by
-  # name.
+  # Nodes refer by name to the results of a function that is an op. The results
+  # of other functions, such as loop bodies, can be renamed.
   ops = {node.op for node in function_graphs.all_nodes(graph_def)}
   for function in graph_def.library.function:
     signature = function.signature
@@ -161,7 +165,7 @@ def _drop_what_is_not_computed(attributes) -> None:
 
 
 def _number_nodes(nodes, new_names: dict[str, str]) -> dict[str, str]:
-  """Numbers nodes, and renames their inputs; extends `new_names`."""
+  """Numbers nodes and renames their inputs; adds the names to `new_names`."""
   new_names.update(_number(nodes, 'node'))
   for node in nodes:
     node.input[:] = [_rename(each, new_names) for each in node.input]
@@ -169,7 +173,7 @@ def _number_nodes(nodes, new_names: dict[str, str]) -> dict[str, str]:
 
 
 def _number(parts, kind: str) -> dict[str, str]:
-  """Names parts by numbers; returns the new names by the old ones."""
+  """Renames parts to numbers; maps old names to new names."""
   new_names = {}
   for number, part in enumerate(parts):
     new_names[part.name] = f'{kind}_{number}'
@@ -185,7 +189,7 @@ def _rename(name: str, new_names: Mapping[str, str]) -> str:
 
 
 def _rename_binding(binding, new_names: Mapping[str, str]) -> None:
-  """Renames the nodes that a `TensorFlow.Binding` names."""
+  """Renames the nodes that a `TensorFlow.Binding` refers to."""
   kind = binding.WhichOneof('binding')
   if kind == 'struct':
     for part in binding.struct.element:

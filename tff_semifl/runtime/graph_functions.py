@@ -36,8 +36,8 @@ Value = Any
 class GraphFunction:
   """A TensorFlow graph as a function from eager tensors to eager tensors.
 
-  It is pure except for random numbers: each call initializes new variables and
-  tables. Several threads may call it at once.
+  Each call initializes new variables and tables, so that only random numbers
+  differ between calls. Several threads may call the function at once.
   """
 
   def __init__(self, block: tff.framework.CompiledComputation):
@@ -55,7 +55,7 @@ class GraphFunction:
     self._used_feeds = []
 
   def __call__(self, argument: Value) -> Value:
-    """Runs the graph on an argument nested like its type, or on None."""
+    """Runs the graph; `argument` is None if the graph has no parameter."""
     function = self._get_function()
     tensors = list(flatten(argument))
     try:
@@ -81,7 +81,10 @@ class GraphFunction:
 def import_part(
   graph_def: tf.compat.v1.GraphDef, feeds: Sequence[str], fetches: Sequence[str]
 ) -> tuple[Any, list[int]]:
-  """Imports the part of a graph that some fetches depend on."""
+  """Imports the part of a graph that `fetches` depend on.
+
+  Returns a concrete function, and the indices of the feeds that it takes.
+  """
   nodes = function_graphs.ancestors(graph_def, fetches)
   part = tf.compat.v1.GraphDef(
     node=nodes.values(),
@@ -112,7 +115,7 @@ def import_part(
 def with_loops(
   create: Callable[[tff.framework.CompiledComputation], GraphFunction],
 ) -> Callable[[tff.framework.CompiledComputation], GraphFunction]:
-  """A graph function factory that uses `create` for code with a loop.
+  """A graph function factory that calls `create` only for code with loops.
 
   All training code has a loop.
   """
@@ -128,7 +131,7 @@ def with_loops(
 def failure(
   code_type: tff.Type, error: tf.errors.OpError
 ) -> errors.ComputationError:
-  """Converts an error of TensorFlow in code of a type."""
+  """Converts a TensorFlow error; the message has `code_type` if it is short."""
   shown = f' of type {code_type.compact_representation()}'
   # Types of models have thousands of characters.
   if len(shown) > _MAX_TYPE_LENGTH:
@@ -139,7 +142,7 @@ def failure(
 
 
 class GraphFunctionCache:
-  """Shares the graph function of equal graphs, for as long as it is in use."""
+  """One graph function for equal graphs, for as long as it is in use."""
 
   def __init__(
     self,
@@ -147,7 +150,7 @@ class GraphFunctionCache:
       [tff.framework.CompiledComputation], GraphFunction
     ] = GraphFunction,
   ):
-    """Initializes the cache, with a constructor of graph functions."""
+    """Initializes the cache; `create` constructs new graph functions."""
     self._create = create
     self._functions = weakref.WeakValueDictionary()
     self._lock = threading.Lock()
@@ -156,7 +159,7 @@ class GraphFunctionCache:
     return len(self._functions)
 
   def get(self, block: tff.framework.CompiledComputation) -> GraphFunction:
-    """The graph function of a graph, created if there is none yet."""
+    """The graph function of a block, created if the cache has none."""
     kind = block.proto.WhichOneof('computation')
     if kind != 'tensorflow':
       raise NotImplementedError(
@@ -165,7 +168,7 @@ class GraphFunctionCache:
       )
     proto = type(block.proto)()
     proto.CopyFrom(block.proto)
-    # The id is not part of the content.
+    # The cache key is an id, not part of the content.
     proto.tensorflow.ClearField('cache_key')
     key = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
     with self._lock:
@@ -176,7 +179,7 @@ class GraphFunctionCache:
 
 
 def _tensor_names(binding) -> Value:
-  """The tensor names of a `TensorFlow.Binding`, nested like the type."""
+  """The tensor names of a `TensorFlow.Binding`, nested like its type."""
   kind = binding.WhichOneof('binding')
   if kind == 'struct':
     return [_tensor_names(part) for part in binding.struct.element]

@@ -5,7 +5,7 @@
 
 TFF's own contexts send computations and values to a worker process, and the
 worker in TFF's wheel has no GPU support. This context uses the TensorFlow of
-this process, and copies nothing:
+this process, without copying values:
 
   computation --compiler--> building blocks --interpreter--> Python functions
     --graph_functions--> TensorFlow functions, called with eager tensors
@@ -59,10 +59,10 @@ class InProcessContext(tff.framework.SyncContext):
       default_num_clients: The number of clients if no argument of a computation
         determines it.
       devices: Names as in `tf.config.list_logical_devices()`, assigned to
-        clients round-robin; the server uses the first. By default all GPUs, or
-        the CPU if there is none.
-      client_threads_per_operation: CPU threads per operation of a client, on
-        CPUs only. By default those of TensorFlow. Needs
+        clients round-robin; the server uses the first device. By default all
+        GPUs, or the CPU if there is no GPU.
+      client_threads_per_operation: Threads per operation of a client; for CPUs
+        only. By default TensorFlow's number of threads. Needs
         `TF_OVERRIDE_GLOBAL_THREADPOOL=true` in the environment before
         TensorFlow's first operation.
     """
@@ -97,7 +97,7 @@ class InProcessContext(tff.framework.SyncContext):
 
   def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
     """Runs a computation; `arg` is None if it has no parameter."""
-    # Leaves a function that the caller may be tracing.
+    # Exits a `tf.function` that the caller may be tracing.
     with tf.init_scope():
       if not tf.executing_eagerly():
         raise RuntimeError(
@@ -131,7 +131,7 @@ class InProcessContext(tff.framework.SyncContext):
     return self._default_num_clients if count is None else count
 
   def _embed_function(self, comp, cohort):
-    """The computation as a function between runtime values."""
+    """Compiles a computation to a function of runtime values."""
     with self._compile_lock:
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
@@ -145,9 +145,9 @@ class InProcessContext(tff.framework.SyncContext):
 
 
 def _name(comp: tff.framework.ConcreteComputation) -> str:
-  """The prefix of an error message: the computation's name, if known."""
+  """An error message's prefix with the computation's name, '' if unknown."""
   block = comp.to_building_block()
-  # TFF derives the name of the parameter from that of the function.
+  # TFF derives the name of the parameter from the name of the function.
   if not isinstance(block, tff.framework.Lambda) or not block.parameter_name:
     return ''
   return f'In {block.parameter_name.removesuffix("_arg")!r}: '

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Turns the building blocks of a computation into Python functions, once.
+"""Converts the building blocks of a computation into Python functions.
 
-Later calls neither visit a block nor import a graph again. Compilation reduces
-all of TFF's intrinsics to those implemented here.
+Conversion happens once: later calls neither visit a block nor import a graph.
+Compilation reduces TFF's intrinsics to the intrinsics implemented here.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ REFUSED = {
 
 
 class Scope(NamedTuple):
-  """The clients of a call, and the values of references by name."""
+  """The cohort of a call, and the values of references by name."""
 
   cohort: cohorts.Cohort
   names: dict[str | None, Any]
@@ -52,7 +52,7 @@ def build_evaluate(
   block: tff.framework.ComputationBuildingBlock,
   cache: graph_functions.GraphFunctionCache,
 ) -> Evaluate:
-  """Builds a function from a scope to the value of a block, see `values`."""
+  """A function from a scope to the value of a block (see `values`)."""
   for block_type, build in _BUILDERS.items():
     if isinstance(block, block_type):
       return build(block, cache)
@@ -112,7 +112,7 @@ def _build_lambda(block, cache):
 
 
 def build_function(result: Evaluate, name: str | None) -> Evaluate:
-  """Builds a function of one argument, `name`, with a result."""
+  """A function from a scope to a function of one argument, called `name`."""
   return lambda scope: functools.partial(_call, result, scope, name)
 
 
@@ -160,7 +160,7 @@ _BUILDERS = {
 
 # Intrinsics: functions of the cohort, the argument and the intrinsic's type.
 def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
-  """The function of cohort, argument and type that implements an intrinsic."""
+  """The implementation of an intrinsic; raises if there is none."""
   if uri not in _INTRINSICS:
     hint = REFUSED.get(uri, 'It is not known to this runtime.')
     raise NotImplementedError(f'`{uri}` cannot be run. {hint}')
@@ -168,7 +168,7 @@ def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
 
 
 def _aggregate(cohort, argument, intrinsic_type):
-  """Accumulates in the order of the clients."""
+  """Aggregates client values in the order of the clients."""
   del intrinsic_type
   value, total, accumulate, _, report = argument
   for client, member in enumerate(cohort.members(value)):
@@ -215,7 +215,7 @@ def _map_all_equal(cohort, argument, intrinsic_type):
 
 
 def _select(cohort, argument, intrinsic_type):
-  """The dataset of slices that each client's keys select."""
+  """For each client, the dataset of the slices that its keys select."""
   keys, _, server_value, select_fn = argument
   element_type = intrinsic_type.result.member.element
   spec = values.to_element_spec(element_type)

@@ -3,10 +3,10 @@
 
 """Graph functions that use few CPU threads per operation at clients.
 
-Several concurrent clients with a thread each train faster than one with all
-cores, but the server works alone and needs all cores. TensorFlow gives all
-operations of a device the same threads, but a session has its own devices: the
-code of clients runs in a session, that of the server in the process.
+Several concurrent clients with one thread each train faster than one client
+with all cores, but the server works alone and needs all cores. TensorFlow has
+one number of threads for all operations of a device, but a session has its own
+devices. Client code therefore runs in a session, and server code outside.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ from tff_semifl.runtime import eager
 from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
 
-# Gives each device its own threads, instead of one pool for all.
+# Gives each device its own threads, instead of one pool for all devices.
 OWN_THREADS = 'TF_OVERRIDE_GLOBAL_THREADPOOL'
 
 _CALLS = ('PartitionedCall', 'StatefulPartitionedCall')
@@ -87,10 +87,11 @@ def _build(
   fetches: Sequence[str],
   threads_per_operation: int,
 ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]] | None:
-  """Builds a function from feeds to fetches that runs a graph in a session.
+  """A function from feeds to fetches that runs a graph in a session.
 
-  Sessions cannot be fed a dataset, so its content is read before. Returns None
-  if the graph does more with a dataset than read from it once, or nothing else.
+  A session cannot be fed a dataset, so the dataset's content is read before.
+  None if the graph does more with a dataset than read it once, or if nothing
+  but reading is left to compute.
   """
   nodes = {node.name: node for node in graph_def.node}
   given = {_complete(name): index for index, name in enumerate(feeds)}
@@ -142,8 +143,8 @@ def _build(
     feed=[each.name for each in placeholders.values()],
     fetch=[outputs[_complete(name)].name for name in fetches],
   )
-  # Optimizes the graph once, now. With `make_callable`, each of several
-  # concurrent clients would optimize it at its first call.
+  # Optimizes the graph here, once. With `Session.make_callable`, each of
+  # several concurrent clients would optimize the graph at its first call.
   call = private_api.make_callable(session, options)
 
   def run(tensors):
@@ -160,7 +161,10 @@ def _build(
 def _find_part(
   nodes: Mapping[str, Any], given: Collection[str], fetches: Sequence[str]
 ) -> tuple[list[str], list[Any]]:
-  """The part of a graph between its inputs and the fetches."""
+  """The inputs of a graph, and the nodes between inputs and fetches.
+
+  Inputs are the feeds, and the tensors that are read from datasets.
+  """
   inputs, part, pending = {}, {}, list(fetches)
   while pending:
     name = pending.pop()
@@ -175,10 +179,10 @@ def _find_part(
 
 
 def _reads_dataset(node) -> bool:
-  """Whether an operation or a called function turns datasets into tensors."""
+  """Whether an operation or a called function reads a dataset into tensors."""
   variant = tf.variant.as_datatype_enum
   if node.op in _CALLS:
-    # Such as `folding.fold`, which reads a dataset with an iterator.
+    # For example, `folding.fold` reads a dataset with an iterator.
     taken, returned = node.attr['Tin'].list.type, node.attr['Tout'].list.type
     return variant in taken and variant not in returned
   return 'Dataset' in node.op and any(

@@ -28,21 +28,21 @@ _CHANNEL_OPTIONS = (
 
 
 class _NoClientsExecutor(tff.framework.RemoteExecutor):
-  """Returns an empty list for values at clients, which a worker cannot."""
+  """An executor that returns values at zero clients, as empty lists."""
 
   def __init__(self, stub: tff.framework.RemoteExecutorStub):
-    # Parts of structs are returned one by one.
+    # Streaming returns the parts of structs one by one.
     super().__init__(stub, stream_structs=True)
     self._disposed = set()
 
   def _dispose(self, value_ref: Any, value_executor_id: Any) -> None:
-    # TFF refers once more to a struct that it takes apart.
+    # TFF disposes of a struct again after it has returned the parts.
     if value_ref.id not in self._disposed:
       self._disposed.add(value_ref.id)
       super()._dispose(value_ref, value_executor_id)
 
   async def _compute(self, value_ref: Any, type_spec: tff.Type) -> Any:
-    # The worker does not return all-equal values: TFF's error stands.
+    # The worker does not return all-equal values; TFF raises an error.
     if (
       isinstance(type_spec, tff.FederatedType)
       and type_spec.placement is tff.CLIENTS
@@ -58,8 +58,8 @@ def connect(
 ) -> Iterator[tff.framework.SyncContext]:
   """A context on a worker process, which ends with the `with` block.
 
-  The worker listens on all network interfaces and runs whatever it is sent:
-  use it only where other users and the network are trusted.
+  The worker listens on all network interfaces and runs any code that it
+  receives: use it only where other users and the network are trusted.
   """
   binary = os.path.join(os.path.dirname(tff.__file__), 'data', 'worker_binary')
   limit = max_concurrent_clients or -1
@@ -78,7 +78,7 @@ def connect(
     grpc.channel_ready_future(channel).result(_START_SECONDS)
     stub = tff.framework.RemoteExecutorGrpcStub(channel)
 
-    # TFF calls this again, without end, after a call that a dead worker failed.
+    # After a call fails because the worker died, TFF calls this without end.
     def create_executor(cardinalities):
       if process.poll() is not None:
         raise errors.WorkerError(

@@ -26,7 +26,7 @@ NAME_DESCRIPTION = (
 
 
 def is_name(text: str) -> bool:
-  """Whether a site may have this name."""
+  """Whether a text is a valid name of a site."""
   return _NAME.fullmatch(text) is not None
 
 
@@ -34,11 +34,11 @@ def is_name(text: str) -> bool:
 class SiteDataset:
   """A handle to a client's dataset, which only its site can read.
 
-  It takes the place of a `tf.data.Dataset` with one element.
+  A `SiteDataset` replaces a `tf.data.Dataset` with one element.
 
   Attributes:
     site: The name of the site.
-    fields: Scalars of the element, by name and in order; the images follow.
+    fields: Scalar fields of the element by name, in order, before the images.
     image_shape: Height, width and channels of the images.
   """
 
@@ -62,8 +62,8 @@ class Federation:
   Attributes:
     names: The names of the sites.
     image_shape: Height, width and channels of their images.
-    is_new: Whether training begins, when all sites must be present; clients of
-      sites that leave later drop out.
+    is_new: Whether training starts at the first round. All sites must then be
+      present; otherwise clients of missing sites drop out.
   """
 
   names: tuple[str, ...]

@@ -9,9 +9,9 @@ A compiled computation is a list of named steps. Each stage has
   steps of the clients, all of them for one client at a time
   aggregations of client values, one client after the other
 
-The steps of a client run together, and its values are aggregated while later
-clients work. A client that drops out in a stage is in no sum of that stage or
-later ones.
+All steps of a client in a stage run together. The values of a client are
+aggregated while later clients work. A client that drops out in a stage is in no
+aggregate of this stage or of later stages.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -28,18 +28,18 @@ from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import values
 
 Step = tuple[str, tff.framework.ComputationBuildingBlock]
-# Yields the outputs of each present client in order, None for one that drops
-# out.
+# Yields the outputs of each present client in order; None for a client that
+# drops out.
 RunClients = Callable[
   [interpreter.Scope], Generator[Sequence[Any] | None, None, None]
 ]
-# (steps of the clients, names of those that are outputs) -> how they run.
+# (steps of the clients, names of the steps that are outputs) -> `RunClients`.
 BuildClients = Callable[[Sequence[Step], Sequence[str]], RunClients]
 # Builds a step of the server, or one that is common to all clients.
 BuildStep = Callable[[Step], interpreter.Evaluate]
 
 _AGGREGATE = 'federated_aggregate'
-# Computed after the steps of clients.
+# Intrinsics that are computed after the steps of clients.
 _AFTER_CLIENTS = (_AGGREGATE, 'federated_select')
 # Intrinsics that work on each client separately.
 _CLIENT_STEPS = (
@@ -55,7 +55,7 @@ def build_evaluate(
   build_clients: BuildClients | None = None,
   build_step: BuildStep | None = None,
 ) -> interpreter.Evaluate:
-  """Builds a function from a scope to a computation's value, see `values`."""
+  """A function from a scope to the value of a computation (see `values`)."""
   if isinstance(block, tff.framework.Lambda):
     result = build_evaluate(block.result, cache, build_clients, build_step)
     return interpreter.build_function(result, block.parameter_name)
@@ -70,10 +70,10 @@ def build_evaluate(
 
 
 def _build_block(block, cache, build_clients, build_step):
-  """Builds the function that evaluates a list of steps."""
+  """A function from a scope to the result of a list of steps."""
   wanted = _names(block.result)
   stages = []
-  # Later stages determine which outputs earlier ones need.
+  # Later stages determine the outputs that earlier stages need.
   for steps in reversed(_split(block.locals)):
     stages.append(_build_stage(steps, wanted, cache, build_clients, build_step))
     wanted = wanted.union(*(_names(step) for _, step in steps))
@@ -102,7 +102,7 @@ def _split(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def _build_stage(steps, wanted, cache, build_clients, build_step):
-  """Builds the function that evaluates a stage."""
+  """A function that evaluates a stage and adds its values to a scope."""
   of_clients, before, after, folds = [], [], [], []
   for name, block in steps:
     uri = _uri(block)
@@ -135,12 +135,12 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
 def run_nothing(
   scope: interpreter.Scope,
 ) -> Generator[Sequence[Any], None, None]:
-  """Runs clients that have no output."""
+  """Yields an empty list for each present client, and runs nothing."""
   yield from ([] for _ in scope.cohort.present())
 
 
 def _fold_clients(scope, run_clients, outputs, kept, folds):
-  """Runs the clients and aggregates, one client after the other."""
+  """Runs the clients, and aggregates their values in the order of clients."""
   cohort = scope.cohort
   found = {name: [None] * cohort.size for name in kept}
   sums = [fold.start(scope) for fold in folds]
@@ -169,7 +169,7 @@ def _fold_clients(scope, run_clients, outputs, kept, folds):
 
 
 def _build_clients(cache, steps, outputs):
-  """Builds how clients run their steps in the threads of the cohort."""
+  """A function that runs the steps of clients in the threads of the cohort."""
   built = [(name, interpreter.build_evaluate(s, cache)) for name, s in steps]
   used = frozenset().union(*(_names(step) for _, step in steps))
 
@@ -192,7 +192,7 @@ def _run_client(steps, outputs, taken, client, alone):
 
 
 def _at_client(value: Any, client: int) -> Any:
-  """A value as a cohort of this client alone has it."""
+  """Restricts a value at all clients to a cohort of one client."""
   if isinstance(value, values.AllEqual):
     return value
   if isinstance(value, tuple):
@@ -203,7 +203,7 @@ def _at_client(value: Any, client: int) -> Any:
 
 
 class _Fold:
-  """An aggregation of client values, named `name`."""
+  """A step `name` that aggregates client values."""
 
   def __init__(self, name, argument, cache):
     self.name = name
@@ -213,7 +213,7 @@ class _Fold:
       else argument[i]
       for i in (0, 1, 2, 4)
     )
-    # The aggregated step; None if the value is no step.
+    # The aggregated step; None if the value is not the output of a step.
     self.source = (
       value.name if isinstance(value, tff.framework.Reference) else None
     )

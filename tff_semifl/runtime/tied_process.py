@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Processes that end when their parent does, however it ends."""
+"""Processes that end whenever their parent process ends."""
 
 from collections.abc import Sequence
 import os
 import sys
 
-# Runs before the program, in its process: asks the kernel for SIGKILL (9) when
-# the parent ends (PR_SET_PDEATHSIG, 1), exits if it has ended already, and
-# restores SIGINT, which background jobs of a shell ignore.
+# Runs in the new process before the program. Asks the kernel to send SIGKILL
+# (9) when the parent ends (PR_SET_PDEATHSIG, 1), exits if the parent has ended
+# already, and restores SIGINT, which background jobs of a shell ignore.
 _LAUNCHER = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, 9)

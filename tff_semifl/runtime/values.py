@@ -1,11 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of values into the runtime and out of it.
+"""Conversion between values of the user and values of the runtime.
 
-Inside, a tensor is an eager `tf.Tensor`, a dataset its variant tensor, a struct
-a list, a function a callable of one argument, a value at the server its member,
-and a value at the clients a tuple with one member per client or an `AllEqual`.
+| TFF value | value of the runtime |
+| --- | --- |
+| tensor | an eager `tf.Tensor` |
+| dataset | its variant tensor |
+| struct | a list |
+| function | a callable of one argument |
+| value at the server | its member |
+| value at clients | a tuple with one member per client, or an `AllEqual` |
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +31,7 @@ class AllEqual(NamedTuple):
 
 
 def num_clients(value: Any, value_type: tff.Type) -> int | None:
-  """The number of clients of an argument, or None if it does not tell."""
+  """The number of clients; None if no part of the argument is per client."""
   counts = _count_clients(value, value_type)
   if len(counts) > 1:
     raise ValueError(
@@ -39,7 +44,7 @@ def num_clients(value: Any, value_type: tff.Type) -> int | None:
 
 
 def _count_clients(value: Any, value_type: tff.Type) -> set[int]:
-  """The numbers of clients that the parts of an argument have."""
+  """The distinct numbers of clients of the parts of an argument."""
   if isinstance(value_type, tff.FederatedType) and not value_type.all_equal:
     if not isinstance(value, (list, tuple)):
       raise TypeError(
@@ -55,7 +60,7 @@ def _count_clients(value: Any, value_type: tff.Type) -> set[int]:
 
 
 def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
-  """Converts a value of the user to one of the runtime."""
+  """Converts a value of the user to a value of the runtime."""
   if isinstance(value_type, tff.TensorType):
     return _embed_tensor(value, value_type)
   if isinstance(value_type, tff.SequenceType):
@@ -78,9 +83,9 @@ def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
 
 
 def extract(value: Any, value_type: tff.Type) -> Any:
-  """Converts a result to what TFF's contexts return.
+  """Converts a value of the runtime to a result as TFF's contexts return it.
 
-  These are NumPy arrays and scalars, `bytes` and datasets, in the Python
+  Results are NumPy arrays and scalars, `bytes` and datasets, in the Python
   containers of the type.
   """
   return private_api.type_conversions.type_to_py_container(
@@ -91,7 +96,7 @@ def extract(value: Any, value_type: tff.Type) -> Any:
 def to_element(value: Any, element_type: tff.Type) -> Any:
   """Converts a tensor or struct of the runtime to an element of a dataset.
 
-  Its containers are those that `to_dataset` gives to this type.
+  The containers are the same as in datasets of `to_dataset` with this type.
   """
   return private_api.type_conversions.type_to_py_container(
     _to_struct(value, element_type, lambda tensor: tensor), element_type
@@ -177,7 +182,7 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
   if not value_type.is_assignable_from(found_type):
     raise TypeError(f'Expected {value_type}, found {found_type}.')
   if isinstance(value, sites.SiteDataset):
-    # The site replaces this value by its dataset.
+    # The site replaces this handle by its dataset.
     return value
   return tf.data.experimental.to_variant(
     _to_containers(value, value_type.element)
@@ -187,8 +192,8 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
 def _to_containers(dataset, element_type):
   """Converts the elements of a dataset to the containers of a type.
 
-  A variant holds the parts of an element in the order of `tf.nest`: sorted
-  names of a dictionary, fields of a named tuple.
+  A variant tensor has the parts of an element in the order of `tf.nest`:
+  dictionaries by sorted name, named tuples by field.
   """
   spec = dataset.element_spec
   try:

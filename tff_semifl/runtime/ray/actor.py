@@ -28,7 +28,7 @@ CONCURRENCY_GROUPS = {_HEALTH: 1}
 
 
 def name_software() -> str:
-  """Versions that results depend on; all processes must agree."""
+  """The versions that determine results, and must be equal in all processes."""
   return (
     f'Python {platform.python_version()}, TensorFlow {tf.__version__},'
     f' TFF {tff.__version__}'
@@ -36,10 +36,10 @@ def name_software() -> str:
 
 
 class Actor:
-  """Runs programs, one at a time, and caches compiled ones."""
+  """Runs programs, one at a time, and caches compiled programs."""
 
   def __init__(self, threads_per_operation: int | None):
-    """Prepares TensorFlow; None is a thread for each core."""
+    """Prepares TensorFlow; None stands for one thread per core."""
     if threads_per_operation is not None:
       tf.config.threading.set_intra_op_parallelism_threads(
         threads_per_operation
@@ -47,7 +47,7 @@ class Actor:
     for gpu in tf.config.list_physical_devices('GPU'):
       # Other actors may share the GPU.
       tf.config.experimental.set_memory_growth(gpu, True)
-    # The actor sees the GPU that Ray assigned to it as the first.
+    # The first visible GPU is the one that Ray assigned to this actor.
     self._pool = cohorts.ClientPool(max_concurrent_clients=1)
     self._scope = interpreter.Scope(cohorts.Cohort(0, self._pool), {})
     self._functions = graph_functions.GraphFunctionCache()
@@ -56,13 +56,13 @@ class Actor:
 
   @ray.method(concurrency_group=_HEALTH)
   def ping(self) -> None:
-    """Answers, to show that the actor lives."""
+    """Returns at once, to show that the actor is alive."""
 
   @ray.method(concurrency_group=_HEALTH)
   def describe(
     self,
   ) -> tuple[int, str, ray_site.Description | None]:
-    """The process id, the versions and the site, if any."""
+    """The process id, the versions, and the site (None if at no site)."""
     site = None if self._site is None else self._site.description
     return os.getpid(), name_software(), site
 
@@ -76,9 +76,13 @@ class Actor:
   ) -> list[Any]:
     """Runs a program, and returns its encoded outputs.
 
-    `content` refers to its content, fetched if it is new. `shared` has for each
-    input a list with its encoded value if all clients share it, else an empty
-    list; `own` has the others.
+    Args:
+      key: The key of the program.
+      content: A reference to the program's content, fetched if `key` is new.
+      shared: For each input, a list with the encoded value if all clients share
+        the value; otherwise an empty list.
+      own: The encoded values of the inputs that clients do not share.
+      data: The contents to which encoded datasets refer by index.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:

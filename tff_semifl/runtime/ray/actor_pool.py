@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actors on all machines of a Ray cluster, some of which may be lost.
+"""A pool of actors on all machines of a Ray cluster.
 
-Machines may join and leave at any time. Another actor repeats the tasks of a
-lost one, except those of a site, whose images nobody else has. Results come in
-the order of the tasks.
+Machines may join and leave at any time. Tasks of a lost actor are repeated by
+another actor, except tasks of a site, because no other actor has the site's
+images. Results come in the order of the tasks.
 """
 
 import collections
@@ -25,29 +25,29 @@ from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import remote_actor
 from tff_semifl.runtime.ray import site as ray_site
 
-# The longest wait for a result before timeouts are checked.
+# The maximum wait for results before timeouts are checked.
 _TICK_SECONDS = 0.5
 # The interval at which machines are listed.
 _LOOK_SECONDS = 2
 _MAX_FAILED_STARTS = 3
-# A task that has lost this many actors is likely the cause.
+# A task that was running in this many lost actors is likely the cause.
 _MAX_LOSSES = 3
-# Tasks per actor that may be ahead of the next result.
+# The maximum number of tasks per actor ahead of the next result.
 _WINDOW = 4
 
 
 class Task(NamedTuple):
-  """Work that `start` gives to an actor: that of `site`, or one at no site."""
+  """Work that `start` sends to an actor of `site`; if None, at no site."""
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None
 
 
 class ActorPool:
-  """Distributes tasks over actors, and repeats those of lost actors."""
+  """Distributes tasks over actors, and repeats the tasks of lost actors."""
 
   def __init__(self, options: ray_options.RayOptions):
-    """Starts actors."""
+    """Starts actors on the machines of the cluster."""
     self._options = options
     self._actors: list[remote_actor.RemoteActor] = []
     self._failed_starts = collections.Counter()
@@ -55,7 +55,7 @@ class ActorPool:
     federation = options.federation
     others = '' if federation is None else ' but those of sites'
     self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
-    # Why there is no actor at any site.
+    # Why no site has an actor.
     self._why_away = 'they are not in the cluster'
     self._looked: float = -_LOOK_SECONDS
     self._is_closed = False
@@ -89,7 +89,8 @@ class ActorPool:
   def run(self, tasks: Sequence[Task]) -> Iterator[Any]:
     """Yields the results of tasks in order.
 
-    An exception stands for a failed task, None for one whose site is away.
+    The result of a failed task is the exception. The result is None for a task
+    whose site is not in the cluster.
     """
     waiting = collections.defaultdict(collections.deque)
     for number, task in enumerate(tasks):
@@ -128,7 +129,8 @@ class ActorPool:
     end = next_result + _WINDOW * len(ready)
     for site, numbers in waiting.items():
       able = [actor for actor in ready if actor.site == site]
-      # While many tasks wait, the second is sent during the first.
+      # If more tasks wait than actors are able, an actor gets its second task
+      # while the first runs.
       for depth in (0, 1) if len(numbers) > len(able) else (0,):
         for actor in able:
           if len(actor.tasks) == depth and numbers and numbers[0] < end:
@@ -140,7 +142,7 @@ class ActorPool:
             actor.tasks.append((number, reference))
 
   def _drop_out(self, waiting):
-    """Results (None) for the tasks of sites that are away."""
+    """Results (None) for waiting tasks of sites without a ready actor."""
     there = {actor.site for actor in self._actors if actor.is_ready}
     results = {}
     for site, numbers in waiting.items():
@@ -153,7 +155,7 @@ class ActorPool:
     return results
 
   def _collect(self):
-    """Waits a moment; returns new results by task index."""
+    """Waits up to `_TICK_SECONDS`; returns new results by task index."""
     references = [
       reference for actor in self._actors for reference in actor.references()
     ]
@@ -176,7 +178,7 @@ class ActorPool:
     return results
 
   def _hear(self, actor, answer):
-    """Handles an actor's answer: its description if it is the first."""
+    """Handles an actor's answer; the first answer is its description."""
     if actor.is_ready:
       return
     if isinstance(answer, Exception):
@@ -203,7 +205,7 @@ class ActorPool:
       logging.warning('%s has joined', actor.name)
 
   def _find_lost(self):
-    """Lost actors, each with the reason; pings silent ones."""
+    """Lost actors, each with the reason; pings silent actors."""
     silence, limit = self._options.silence_seconds, self._options.client_seconds
     losses = [(each, each.find_loss(silence, limit)) for each in self._actors]
     return [(actor, why) for actor, why in losses if why is not None]
@@ -229,7 +231,7 @@ class ActorPool:
     return again
 
   def _renew(self):
-    """Starts actors on machines that have room."""
+    """Starts actors on machines with free resources, every few seconds."""
     now = time.monotonic()
     if now - self._looked < _LOOK_SECONDS:
       return
@@ -289,7 +291,7 @@ def _check_sites(federation: sites.Federation) -> None:
 
 
 def _machines() -> list[dict[str, Any]]:
-  """The machines that are in the cluster."""
+  """The machines that are alive in the cluster."""
   return [each for each in ray.nodes() if each['Alive']]
 
 

@@ -17,7 +17,7 @@ import ray
 from tff_semifl.runtime import errors
 
 _LOOPBACK = '127.0.0.1'
-# The share of the object store that is kept for later rounds.
+# The share of the object store for contents that later rounds need.
 _KEPT_SHARE = 0.5
 _CONNECT_SECONDS = 10
 
@@ -26,7 +26,7 @@ _CONNECT_SECONDS = 10
 def connection(address: str | None) -> Iterator[None]:
   """Connects this process to a cluster, unless it is connected already.
 
-  By default, a local cluster is started, which ends with the `with` block.
+  Without an address, starts a local cluster, which ends with the `with` block.
   """
   if ray.is_initialized():
     yield
@@ -42,7 +42,7 @@ def connection(address: str | None) -> Iterator[None]:
         'address': 'local',
         'num_cpus': len(os.sched_getaffinity(0)),
         'include_dashboard': False,
-        # Listens on this interface only.
+        # The cluster listens on this interface only.
         '_node_ip_address': _LOOPBACK,
         '_temp_dir': folder,
       }
@@ -66,12 +66,12 @@ def connection(address: str | None) -> Iterator[None]:
 
 
 def check_address(address: str) -> None:
-  """Checks that a server listens at host:port before Ray tries minutes."""
+  """Checks that a server listens at host:port; Ray itself tries for minutes."""
   host, _, port = address.rpartition(':')
   if not host:
     return
   if host in ('localhost', _LOOPBACK):
-    # Ray replaces a loopback address by another one of this machine.
+    # Ray replaces a loopback address by another address of this machine.
     host = ray.util.get_node_ip_address()
   try:
     socket.create_connection((host, port), _CONNECT_SECONDS).close()
@@ -82,7 +82,7 @@ def check_address(address: str) -> None:
 
 
 def max_kept_bytes() -> int:
-  """The bytes that may be kept in the object store of each machine."""
+  """The bytes of contents to keep in the object store of each machine."""
   sizes = [
     node['Resources'].get('object_store_memory', 0)
     for node in ray.nodes()

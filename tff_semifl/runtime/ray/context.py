@@ -6,9 +6,9 @@
 computation --stages--> steps of this process, and programs
   --Runner--> tasks --actor_pool--> actors, on all machines
 
-Ray's object store transfers each object once to each machine. Programs and
-contents of datasets stay there while they are in use, values that all clients
-share for one round.
+Ray's object store transfers each object once to each machine. Programs and the
+contents of datasets stay in the object store while they are in use; values that
+all clients share stay for one round.
 """
 
 import collections
@@ -39,7 +39,7 @@ class Runner:
   """Runs programs for clients on the actors of a pool."""
 
   def __init__(self, pool: actor_pool.ActorPool, max_bytes: int):
-    """Initializes the runner; keeps up to `max_bytes` in the object store."""
+    """Initializes the runner; `max_bytes` is the limit of cached contents."""
     self.pool = pool
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
@@ -52,7 +52,7 @@ class Runner:
     inputs: Sequence[Any],
     cohort: cohorts.Cohort | None,
   ) -> Generator[list[Any] | None, None, None]:
-    """Runs a program for each client, or for the server: `programs.Run`."""
+    """Runs a program for each client, or for the server; see `programs.Run`."""
     clients = [0] if cohort is None else cohort.present()
     if clients:
       with self._lock:
@@ -93,7 +93,7 @@ class Runner:
       yield ray_values.decode(result)
 
   def _encode_common(self, program, inputs, data):
-    """Encodes the values that all clients share, each input in a list."""
+    """For each input, [encoded value] if all clients share it, else []."""
     encoded = [
       [ray_values.encode(value.member, value_type, self._take_into(data))]
       if isinstance(value, values.AllEqual)
@@ -104,7 +104,7 @@ class Runner:
     return encoded
 
   def _encode_own(self, program, inputs, client, data):
-    """Encodes the values of one client; extends `data` by their contents."""
+    """Encodes the values of one client; appends their contents to `data`."""
     encoded = [
       ray_values.encode(value[client], value_type, self._take_into(data))
       for value, value_type in zip(inputs, program.input_types, strict=True)
@@ -114,7 +114,7 @@ class Runner:
     return encoded, data
 
   def _take_into(self, data: list[ray.ObjectRef]):
-    """A function that appends contents to `data`, and returns their indices."""
+    """A function that appends a content to `data`, and returns its index."""
 
     def take(content: bytes) -> int:
       data.append(self._put(content, 'data'))
@@ -130,7 +130,7 @@ class Runner:
 
 
 def _site(inputs: Sequence[Any], client: int) -> str | None:
-  """The site that holds a client's data; None if they are sent."""
+  """The site that holds a client's data; None if this program holds them."""
   pending = [
     value[client] for value in inputs if not isinstance(value, values.AllEqual)
   ]
@@ -152,7 +152,7 @@ class _Contents:
     self._references = collections.OrderedDict()
 
   def put(self, content: bytes) -> tuple[ray.ObjectRef, bool]:
-    """A reference to a content, and whether it is new in the store."""
+    """A reference to a content, and whether the content is new in the store."""
     key = hashlib.sha256(content).digest()
     found = self._references.get(key)
     if found is not None:
@@ -168,10 +168,10 @@ class _Contents:
 
 
 class RayContext(in_process.InProcessContext):
-  """Runs the work of clients on actors, and the rest in this process.
+  """Runs clients on actors, and everything else in this process.
 
-  Aggregation is that of `InProcessContext`: results are bitwise equal to its
-  results if processors and threads per operation are.
+  Results equal those of `InProcessContext` to the last bit, if processors and
+  threads per operation are the same: both aggregate in the same order.
   """
 
   def __init__(self, runner: Runner, *, default_num_clients: int = 0):

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The options of a Ray cluster, and what follows from them.
+"""Options of a Ray cluster, and the placement of processes on machines.
 
-Ray itself is optional, and its import takes a second: nothing here needs it.
+This module does not import Ray, which is optional and takes a second to import.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 
-# The prefix of the Ray resource that a site's machine has; the name follows.
+# The prefix of the Ray resource of a site's machine; the site's name follows.
 SITE_RESOURCE = 'tff_semifl_site:'
 
 
@@ -24,15 +24,15 @@ class RayOptions(NamedTuple):
   """The Ray cluster that clients run on, its resources and timeouts.
 
   Attributes:
-    address: The Ray cluster, as host:port, or 'auto' for the one that this
-      machine belongs to. By default, a cluster is started for this process.
+    address: The Ray cluster, as host:port, or 'auto' for the cluster of this
+      machine. By default, a cluster is started for this process.
     threads_per_operation: CPU threads per TensorFlow operation, and cores per
       client process on machines without GPUs; None for all cores.
     gpus_per_client: GPUs per client process; with 0.5, two processes share one.
     silence_seconds: A process that is silent for this long counts as lost.
     client_seconds: A process that needs longer for one client counts as lost,
       even if it answers; None for no limit.
-    max_actors: The most client processes; None for as many as fit.
+    max_actors: The maximum number of client processes; None for no limit.
     federation: The sites that hold the images of clients; None if this program
       holds them.
   """
@@ -57,14 +57,14 @@ def check_installed() -> None:
 def prepare(*, is_local: bool) -> None:
   """Sets environment variables of Ray that are not set yet.
 
-  A local cluster accepts only requests with its token, as any user of this
-  machine can reach its ports. Ray reads the token when it is imported.
+  A local cluster accepts only requests with its token, because any user of this
+  machine can reach its ports. Ray reads the token at import.
   """
   check_installed()
   # By default Ray sends usage statistics to its makers.
   os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
   if is_local:
-    # By default clients run at the lowest priority.
+    # By default Ray runs clients at a low priority.
     os.environ.setdefault('RAY_worker_niceness', '0')
   if is_local and 'RAY_AUTH_MODE' not in os.environ:
     if 'ray' not in sys.modules:
@@ -90,11 +90,11 @@ class Share(NamedTuple):
 def place(
   machines: Sequence[Mapping[str, Any]], options: RayOptions
 ) -> dict[str, tuple[int, Share]]:
-  """The number of actors and the resources of each, by machine id.
+  """The number of actors, and the resources of an actor, by machine id.
 
-  Actors are on all GPUs, or on all CPUs if there are none, at most `max_actors`
-  in all. A site of the federation gets one actor more. Machines of sites get no
-  other work.
+  Actors use all GPUs, or all CPUs if no machine has a GPU, up to `max_actors`
+  actors. In addition, each site of the federation gets one actor. Machines of
+  sites get no other actors.
   """
   resources = {
     each['NodeID']: each['Resources']
@@ -107,7 +107,7 @@ def place(
   for node, each in resources.items():
     if has_gpus:
       share = Share(0, options.gpus_per_client)
-      # Seven sevenths of a GPU are one, whatever the rounding.
+      # Rounds up slightly: seven sevenths of a GPU are one GPU.
       count = int(each.get('GPU', 0) / options.gpus_per_client + 1e-6)
     else:
       num_cpus = each.get('CPU', 0)
@@ -131,7 +131,7 @@ def place(
 
 
 def site_of(machine: Mapping[str, Any]) -> str | None:
-  """The site of a machine of `ray.nodes`, or None."""
+  """The site of a machine of `ray.nodes`; None if it is not a site."""
   for name in machine['Resources']:
     if name.startswith(SITE_RESOURCE):
       return name.removeprefix(SITE_RESOURCE)

@@ -1,11 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs: steps of a computation as one function for another process.
+"""Programs: steps of a computation as a function for another process.
 
-Steps at clients become steps of one client: a map is a call, a zip a struct.
-What steps take from elsewhere in the computation are inputs of the program.
-Each stage of a computation (`stages`) has one program for each client.
+Steps at clients become steps of one client: a map becomes a call, a zip becomes
+a struct. Values that the steps take from elsewhere in the computation become
+inputs of the program. Each stage of a computation (`stages`) with client steps
+has one program, which runs for each client.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -34,8 +35,9 @@ _INPUT = 'program_input'
 class Program(NamedTuple):
   """A function from a struct of inputs to a struct of outputs.
 
-  `content` is the serialized function and `key` its hash. `inputs` evaluate the
-  inputs in the original computation. Types are without placement.
+  `content` is the serialized function, and `key` a hash of `content`. `inputs`
+  evaluate the inputs in the original computation. `input_types` have no
+  placement.
   """
 
   key: str
@@ -49,7 +51,7 @@ class Program(NamedTuple):
     return any(_has(each, tff.SequenceType) for each in self.input_types)
 
   def digest(self) -> str:
-    """A hash of what the program computes, see `graph_digest`."""
+    """A hash that is equal in all processes (see `graph_digest`)."""
     return graph_digest.digest(read(self.content))
 
   def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
@@ -66,7 +68,7 @@ def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
 
 # Runs a program for each present client of a cohort, or once for the server.
 # Inputs are values at clients (see `values`). Yields the outputs of each client
-# in order, None for one that drops out.
+# in order; None for a client that drops out.
 Run = Callable[
   [Program, Sequence[Any], cohorts.Cohort | None],
   Generator[Sequence[Any] | None, None, None],
@@ -78,10 +80,10 @@ def build_evaluate(
   cache: graph_functions.GraphFunctionCache,
   run: Run,
 ) -> interpreter.Evaluate:
-  """Builds a function from a scope to a computation's value, see `values`.
+  """A function from a scope to the value of a computation (see `values`).
 
-  Programs of clients run elsewhere. So do steps of the server that take a
-  dataset (training and evaluation), but not arithmetic on weights.
+  `run` runs the programs of clients, and server steps that take a dataset
+  (training and evaluation). Other server steps run in this process.
   """
   if isinstance(block, tff.framework.CompiledComputation):
     block = _call(block)
@@ -109,7 +111,7 @@ def _run_at_server(run, program, scope):
 
 
 def _call(compiled):
-  """Wraps compiled code in a function with a single named step."""
+  """Wraps TensorFlow code in a function with a single named step."""
   parameter_type = compiled.type_signature.parameter
   argument = None
   if parameter_type is not None:
@@ -205,7 +207,7 @@ def build_program(
 
 
 def _build_input(block, cache):
-  """Builds a function from a scope to a value at clients."""
+  """A function from a scope to an input of a program, a value at clients."""
   evaluate = interpreter.build_evaluate(block, cache)
   block_type = block.type_signature
   if (
@@ -217,11 +219,11 @@ def _build_input(block, cache):
 
 
 class _Rewriter:
-  """Takes steps out of their computation."""
+  """Rewrites steps of a computation into steps of a program."""
 
   def __init__(self, steps: Mapping[str, tff.Type]):
     self._steps = steps
-    # Blocks outside of the steps that these use, by their TFF notation.
+    # The blocks outside of the steps that the steps use, by TFF notation.
     self.inputs: dict[str, tff.framework.ComputationBuildingBlock] = {}
 
   def rewrite_step(self, step: tff.framework.ComputationBuildingBlock) -> Any:
@@ -244,7 +246,7 @@ class _Rewriter:
     )
 
   def _rewrite(self, block, bound):
-    """Replaces references to blocks outside of the steps."""
+    """Replaces references to other steps and to blocks outside of the steps."""
     framework = tff.framework
     root = block
     while isinstance(root, framework.Selection):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The handle of an actor, and how its loss is detected."""
+"""Handles to actors, with detection of lost actors."""
 
 import collections
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import ray
 from tff_semifl.runtime import errors
 from tff_semifl.runtime.ray import options as ray_options
 
-# An actor imports TensorFlow, on a machine that may be busy.
+# An actor first imports TensorFlow, on a machine that may be busy.
 _START_SECONDS = 300
 _SLOW_START_SECONDS = 60
 # Ray queues an actor until its resources are free.
@@ -26,7 +26,7 @@ class LostError(Exception):
 
 
 class RemoteActor:
-  """An actor and its state."""
+  """A handle to an actor, with the state of its tasks and requests."""
 
   def __init__(self, handle: ray.actor.ActorHandle, node: Mapping[str, Any]):
     """Asks an actor, which may not have started yet, to describe itself."""
@@ -34,29 +34,30 @@ class RemoteActor:
     self.node_id = node['NodeID']
     self.site = ray_options.site_of(node)
     self.name = f'{self.site or "actor"} at {node["NodeManagerAddress"]}'
-    # Whether it joined after the pool was started.
+    # Whether the actor joined after the pool was started.
     self.is_late = True
     self.is_ready = False
     # Whether a slow start was logged.
     self.is_slow = False
-    # Index and result reference of its tasks, in order.
+    # The index and the result reference of each task, in order.
     self.tasks = collections.deque()
-    # The last request about its state, and when it was sent.
+    # The pending request about the actor's state (None if it was answered), and
+    # the time of the last request.
     self.question = handle.describe.remote()
     self.asked = time.monotonic()
-    # The times of its last answer and of the start of its current task.
+    # The times of the last answer and of the start of the current task.
     self.heard = self.asked
     self.turned = self.asked
-    # Why it is lost, if it is.
+    # The reason if the actor is lost.
     self.error = None
 
   def references(self) -> list[ray.ObjectRef]:
-    """References to its pending results and answer."""
+    """References to the actor's pending results and pending answer."""
     found = [reference for _, reference in self.tasks]
     return found if self.question is None else [*found, self.question]
 
   def get(self, reference: ray.ObjectRef) -> Any:
-    """Returns a result, or the exception that a task raised."""
+    """The result of a task, or the exception that the task raised."""
     try:
       return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -73,7 +74,7 @@ class RemoteActor:
   def find_loss(
     self, silence_seconds: float, client_seconds: float | None
   ) -> str | None:
-    """Why the actor is lost, or None; pings it if it is silent."""
+    """Why the actor is lost; None if it is not. Pings a silent actor."""
     if self.error is not None:
       return str(self.error)
     now = time.monotonic()
@@ -97,7 +98,7 @@ class RemoteActor:
 
 
 def first_reason(error: Exception) -> str:
-  """The line of Ray's long error message that has the reason."""
+  """The line with the reason in a long error message of Ray."""
   lines = [line.strip() for line in str(error).strip().splitlines()]
   because = [line for line in lines if 'because' in line]
   return (because or lines or [type(error).__name__])[0]

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The site that a process of a Ray cluster works at.
+"""The site to which a process of a Ray cluster belongs.
 
 `launch.site` passes the path of the images in an environment variable to the
-processes of its machine. Only these read the images.
+processes of its machine. Only the processes of this machine read the images.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _IMAGE_RANK = 3
 
 
 class Description(NamedTuple):
-  """What the training program learns about a site."""
+  """The facts about a site that the training program receives."""
 
   name: str
   num_images: int
@@ -36,11 +36,13 @@ class Description(NamedTuple):
 
 
 class Site(NamedTuple):
-  """A site, as processes of its machine know it.
+  """A site, as the processes of its machine see it.
 
-  `images` is the path of a file with all images, uint8, concatenated, and
-  `messages` that of a file that takes lines for the site's operator. `approved`
-  are hashes of the programs that may run; None for any.
+  Attributes:
+    description: What the training program receives.
+    images: The path of a file with all images, uint8, concatenated.
+    messages: The path of a file for messages to the site's operator.
+    approved: Hashes of the programs that may run; None for any program.
   """
 
   description: Description
@@ -50,7 +52,7 @@ class Site(NamedTuple):
 
   @classmethod
   def here(cls) -> 'Site | None':
-    """The site of this process, or None."""
+    """The site of this process; None if the process is not at a site."""
     if _VARIABLE not in os.environ:
       return None
     description, *others = json.loads(os.environ[_VARIABLE])
@@ -58,11 +60,11 @@ class Site(NamedTuple):
     return cls(Description(name, num_images, tuple(image_shape)), *others)
 
   def variables(self) -> dict[str, str]:
-    """Environment variables for processes of this site."""
+    """The environment variables to set for processes of this site."""
     return {_VARIABLE: json.dumps(self)}
 
   def read(self, dataset: sites.SiteDataset) -> tf.Tensor:
-    """The variant tensor of a dataset with this site's images."""
+    """The variant tensor of a handle's dataset, with this site's images."""
     name, num_images, image_shape = self.description
     if (dataset.site, dataset.image_shape) != (name, image_shape):
       raise errors.SiteError(
@@ -72,7 +74,7 @@ class Site(NamedTuple):
     try:
       images = np.fromfile(self.images, np.uint8)
     except OSError as error:
-      # The error's text has the path, which is private.
+      # The message of `error` has the path, which is private.
       reason = error.strerror
       raise errors.SiteAwayError(
         f'{name} cannot read its images: {reason}'
@@ -89,7 +91,7 @@ class Site(NamedTuple):
   def check_program(
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
-    """Checks that a program may run here, and tells the site's operator."""
+    """Checks that a program may run here; logs it to the site's operator."""
     found = graph_digest.digest(block)
     if self.approved is not None and found not in self.approved:
       self._refuse(f'program {found}, which --approved of launch.site lacks')
@@ -109,7 +111,7 @@ class Site(NamedTuple):
     raise errors.SiteError(f'{self.description.name} {line}')
 
   def _say(self, line: str) -> None:
-    """Tells the site's operator."""
+    """Sends a line to the site's operator."""
     with contextlib.suppress(OSError), open(self.messages, 'w') as file:
       file.write(f'{line}\n')
 
@@ -117,7 +119,13 @@ class Site(NamedTuple):
 def find_problem(
   name: str, image_shape: sites.ImageShape, found: Description | None
 ) -> str | None:
-  """Why a site cannot be used, or None; `found` is its own description."""
+  """Why a site cannot be used; None if the site can be used.
+
+  Args:
+    name: The expected name.
+    image_shape: The expected shape of images.
+    found: The description that the site itself sent.
+  """
   if found is None or found.name != name:
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:
@@ -135,7 +143,7 @@ def _show(image_shape: sites.ImageShape) -> str:
 
 
 def _may_be_images(part: tff.Type) -> bool:
-  """Whether a part of a result may be images, or a dataset."""
+  """Whether a part of a result may be an image batch or a dataset."""
   if isinstance(part, tff.SequenceType):
     return True
   return (

@@ -3,8 +3,8 @@
 
 """Encodes values for other processes.
 
-A tensor becomes a NumPy array. A dataset becomes its graph, without its large
-constants, such as images: equal contents need not be sent again.
+A tensor becomes a NumPy array. A dataset becomes a graph without large
+constants, such as images, which are sent separately and only once.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,12 +21,12 @@ from tff_semifl.runtime import sites
 
 # Smaller constants cost no more than a reference to them.
 _MIN_CONTENT_BYTES = 4096
-# A node attribute: the index of the constant that was taken out.
+# A node attribute: the index of the content that was taken out of a constant.
 _TAKEN = '_taken_content'
 
 
 class DatasetGraph(NamedTuple):
-  """The graph of a dataset, and `take_content` of its large constants."""
+  """A dataset's graph, and the results of `take_content` for its contents."""
 
   graph: bytes
   contents: tuple[Any, ...]
@@ -37,7 +37,11 @@ def encode(
   value_type: tff.Type,
   take_content: Callable[[bytes], Any] | None = None,
 ) -> Any:
-  """Nested arrays, `DatasetGraph`s and `SiteDataset`s for a client's value."""
+  """Encodes a value as nested arrays, `DatasetGraph`s and `SiteDataset`s.
+
+  `take_content` maps the bytes of a large constant to its entry in
+  `DatasetGraph.contents`. By default, graphs keep their constants.
+  """
   if isinstance(value_type, tff.StructType):
     return [
       encode(part, part_type, take_content)
@@ -55,7 +59,7 @@ def decode(
   read_content: Callable[[Any], bytes] | None = None,
   read_site: Callable[[sites.SiteDataset], tf.Tensor] | None = None,
 ) -> Any:
-  """Decodes a value; `read_content` inverts `take_content`."""
+  """Decodes a value; `read_content` is the inverse of `take_content`."""
   if isinstance(message, DatasetGraph):
     return _decode_dataset(message, read_content)
   if isinstance(message, sites.SiteDataset):
@@ -68,7 +72,7 @@ def decode(
 
 
 def count_bytes(message: Any) -> int:
-  """The size of a message, without contents that were taken out."""
+  """The size of a message without the contents of `DatasetGraph`s."""
   if isinstance(message, DatasetGraph):
     return len(message.graph)
   if isinstance(message, list):
@@ -125,7 +129,7 @@ def _decode_dataset(message: DatasetGraph, read_content):
 
 
 def _constants(graph_def) -> Sequence[tuple[Any, Any]]:
-  """The tensor and the node of each constant."""
+  """The tensor and the node of each constant of a graph."""
   return [
     (node.attr['value'].tensor, node)
     for node in function_graphs.all_nodes(graph_def)
