@@ -75,7 +75,7 @@ class ClassThresholds(Selection):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixedThreshold(Selection):
-  """Trains on images with a confidence above a fixed threshold."""
+  """Trains on images with a confidence of at least a fixed threshold."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
 

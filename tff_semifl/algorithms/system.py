@@ -106,11 +106,11 @@ class Steps(NamedTuple):
 
 
 class System(settings.Settings, abc.ABC):
-  """Base of the systems: the settings of a way to train.
+  """Base of the systems: the settings of a training method.
 
-  A subclass is a frozen dataclass. The settings `total_rounds`,
-  `clients_per_round` and `client_dropout_probability`, where they apply, are
-  anywhere in its tree of settings.
+  A subclass is a frozen dataclass. If it uses the settings `total_rounds`,
+  `clients_per_round` or `client_dropout_probability`, it or one of its nested
+  parts has them.
 
   Attributes:
     usual: Defaults of data, model and run settings, by name, where the system's
@@ -119,10 +119,10 @@ class System(settings.Settings, abc.ABC):
     clients_know_participation: Whether clients know in how many rounds they
       took part.
     cohorts_are_passes: Whether all clients take part before any does again.
-    gathers_images: Whether the images of clients are in one place, as is
-      possible only in a simulation.
-    chooses_statistics: Whether the user chooses the images of the batch
-      normalization statistics.
+    gathers_images: Whether the images of clients are pooled in one place, in a
+      simulation only.
+    chooses_statistics: Whether the user chooses which images the batch
+      normalization statistics are computed from.
     estimates_class_shares: Whether the class shares of clients are part of the
       result, by `create_share_estimate`.
     models: Names of the models that the system can train; empty for any.

@@ -4,11 +4,11 @@
 """The RandAugment of SemiFL's authors, used for their tables.
 
 For each image two operations are drawn, with replacement, from a pool of 15,
-and applied with probability 1/2, all at full strength. Numbers of pixels are
-for ImageNet: a translation by 100 pixels leaves nothing of an image of
-32x32, and a box of 40 pixels covers most. 12.9% of augmented images have such a
-translation and end with one or two gray levels. `fixmatch_policy` has the pool
-that the paper names.
+and applied with probability 1/2, all at full strength. Translations and
+boxes have sizes in pixels, chosen for ImageNet: a translation by 100 pixels
+removes all of an image of 32x32, and a box of 40 pixels covers most of it.
+12.9% of augmented images have such a translation, and one or two gray levels
+are left. `fixmatch_policy` has the pool that the paper names.
 """
 
 import functools

@@ -139,7 +139,7 @@ class ClientMemories(ClientStates):
     cohort: Sequence[int],
     returned: Sequence[Any | None],
   ) -> tuple[()]:
-    """Saves the memory of each client after its round."""
+    """Saves the returned memories, except of clients that dropped out."""
     for client, memory in zip(cohort, returned, strict=True):
       if memory is not None:
         self.save([client], [memory], round_num)

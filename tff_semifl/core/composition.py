@@ -340,5 +340,5 @@ def choose(is_new: tff.Value, new: Any, old: Any) -> tff.Value:
 
 
 def broadcast(*values: tff.Value) -> tff.Value:
-  """The values at each client, as a tuple."""
+  """Broadcasts values of the server to all clients, as one tuple."""
   return tff.federated_zip(tuple(map(tff.federated_broadcast, values)))

@@ -39,7 +39,7 @@ class PseudoLabels(NamedTuple):
   offset: tf.Tensor | tuple[()] = ()
 
   def as_rows(self) -> 'PseudoLabels':
-    """Drops `prior` and `unaligned`; `offset` gets a row for each image."""
+    """The fields with a row for each image; `offset` is repeated for each."""
     offset = self.offset
     if isinstance(offset, tf.Tensor):
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))

@@ -45,7 +45,7 @@ def compute_logits(
   weights: functional.ModelWeights,
   images: sources.Images | None = None,
 ) -> np.ndarray:
-  """The logits, float32 [images, classes], of `images` or the test images."""
+  """Logits, float32 [images, classes]; None stands for the test images."""
   mapped = experiment.mapped_images
   predict = tf.function(
     lambda weights, images: experiment.classifier.logits(

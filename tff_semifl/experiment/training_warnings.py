@@ -145,9 +145,9 @@ class TrainingWarnings:
 def describe_idle_rounds(
   metrics: metrics_table.Metrics, confidence_threshold: float | None
 ) -> str | None:
-  """One line if at least half of the evaluated rounds had no pseudo-label.
+  """A warning if at least half of the evaluated rounds had no pseudo-label.
 
-  `confidence_threshold` is as in `TrainingWarnings`.
+  None otherwise. `confidence_threshold` is None if the system has none.
   """
   if 'client/label_ratio' not in metrics:
     return None

@@ -60,7 +60,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def of_mean(values: Sequence[float]) -> Interval:
-  """Student's interval (1908) of the mean, from at least two values."""
+  """The 95% interval of the mean of two or more values (Student's t)."""
   mean = statistics.fmean(values)
   half = float(stats.t.ppf((1 + _LEVEL) / 2, len(values) - 1)) * standard_error(
     values

@@ -126,7 +126,7 @@ def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 
 def balanced_accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
-  """The mean recall of the classes that occur."""
+  """The mean recall of the classes that occur in `labels`."""
   return float(np.nanmean(recall(labels, logits)))
 
 

@@ -115,7 +115,7 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def curves(experiments: learning_curves.Experiments) -> str:
-  """Figures of all panels that have curves, as HTML."""
+  """Learning curves of experiments, as HTML; omits figures without data."""
 
   def create_figure(panel: curve_panels.Panel) -> figure.Figure:
     fig = learning_curves.create_figure(experiments, [panel], '')

@@ -68,7 +68,7 @@ class PiModel(_Consistency):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeanTeacher(_Consistency):
-  """Mean Teacher: predictions follow those of an averaged model.
+  """Mean Teacher: a moving average of the student's weights is the teacher.
 
   The teacher normalizes by batch statistics, as the student does.
   """

@@ -82,7 +82,7 @@ def check_address(address: str) -> None:
 
 
 def max_kept_bytes() -> int:
-  """The bytes of contents to keep in the object store of each machine."""
+  """The most bytes of data sets to keep in the object store of each machine."""
   sizes = [
     node['Resources'].get('object_store_memory', 0)
     for node in ray.nodes()
