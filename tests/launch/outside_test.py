@@ -27,6 +27,7 @@ from tasks import digits
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import fix_mix
+from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 
 
