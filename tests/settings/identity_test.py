@@ -99,6 +99,17 @@ class IdentityTest(parameterized.TestCase):
     self.assertEqual(one, again)
     self.assertNotEqual(one, other)
 
+  def test_closures_of_functions_that_call_themselves(self):
+    def create(number):
+      def count(n):
+        return number if n == 0 else count(n - 1)
+
+      return count
+
+    one, again, other = (identity.digest(create(n)) for n in (1, 1, 2))
+    self.assertEqual(one, again)
+    self.assertNotEqual(one, other)
+
   def test_what_cannot_be_compared_is_refused_with_its_place(self):
     thing = object()
     for value in (thing, [thing], lambda x=thing: x):

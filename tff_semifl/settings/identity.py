@@ -8,6 +8,7 @@ functions may change from run to run, so a digest of their source is added.
 """
 
 from collections.abc import Iterator, Mapping, Set
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -108,16 +109,21 @@ def _told_fields(value: Any) -> Iterator[tuple[str, Any]]:
       yield field.name, getattr(value, field.name)
 
 
-def _take_apart(value: Any, is_strict: bool = True) -> Any:
+def _take_apart(
+  value: Any,
+  is_strict: bool = True,
+  outer: tuple[types.FunctionType, ...] = (),
+) -> Any:
   """Describes a value by nested lists of texts.
 
   If not strict, an object that cannot be compared is described by its type.
   That is enough for values in a library function's closure, which follow from
-  the function's name and arguments.
+  the function's name and arguments. `outer` are the functions whose closures
+  have the value; a function that calls itself is among them.
   """
 
   def read(part: Any) -> Any:
-    return _take_apart(part, is_strict)
+    return _take_apart(part, is_strict, outer)
 
   if isinstance(value, enum.Enum):
     return [references.qualified_name(type(value)), value.name]
@@ -129,8 +135,14 @@ def _take_apart(value: Any, is_strict: bool = True) -> Any:
     ]
     return [_describe_code(value), *bases]
   if isinstance(value, types.FunctionType):
+    if value in outer:
+      return references.qualified_name(value)
+    outer += (value,)
     values = [value.__defaults__, value.__kwdefaults__]
-    values += [each.cell_contents for each in value.__closure__ or ()]
+    for cell in value.__closure__ or ():
+      # A cell is empty until the enclosing function assigns the variable.
+      with contextlib.suppress(ValueError):
+        values.append(cell.cell_contents)
     is_strict = is_strict and not references.is_of_library(value)
     return [_describe_code(value), *map(read, values)]
   if isinstance(value, types.BuiltinFunctionType):
