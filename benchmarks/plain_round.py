@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
+from tff_semifl.algorithms import round_parts
 from tff_semifl.core import federated_process
 from tff_semifl.core import layer_moments
 from tff_semifl.core import server_work
@@ -26,8 +27,8 @@ def build_client_updates(
   """
   system = federation.system
   optimizer = system.optimizer.build()
-  train_client = system.client.build(
-    federation.ingredients, optimizer, system.local_training
+  train_client = round_parts.build_local_training(
+    system.client, federation.ingredients, optimizer, system.local_training
   )
   context = _first_round(federation)
 
