@@ -187,6 +187,8 @@ def create_runs(
     return [_create_run(entry, command, seed, arguments) for seed in seeds]
   except (ValueError, flags.Error) as error:
     shown = program.describe(error) or str(error)
+    # Not named twice if it cannot be read.
+    shown = shown.removeprefix(f'flag --{entry.kind}={entry.source}: ')
     raise program.FlagError(
       f'flag --{entry.kind}s={entry.source}: {shown}'
     ) from error

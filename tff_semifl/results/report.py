@@ -14,6 +14,7 @@ import numpy as np
 import tqdm
 
 import tff_semifl
+from tff_semifl import settings
 from tff_semifl.experiment import accuracy_of_clients
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
@@ -135,8 +136,8 @@ def _create_run(run: run_record.RunRecord) -> Iterator[str]:
   yield page.heading('Settings')
   if run.settings is not None:
     yield f'<pre>{page.text(_spell_command(run))}</pre>\n'
-  settings = page.table(*run_facts.settings_table(run.hparams))
-  yield page.details('all settings', settings)
+  table = page.table(*run_facts.settings_table(run.hparams))
+  yield page.details('all settings', table)
   versions = page.table(
     ['what', 'version'], sorted(run.hparams.versions.items())
   )
@@ -279,7 +280,7 @@ def _spell_command(run: run_record.RunRecord) -> str:
   )
   words = [
     f'python -m launch.train {run.hparams.system}',
-    *(shlex.quote(f'--{k}={run_facts.spell(v)}') for k, v in changes.items()),
+    *(shlex.quote(f'--{k}={settings.show(v)}') for k, v in changes.items()),
   ]
   return textwrap.fill(
     ' '.join(words),

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from tff_semifl import settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import saved_experiment
@@ -84,17 +85,10 @@ def floors_table(scores: scores_lib.Scores) -> Table:
 def settings_table(hparams: hparams_file.Hparams) -> Table:
   """A table of the settings that a run's results depend on."""
   return ('flag', 'value'), [
-    (f'--{name}', spell(value))
+    (f'--{name}', settings.show(value))
     for name, value in sorted(hparams.flags.items())
     if value is not None and name not in run_settings.UNIMPORTANT
   ]
-
-
-def spell(value: object) -> str:
-  """A setting's value as it is written after a flag."""
-  if isinstance(value, list | tuple):
-    return ','.join(map(str, value))
-  return str(value)
 
 
 def sentence(line: str) -> str:

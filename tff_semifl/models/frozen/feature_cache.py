@@ -138,11 +138,17 @@ def _read(
 
 
 def _save(path: pathlib.Path, features: np.ndarray) -> None:
-  """Writes a file atomically: even after a power cut, complete or absent."""
-  # A temporary name, as another program may compute the same features.
-  with tempfile.NamedTemporaryFile(dir=path.parent, suffix='.tmp') as file:
-    np.save(file, features)
-    file.flush()
-    os.fsync(file.fileno())
-    os.link(file.name, f'{file.name}.npy')
-  os.replace(f'{file.name}.npy', path)
+  """Writes a file atomically: complete or absent, even after a power cut."""
+  # A name of its own, as another program may compute the same features.
+  with tempfile.NamedTemporaryFile(
+    dir=path.parent, suffix='.tmp', delete=False
+  ) as file:
+    try:
+      np.save(file, features)
+      file.flush()
+      os.fsync(file.fileno())
+      os.replace(file.name, path)
+    except BaseException:
+      os.unlink(file.name)
+      raise
+  durable_files.sync(path.parent)
