@@ -21,6 +21,7 @@ _ROOMS = (
   'runtime',
   'data',
   'models',
+  'label_shift',
   'export',
   'core',
   'plots',

@@ -26,7 +26,7 @@ from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients

@@ -9,7 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import result_in_words
 

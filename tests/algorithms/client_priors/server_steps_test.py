@@ -10,7 +10,7 @@ from scipy import stats
 import tensorflow as tf
 
 from tests.algorithms.client_priors import numpy_reference
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import mixture

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import labels_alone
 from tff_semifl.algorithms.client_priors import linear_head

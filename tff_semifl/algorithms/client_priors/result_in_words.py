@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tff_semifl.algorithms.client_priors import choice
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.metrics import intervals
 

@@ -22,7 +22,7 @@ n sum_c m_c b_c, which is convex in b.
 
 import tensorflow as tf
 
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import held_out

@@ -11,7 +11,7 @@ import scipy.special
 import scipy.stats
 import tensorflow as tf
 
-from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.label_shift import class_shares
 
 
 def _evidence(logits, alpha):

@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Adapts a classifier's predictions to the class shares of a site.
+
+With shares pi of the classes at a site in place of the shares m that the
+classifier assumes, the posterior of a class is (Saerens et al., 2002)
+
+    p(c | x) ~ p_m(c | x)^(1 / T) pi_c / m_c
+
+The shares of a site are the mean of their posterior, given the site's unlabeled
+images, under the Dirichlet prior of `share_prior`, which keeps the shares near
+m where images are few or sites are alike.
+
+References:
+  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
+  priori probabilities. Neural Computation 14, 2002.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.label_shift import class_shares
+from tff_semifl.label_shift import share_prior
+
+# Of evidence in nats, over all images of a site, from which shares of its own
+# are at least e times as likely as the mean shares.
+LEAST_EVIDENCE = 1.0
+
+
+class SiteShares(NamedTuple):
+  """The class shares of a site, estimated from its images.
+
+  Attributes:
+    shares: float32 [classes], which add up to 1.
+    deviations: float32 [classes], standard deviations of the posterior.
+    evidence: float32 scalar, how much likelier own shares make all images
+      together, in nats.
+    confidence: float32 scalar, the mean probability of the predicted class.
+  """
+
+  shares: tf.Tensor
+  deviations: tf.Tensor
+  evidence: tf.Tensor
+  confidence: tf.Tensor
+
+
+def estimate(logits: tf.Tensor, prior: share_prior.SharePrior) -> SiteShares:
+  """Estimates the class shares of a site.
+
+  Args:
+    logits: float32 [images, classes], of images of the site, or logarithms of
+      the classifier's probabilities; there may be no image.
+    prior: The prior of the classifier.
+  """
+  mean_shares = tf.constant(prior.mean_shares, tf.float32)
+  if not prior.clients_differ:
+    shares, deviations = mean_shares, tf.zeros_like(mean_shares)
+    evidence = tf.constant(0.0)
+  else:
+    alpha = prior.strength * mean_shares
+    likelihoods = class_shares.read(
+      share_prior.log_likelihoods(logits, prior.temperature, mean_shares)
+    )
+    found = class_shares.find(likelihoods, alpha)
+    total = tf.reduce_sum(found.parameters)
+    shares = found.parameters / total
+    deviations = tf.sqrt(shares * (1 - shares) / (total + 1))
+    evidence = class_shares.evidence(likelihoods, alpha, found)
+  confidence = tf.reduce_max(
+    tf.nn.softmax(adapt(logits, shares, prior)), axis=-1
+  )
+  return SiteShares(
+    shares,
+    deviations,
+    evidence,
+    tf.math.divide_no_nan(
+      tf.reduce_sum(confidence), tf.cast(tf.size(confidence), tf.float32)
+    ),
+  )
+
+
+def adapt(
+  logits: tf.Tensor, shares: tf.Tensor, prior: share_prior.SharePrior
+) -> tf.Tensor:
+  """The logits of a classifier that assumes other class shares.
+
+  Args:
+    logits: float32 [images, classes], as in `estimate`.
+    shares: float32 [classes], 0 or above; a class of share 0 is never
+      predicted.
+    prior: The prior of the classifier.
+
+  Returns:
+    float32 [images, classes].
+  """
+  mean_shares = tf.constant(prior.mean_shares, tf.float32)
+  likelihoods = share_prior.log_likelihoods(
+    logits, prior.temperature, mean_shares
+  )
+  # Not -inf, of which differences are not numbers.
+  least = tf.constant(1e-30)
+  return likelihoods + tf.math.log(tf.maximum(shares, least))

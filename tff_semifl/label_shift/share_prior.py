@@ -1,0 +1,185 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A prior of the class shares of sites, estimated from unlabeled images.
+
+The class shares of a site are drawn from a Dirichlet distribution with
+parameters s * m: m are the class shares that the classifier assumes, and the
+strength s is small where sites differ. Strength, and the temperature that
+divides the logits of the classifier, are those with the largest evidence for
+own class shares at all clients. Each client computes the evidence at all points
+of a grid, so that one sum over clients suffices.
+"""
+
+import json
+import math
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.label_shift import class_shares
+
+NAME = 'class_share_prior.json'
+TEMPERATURES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+STRENGTHS = tuple(
+  float(each)
+  for each in np.geomspace(
+    class_shares.LEAST_STRENGTH, class_shares.GREATEST_STRENGTH, 13
+  )
+)
+# Of evidence, in nats an image, below which clients count as alike. A wrong
+# classifier mistakes its errors for shares: Fashion-MNIST, 40 labels alone,
+# clients alike, has 0.05, and own shares would cost 36 points.
+LEAST_EVIDENCE = 0.1
+# More images of a client hardly change the evidence of an image.
+MOST_IMAGES = 2000
+
+
+class SharePrior(NamedTuple):
+  """What a classifier needs to adapt to the class shares of a site.
+
+  Attributes:
+    mean_shares: The class shares that the classifier assumes, each above 0.
+    strength: Strength of the Dirichlet prior; infinite if clients are alike.
+    temperature: Divides the classifier's logits.
+    evidence: How much likelier own shares make an image of a client, in nats.
+    confidence: The mean over clients of the mean probability of the predicted
+      class, with own shares.
+    confidence_deviation: The standard deviation of the same over clients.
+    num_clients: Clients with images.
+  """
+
+  mean_shares: tuple[float, ...]
+  strength: float
+  temperature: float
+  evidence: float
+  confidence: float
+  confidence_deviation: float
+  num_clients: int
+
+  @property
+  def clients_differ(self) -> bool:
+    """Whether own shares are used at all."""
+    return math.isfinite(self.strength)
+
+  def to_json(self) -> str:
+    """The prior as JSON; an infinite strength is null."""
+    values = self._asdict()
+    if not self.clients_differ:
+      values['strength'] = None
+    return json.dumps(values, indent=2) + '\n'
+
+
+def from_json(text: str | bytes) -> SharePrior:
+  """The prior of `SharePrior.to_json`; raises a `ValueError` for other text."""
+  try:
+    values = json.loads(text)
+    strength = values.pop('strength')
+    shares = tuple(map(float, values.pop('mean_shares')))
+    return SharePrior(
+      mean_shares=shares,
+      strength=math.inf if strength is None else float(strength),
+      **values,
+    )
+  except (AttributeError, KeyError, TypeError) as error:
+    raise ValueError(f'is no prior of class shares ({error})') from error
+
+
+class Evidence(NamedTuple):
+  """Sums over clients, at each temperature and strength of the grid.
+
+  Attributes:
+    evidence: float32 [temperatures, strengths], `class_shares.evidence`.
+    confidence: float32 [temperatures, strengths], each client's mean
+      probability of the predicted class.
+    squared_confidence: float32 [temperatures, strengths], the same squared.
+    num_images: float32 scalar.
+    num_clients: float32 scalar, clients with images.
+  """
+
+  evidence: tf.Tensor
+  confidence: tf.Tensor
+  squared_confidence: tf.Tensor
+  num_images: tf.Tensor
+  num_clients: tf.Tensor
+
+
+def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
+  """The evidence of a client's images.
+
+  Args:
+    logits: float32 [images, classes]; of a client with more than `MOST_IMAGES`
+      images, equally spaced ones are used.
+    mean_shares: float32 [classes], as in `SharePrior`.
+  """
+  num_images = tf.shape(logits)[0]
+  step = 1 + num_images // MOST_IMAGES
+  logits = tf.gather(logits, tf.range(0, num_images, step))
+  count = tf.cast(tf.shape(logits)[0], tf.float32)
+  alpha = tf.constant(STRENGTHS)[:, tf.newaxis] * mean_shares
+
+  def at_temperature(temperature: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    likelihoods = class_shares.read(
+      log_likelihoods(logits, temperature, mean_shares)[:, tf.newaxis]
+    )
+    shares = class_shares.find(likelihoods, alpha)
+    return (
+      class_shares.evidence(likelihoods, alpha, shares),
+      tf.reduce_sum(tf.reduce_max(shares.posteriors, axis=-1), axis=0),
+    )
+
+  # One after the other, which keeps memory small.
+  evidence, confidence = tf.map_fn(
+    at_temperature,
+    tf.constant(TEMPERATURES),
+    fn_output_signature=(tf.float32, tf.float32),
+  )
+  confidence = tf.math.divide_no_nan(confidence, count)
+  is_there = tf.cast(count > 0, tf.float32)
+  return Evidence(
+    evidence * is_there, confidence, tf.square(confidence), count, is_there
+  )
+
+
+def choose(total: Evidence, mean_shares: np.ndarray) -> SharePrior:
+  """The prior of the largest evidence.
+
+  Args:
+    total: The sum over clients of `measure`, as arrays.
+    mean_shares: As in `measure`.
+
+  Raises:
+    ValueError: If clients have no image, or the evidence is not finite.
+  """
+  if not total.num_images:
+    raise ValueError('no client has an image')
+  if not np.all(np.isfinite(total.evidence)):
+    raise ValueError('logits of clients are not finite')
+  best = np.unravel_index(np.argmax(total.evidence), total.evidence.shape)
+  evidence = float(total.evidence[best] / total.num_images)
+  differ = evidence >= LEAST_EVIDENCE
+  if not differ:
+    best = TEMPERATURES.index(1.0), len(STRENGTHS) - 1
+  confidence = float(total.confidence[best] / total.num_clients)
+  squared = float(total.squared_confidence[best] / total.num_clients)
+  return SharePrior(
+    tuple(map(float, mean_shares)),
+    STRENGTHS[best[1]] if differ else math.inf,
+    TEMPERATURES[best[0]],
+    evidence,
+    confidence,
+    math.sqrt(max(squared - confidence**2, 0.0)),
+    int(total.num_clients),
+  )
+
+
+def log_likelihoods(
+  logits: tf.Tensor, temperature: float | tf.Tensor, mean_shares: tf.Tensor
+) -> tf.Tensor:
+  """The logarithms of p(image | class), up to a number for each image.
+
+  `logits` are float32 [images, classes]: log-probabilities, up to a number for
+  each image, under the class shares `mean_shares`.
+  """
+  return logits / temperature - tf.math.log(mean_shares)
