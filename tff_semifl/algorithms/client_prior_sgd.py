@@ -26,7 +26,6 @@ from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.label_shift import class_shares
 from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
@@ -34,6 +33,7 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import server_work
+from tff_semifl.label_shift import class_shares
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds

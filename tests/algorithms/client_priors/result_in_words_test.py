@@ -9,9 +9,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import result_in_words
+from tff_semifl.label_shift import class_shares
 
 _ALONE = np.arange(100) < 50
 _WITH_CLIENTS = np.arange(100) < 80

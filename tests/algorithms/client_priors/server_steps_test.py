@@ -10,12 +10,12 @@ from scipy import stats
 import tensorflow as tf
 
 from tests.algorithms.client_priors import numpy_reference
-from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import mixture
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
+from tff_semifl.label_shift import class_shares
 
 _GENERATOR = np.random.default_rng(0)
 _CENTERS = 2 * _GENERATOR.normal(size=(3, 4))

@@ -13,7 +13,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
-from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import labels_alone
 from tff_semifl.algorithms.client_priors import linear_head
@@ -22,6 +21,7 @@ from tff_semifl.algorithms.client_priors import result_in_words
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
 from tff_semifl.core import federated_process
+from tff_semifl.label_shift import class_shares
 from tff_semifl.privacy import aggregator_settings
 
 

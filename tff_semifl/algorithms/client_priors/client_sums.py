@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import logistic_regression
 from tff_semifl.algorithms.client_priors import mixture
+from tff_semifl.label_shift import class_shares
 from tff_semifl.privacy import aggregators
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tff_semifl.algorithms.client_priors import choice
-from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import held_out
+from tff_semifl.label_shift import class_shares
 from tff_semifl.metrics import intervals
 
 # It is found to within a part in a thousand.

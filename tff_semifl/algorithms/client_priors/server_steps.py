@@ -22,13 +22,13 @@ n sum_c m_c b_c, which is convex in b.
 
 import tensorflow as tf
 
-from tff_semifl.label_shift import class_shares
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import logistic_regression
 from tff_semifl.algorithms.client_priors import mixture as mixture_lib
 from tff_semifl.algorithms.client_priors import state
+from tff_semifl.label_shift import class_shares
 
 # Passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
