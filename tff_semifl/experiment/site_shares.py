@@ -1,0 +1,67 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The prior of clients' class shares, estimated once training has ended.
+
+The pass runs in the context of training, where clients' images are: on this
+machine, with workers or at sites. Only sums over clients reach the server.
+"""
+
+import pathlib
+
+import numpy as np
+
+from tff_semifl.algorithms import client_prior
+from tff_semifl.data import mapped_images
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.files import durable_files
+from tff_semifl.label_shift import federated_prior
+from tff_semifl.label_shift import share_prior
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+
+# More clients hardly change the prior.
+MOST_CLIENTS = 200
+
+
+def find_prior(
+  experiment: experiment_lib.Experiment, weights: functional.ModelWeights
+) -> share_prior.SharePrior:
+  """Estimates the prior with a model's weights, at up to `MOST_CLIENTS`."""
+  compute = federated_prior.build_evidence(experiment.classifier)
+  if experiment.mapped_images is not None:
+    compute = mapped_images.take_indices(compute, experiment.mapped_images)
+  datasets = experiment.clients.all_datasets()
+  if len(datasets) > MOST_CLIENTS:
+    chosen = random_seeds.numpy_generator(
+      experiment.settings.seed, random_seeds.Purpose.SITE_SHARES
+    ).choice(len(datasets), MOST_CLIENTS, replace=False)
+    datasets = [datasets[client] for client in sorted(chosen)]
+  counts = np.bincount(
+    experiment.data.labeled.labels, minlength=experiment.task.num_classes
+  )
+  mean_shares = client_prior.from_counts(counts.astype(np.float32)).numpy()
+  total = compute(weights, mean_shares, datasets)
+  return share_prior.choose(
+    share_prior.Evidence(*map(np.asarray, total)), mean_shares
+  )
+
+
+def write(folder: pathlib.Path, prior: share_prior.SharePrior) -> None:
+  """Writes the prior into the folder of an experiment or an export."""
+  path = folder / share_prior.NAME
+  with durable_files.naming(path), durable_files.replacing(path) as file:
+    file.write(prior.to_json().encode())
+
+
+def read(folder: pathlib.Path) -> share_prior.SharePrior | None:
+  """Reads the prior of an experiment; None if none was estimated."""
+  path = folder / share_prior.NAME
+  try:
+    return share_prior.from_json(path.read_bytes())
+  except FileNotFoundError:
+    return None
+  except (OSError, ValueError) as error:
+    raise durable_files.OutputError(
+      f'{path} cannot be read ({error}); the same command writes it anew'
+    ) from error
