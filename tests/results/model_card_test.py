@@ -63,17 +63,16 @@ class ModelCardTest(absltest.TestCase):
   ):
     scores = None
     if confusion is not None:
-      size, num_right = np.sum(confusion), np.trace(confusion)
-      if confidence is None:
-        confidence = num_right / size
-      bins = np.zeros([15, 3])
-      bins[7] = size, num_right, confidence * size
+      # All predictions have the same confidence.
+      labels, predicted = (
+        np.repeat(each.ravel(), np.ravel(confusion))
+        for each in np.indices(np.shape(confusion))
+      )
+      confidence = confidence or np.trace(confusion) / np.sum(confusion)
+      rest = (1 - confidence) / 2
+      probabilities = np.where(np.eye(3)[predicted], confidence, rest)
       scores = scores_lib.Scores(
-        np.array(confusion),
-        0.75,
-        np.array([[50, 40], [40, 38], [20, 20], [1, 1], [0, 0]]),
-        np.array([150, 20, 1, 0, 0]),
-        bins,
+        labels, probabilities.astype(np.float32), np.array([150, 20, 1, 0, 0])
       )
     model_card.ModelCard(
       name='mine',
@@ -150,8 +149,7 @@ class ModelCardTest(absltest.TestCase):
       '| dog\\|wolf | 40 | 50.0% (35.2% to 64.8%) |',
       '| owl | 0 | no images |',
       'cat (10), owl (0).',
-      # The accuracies of two classes are 90% and 50%.
-      '70.0%, over the 2 of 3',
+      '0 to 40 of a class',
     ):
       self.assertIn(text, card)
     with PIL.Image.open(self._folder / 'confusion_matrix.png') as fig:
@@ -160,7 +158,7 @@ class ModelCardTest(absltest.TestCase):
   def test_says_what_a_least_confidence_does(self):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
     for text in (
-      '| 0.5 | 100.0% | 80.0% (67.0% to 88.8%) | 75.0% |',
+      '| 0.5 | 100.0% | 58.0% (44.2% to 70.6%) | 75.0% |',
       '| 0.99 | 0.0% | no images | 0.0% |',
       'Least confidence: 0. ',
     ):

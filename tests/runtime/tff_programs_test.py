@@ -87,7 +87,7 @@ class TffProgramsTest(tf.test.TestCase):
     self._root = pathlib.Path(self.create_tempdir())
     tff.framework.set_default_context(self._context)
 
-  def _run_program(self, num_rounds, evaluation_manager=None):
+  def _run_program(self, num_rounds):
     tff.framework.set_default_context(
       tff.program.NativeFederatedContext(runtime.AsyncContext(self._context))
     )
@@ -105,7 +105,7 @@ class TffProgramsTest(tf.test.TestCase):
         train_metrics_manager=tff.program.CSVFileReleaseManager(
           self._root / 'metrics.csv', key_fieldname='round'
         ),
-        evaluation_manager=evaluation_manager,
+        evaluation_manager=None,
         evaluation_periodicity=2,
       )
     )

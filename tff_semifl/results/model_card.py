@@ -21,7 +21,6 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.metrics import intervals
 from tff_semifl.plots import figures
-from tff_semifl.plots import matrix_figures
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
@@ -76,7 +75,7 @@ class ModelCard(NamedTuple):
     (folder / export_formats.CARD).write_text(_to_markdown(self))
     scores = self.files[0].scores
     if scores is not None:
-      fig = matrix_figures.create_confusion(
+      fig = figures.create_confusion(
         scores.confusion,
         self.class_names,
         f'{self.name}: {scores.accuracy:.1%} of {scores.num_images} test'

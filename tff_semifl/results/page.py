@@ -113,11 +113,13 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(create: Callable[[], figure.Figure], label: str) -> str:
+def draw(
+  label: str, create: Callable[..., figure.Figure], *args: object
+) -> str:
   """A figure as SVG; `label` is the text for screen readers."""
   file = io.StringIO()
   with matplotlib.rc_context(_FIGURE_STYLE):
-    create().savefig(file, format='svg', metadata={'Date': None})
+    create(*args).savefig(file, format='svg', metadata={'Date': None})
   # Leaves out the XML prolog, which only separate files have.
   content = file.getvalue()
   svg = content[content.index('<svg') :]

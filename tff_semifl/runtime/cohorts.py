@@ -124,8 +124,12 @@ class Cohort:
       return fn(value)
     except Exception as error:
       raise errors.ComputationError(
-        f'Client {client} (of {self.size}, counted from 0): {error}'
+        self.name_client(client, str(error))
       ) from errors.reason(error)
+
+  def name_client(self, client: int, message: str) -> str:
+    """An error message that names the client."""
+    return f'Client {client} (of {self.size}, counted from 0): {message}'
 
 
 class _Alone(Cohort):
