@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import functools
 import os
 import pathlib
+from typing import TypeVar
 import zipfile
 
 import numpy as np
@@ -17,13 +18,20 @@ from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import own_labels
 from tff_semifl.data import resizing
+from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
+
+_Value = TypeVar('_Value')
 
 # Signatures of a SavedModel. `CLASS_NAMES` and `DESCRIPTION` take no input.
 SERVING = 'serving_default'
 SERVING_ENCODED = 'serving_encoded'
+SERVING_WITH_SHARES = 'serving_with_shares'
+ESTIMATE_SHARES = 'estimate_shares'
 CLASS_NAMES = 'class_names'
 DESCRIPTION = 'description'
+# The input of `SERVING_WITH_SHARES`, and of a TFLite model that takes shares.
+CLASS_SHARES = 'class_shares'
 # Outputs of the `description` signature.
 IMAGE_SHAPE = 'image_shape'
 LEAST_CONFIDENCE = 'least_confidence'
@@ -68,6 +76,8 @@ class ExportedModel(abc.ABC):
     background: RGB color behind transparent pixels, in 0..255.
     privacy: The privacy guarantee to the clients of the training; None without
       differential privacy.
+    prior: The prior of the class shares of a site, for `predict`'s
+      probabilities; None if none was exported.
   """
 
   class_names: tuple[str, ...]
@@ -75,6 +85,7 @@ class ExportedModel(abc.ABC):
   least_confidence: float
   background: image_files.Color
   privacy: privacy_statement.PrivacyStatement | None
+  prior: share_prior.SharePrior | None
 
   @property
   def kind(self) -> example_kinds.ExampleKind:
@@ -142,7 +153,9 @@ class _SavedModel(ExportedModel):
     background = description.get(BACKGROUND, tf.constant(image_files.WHITE))
     self.background = tuple(background.numpy().tolist())
     file = path / privacy_statement.NAME
-    self.privacy = _read_privacy(file.read_bytes, file)
+    self.privacy = _read(privacy_statement.from_json, file.read_bytes, file)
+    file = path / share_prior.NAME
+    self.prior = _read(share_prior.from_json, file.read_bytes, file)
 
   def predict(self, images: np.ndarray) -> np.ndarray:
     (name,) = self._serve.structured_input_signature[1]
@@ -166,8 +179,15 @@ class _TFLiteModel(ExportedModel):
           self.background = image_files.parse_color(
             archive.read(BACKGROUND_FILE).decode()
           )
-        self.privacy = _read_privacy(
-          functools.partial(archive.read, privacy_statement.NAME), path
+        self.privacy = _read(
+          privacy_statement.from_json,
+          functools.partial(archive.read, privacy_statement.NAME),
+          path,
+        )
+        self.prior = _read(
+          share_prior.from_json,
+          functools.partial(archive.read, share_prior.NAME),
+          path,
         )
     except (OSError, ValueError, zipfile.BadZipFile, KeyError) as error:
       raise ExportedModelError(
@@ -184,8 +204,16 @@ class _TFLiteModel(ExportedModel):
         f'{path} is no TFLite model ({str(error).splitlines()[0]})'
       ) from error
     self.class_names = _normalize(names.split('\n'))
-    (self._input,) = self._interpreter.get_input_details()
     (self._output,) = self._interpreter.get_output_details()
+    for details in self._interpreter.get_input_details():
+      if CLASS_SHARES in details['name']:
+        # The model's own shares, with which it is the global model.
+        shares = np.array([self.prior.mean_shares], np.float32)
+        self._interpreter.set_tensor(details['index'], shares)
+        # Which the model applies itself.
+        self.prior = self.prior._replace(temperature=1.0)
+      else:
+        self._input = details
     self.image_shape = tuple(self._input['shape'][1:].tolist())
 
   def predict(self, images: np.ndarray) -> np.ndarray:
@@ -206,11 +234,14 @@ def _normalize(names: Iterable[str]) -> tuple[str, ...]:
   return tuple(map(own_labels.normalize, names))
 
 
-def _read_privacy(
-  read: Callable[[], bytes], path: pathlib.Path
-) -> privacy_statement.PrivacyStatement | None:
+def _read(
+  parse: Callable[[str], _Value],
+  read: Callable[[], bytes],
+  path: pathlib.Path,
+) -> _Value | None:
+  """Parses a file of an exported model; None if there is none."""
   try:
-    return privacy_statement.from_json(read().decode())
+    return parse(read().decode())
   # A ZIP file raises KeyError for a missing file, a folder FileNotFoundError.
   except (KeyError, FileNotFoundError):
     return None

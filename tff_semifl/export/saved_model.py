@@ -13,6 +13,8 @@ from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import resizing
 from tff_semifl.export import exported_model
+from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
 
 # Pillow's weights of red, green and blue for gray, in 1/65536.
@@ -93,8 +95,9 @@ def export_saved_model(
   privacy: privacy_statement.PrivacyStatement | None = None,
   least_confidence: float = 0.0,
   background: image_files.Color = image_files.WHITE,
+  prior: share_prior.SharePrior | None = None,
 ) -> None:
-  """Saves a trained model with four signatures.
+  """Saves a trained model with its signatures.
 
   *   `serving_default`, also the loaded object's call: maps `images`, uint8
       [batch, height, width, channels] in 0..255, of any size (see `resizing`),
@@ -104,6 +107,13 @@ def export_saved_model(
   *   `serving_encoded`, only for models of images: maps `image_bytes`, string
       [batch], JPEG or PNG files of any sizes, to the outputs of
       `serving_default`.
+  *   `estimate_shares`, only with `prior`: maps images or features of one site
+      to its `class_shares`, float32 [classes], their `deviations`, float32
+      [classes], `evidence`, float32 [], and `confidence`, float32 []; see
+      `adaptation.SiteShares`.
+  *   `serving_with_shares`, only with `prior`: maps images or features and
+      `class_shares`, float32 [classes], to the outputs of `serving_default` at
+      a site with these shares.
   *   `class_names`: the names of all classes.
   *   `description`: the model's `image_shape`, int32 [3]; `least_confidence`,
       float32 []; `background`, int32 [3].
@@ -117,6 +127,7 @@ def export_saved_model(
     least_confidence: Confidence threshold, in [0, 1]; if no class reaches this
       probability, `class_name` is 'unknown'.
     background: RGB color behind transparent pixels, as in training.
+    prior: The prior of the class shares of a site.
 
   Raises:
     ValueError: If the threshold is out of range, or a class is named 'unknown'.
@@ -136,8 +147,12 @@ def export_saved_model(
   def compute_logits(fitted: tf.Tensor) -> tf.Tensor:
     return model(fitted, training=False)
 
-  def classify(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
+  def classify(
+    fitted: tf.Tensor, shares: tf.Tensor | None = None
+  ) -> dict[str, tf.Tensor]:
     logits = compute_logits(fitted)
+    if shares is not None:
+      logits = adaptation.adapt(logits, shares, prior)
     probabilities = tf.nn.softmax(logits)
     name = tf.gather(names, tf.argmax(logits, axis=-1))
     if least_confidence > 0:
@@ -159,11 +174,28 @@ def export_saved_model(
       exported_model.BACKGROUND: tf.constant(background),
     }
 
-  serving = (
-    _serve_features(shape, classify)
-    if example_kinds.kind_of(shape) is example_kinds.FEATURES
-    else _serve_images(shape, classify, background)
-  )
+  def estimate(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
+    found = adaptation.estimate(compute_logits(fitted), prior)._asdict()
+    return {exported_model.CLASS_SHARES: found.pop('shares'), **found}
+
+  spec, fit = _choose_input(shape)
+  serving = {
+    exported_model.SERVING: _serve(lambda each: classify(fit(each)), spec)
+  }
+  if example_kinds.kind_of(shape) is example_kinds.IMAGES:
+    serving[exported_model.SERVING_ENCODED] = _serve(
+      lambda encoded: classify(_decode_and_fit(encoded, shape, background)),
+      tf.TensorSpec([None], tf.string, 'image_bytes'),
+    )
+  if prior is not None:
+    serving[exported_model.ESTIMATE_SHARES] = _serve(
+      lambda each: estimate(fit(each)), spec
+    )
+    serving[exported_model.SERVING_WITH_SHARES] = _serve(
+      lambda each, shares: classify(fit(each), shares),
+      spec,
+      tf.TensorSpec([len(names)], tf.float32, exported_model.CLASS_SHARES),
+    )
   module.__call__ = serving[exported_model.SERVING]
   tf.saved_model.save(
     module,
@@ -176,62 +208,48 @@ def export_saved_model(
   )
   if privacy is not None:
     (path / privacy_statement.NAME).write_text(privacy.to_json())
+  if prior is not None:
+    (path / share_prior.NAME).write_text(prior.to_json())
   _check_saved_model(path, model)
 
 
-def _serve_images(
+def _serve(
+  function: Callable[..., dict[str, tf.Tensor]], *specs: tf.TensorSpec
+) -> tf.types.experimental.GenericFunction:
+  """A signature, whose inputs have the names of `specs`."""
+  return tf.function(function, input_signature=specs, autograph=False)
+
+
+def _choose_input(
+  shape: tuple[int, ...],
+) -> tuple[tf.TensorSpec, Callable[[tf.Tensor], tf.Tensor]]:
+  """The input of a model, and what fits it to the network."""
+  if example_kinds.kind_of(shape) is example_kinds.FEATURES:
+    return tf.TensorSpec([None, *shape], tf.float32, 'features'), tf.identity
+  height, width, num_channels = shape
+  return (
+    tf.TensorSpec([None, None, None, num_channels], tf.uint8, 'images'),
+    lambda images: resizing.fit_to_size(images, height, width),
+  )
+
+
+def _decode_and_fit(
+  image_bytes: tf.Tensor,
   shape: tuple[int, int, int],
-  classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
   background: image_files.Color,
-) -> dict[str, Callable]:
+) -> tf.Tensor:
+  """Decodes files of any sizes, and fits each image to the network."""
   height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
     image = decode(encoded, num_channels, background)
     return resizing.fit_to_size(image[tf.newaxis], height, width)[0]
 
-  @tf.function(
-    input_signature=[
-      tf.TensorSpec([None, None, None, num_channels], tf.uint8, 'images')
-    ],
-    autograph=False,
+  return tf.map_fn(
+    decode_and_fit,
+    image_bytes,
+    fn_output_signature=tf.TensorSpec(shape, tf.float32),
   )
-  def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
-    return classify(resizing.fit_to_size(images, height, width))
-
-  @tf.function(
-    input_signature=[tf.TensorSpec([None], tf.string, 'image_bytes')],
-    autograph=False,
-  )
-  def serve_encoded(image_bytes: tf.Tensor) -> dict[str, tf.Tensor]:
-    return classify(
-      tf.map_fn(
-        decode_and_fit,
-        image_bytes,
-        fn_output_signature=tf.TensorSpec(
-          [height, width, num_channels], tf.float32
-        ),
-      )
-    )
-
-  return {
-    exported_model.SERVING: serve,
-    exported_model.SERVING_ENCODED: serve_encoded,
-  }
-
-
-def _serve_features(
-  shape: tuple[int],
-  classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
-) -> dict[str, Callable]:
-  @tf.function(
-    input_signature=[tf.TensorSpec([None, *shape], tf.float32, 'features')],
-    autograph=False,
-  )
-  def serve(features: tf.Tensor) -> dict[str, tf.Tensor]:
-    return classify(features)
-
-  return {exported_model.SERVING: serve}
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:

@@ -8,7 +8,8 @@ channels], or one feature vector, float32 [1, features]. It returns class
 probabilities, float32 [1, classes]. All operations are TFLite builtins. Class
 names are packed into the file as TFLite metadata: `unzip model.tflite` gives
 `labels.txt`. A confidence threshold other than 0 is also packed, but callers
-have to apply the threshold.
+have to apply the threshold. A model from `take_shares` has a second input, the
+class shares of the phone or its site.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ import tensorflow as tf
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.export import exported_model
+from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
 
 
@@ -37,8 +40,26 @@ class Precision(enum.Enum):
   INT8 = 'int8'
 
 
+def take_shares(
+  model: tf.keras.Model, prior: share_prior.SharePrior
+) -> tf.keras.Model:
+  """A model that also takes class shares, float32 [batch, classes].
+
+  With `prior.mean_shares` its predictions are those of `model`.
+  """
+  shares = tf.keras.Input([len(prior.mean_shares)])
+  logits = tf.keras.layers.Lambda(
+    lambda inputs: adaptation.adapt(*inputs, prior)
+  )([model.outputs[0], shares])
+  return tf.keras.Model([*model.inputs, shares], logits, name=model.name)
+
+
 def check_is_for_integers(model: tf.keras.Model) -> None:
   """Raises a `ValueError` if a Keras model cannot be quantized to int8."""
+  if len(model.inputs) > 1:
+    raise ValueError(
+      'class shares need more than the 8 bits of int8; float16 will do'
+    )
   if example_kinds.kind_of(model.input_shape[1:]) is example_kinds.FEATURES:
     raise ValueError(
       'all features would share the 8 bits of int8, whatever their ranges;'
@@ -63,32 +84,33 @@ def convert(
   privacy: privacy_statement.PrivacyStatement | None = None,
   least_confidence: float = 0.0,
   background: image_files.Color = image_files.WHITE,
+  prior: share_prior.SharePrior | None = None,
 ) -> bytes:
   """Converts a trained model to the content of a TFLite file.
 
-  `model` is as for `export_saved_model`. `calibration_images`, uint8
-  [num_images, height, width, channels], are needed for INT8, to measure the
-  range of activations.
+  `model` is as for `export_saved_model`, or from `take_shares`.
+  `calibration_images`, uint8 [num_images, height, width, channels], are needed
+  for INT8, to measure the range of activations. `prior` is packed into the
+  file.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8
   if is_int8:
     check_is_for_integers(model)
 
-  kind = example_kinds.kind_of(model.input_shape[1:])
+  shape = model.inputs[0].shape[1:]
+  # The converter turns the input of an int8 model into uint8 directly.
+  dtype = tf.float32 if is_int8 else example_kinds.kind_of(shape).dtype
+  signature = [tf.TensorSpec([1, *shape], dtype, 'images')]
+  for shares in model.inputs[1:]:
+    signature.append(
+      tf.TensorSpec([1, *shares.shape[1:]], name=exported_model.CLASS_SHARES)
+    )
 
-  @tf.function(
-    input_signature=[
-      tf.TensorSpec(
-        [1, *model.input_shape[1:]],
-        # The converter turns this input into uint8 directly.
-        tf.float32 if is_int8 else kind.dtype,
-        'images',
-      )
-    ]
-  )
-  def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
-    logits = model(tf.cast(images, tf.float32), training=False)
+  @tf.function(input_signature=signature)
+  def serve(images: tf.Tensor, *shares: tf.Tensor) -> dict[str, tf.Tensor]:
+    images = tf.cast(images, tf.float32)
+    logits = model([images, *shares] if shares else images, training=False)
     return {'probabilities': tf.nn.softmax(logits)}
 
   converter = tf.lite.TFLiteConverter.from_concrete_functions(
@@ -109,6 +131,8 @@ def convert(
     files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
+  if prior is not None:
+    files[share_prior.NAME] = prior.to_json()
   return _pack(converter.convert(), files)
 
 
