@@ -42,9 +42,10 @@ class FederatedPriorTest(simulation_test_case.SimulationTestCase):
       '(<weights=<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER,'
       'mean_shares=float32[3]@SERVER,'
       'dataset={<client_id=int32,image=float32[?,4]>*}@CLIENTS> ->'
-      ' <evidence=float32[8,13],confidence=float32[8,13],'
+      ' <evidence=<evidence=float32[8,13],confidence=float32[8,13],'
       'squared_confidence=float32[8,13],num_images=float32,'
-      'num_clients=float32>@SERVER)',
+      'num_clients=float32>,inputs=<mean=float64[4],squared_mean=float64[4],'
+      'variance=float64[4]>>@SERVER)',
     )
     draw = np.random.default_rng(0).normal
     first, second, third = (
@@ -57,18 +58,28 @@ class FederatedPriorTest(simulation_test_case.SimulationTestCase):
       mean,
       [_chunks(0, first, second), _chunks(1, third), _chunks(2)],
     )
+    clients = np.concatenate([first, second]), third
     expected = [
       tf.function(share_prior.measure)(
         classifier.logits(weights, tf.constant(images)), tf.constant(mean)
       )
-      for images in (np.concatenate([first, second]), third)
+      for images in clients
     ]
     for name, found, *each in zip(
-      share_prior.Evidence._fields, total, *expected, strict=True
+      share_prior.Evidence._fields, total.evidence, *expected, strict=True
     ):
       np.testing.assert_allclose(
         found, sum(each), rtol=1e-4, atol=1e-3, err_msg=name
       )
+    means = [images.mean(axis=0, dtype=np.float64) for images in clients]
+    np.testing.assert_allclose(total.inputs.mean, sum(means))
+    np.testing.assert_allclose(
+      total.inputs.squared_mean, sum(each**2 for each in means)
+    )
+    np.testing.assert_allclose(
+      total.inputs.variance,
+      sum(images.var(axis=0, dtype=np.float64) for images in clients),
+    )
 
 
 if __name__ == '__main__':

@@ -14,6 +14,7 @@ from tff_semifl.data import image_files
 from tff_semifl.data import resizing
 from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
 
@@ -109,8 +110,9 @@ def export_saved_model(
       `serving_default`.
   *   `estimate_shares`, only with `prior`: maps images or features of one site
       to its `class_shares`, float32 [classes], their `deviations`, float32
-      [classes], `evidence`, float32 [], and `confidence`, float32 []; see
-      `adaptation.SiteShares`.
+      [classes], `evidence`, float32 [], and `confidence`, float32 [] (see
+      `adaptation.SiteShares`); and, if the prior knows clients' images,
+      `shift`, float32 [] (see `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at
       a site with these shares.
@@ -176,6 +178,12 @@ def export_saved_model(
 
   def estimate(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
     found = adaptation.estimate(compute_logits(fitted), prior)._asdict()
+    if prior.inputs is not None:
+      found['shift'] = input_shift.measure_shift(
+        tf.reduce_mean(input_shift.summarize(fitted), axis=0),
+        tf.cast(tf.shape(fitted)[0], tf.float32),
+        prior.inputs,
+      )
     return {exported_model.CLASS_SHARES: found.pop('shares'), **found}
 
   spec, fit = _choose_input(shape)

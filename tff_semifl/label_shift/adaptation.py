@@ -29,6 +29,10 @@ from tff_semifl.label_shift import share_prior
 LEAST_EVIDENCE = 1.0
 
 
+# Lower probabilities are clipped, so that their logarithms are finite.
+_LEAST_PROBABILITY = 1e-30
+
+
 class SiteShares(NamedTuple):
   """The class shares of a site, estimated from its images.
 
@@ -99,6 +103,9 @@ def adapt(
   likelihoods = share_prior.log_likelihoods(
     logits, prior.temperature, mean_shares
   )
-  # Not -inf, of which differences are not numbers.
-  least = tf.constant(1e-30)
-  return likelihoods + tf.math.log(tf.maximum(shares, least))
+  return likelihoods + to_logits(shares)
+
+
+def to_logits(probabilities: tf.Tensor) -> tf.Tensor:
+  """Logarithms of probabilities, float32, that are finite."""
+  return tf.math.log(tf.maximum(probabilities, _LEAST_PROBABILITY))

@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""One pass over clients that estimates a prior of their class shares."""
+"""One pass over clients, for a prior of class shares."""
 
 import operator
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -11,19 +12,28 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import folding
 from tff_semifl.data import pipelines
+from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 
 _BATCH_SIZE = 250
 
 
+class ClientSums(NamedTuple):
+  """What the server learns: sums over clients."""
+
+  evidence: share_prior.Evidence
+  inputs: input_shift.InputSums
+
+
 def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
   """Builds the pass over clients.
 
   Its type is (<W@SERVER, float32[classes]@SERVER, {U*}@CLIENTS> ->
-  Evidence@SERVER): weights, the class shares that the classifier assumes, and
-  chunks of `pipelines.client_type`. The server sees only sums over clients, of
-  three numbers for each temperature and strength, and two more.
+  ClientSums@SERVER): weights, the class shares that the classifier assumes, and
+  chunks of `pipelines.client_type`. The server sees only sums over clients: for
+  each temperature and strength three numbers, and for each number in a summary
+  of an image three more.
   """
   data_type = pipelines.client_type(classifier.image_shape)
   shares_type = tff.TensorType(np.float32, [classifier.num_classes])
@@ -34,8 +44,9 @@ def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
     mean_shares: tf.Tensor,
     dataset: tf.data.Dataset,
   ):
-    return share_prior.measure(
-      _predict(classifier, weights, dataset), mean_shares
+    logits, *moments = _read(classifier, weights, dataset)
+    return ClientSums(
+      share_prior.measure(logits, mean_shares), input_shift.to_sums(*moments)
     )
 
   @tff.federated_computation(
@@ -57,20 +68,44 @@ def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
   return find_evidence
 
 
-def _predict(
+def _read(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
-) -> tf.Tensor:
-  """Logits of all images of a client, float32 [images, classes]."""
+) -> tuple[tf.Tensor, ...]:
+  """Logits of a client's images, and sums of the images' summaries.
 
-  def append(found: tf.Tensor, batch: tf.Tensor) -> tf.Tensor:
-    logits = classifier.logits(weights, tf.cast(batch, tf.float32))
-    return tf.concat([found, logits], axis=0)
+  Returns float32 [images, classes], and in float64 the number of images, the
+  sum of summaries, [numbers], and that of their squares.
+  """
 
+  def add(found: tuple[tf.Tensor, ...], batch: tf.Tensor):
+    logits, count, total, squares = found
+    images = tf.cast(batch, tf.float32)
+    numbers = tf.cast(input_shift.summarize(images), tf.float64)
+    return (
+      tf.concat([logits, classifier.logits(weights, images)], axis=0),
+      count + tf.cast(tf.shape(images)[0], tf.float64),
+      total + tf.reduce_sum(numbers, axis=0),
+      squares + tf.reduce_sum(tf.square(numbers), axis=0),
+    )
+
+  is_image = len(classifier.image_shape) > 1
+  size = classifier.image_shape[-1] * (3 if is_image else 1)
+  nothing = tf.zeros([size], tf.float64)
   return folding.fold(
     dataset.map(operator.itemgetter('image')).rebatch(_BATCH_SIZE),
-    tf.zeros([0, classifier.num_classes]),
-    append,
-    shapes=tf.TensorShape([None, classifier.num_classes]),
+    (
+      tf.zeros([0, classifier.num_classes]),
+      tf.constant(0.0, tf.float64),
+      nothing,
+      nothing,
+    ),
+    add,
+    shapes=(
+      tf.TensorShape([None, classifier.num_classes]),
+      tf.TensorShape([]),
+      nothing.shape,
+      nothing.shape,
+    ),
   )

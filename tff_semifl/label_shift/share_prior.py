@@ -19,6 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.label_shift import class_shares
+from tff_semifl.label_shift import input_shift
 
 NAME = 'class_share_prior.json'
 TEMPERATURES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
@@ -48,6 +49,8 @@ class SharePrior(NamedTuple):
       class, with own shares.
     confidence_deviation: The standard deviation of the same over clients.
     num_clients: Clients with images.
+    inputs: The distribution of clients' images, of which a site may be outside;
+      None if unknown.
   """
 
   mean_shares: tuple[float, ...]
@@ -57,6 +60,7 @@ class SharePrior(NamedTuple):
   confidence: float
   confidence_deviation: float
   num_clients: int
+  inputs: input_shift.InputMoments | None = None
 
   @property
   def clients_differ(self) -> bool:
@@ -68,6 +72,7 @@ class SharePrior(NamedTuple):
     values = self._asdict()
     if not self.clients_differ:
       values['strength'] = None
+    values['inputs'] = self.inputs and self.inputs._asdict()
     return json.dumps(values, indent=2) + '\n'
 
 
@@ -77,9 +82,15 @@ def from_json(text: str | bytes) -> SharePrior:
     values = json.loads(text)
     strength = values.pop('strength')
     shares = tuple(map(float, values.pop('mean_shares')))
+    inputs = values.pop('inputs')
+    if inputs is not None:
+      inputs = input_shift.InputMoments(
+        **{name: tuple(map(float, each)) for name, each in inputs.items()}
+      )
     return SharePrior(
       mean_shares=shares,
       strength=math.inf if strength is None else float(strength),
+      inputs=inputs,
       **values,
     )
   except (AttributeError, KeyError, TypeError) as error:
@@ -142,12 +153,17 @@ def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
   )
 
 
-def choose(total: Evidence, mean_shares: np.ndarray) -> SharePrior:
+def choose(
+  total: Evidence,
+  mean_shares: np.ndarray,
+  inputs: input_shift.InputSums | None = None,
+) -> SharePrior:
   """The prior of the largest evidence.
 
   Args:
     total: The sum over clients of `measure`, as arrays.
     mean_shares: As in `measure`.
+    inputs: The sum over clients of the moments of their images, if known.
 
   Raises:
     ValueError: If clients have no image, or the evidence is not finite.
@@ -171,6 +187,7 @@ def choose(total: Evidence, mean_shares: np.ndarray) -> SharePrior:
     confidence,
     math.sqrt(max(squared - confidence**2, 0.0)),
     int(total.num_clients),
+    inputs and input_shift.find_moments(inputs, float(total.num_clients)),
   )
 
 

@@ -1,0 +1,130 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether the images of a site are unlike those that a model was trained on.
+
+Class shares can be adapted to, other images cannot: another scanner, a foreign
+class. Images are summarized by the mean, the standard deviation and the mean
+difference of neighboring pixels of each channel; feature vectors by themselves.
+The mean of a site is compared with the means of the clients in training.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+# Of `measure_shift`. Fashion-MNIST, sites of two classes, has 0.1 to 2 with
+# training's images, and more than 6 with images that are inverted, blurred, of
+# half the brightness or noisy; images that are turned or moved go unnoticed.
+GREATEST_SHIFT = 3.5
+# A single odd number may not decide.
+_GREATEST_RATIO = 25.0
+# Fewer clients do not tell how much sites differ.
+LEAST_CLIENTS = 5
+
+
+class InputSums(NamedTuple):
+  """Sums over clients of the summaries' means and variances, float64.
+
+  Attributes:
+    mean: [numbers], of the client's mean.
+    squared_mean: [numbers], of the squared mean.
+    variance: [numbers], of the variance within the client.
+  """
+
+  mean: tf.Tensor
+  squared_mean: tf.Tensor
+  variance: tf.Tensor
+
+
+class InputMoments(NamedTuple):
+  """The distribution of summaries over clients.
+
+  Attributes:
+    mean: The mean over clients.
+    between: The variance of clients' means.
+    within: The mean variance of an image within a client.
+  """
+
+  mean: tuple[float, ...]
+  between: tuple[float, ...]
+  within: tuple[float, ...]
+
+
+def summarize(inputs: tf.Tensor) -> tf.Tensor:
+  """A few numbers for each input of a network, float32 [batch, numbers].
+
+  `inputs` are images, [batch, height, width, channels], or feature vectors,
+  [batch, features].
+  """
+  inputs = tf.cast(inputs, tf.float32)
+  if inputs.shape.rank == 2:
+    return inputs
+  mean, variance = tf.nn.moments(inputs, axes=[1, 2])
+  differences = [
+    tf.reduce_mean(tf.abs(each), axis=[1, 2])
+    for each in (
+      inputs[:, 1:] - inputs[:, :-1],
+      inputs[:, :, 1:] - inputs[:, :, :-1],
+    )
+  ]
+  return tf.concat([mean, tf.sqrt(variance), sum(differences) / 2], axis=-1)
+
+
+def to_sums(
+  count: tf.Tensor, total: tf.Tensor, squares: tf.Tensor
+) -> InputSums:
+  """A client's part of the sums.
+
+  Args:
+    count: float64 scalar, the number of the client's images; may be 0.
+    total: float64 [numbers], the sum of the summaries.
+    squares: float64 [numbers], the sum of their squares.
+  """
+  mean = tf.math.divide_no_nan(total, count)
+  variance = tf.math.divide_no_nan(squares, count) - tf.square(mean)
+  return InputSums(mean, tf.square(mean), variance)
+
+
+def find_moments(sums: InputSums, num_clients: float) -> InputMoments | None:
+  """The moments of the sums over clients; None for too few clients."""
+  if num_clients < LEAST_CLIENTS:
+    return None
+  mean, squared_mean, variance = (
+    np.asarray(each, np.float64) / num_clients for each in sums
+  )
+  return InputMoments(
+    *(
+      tuple(np.maximum(each, floor).tolist())
+      for each, floor in (
+        (mean, -np.inf),
+        (squared_mean - mean**2, 0.0),
+        (variance, 0.0),
+      )
+    )
+  )
+
+
+def measure_shift(
+  mean: tf.Tensor, count: tf.Tensor, moments: InputMoments
+) -> tf.Tensor:
+  """How far the images of a site are from those of clients.
+
+  The mean over the numbers of a summary of the squared difference between the
+  site's mean and the clients', divided by its variance; about 1 for a site like
+  the clients.
+
+  Args:
+    mean: float32 [numbers], the mean over the site's images of `summarize`.
+    count: float32 scalar, the number of these images.
+    moments: The moments of training.
+  """
+  expected, between, within = (
+    tf.constant(each, tf.float32) for each in moments
+  )
+  variance = between + within / tf.maximum(count, 1.0)
+  # What is constant in training may differ in the last digit.
+  variance += 1e-10 * tf.square(expected) + 1e-6 * tf.reduce_mean(variance)
+  ratio = tf.math.divide_no_nan(tf.square(mean - expected), variance)
+  return tf.reduce_mean(tf.minimum(ratio, _GREATEST_RATIO))
