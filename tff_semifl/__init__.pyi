@@ -89,6 +89,14 @@ from tff_semifl.experiment.task_registry import TASKS as TASKS
 from tff_semifl.export.saved_model import (
   export_saved_model as export_saved_model,
 )
+from tff_semifl.label_shift.adaptation import adapt_logits as adapt_logits
+from tff_semifl.label_shift.adaptation import (
+  estimate_site_shares as estimate_site_shares,
+)
+from tff_semifl.label_shift.share_prior import SharePrior as SharePrior
+from tff_semifl.label_shift.share_prior import (
+  find_share_prior as find_share_prior,
+)
 from tff_semifl.models.features import require_features as require_features
 from tff_semifl.models.functional import ImageClassifier as ImageClassifier
 from tff_semifl.models.functional import from_keras as from_keras

@@ -14,10 +14,6 @@ from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 
 _MEAN = np.array([0.5, 0.3, 0.2], np.float32)
-_measure = tf.function(
-  share_prior.measure,
-  input_signature=[tf.TensorSpec([None, 3]), tf.TensorSpec([3])],
-)
 
 
 def _draw_clients(
@@ -48,13 +44,7 @@ def _estimate_by_numpy(logits, prior):
 
 
 def _find_prior(clients):
-  measured = [
-    _measure(tf.constant(logits), tf.constant(_MEAN)) for logits, _ in clients
-  ]
-  total = share_prior.Evidence(
-    *(np.sum(each, 0) for each in zip(*measured, strict=True))
-  )
-  return share_prior.choose(total, _MEAN)
+  return share_prior.find_share_prior([each for each, _ in clients], _MEAN)
 
 
 def _prior(**changes):
@@ -83,6 +73,11 @@ class SharePriorTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, 'no client has an image'):
       _find_prior([empty])
 
+  def test_shares_are_a_distribution(self):
+    for shares in ([0.5, 0.5, 0.1], [1.0, 0.0], [[0.5, 0.5]]):
+      with self.assertRaisesRegex(ValueError, 'mean_shares'):
+        share_prior.find_share_prior([], shares)
+
   def test_is_read_as_it_was_written(self):
     for prior in (_prior(), _prior(strength=math.inf)):
       self.assertEqual(share_prior.from_json(prior.to_json()), prior)
@@ -94,7 +89,7 @@ class AdaptationTest(absltest.TestCase):
   def test_shares_are_those_of_plain_iterations(self):
     ((logits, _),) = _draw_clients(strength=1.0, num_clients=1)
     prior = _prior(temperature=1.4)
-    found = adaptation.estimate(tf.constant(logits), prior)
+    found = adaptation.estimate_site_shares(tf.constant(logits), prior)
     np.testing.assert_allclose(
       found.shares, _estimate_by_numpy(logits, prior), rtol=1e-4
     )
@@ -103,7 +98,9 @@ class AdaptationTest(absltest.TestCase):
     ((logits, _),) = _draw_clients(strength=1.0, num_clients=1)
     shares = np.array([0.1, 0.0, 0.9], np.float32)
     found = tf.nn.softmax(
-      adaptation.adapt(tf.constant(logits), tf.constant(shares), _prior())
+      adaptation.adapt_logits(
+        tf.constant(logits), tf.constant(shares), _prior()
+      )
     )
     expected = special.softmax(logits, axis=1) * shares / _MEAN
     expected /= expected.sum(axis=1, keepdims=True)
@@ -112,21 +109,23 @@ class AdaptationTest(absltest.TestCase):
   def test_with_infinite_strength_is_the_global_model(self):
     ((logits, _),) = _draw_clients(strength=1.0, num_clients=1)
     prior = _prior(strength=math.inf)
-    found = adaptation.estimate(tf.constant(logits), prior)
+    found = adaptation.estimate_site_shares(tf.constant(logits), prior)
     np.testing.assert_allclose(found.shares, _MEAN)
     self.assertEqual(found.evidence, 0)
     np.testing.assert_allclose(
-      tf.nn.softmax(adaptation.adapt(logits, found.shares, prior)),
+      tf.nn.softmax(adaptation.adapt_logits(logits, found.shares, prior)),
       special.softmax(logits, axis=1),
       atol=1e-6,
     )
 
   def test_a_large_strength_and_few_images_are_nearly_the_global_model(self):
     ((logits, _),) = _draw_clients(strength=0.1, num_clients=1)
-    near = adaptation.estimate(logits, _prior(strength=1e6)).shares
+    near = adaptation.estimate_site_shares(logits, _prior(strength=1e6)).shares
     np.testing.assert_allclose(near, _MEAN, atol=1e-3)
     for number in (0, 1):
-      found = adaptation.estimate(logits[:number], _prior(strength=10.0))
+      found = adaptation.estimate_site_shares(
+        logits[:number], _prior(strength=10.0)
+      )
       np.testing.assert_allclose(found.shares, _MEAN, atol=number / 11 + 1e-6)
       self.assertLess(found.evidence, adaptation.LEAST_EVIDENCE)
 
@@ -135,8 +134,8 @@ class AdaptationTest(absltest.TestCase):
     prior = _find_prior(clients)
     right = np.zeros(2)
     for logits, labels in clients:
-      shares = adaptation.estimate(logits[:40], prior).shares
-      adapted = adaptation.adapt(logits[40:], shares, prior).numpy()
+      shares = adaptation.estimate_site_shares(logits[:40], prior).shares
+      adapted = adaptation.adapt_logits(logits[40:], shares, prior).numpy()
       for i, each in enumerate((logits[40:], adapted)):
         right[i] += np.sum(each.argmax(axis=1) == labels[40:])
     self.assertGreater(right[1], right[0] + 100)
@@ -145,7 +144,7 @@ class AdaptationTest(absltest.TestCase):
     rng = np.random.default_rng(0)
     x = 2 * np.eye(3)[[2] * 50] + rng.normal(size=[50, 3])
     logits = (2 * x + np.log(_MEAN)).astype(np.float32)
-    found = adaptation.estimate(logits, _prior(strength=1.0))
+    found = adaptation.estimate_site_shares(logits, _prior(strength=1.0))
     self.assertGreater(found.shares[2], 0.95)
     self.assertLess(found.deviations[2], 0.05)
     self.assertGreater(found.evidence, 10)

@@ -154,7 +154,7 @@ def export_saved_model(
   ) -> dict[str, tf.Tensor]:
     logits = compute_logits(fitted)
     if shares is not None:
-      logits = adaptation.adapt(logits, shares, prior)
+      logits = adaptation.adapt_logits(logits, shares, prior)
     probabilities = tf.nn.softmax(logits)
     name = tf.gather(names, tf.argmax(logits, axis=-1))
     if least_confidence > 0:
@@ -177,7 +177,9 @@ def export_saved_model(
     }
 
   def estimate(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
-    found = adaptation.estimate(compute_logits(fitted), prior)._asdict()
+    found = adaptation.estimate_site_shares(
+      compute_logits(fitted), prior
+    )._asdict()
     if prior.inputs is not None:
       found['shift'] = input_shift.measure_shift(
         tf.reduce_mean(input_shift.summarize(fitted), axis=0),

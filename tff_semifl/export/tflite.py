@@ -49,7 +49,7 @@ def take_shares(
   """
   shares = tf.keras.Input([len(prior.mean_shares)])
   logits = tf.keras.layers.Lambda(
-    lambda inputs: adaptation.adapt(*inputs, prior)
+    lambda inputs: adaptation.adapt_logits(*inputs, prior)
   )([model.outputs[0], shares])
   return tf.keras.Model([*model.inputs, shares], logits, name=model.name)
 

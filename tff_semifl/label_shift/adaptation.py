@@ -50,8 +50,10 @@ class SiteShares(NamedTuple):
   confidence: tf.Tensor
 
 
-def estimate(logits: tf.Tensor, prior: share_prior.SharePrior) -> SiteShares:
-  """Estimates the class shares of a site.
+def estimate_site_shares(
+  logits: tf.Tensor, prior: share_prior.SharePrior
+) -> SiteShares:
+  """Estimates the class shares of a site from its unlabeled images.
 
   Args:
     logits: float32 [images, classes], of images of the site, or logarithms of
@@ -73,7 +75,7 @@ def estimate(logits: tf.Tensor, prior: share_prior.SharePrior) -> SiteShares:
     deviations = tf.sqrt(shares * (1 - shares) / (total + 1))
     evidence = class_shares.evidence(likelihoods, alpha, found)
   confidence = tf.reduce_max(
-    tf.nn.softmax(adapt(logits, shares, prior)), axis=-1
+    tf.nn.softmax(adapt_logits(logits, shares, prior)), axis=-1
   )
   return SiteShares(
     shares,
@@ -85,13 +87,13 @@ def estimate(logits: tf.Tensor, prior: share_prior.SharePrior) -> SiteShares:
   )
 
 
-def adapt(
+def adapt_logits(
   logits: tf.Tensor, shares: tf.Tensor, prior: share_prior.SharePrior
 ) -> tf.Tensor:
   """The logits of a classifier that assumes other class shares.
 
   Args:
-    logits: float32 [images, classes], as in `estimate`.
+    logits: float32 [images, classes], as in `estimate_site_shares`.
     shares: float32 [classes], 0 or above; a class of share 0 is never
       predicted.
     prior: The prior of the classifier.

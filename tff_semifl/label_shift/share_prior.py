@@ -11,6 +11,7 @@ own class shares at all clients. Each client computes the evidence at all points
 of a grid, so that one sum over clients suffices.
 """
 
+from collections.abc import Iterable, Sequence
 import json
 import math
 from typing import NamedTuple
@@ -189,6 +190,44 @@ def choose(
     int(total.num_clients),
     inputs and input_shift.find_moments(inputs, float(total.num_clients)),
   )
+
+
+def find_share_prior(
+  client_logits: Iterable[np.ndarray], mean_shares: Sequence[float]
+) -> SharePrior:
+  """Estimates the prior of a classifier from its logits at clients.
+
+  For any classifier whose logits are at hand. `launch.train` computes the same
+  sums with TFF, as `federated_prior` has them.
+
+  Args:
+    client_logits: For each client the logits of its unlabeled images, float32
+      [images, classes], or logarithms of probabilities.
+    mean_shares: The class shares that the classifier assumes: those of its
+      labels, [classes], each above 0.
+
+  Raises:
+    ValueError: If the shares are no distribution, or as for `choose`.
+  """
+  shares = np.asarray(mean_shares, np.float32)
+  if shares.ndim != 1 or np.any(shares <= 0) or abs(shares.sum() - 1) > 1e-3:
+    raise ValueError(
+      f'mean_shares: found {mean_shares}; must be above 0, and add up to 1'
+    )
+  compiled = tf.function(
+    measure,
+    input_signature=[
+      tf.TensorSpec([None, shares.size]),
+      tf.TensorSpec([shares.size]),
+    ],
+  )
+  total = Evidence(*(np.zeros([]) for _ in Evidence._fields))
+  for logits in client_logits:
+    found = compiled(tf.constant(logits, tf.float32), tf.constant(shares))
+    total = Evidence(
+      *(a + b.numpy() for a, b in zip(total, found, strict=True))
+    )
+  return choose(total, shares)
 
 
 def log_likelihoods(
