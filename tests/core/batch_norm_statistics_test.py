@@ -11,7 +11,6 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import batch_norm_reference
 from tff_semifl.core import batch_norm_statistics
-from tff_semifl.core import layer_moments
 
 
 def _moments(values):
@@ -108,7 +107,7 @@ class MomentsTest(absltest.TestCase):
     first, second, third = (
       _moments(part) for part in np.split(values, [1, 30])
     )
-    merge = layer_moments.merge_moments
+    merge = batch_norm_statistics.merge_moments
     for merged in (
       merge(merge(first, second), third),
       merge(first, merge(second, third)),
@@ -125,23 +124,23 @@ class MomentsTest(absltest.TestCase):
       (nothing, nothing, nothing),
     ):
       np.testing.assert_array_equal(
-        layer_moments.merge_moments(first, second), expected
+        batch_norm_statistics.merge_moments(first, second), expected
       )
 
   def test_mean_far_from_zero(self):
     # In float32 the mean of squares, 10^8, has a spacing of 8, and less of it
     # its square leaves nothing of a variance of 4.
     values = np.random.default_rng(0).normal(1e4, 2, size=(1000, 1))
-    merged = layer_moments.merge_moments(
+    merged = batch_norm_statistics.merge_moments(
       _moments(values[:600]), _moments(values[600:])
     )
-    _, mean, variance = layer_moments.unbiased_statistics(merged)
+    _, mean, variance = batch_norm_statistics.unbiased_statistics(merged)
     np.testing.assert_allclose(mean, [values.mean()], rtol=1e-6)
     np.testing.assert_allclose(variance, [values.var(ddof=1)], rtol=1e-3)
 
   def test_variance_of_a_single_value_is_0(self):
     np.testing.assert_array_equal(
-      layer_moments.unbiased_statistics(_moments(np.array([[5.0]]))),
+      batch_norm_statistics.unbiased_statistics(_moments(np.array([[5.0]]))),
       [[1], [5], [0]],
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.models import functional
 
 _KERNEL = 1
@@ -18,7 +18,7 @@ _KERNEL = 1
 def _measure(kernels):
   """Returns both numbers for updates of a kernel, added up as clients' are."""
   updates = [
-    client_report.update_sums(
+    client_work.update_sums(
       # Weights other than the kernel have no effect.
       (tf.constant([float(number)]), tf.constant(kernel, tf.float32)),
       _KERNEL,
@@ -26,7 +26,7 @@ def _measure(kernels):
     for number, kernel in enumerate(kernels)
   ]
   sums = tf.nest.map_structure(lambda *parts: tf.add_n(parts), *updates)
-  measured = client_report.measure_diversity(
+  measured = client_work.measure_diversity(
     sums, tf.constant(float(len(kernels)))
   )
   return [float(value) for value in measured.values()]
@@ -56,9 +56,9 @@ class MeasureTest(parameterized.TestCase):
   def test_nothing_to_measure(self):
     zeros = np.zeros([2, 2])
     np.testing.assert_array_equal(_measure([zeros, zeros]), [np.nan] * 2)
-    sums = client_report.update_sums((tf.ones([2, 2]),), None)
+    sums = client_work.update_sums((tf.ones([2, 2]),), None)
     self.assertEqual(sums.update.shape, [])
-    for value in client_report.measure_diversity(
+    for value in client_work.measure_diversity(
       sums, tf.constant(1.0)
     ).values():
       self.assertTrue(np.isnan(value))
@@ -78,10 +78,10 @@ class KernelTest(absltest.TestCase):
         ]
       )
     )
-    index = client_report.find_classifier_kernel(classifier)
+    index = client_work.find_classifier_kernel(classifier)
     self.assertEqual(index, 2)
     update = [tf.constant(w) for w in classifier.initial_weights.trainable]
-    sums = client_report.update_sums(update, index)
+    sums = client_work.update_sums(update, index)
     self.assertEqual(sums.update.shape, [3, 3])
 
   def test_model_without_a_dense_layer(self):
@@ -94,9 +94,9 @@ class KernelTest(absltest.TestCase):
         ]
       )
     )
-    self.assertIsNone(client_report.find_classifier_kernel(classifier))
+    self.assertIsNone(client_work.find_classifier_kernel(classifier))
     update = [tf.constant(w) for w in classifier.initial_weights.trainable]
-    sums = client_report.update_sums(update, None)
+    sums = client_work.update_sums(update, None)
     self.assertEqual(sums.update.shape, [])
 
 

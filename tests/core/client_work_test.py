@@ -16,7 +16,6 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import placed_work
 from tests import simulation_test_case
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
@@ -55,7 +54,7 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       for values in zip(*updates, strict=True)
     )
     element = lengths / math.sqrt(_NUM_WEIGHTS)
-    return client_report.LocalTraining(
+    return client_work.LocalTraining(
       training=training_loop.TrainingResult(
         trainable=tuple(array - element for array in weights.trainable),
         optimizer_state=collections.OrderedDict(
@@ -74,7 +73,7 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       weight=weight,
       measurements=collections.OrderedDict(
         # A ratio, two of every four, and a number to be added up.
-        doubt=client_report.Ratio(tf.constant(2.0), tf.constant(4.0)),
+        doubt=client_work.Ratio(tf.constant(2.0), tf.constant(4.0)),
         num_views=tf.constant(7),
       ),
     )

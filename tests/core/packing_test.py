@@ -9,7 +9,7 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.core import packing
+from tff_semifl.core import optimizers
 
 _SHAPES = ([3], [2, 2], [], [0], [5000], [70, 70])
 
@@ -26,7 +26,7 @@ def _constants(arrays):
 class PackingTest(absltest.TestCase):
   def test_results_are_those_of_each_tensor(self):
     a, b = _draw(0), _draw(1)
-    sums, products = packing.map_elements(
+    sums, products = optimizers.map_elements(
       lambda x, y, _: (x + y, x * y), _constants(a), _constants(b)
     )
     for x, y, total, product in zip(a, b, sums, products, strict=True):
@@ -42,7 +42,7 @@ class PackingTest(absltest.TestCase):
       seen.append((kind, x.dtype, x.shape.as_list()))
       return (-x,)
 
-    (negated,) = packing.map_elements(
+    (negated,) = optimizers.map_elements(
       negate, tensors, kinds=[0, 1, 0, 1, 0, 1, 0]
     )
     self.assertCountEqual(
@@ -63,7 +63,7 @@ class PackingTest(absltest.TestCase):
       mock.patch.object(tf.config, 'list_physical_devices', lambda _: ['a GPU'])
     )
     sizes = [3, 2**20 + 1, 5000, 2**20]
-    (small, large) = packing.pack([tf.zeros([size]) for size in sizes])
+    (small, large) = optimizers.pack([tf.zeros([size]) for size in sizes])
     self.assertEqual(small.shape, [3 + 5000 + 2**20])
     self.assertEqual(large.shape, [2**20 + 1])
 
@@ -71,7 +71,7 @@ class PackingTest(absltest.TestCase):
     def count(number):
       @tf.function
       def run(tensors):
-        return packing.map_elements(lambda x, _: (tf.exp(x),), tensors)
+        return optimizers.map_elements(lambda x, _: (tf.exp(x),), tensors)
 
       graph = run.get_concrete_function([tf.zeros([2])] * number).graph
       return sum(op.type == 'Exp' for op in graph.get_operations())

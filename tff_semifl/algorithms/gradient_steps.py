@@ -14,7 +14,6 @@ import tensorflow as tf
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -63,7 +62,7 @@ class GradientSteps(system.System):
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The client update: the gradient of one batch, from `gradients.report`.
 
     `data` is of `pipelines.client_with_participation_type`.

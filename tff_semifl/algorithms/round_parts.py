@@ -13,7 +13,6 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import batch_norm_statistics
-from tff_semifl.core import client_report
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import composition
@@ -91,11 +90,11 @@ def _do_nothing(
   context: federated_process.RoundContext,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-) -> client_report.LocalTraining:
+) -> client_work_lib.LocalTraining:
   """Returns the received weights, with an update of weight 0."""
   del context, data
   zero = tf.constant(0.0)
-  return client_report.LocalTraining(
+  return client_work_lib.LocalTraining(
     training_loop.TrainingResult(
       tuple(weights.trainable),
       optimizer_state,

@@ -20,10 +20,129 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import layer_moments
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
+from collections.abc import Callable, Iterable
+from tff_semifl.data import folding
+
+
+# The inputs of deeper layers are normalized by batches of this size.
+BATCH_SIZE = 250
+
+
+def check_has_statistics(classifier: functional.ImageClassifier) -> None:
+  """Raises a ValueError for a model without static batch normalization."""
+  if classifier.batch_moments is None:
+    raise ValueError(
+      'The model has no static batch normalization, so that there are no'
+      ' statistics to compute. Please choose a model that has it, or no'
+      ' statistics.'
+    )
+
+
+def zero_moments(
+  classifier: functional.ImageClassifier,
+) -> tuple[tf.Tensor, ...]:
+  """The moments of no values: zeros, float32 [3, channels] for each layer."""
+  # Each layer has two statistics, mean and variance, of the same shape.
+  return tuple(
+    tf.zeros([3, *mean.shape], tf.float32)
+    for mean in classifier.initial_weights.non_trainable[::2]
+  )
+
+
+def fold_batches(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.data.Dataset,
+  add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  *,
+  batch_size: int = BATCH_SIZE,
+) -> tuple[tf.Tensor, ...]:
+  """Combines the moments of each layer's inputs over batches of images.
+
+  Batches cross the boundaries of chunks, uint8 [number, height, width,
+  channels]; the last one may be smaller. At most a chunk and a batch of images
+  are in memory. `add_fn` is (total, moments of a batch) -> total for one layer,
+  each float64 [3, channels]. Returns a total for each layer, float32 [3,
+  channels]; zeros without images.
+  """
+
+  def add_batch(
+    totals: tuple[tf.Tensor, ...], batch: tf.Tensor
+  ) -> tuple[tf.Tensor, ...]:
+    moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
+    return tuple(map(add_fn, totals, _cast(moments, tf.float64)))
+
+  totals = folding.fold(
+    images.rebatch(batch_size),
+    _cast(zero_moments(classifier), tf.float64),
+    add_batch,
+  )
+  return _cast(totals, tf.float32)
+
+
+def _cast(
+  moments: Iterable[tf.Tensor], dtype: tf.DType
+) -> tuple[tf.Tensor, ...]:
+  return tuple(tf.cast(each, dtype) for each in moments)
+
+
+def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+  """The moments of the union of two sets of values, float [3, channels].
+
+  Sums of values and squares would be simpler, but their difference loses the
+  variance in float32 if the mean is large.
+
+  References:
+    Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for
+    computing sample variances. 1979.
+  """
+  first_count, first_mean, first_deviations = tf.unstack(first)
+  second_count, second_mean, second_deviations = tf.unstack(second)
+  count = first_count + second_count
+  difference = second_mean - first_mean
+  share = tf.math.divide_no_nan(second_count, count)
+  return tf.stack(
+    [
+      count,
+      first_mean + difference * share,
+      first_deviations
+      + second_deviations
+      + tf.square(difference) * first_count * share,
+    ]
+  )
+
+
+def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
+  """Count, mean, variance (unbiased, 0 for one value), float [3, channels]."""
+  count, mean, deviations = tf.unstack(moments)
+  return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
+
+
+def replace_statistics(
+  weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
+) -> functional.ModelWeights:
+  """The weights with new statistics.
+
+  `statistics` has float32 [3, channels] for each layer: count, mean, variance.
+  A count of 0 keeps the old statistics.
+  """
+  counts, new = [], []
+  for layer in statistics:
+    count, mean, variance = tf.unstack(layer)
+    counts += [count, count]
+    new += [mean, variance]
+  return functional.ModelWeights(
+    weights.trainable,
+    tuple(
+      tf.where(count > 0, statistic, old)
+      for count, statistic, old in zip(
+        counts, new, weights.non_trainable, strict=True
+      )
+    ),
+  )
 
 
 def build_server_batch_norm_statistics(
@@ -36,7 +155,7 @@ def build_server_batch_norm_statistics(
   includes differences between batches. Clients send nothing. L are chunks of
   `pipelines.labeled_type`; without images the weights W stay unchanged.
   """
-  layer_moments.check_has_statistics(classifier)
+  check_has_statistics(classifier)
   data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
@@ -57,11 +176,11 @@ def compute_server_statistics(
   stay unchanged.
   """
   images = dataset.map(operator.itemgetter('image'))
-  moments = layer_moments.fold_batches(
-    classifier, weights, images, layer_moments.merge_moments
+  moments = fold_batches(
+    classifier, weights, images, merge_moments
   )
-  return layer_moments.replace_statistics(
-    weights, map(layer_moments.unbiased_statistics, moments)
+  return replace_statistics(
+    weights, map(unbiased_statistics, moments)
   )
 
 
@@ -87,7 +206,7 @@ def build_federated_batch_norm_statistics(
   U are chunks of `pipelines.client_type`; without images the weights W stay
   unchanged. Clients whose moments have no finite norm in float32 are left out.
   """
-  layer_moments.check_has_statistics(classifier)
+  check_has_statistics(classifier)
   weights_type = classifier.weights_type
   data_type = pipelines.client_type(classifier.image_shape)
 
@@ -95,11 +214,11 @@ def build_federated_batch_norm_statistics(
   def compute_moments(
     weights: functional.ModelWeights, dataset: tf.data.Dataset
   ):
-    moments = layer_moments.fold_batches(
+    moments = fold_batches(
       classifier,
       weights,
       dataset.map(operator.itemgetter('image')),
-      layer_moments.merge_moments,
+      merge_moments,
     )
     is_sound = aggregators.has_finite_norm(moments)
     return tuple(tf.where(is_sound, a, tf.zeros_like(a)) for a in moments)
@@ -108,18 +227,18 @@ def build_federated_batch_norm_statistics(
 
   @tff.tensorflow.computation
   def zero():
-    return layer_moments.zero_moments(classifier)
+    return zero_moments(classifier)
 
   @tff.tensorflow.computation(moments_type, moments_type)
   def merge(first: Any, second: Any):
-    return tuple(map(layer_moments.merge_moments, first, second))
+    return tuple(map(merge_moments, first, second))
 
   @tff.tensorflow.computation(moments_type)
   def report(moments: Any):
-    return tuple(map(layer_moments.unbiased_statistics, moments))
+    return tuple(map(unbiased_statistics, moments))
 
   replace = tff.tensorflow.computation(
-    layer_moments.replace_statistics,
+    replace_statistics,
     (weights_type, report.type_signature.result),
   )
 
@@ -140,7 +259,7 @@ def build_federated_batch_norm_statistics(
 def build_pooled_batch_norm_statistics(
   classifier: functional.ImageClassifier,
   *,
-  batch_size: int = layer_moments.BATCH_SIZE,
+  batch_size: int = BATCH_SIZE,
 ) -> tff.Computation:
   """Builds the computation of statistics as in the code of SemiFL's authors.
 
@@ -158,14 +277,14 @@ def build_pooled_batch_norm_statistics(
   variance is too small if each batch has one class. Without images the weights
   W stay unchanged.
   """
-  layer_moments.check_has_statistics(classifier)
+  check_has_statistics(classifier)
   data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    return layer_moments.replace_statistics(
+    return replace_statistics(
       weights,
-      layer_moments.fold_batches(
+      fold_batches(
         classifier, weights, dataset, average_batches, batch_size=batch_size
       ),
     )
@@ -180,7 +299,7 @@ def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
   means and the mean of the unbiased batch variances.
   """
   num_batches, *averages = tf.unstack(total)
-  _, *statistics = tf.unstack(layer_moments.unbiased_statistics(moments))
+  _, *statistics = tf.unstack(unbiased_statistics(moments))
   num_batches += 1.0
   return tf.stack(
     [

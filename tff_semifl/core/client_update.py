@@ -18,7 +18,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -70,7 +69,7 @@ def build_local_training(
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     messages = context.guidance or {}
     data = method.select_data(data, messages.get(method_lib.OWN, ()))
     labeler = labeling.Labeler(
@@ -95,7 +94,7 @@ def _train(
   labeler: labeling.Labeler,
   images: labeling.Images,
   optimizer_state: Any,
-) -> client_report.LocalTraining:
+) -> client_work.LocalTraining:
   """Labels the images, trains, and reports."""
   method = labeler.method
   number = tf.shape(images.image)[0]
@@ -124,16 +123,16 @@ def _train(
   state, given_in_steps = result.state
   report = _report(method, context, state)
   if method.labels_are_true:
-    local = client_report.trained_on_true_labels(result, number)
+    local = client_work.trained_on_true_labels(result, number)
   elif context.labels is None:
-    local = client_report.labeled_in_steps(result, number, given_in_steps)
+    local = client_work.labeled_in_steps(result, number, given_in_steps)
   else:
-    local = client_report.LocalTraining(
+    local = client_work.LocalTraining(
       result,
       num_labeled=number,
       num_confident=context.num_trained_on,
       weight=method_lib.check_scalar(method.weigh, method.weigh(context)),
-      measurements=client_report.measure_confidences(
+      measurements=client_work.measure_confidences(
         context.labels.confidences
       ),
       given_labels=given,

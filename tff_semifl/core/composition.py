@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -142,7 +140,7 @@ class Parts:
       self.client_work.update, received, client_data, *optional
     )
     return Trained(
-      result, run(client_report.summarize, tff.federated_sum(sums))
+      result, run(client_work_lib.summarize, tff.federated_sum(sums))
     )
 
   def mean(self, state: tff.Value, trained: Trained) -> Mean:

@@ -16,7 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
@@ -57,7 +57,7 @@ def report(
   node: federated_process.Node,
   optimizer_state: Any,
   given_labels: pseudo_labels.GivenLabels,
-) -> client_report.LocalTraining:
+) -> client_work.LocalTraining:
   """A client's `LocalTraining` whose update is the gradient of a batch.
 
   The loss is the sum of the cross-entropies of `images`, divided by
@@ -103,7 +103,7 @@ def report(
       num_visited=total_images,
     ),
   )
-  return client_report.labeled_in_steps(training, num_images, given_labels)
+  return client_work.labeled_in_steps(training, num_images, given_labels)
 
 
 def build_server_work(

@@ -21,7 +21,7 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import layer_moments
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.models import functional
 
 # PyTorch's default, which Zhang et al. use.
@@ -125,7 +125,7 @@ def pull(
   found = []
   for moments in classifier.batch_moments(weights, images):
     _, mean, variance = tf.unstack(
-      layer_moments.unbiased_statistics(tf.stop_gradient(moments))
+      batch_norm_statistics.unbiased_statistics(tf.stop_gradient(moments))
     )
     found += [mean, variance]
   distance = tf.add_n(

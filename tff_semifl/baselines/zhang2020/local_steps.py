@@ -20,7 +20,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
@@ -212,10 +212,10 @@ class LabeledTraining:
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The local training of a client with labels (Table 3, Table G.1)."""
     node = federated_process.Node(context, data['client_id'])
-    return client_report.trained_on_true_labels(
+    return client_work.trained_on_true_labels(
       self.train_node(weights, data, optimizer_state, node),
       tf.shape(data['label'])[0],
     )
@@ -246,7 +246,7 @@ class PseudoLabelTraining:
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     num_images = tf.shape(data['image'])[0]
     node = federated_process.Node(context, data['client_id'])
 
@@ -278,4 +278,4 @@ class PseudoLabelTraining:
       loss_fn=loss,
       state=pseudo_labels.no_given_labels(),
     )
-    return client_report.labeled_in_steps(training, num_images, training.state)
+    return client_work.labeled_in_steps(training, num_images, training.state)
