@@ -163,9 +163,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     num_images = tf.shape(data['image'])[0]
     batch = gradients.select_batch(node, data, self.client.client_batch_size)
     # The images of the batch come first, then other images in a random order.
-    order = random_draws.shuffle(
-      tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
-    )
+    order = random_draws.order(num_images, node.seed(purpose.PSEUDO_LABEL_VIEW))
     is_in_batch = tf.scatter_nd(
       batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
     )

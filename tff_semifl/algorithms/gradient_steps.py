@@ -17,8 +17,8 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import gradients
 from tff_semifl.core import method
-from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -108,7 +108,7 @@ class GradientSteps(system.System):
         aggregator=aggregator,
         guides=self.guides,
       ),
-      rounds_lib.gradient_round,
+      gradients.gradient_round,
     )
 
   def count_steps(

@@ -100,8 +100,6 @@ def _do_nothing(
       optimizer_state,
       training_loop.TrainingSums(zero, zero, zero, zero),
     ),
-    num_labeled=zero,
-    num_confident=zero,
     weight=zero,
   )
 
@@ -172,14 +170,13 @@ def build_server_work(
       is_balanced=epochs.class_balance.server_balanced_sampling,
     )
 
-  training_fn = build_training(epochs.server_epochs)
+  pretraining_fn = None
   if epochs.server_pretraining_epochs is not None:
-    training_fn = server_work_lib.begin_with(
-      build_training(epochs.server_pretraining_epochs), training_fn
-    )
+    pretraining_fn = build_training(epochs.server_pretraining_epochs)
   return server_work_lib.build_server_work(
     ingredients.classifier,
-    training_fn,
+    build_training(epochs.server_epochs),
+    pretraining_fn=pretraining_fn,
     optimizer=optimizer,
     rate_factor=rate_factor,
     keep_optimizer_state=epochs.keep_server_momentum,

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import spatial
 import tensorflow as tf
+
 from tff_semifl.core import client_states
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process

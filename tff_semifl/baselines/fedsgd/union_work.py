@@ -246,7 +246,6 @@ def _summarize_clients(
         num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
         num_rejected=tf.constant(0.0),
       ),
-      updates=client_work.update_sums((), None),
     )
   )
 
