@@ -32,7 +32,9 @@ def create(
     pixel_standard_deviation=(0.25,) * num_channels,
     seed=1,
   )
-  model = keras_conversion.convert(model, replace_batch_norm)
+  model = keras_conversion.convert(
+    model, replace_batch_norm, replaces_static=True
+  )
   generator = np.random.default_rng(2)
   for weight in model.non_trainable_weights:
     weight.assign(generator.uniform(0.5, 1.5, size=weight.shape))

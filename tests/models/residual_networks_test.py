@@ -125,7 +125,9 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   def test_equals_a_second_network(self, arguments, strides, normalization):
     """SemiFL's code, not FixMatch's or Keras' (D19)."""
     replace, normalize = normalization
-    model = keras_conversion.convert(_create(8, 5, **arguments), replace)
+    model = keras_conversion.convert(
+      _create(8, 5, **arguments), replace, replaces_static=True
+    )
     residual_reference.randomize_norms(model)
     images = _noise()
     self.assertAllClose(
@@ -145,7 +147,9 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(_STATIC, _GROUPS)
   @pytest.mark.slow
   def test_post_activation_equals_a_second_network(self, replace, normalize):
-    model = keras_conversion.convert(_create_post_activation(8, 5), replace)
+    model = keras_conversion.convert(
+      _create_post_activation(8, 5), replace, replaces_static=True
+    )
     residual_reference.randomize_norms(model)
     images = _noise()
     self.assertAllClose(

@@ -34,7 +34,9 @@ def _create_model():
 def _create_classifier(
   replace_batch_norm=keras_conversion.to_static_batch_norm, **precision
 ):
-  model = keras_conversion.convert(_create_model(), replace_batch_norm)
+  model = keras_conversion.convert(
+    _create_model(), replace_batch_norm, replaces_static=True
+  )
   return functional.from_keras(model, **precision)
 
 

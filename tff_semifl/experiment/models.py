@@ -162,7 +162,12 @@ class NormalizedNetwork(Normalized, Network):
   """A network of this package with a choice of normalization."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    return self.convert(super().create(task, seed))
+    model = super().create(task, seed)
+    if self.normalization == 'static_batch':
+      return model
+    return keras_conversion.convert(
+      model, keras_conversion.to_group_norm, replaces_static=True
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

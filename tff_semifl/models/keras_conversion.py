@@ -80,20 +80,23 @@ def to_group_norm(layer: Layer) -> Layer:
 def convert(
   model: tf.keras.Model,
   replace_batch_norm: Callable[[Layer], Layer] = to_static_batch_norm,
+  *,
+  replaces_static: bool = False,
 ) -> tf.keras.Model:
   """Replaces all layers that are not pure functions.
 
-  Batch normalization, Keras's or static, is replaced by `replace_batch_norm`,
-  dropout by `KeyedDropout`, and `Normalization`, which holds tensors, by
-  `Rescaling`. Other layers, all weights and frozen states are kept. If nothing
-  is to be replaced, the result is `model` itself.
+  Batch normalization is replaced by `replace_batch_norm`, with
+  `replaces_static` also static batch normalization; dropout by `KeyedDropout`;
+  and `Normalization`, which holds tensors, by `Rescaling`. Other layers, all
+  weights and frozen states are kept. If nothing is to be replaced, the result
+  is `model` itself.
   """
   replaced = (
     tf.keras.layers.BatchNormalization,
     tf.keras.layers.Dropout,
     tf.keras.layers.Normalization,
   )
-  if replace_batch_norm is not to_static_batch_norm:
+  if replaces_static:
     replaced += (static_batch_norm.StaticBatchNormalization,)
   layers = list(inner_layers(model))
   if not any(isinstance(layer, replaced) for layer in layers):
