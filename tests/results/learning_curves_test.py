@@ -158,16 +158,6 @@ class LearningCurvesTest(parameterized.TestCase):
     np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
     np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
 
-  def test_columns_that_a_file_lacks_or_has_beyond_those_drawn(self):
-    old = {'round': _ROUNDS, 'test/accuracy': np.array([0.1, 0.2, 0.3])}
-    new = _SEMIFL | {'client/num_rejected': np.ones(3)}
-    fig = learning_curves.create_figure(
-      {'old': [old], 'new': [new], 'both': [old, new]}, _CURVES, ''
-    )
-    self.assertEqual([len(axes.lines) for axes in fig.axes], [3, 2, 2])
-    fig = learning_curves.create_figure({'old': [old]}, _CURVES, '')
-    self.assertLen(fig.axes, 1)
-
   def test_curves_differ_in_color_and_in_line(self, number=28):
     fig = learning_curves.create_figure(
       {str(n): [_ALONE] for n in range(number)}, _CURVES, ''

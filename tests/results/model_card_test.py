@@ -94,12 +94,6 @@ class ModelCardTest(absltest.TestCase):
     ).write(self._folder)
     return (self._folder / 'README.md').read_text()
 
-  def test_has_the_lines_of_the_system(self):
-    matrix = [[30, 0, 0], [0, 30, 0], [0, 0, 30]]
-    line = 'gain  +14.4 points'
-    self.assertNotIn(line, self._write(matrix))
-    self.assertIn(f'\n    {line}\n', self._write(matrix, result=[line]))
-
   def test_says_what_the_model_is_and_how_it_came_about(self):
     card = self._write([[30, 0, 0], [0, 30, 0], [0, 0, 30]])
     self.assertStartsWith(card, '# mine\n')
@@ -107,10 +101,8 @@ class ModelCardTest(absltest.TestCase):
       'of 8x12 pixels',
       'cat, dog\\|wolf, owl',
       '| saved_model | . | 1.23 | 100.0% of 90 images',
-      '| task | image_folder |',
-      '| labeled images | 40 |',
-      '| clients in a round | 3 |',
-      '| Dirichlet concentration | 0.3 |',
+      '| --task | image_folder |',
+      '| --clients_per_round | 3 |',
       '| data | 40 labeled images, and others |',
       '1 of 90 test images are also labeled images',
       '| rounds | 10 of 10 |',
@@ -126,14 +118,14 @@ class ModelCardTest(absltest.TestCase):
 
   def test_says_which_round_it_is_and_what_chose_it(self):
     choice = saved_experiment.Choice('validation/macro_f1', 9, 0.81)
-    card = self._write([[9, 1, 0]] * 3, round_num=4, choice=choice)
+    card = self._write(round_num=4, choice=choice)
     self.assertIn('| rounds | 4 of 10, ', card)
     self.assertIn('validation/macro_f1 (0.81)', card)
     self.assertIn('after round 9 of 10', card)
     self.assertNotIn('not fully trained', card)
     self.assertNotIn('test images chose', card)
     choice = saved_experiment.Choice('test/auc', 10, 0.5)
-    card = self._write([[9, 1, 0]] * 3, round_num=4, choice=choice)
+    card = self._write(round_num=4, choice=choice)
     self.assertIn('test images chose its round, by test/auc', card)
     self.assertNotIn('Training ended', card)
 
@@ -174,18 +166,9 @@ class ModelCardTest(absltest.TestCase):
     # One bin has all images: the error is 0.95 - 0.5.
     for text in ('far too high', '95.0% on average', 'error of 45.0%'):
       self.assertIn(text, card)
-    self.assertIn('too low', self._write(confusion, confidence=0.35))
     self.assertIn('about right', self._write(confusion, confidence=0.52))
     untested = self._write(why_not_tested='there are no images')
     self.assertNotIn('calibration', untested)
-
-  def test_says_what_was_stated_and_what_was_not(self):
-    card = self._write(
-      why_not_tested='no images',
-      stated={'license': None, 'intended use': 'cats | dogs'},
-    )
-    self.assertIn('\n| license | not stated |\n', card)
-    self.assertIn('\n| intended use | cats \\| dogs |\n', card)
 
   def test_says_what_is_promised_to_clients(self):
     promised = privacy_statement.PrivacyStatement(

@@ -194,25 +194,6 @@ class ValidationTableTest(absltest.TestCase):
       *_, last = _choose(_rows(*([loss] * 2 for loss in losses)))
       self.assertIn('first or last value', last)
 
-  def test_each_entry_has_a_choice(self):
-    other = sweep_table.Entry('flfl_my', 'flfl', 'flagfile', 'my.flags')
-    varied = [
-      entry._replace(varied=('learning_rate', value))
-      for entry in (_ENTRY, other)
-      for value in ('0.1', '0.3')
-    ]
-    rows = [
-      sweep_table.Row(entry, [metrics_table.Validation(loss, 0.5, 1.0)])
-      for entry, loss in zip(varied, [0.1, 0.2, 0.2, 0.1], strict=True)
-    ]
-    chosen = [line for line in _choose(rows) if 'least' in line]
-    self.assertLen(chosen, 2)
-    self.assertRegex(
-      chosen[0],
-      '^semifl_my: .*learning_rate=0.1, 0.1000 less than that of 0.3;',
-    )
-    self.assertRegex(chosen[1], '^flfl_my: .*learning_rate=0.3, ')
-
 
 if __name__ == '__main__':
   absltest.main()

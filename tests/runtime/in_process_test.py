@@ -6,7 +6,6 @@
 from concurrent import futures
 import contextlib
 import gc
-import threading
 from unittest import mock
 
 from absl.testing import parameterized
@@ -112,27 +111,6 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     # Sums have the same order of additions.
     self.assertAllEqual(found[0][0], found[1][0])
     self.assertAllEqual(found[0][1], found[1][1])
-
-  def test_as_many_clients_work_at_a_time_as_allowed(self):
-    # Each of two clients waits for the other: one at a time would time out.
-    barrier = threading.Barrier(2, timeout=20)
-
-    def meet(x):
-      barrier.wait()
-      return x
-
-    @tff.federated_computation(_at_clients(np.int32))
-    def run(values):
-      return tff.federated_map(
-        tff.tensorflow.computation(
-          lambda x: tf.numpy_function(meet, [x], tf.int32), np.int32
-        ),
-        values,
-      )
-
-    context = in_process.InProcessContext(max_concurrent_clients=2)
-    self.addCleanup(context.close)
-    self.assertEqual(context.invoke(run, [1, 2]), [1, 2])
 
   def test_clients_are_aggregated_one_by_one(self):
     calls, kept = [], []

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from absl.testing import parameterized
 import attrs
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -64,13 +63,6 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(scalar, array[1])
     self.assertEqual(found.dtype, dtype)
     self.assertAllEqual(found, array)
-
-  @parameterized.parameters('ab', b'ab', np.str_('ab'))
-  def test_strings_return_as_bytes(self, value):
-    twice = tff.tensorflow.computation(
-      lambda x: tf.strings.join([x, x]), np.str_
-    )
-    self.assertEqual(self._context.invoke(twice, value), b'abab')
 
   @parameterized.named_parameters(
     ('python', 2),
@@ -154,25 +146,6 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(list(element), ['z', 'a'])
     self.assertEqual(element, dict(z=2, a=5))
-
-  @parameterized.named_parameters(
-    ('dict', dict),
-    ('ordered_dict', collections.OrderedDict),
-    ('named_tuple', collections.namedtuple('_Element', ['z', 'a'])),
-  )
-  @pytest.mark.slow
-  def test_elements_keep_their_names_in_any_container(self, container):
-    @tff.tensorflow.computation(
-      tff.SequenceType(collections.OrderedDict(z=np.int32, a=np.int32))
-    )
-    def sum_z(dataset):
-      return dataset.reduce(0, lambda total, element: total + element['z'])
-
-    dataset = tf.data.Dataset.from_tensor_slices(
-      container(z=np.array([1, 2], np.int32), a=np.array([10, 20], np.int32))
-    )
-
-    self.assertEqual(self._context.invoke(sum_z, dataset), 3)
 
   def test_sequence_of_another_type_is_refused(self):
     count = tff.tensorflow.computation(

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
@@ -239,7 +239,7 @@ def _choose_input(
   height, width, num_channels = shape
   return (
     tf.TensorSpec([None, None, None, num_channels], tf.uint8, 'images'),
-    lambda images: resizing.fit_to_size(images, height, width),
+    lambda images: pixels.fit_to_size(images, height, width),
   )
 
 
@@ -253,7 +253,7 @@ def _decode_and_fit(
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
     image = decode(encoded, num_channels, background)
-    return resizing.fit_to_size(image[tf.newaxis], height, width)[0]
+    return pixels.fit_to_size(image[tf.newaxis], height, width)[0]
 
   return tf.map_fn(
     decode_and_fit,

@@ -100,7 +100,7 @@ class Scores:
     """Mean cross-entropy over all images."""
     of_labels = self.probabilities[np.arange(self.num_images), self.labels]
     clipped = np.maximum(of_labels.astype(np.float64), _MIN_PROBABILITY)
-    return float(-np.log(clipped).mean())
+    return float(np.log(1 / clipped).mean())
 
   @property
   def logits(self) -> np.ndarray:

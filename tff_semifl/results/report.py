@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import contextlib
 import pathlib
 import shlex
-import textwrap
 
 import numpy as np
 import tqdm
@@ -174,21 +173,14 @@ def _summary(run: run_record.RunRecord) -> Iterator[str]:
   if run.result:
     yield f'<pre>{page.text(chr(10).join(run.result))}</pre>\n'
   chosen = trained.choice.describe() if trained.choice else 'the last'
-  facts = {
-    'system': run.hparams.system,
-    **{
-      what: run.hparams.flags.get(name)
-      for name, what in (
-        ('task', 'task'),
-        ('num_labeled', 'labeled images'),
-        ('num_clients', 'clients'),
-        ('seed', 'seed'),
-      )
-    },
-    'model of round': f'{trained.round_num}, {chosen}',
-  }
   yield page.table(
-    ['', ''], [fact for fact in facts.items() if fact[1] is not None]
+    ['', ''],
+    [
+      ('system', run.hparams.system),
+      ('task', run.hparams.flags.get('task', '')),
+      ('seed', run.hparams.flags.get('seed', '')),
+      ('model of round', f'{trained.round_num}, {chosen}'),
+    ],
   )
 
 
@@ -336,10 +328,4 @@ def _spell_command(run: run_record.RunRecord) -> str:
     f'python -m launch.train {run.hparams.system}',
     *(shlex.quote(f'--{k}={settings.show(v)}') for k, v in changes.items()),
   ]
-  return textwrap.fill(
-    ' '.join(words),
-    76,
-    subsequent_indent='  ',
-    break_long_words=False,
-    break_on_hyphens=False,
-  ).replace('\n', ' \\\n')
+  return ' \\\n  '.join(words)

@@ -144,7 +144,7 @@ _BUILDERS = {
 def _aggregate(cohort, argument):
   """Aggregates client values in the order of the clients."""
   value, total, accumulate, _, report = argument
-  for client, member in enumerate(cohort.members(value)):
+  for client, member in zip(cohort.clients, cohort.members(value), strict=True):
     total = cohort.run_for(client, accumulate, [total, member])
   return report(total)
 
@@ -193,8 +193,8 @@ def _select(element_type, cohort, argument):
 def _zip_at_clients(cohort, argument):
   members = _map_struct(cohort.members, argument)
   return tuple(
-    _map_struct(operator.itemgetter(client), members)
-    for client in range(cohort.size)
+    _map_struct(operator.itemgetter(index), members)
+    for index in range(len(cohort.clients))
   )
 
 

@@ -141,7 +141,7 @@ def run_nothing(
 def _fold_clients(scope, run_clients, outputs, kept, folds):
   """Runs the clients, and aggregates their values in the order of clients."""
   cohort = scope.cohort
-  found = {name: [None] * cohort.size for name in kept}
+  found = {name: [None] * len(cohort.clients) for name in kept}
   totals = [fold.zero(scope) for fold in folds]
   accumulate = [fold.accumulate(scope) for fold in folds]
   # Values that no client of this stage computes.

@@ -188,8 +188,6 @@ class ActorPool:
     actor.is_ready = True
     if site is None:
       actor.name = f'actor {pid} at {actor.name.split()[-1]}'
-    else:
-      logging.info('%s has %d images', actor.name, site.num_images)
     self._failed_starts.pop(actor.node_id, None)
     if actor.is_late:
       logging.warning('%s has joined', actor.name)

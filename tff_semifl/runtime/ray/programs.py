@@ -44,15 +44,6 @@ class Program(NamedTuple):
   inputs: tuple[interpreter.Evaluate, ...]
   input_types: tuple[tff.Type, ...]
 
-  @property
-  def takes_dataset(self) -> bool:
-    """Whether an input is or contains a dataset."""
-    return any(_has(each, tff.SequenceType) for each in self.input_types)
-
-  def digest(self) -> str:
-    """A hash that is equal in all processes (see `graph_digest`)."""
-    return graph_digest.digest(read(self.content))
-
 
 def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
   """Deserializes the content of a program."""
@@ -116,7 +107,7 @@ def _call(compiled):
 def find_client_programs(
   computation: tff.framework.ConcreteComputation,
 ) -> list[str]:
-  """The hashes of the programs that clients run on their data."""
+  """The hashes, equal in all processes, of what clients run on data."""
   cache = graph_functions.GraphFunctionCache()
   programs = []
 
@@ -128,7 +119,11 @@ def find_client_programs(
   stages.build_evaluate(
     compiler.compile_to_block(computation), cache, build_clients
   )
-  return [each.digest() for each in reversed(programs) if each.takes_dataset]
+  return [
+    graph_digest.digest(read(program.content))
+    for program in reversed(programs)
+    if any(_has(each, tff.SequenceType) for each in program.input_types)
+  ]
 
 
 def _takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:

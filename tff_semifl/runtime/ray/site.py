@@ -121,16 +121,13 @@ def find_problem(
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:
     return None
-  height, width, num_channels = image_shape
-  return (
-    f'its images are of {_show(found.image_shape)}, those of this program of'
-    f' {_show(image_shape)}; start launch.site with'
-    f' --image_size={height}x{width} --{"" if num_channels == 1 else "no"}gray'
+  ours, theirs = (
+    'x'.join(map(str, s)) for s in (image_shape, found.image_shape)
   )
-
-
-def _show(image_shape: sites.ImageShape) -> str:
-  return 'x'.join(map(str, image_shape))
+  return (
+    f'its images are of {theirs}, those of this program of {ours}; start'
+    ' launch.site with the same --image_size and --gray'
+  )
 
 
 def _may_be_images(part: tff.Type) -> bool:
