@@ -123,7 +123,7 @@ class LimitedFunctionTest(tf.test.TestCase, parameterized.TestCase):
     # Code, and whether it can run in a session.
     (_train_on_all, True),
     (_train_on_chunks, True),
-    (_train_piece_by_piece, False),
+    (_train_piece_by_piece, True),
     (_train_a_variable, True),
     (_train_compiled, True),
   )
