@@ -7,11 +7,10 @@ r"""Draws metrics of one or more experiments by round.
     --output_file=curves.png,curves.svg
 
 By default this draws the test accuracy and, if clients made pseudo-labels, the
-share of images labeled, if it is not always all, and the accuracy of these
-labels, to results/learning_curves.png unless --pseudo_label_files is given.
-Where the server trains in round 0 alone, a line shows the labels alone. These
-files show the quality of pseudo-labels in more detail, as in Figure 6 of
-SemiFL's paper:
+share of images labeled and the accuracy of these labels, to
+results/learning_curves.png unless --pseudo_label_files is given. These files
+show the quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's
+paper:
 
   python -m launch.plot --experiments=results/semifl \
     --pseudo_label_files=pseudo_labels.pdf
@@ -48,7 +47,6 @@ from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
-from tff_semifl.results import curve_panels
 from tff_semifl.results import learning_curves
 
 
@@ -115,7 +113,7 @@ def main(plot: Plot) -> None:
       'metrics', plot.metrics, 'give --output_file, or no --pseudo_label_files'
     )
   if plot.pseudo_label_files:
-    panels = curve_panels.choose(curve_panels.PSEUDO_LABEL_QUALITY, runs)
+    panels = learning_curves.PSEUDO_LABEL_QUALITY
     figures_to_draw.append(
       ('pseudo_label_files', plot.pseudo_label_files, panels)
     )
@@ -135,10 +133,10 @@ def main(plot: Plot) -> None:
 def _choose_panels(
   metrics: Sequence[str] | None,
   runs: Sequence[metrics_table.Metrics],
-) -> Sequence[curve_panels.Panel]:
+) -> Sequence[learning_curves.Panel]:
   """The panels of some columns of metrics.csv, or the usual ones."""
   if metrics is None:
-    return curve_panels.choose(curve_panels.LEARNING_CURVES, runs)
+    return learning_curves.LEARNING_CURVES
   columns = {
     column: None for run in runs for column in run if column != 'round'
   }
@@ -152,7 +150,7 @@ def _choose_panels(
         raise ValueError(
           f'no experiment has a column {column}; there are {", ".join(columns)}'
         )
-  return tuple(map(curve_panels.create_panel, metrics))
+  return tuple(map(learning_curves.create_panel, metrics))
 
 
 def _read(

@@ -51,7 +51,7 @@ from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import training_program
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
-from tff_semifl.results import repetitions
+from tff_semifl.results import summary
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,7 +90,7 @@ def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
   """Trains with each of several seeds."""
   commands.check_has_no_name(command, 'each seed has an experiment')
   runs = _train_all(command, {str(seed): {'seed': seed} for seed in seeds})
-  print(repetitions.seeds_to_markdown(runs))
+  print(summary.seeds_to_markdown(runs))
   kind = 'validation' if command.experiment.validates else 'test'
   print(
     f'\nThese are {kind} images. Intervals are those of the mean'
@@ -123,10 +123,10 @@ def _cross_validate(
       for fold in (f'{number + 1}/{num_folds}' for number in range(num_folds))
     },
   )
-  print(f'{repetitions.folds_to_markdown(runs)}\n')
+  print(f'{summary.folds_to_markdown(runs)}\n')
   names = dict.fromkeys(['macro_f1', *command.run.metrics])
   metrics = [metric_lib.load(name) for name in names if name != 'accuracy']
-  for line in repetitions.describe_out_of_fold(
+  for line in summary.describe_out_of_fold(
     runs, [metric for metric in metrics if not metric.by_class]
   ):
     print(line)
@@ -145,7 +145,7 @@ def _cross_validate(
 
 def _train_all(
   command: command_lib.Command, changes: Mapping[str, Mapping[str, Any]]
-) -> list[repetitions.Repetition]:
+) -> list[summary.Repetition]:
   """Trains or resumes a run for each of several changes of settings."""
   # All folders are opened before the first run begins.
   runs = {
@@ -167,7 +167,7 @@ def _train_all(
           if not metric.by_class
         }
       found.append(
-        repetitions.Repetition(
+        summary.Repetition(
           name, kept.round_num, experiment.data.test.labels, logits, values
         )
       )
