@@ -43,6 +43,7 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 from tff_semifl.data import tfds_images
+from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 from tff_semifl.models.frozen import backbone as backbone_lib
 from tff_semifl.models.frozen import backbones
@@ -220,7 +221,13 @@ def main(chosen: ComputeFeatures) -> None:
       'cache_dir', chosen.cache_dir, durable_files.OutputError
     ):
       folder = chosen.cache_dir or feature_cache.default_folder()
-      features = feature_cache.compute(backbone, images, pathlib.Path(folder))
+      features = feature_cache.compute(
+        backbone,
+        images,
+        pathlib.Path(folder),
+        progress.say,
+        quiet=progress.is_quiet(),
+      )
     for name, array in {'features': features, **others}.items():
       arrays[beginning + name] = array
   with parts.replacing(path) as file:

@@ -49,6 +49,7 @@ from tff_semifl.cli import command_line
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.cli import sweep_runs
+from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 from tff_semifl.results import sweep_table
 
@@ -185,7 +186,7 @@ def _train(
       total=len(runs),
       unit='run',
       # None shows the bar in a terminal only.
-      disable=True if program.is_quiet() else None,
+      disable=True if progress.is_quiet() else None,
     ) as bar,
   ):
     for run, exit_code in ended:
@@ -211,7 +212,7 @@ def _train(
 
 def _say(text: str) -> None:
   """Prints a line above the progress bar, unless progress is hidden."""
-  if not program.is_quiet():
+  if not progress.is_quiet():
     tqdm.tqdm.write(text, file=sys.stderr)
 
 

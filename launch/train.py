@@ -36,7 +36,6 @@ from absl import logging
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import parts
-from tff_semifl.cli import program
 from tff_semifl.experiment import accuracy_of_clients
 from tff_semifl.experiment import client_classes
 from tff_semifl.experiment import client_privacy
@@ -46,6 +45,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import outputs
 from tff_semifl.experiment import plan
+from tff_semifl.experiment import progress
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import training_program
@@ -186,7 +186,7 @@ def _train(command: command_lib.Command, is_dry_run: bool) -> None:
     return
   folder = command.open_folder(experiment)
   with command.context(command_lib.find_federation(experiment, folder)):
-    final = command_lib.run(experiment, folder, quiet=program.is_quiet())
+    final = command_lib.run(experiment, folder, quiet=progress.is_quiet())
   with command_lib.blame_output(experiment.run):
     _print_outcome(experiment, folder, final)
 

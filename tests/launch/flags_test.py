@@ -27,16 +27,19 @@ _SOURCES = {
 
 
 _OF_PROGRAMS = [
-  value
-  for name in main.PROGRAMS
-  for value in vars(importlib.import_module(f'launch.{name}')).values()
-  if isinstance(value, type) and issubclass(value, settings.Settings)
+  parts.Seeds,
+  *(
+    value
+    for name in main.PROGRAMS
+    for value in vars(importlib.import_module(f'launch.{name}')).values()
+    if isinstance(value, type) and issubclass(value, settings.Settings)
+  ),
 ]
 _SETTINGS = {
   setting.name: setting
   for part in (
     *(commands.create(name, {}) for name in system_registry.SYSTEMS),
-    *(part() for part in (*_OF_PROGRAMS, parts.Seeds, measure.Measure, gpu.GPU)),
+    *(each() for each in (*_OF_PROGRAMS, measure.Measure, gpu.GPU)),
   )
   for _, setting in settings.describe_all(part)
 }

@@ -17,6 +17,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import outputs
 from tff_semifl.experiment import presets
+from tff_semifl.experiment import progress
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
@@ -191,7 +192,7 @@ def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
 
 def train(run: Run) -> saved_experiment.TrainedModel:
   """Trains or resumes a run, and returns the exported model."""
-  command_lib.run(run.experiment, run.folder, quiet=program.is_quiet())
+  command_lib.run(run.experiment, run.folder, quiet=progress.is_quiet())
   with command_lib.blame_output(run.experiment.run):
     return saved_experiment.read_trained_model(run.folder.path)
 

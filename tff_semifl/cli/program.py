@@ -74,12 +74,6 @@ def _end_at_once(number: int, _frame: object) -> NoReturn:
   os._exit(128 + number)
 
 
-def is_quiet() -> bool:
-  """Whether to hide progress, which absl's --verbosity below 0 does."""
-  flag = flags.FLAGS['verbosity']
-  return bool(flag.present) and flag.value < 0
-
-
 def read_arguments() -> list[str]:
   """The command line of this process, without the program.
 
