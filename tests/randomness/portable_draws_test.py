@@ -31,7 +31,7 @@ def _draw(draw, *, jit_compile):
     jit_compile=jit_compile,
   )
   def run(seed):
-    with random_draws.drawing_by(portable_draws.GENERATOR):
+    with random_draws.drawing_by(portable_draws):
       return draw(seed)
 
   return run
