@@ -41,6 +41,7 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 from tff_semifl.data import tfds_images
+from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 from tff_semifl.models.frozen import backbone as backbone_lib
 from tff_semifl.models.frozen import backbones
@@ -225,6 +226,8 @@ def main() -> None:
         backbone,
         images,
         pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
+        progress.say,
+        quiet=progress.is_quiet(),
       )
     for name, array in {'features': features, **others}.items():
       arrays[beginning + name] = array

@@ -35,7 +35,7 @@ from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
-from tff_semifl.models import weight_kinds
+from tff_semifl.models import functional
 from tff_semifl.results import model_card
 
 _EXPERIMENT = flags.DEFINE_string(
@@ -133,7 +133,7 @@ def main() -> None:
         f' ({task.data_description})'
       )
     model = experiment.model.model.create_to_assign(task)
-    kinds = weight_kinds.find(model)
+    kinds = functional.find_weights(model)
     if kinds.frozen and trained.frozen_weights is None:
       raise ValueError(
         f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
