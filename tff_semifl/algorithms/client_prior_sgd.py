@@ -27,9 +27,8 @@ from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import class_shares
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.core import gradients
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
@@ -151,7 +150,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The gradient of one batch, labeled with the client's class shares.
 
     Class shares are estimated from the batch and other images of the client, up
@@ -161,11 +160,9 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
-    batch = gradients.select_batch(node, data, self.client.client_batch_size)
+    batch = self.select_batch(node, data)
     # The images of the batch come first, then other images in a random order.
-    order = random_draws.shuffle(
-      tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
-    )
+    order = random_draws.order(num_images, node.seed(purpose.PSEUDO_LABEL_VIEW))
     is_in_batch = tf.scatter_nd(
       batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
     )
@@ -191,7 +188,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     is_kept = pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
-    update = gradients.report(
+    update = gradient_steps.report(
       classifier,
       weights,
       tf.boolean_mask(augmented, is_kept),
@@ -205,10 +202,10 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     has_any = tf.cast(num_labeled > 0, tf.float32)
     return update._replace(
       measurements=collections.OrderedDict(
-        evidence=client_report.Ratio(
+        evidence=client_work.Ratio(
           class_shares.evidence(likelihoods, message.alpha, shares), num_labeled
         ),
-        strength=client_report.Ratio(
+        strength=client_work.Ratio(
           has_any * tf.reduce_sum(message.alpha), has_any
         ),
       ),
@@ -227,7 +224,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
   ) -> server_work.ServerWork:
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     batch_size = self.server.filled_batch_size
-    return gradients.build_server_work(
+    return gradient_steps.build_server_work(
       classifier,
       augmentation_fn=ingredients.strong_augmentation,
       optimizer=optimizer,

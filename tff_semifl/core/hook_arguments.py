@@ -27,13 +27,11 @@ class Server:
   """The server in a round.
 
   Attributes:
-    model: The model.
     seed: int32 scalar, the run's seed.
-    round_num: int32 scalar.
     weights: The global model: in `tell` before the round, in `guidance` after
       the round.
-    data: In `tell` the labeled images, a dataset of chunks with `image`, uint8
-      [images, height, width, channels], and `label`, int32 [images]; else None.
+    data: In `tell` the labeled images, chunks with `image`, uint8 [images,
+      height, width, channels], and `label`, int32 [images]; else None.
   """
 
   model: functional.ImageClassifier
@@ -52,10 +50,9 @@ class ClientContext:
       the weakly augmented batch if images are labeled batch by batch.
     guidance: The server's message to clients.
     part_guidance: The messages to parts of the method, by name.
-    received: The weights that the client received.
+    received: The received weights.
     weights: The weights that label: the received weights, or the current
       weights if images are labeled during training.
-    num_classes: The number of classes.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
     true_labels: int32 [images] of a client that has labels; else None.
@@ -105,10 +102,8 @@ class ClientContext:
 class Mix(NamedTuple):
   """Images for mixup: as many as in the batch, drawn from all client images.
 
-  Attributes:
-    images: uint8 [batch, height, width, channels].
-    weak: The images, weakly augmented.
-    labels: Labels of the images, which need not be selected for training.
+  `weak` are the images, weakly augmented; the images need not be selected for
+  training.
   """
 
   images: tf.Tensor
@@ -120,22 +115,17 @@ class Mix(NamedTuple):
 class Step:
   """A training step: a batch of images, and the current model.
 
-  Padding may follow the images of a batch (`compiled_loop`). The methods
-  of `Step` leave the padding out; a plain `tf.reduce_mean` would not.
+  Padding may follow the images of a batch (`rows`). The methods of `Step` leave
+  the padding out; a plain `tf.reduce_mean` would not.
 
   Attributes:
     images: uint8 [batch, height, width, channels].
     weak: The images, weakly augmented.
     strong: The images, strongly augmented.
-    labels: The labels of the images.
     mix: Images for mixup; None if images are labeled batch by batch.
     weights: The current weights.
-    client: The client's `ClientContext`.
-    model: The model.
-    rows: The batch.
-    image_weights: (float32 [batch],), the weights of images in the loss, or ()
-      for equal weights.
-    weak_augmentation: See `augment_weakly`.
+    image_weights: float32 [batch], the weights of images in the loss; None for
+      equal weights.
     node: The source of random numbers.
     keys: int32 scalars that identify the step: epoch and batch.
     passes: The outputs of forward passes with the current weights.
@@ -150,7 +140,7 @@ class Step:
   client: ClientContext
   model: functional.ImageClassifier
   rows: rows_lib.Rows
-  image_weights: tuple[tf.Tensor, ...]
+  image_weights: tf.Tensor | None
   weak_augmentation: augmentation.Augmentation
   node: federated_process.Node
   keys: Sequence[tf.Tensor]
@@ -174,11 +164,7 @@ class Step:
     return self.node.seed(purpose, *self.keys, *keys)
 
   def augment_weakly(self, images: tf.Tensor) -> tf.Tensor:
-    """Weakly augments images other than the batch's.
-
-    Args:
-      images: uint8 or float32 [batch, height, width, channels].
-    """
+    """Weakly augments other images than the batch's, uint8 or float32."""
     return self.weak_augmentation(
       images, self.seed(random_seeds.Purpose.WEAK_VIEW)
     )
@@ -195,8 +181,7 @@ class Step:
     Args:
       images: uint8 or float32 [batch, height, width, channels], in 0..255.
       weights: By default the current weights.
-      dropout_key: Passes of a step with the same key have the same dropout
-        mask.
+      dropout_key: Passes of a step with one key have the same dropout mask.
     """
     return self._pass(self.model.train_logits, images, weights, dropout_key)
 
@@ -217,14 +202,11 @@ class Step:
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:
     """The weighted mean of values, float32 [batch], over the batch."""
-    for weights in self.rows.weigh(self.image_weights):
-      values *= weights
-    return tf.reduce_mean(values)
+    weights = self.rows.weigh(self.image_weights)
+    return tf.reduce_mean(values if weights is None else values * weights)
 
   def cross_entropy(
-    self,
-    logits: tf.Tensor,
-    targets: tf.Tensor | None = None,
+    self, logits: tf.Tensor, targets: tf.Tensor | None = None
   ) -> tf.Tensor:
     """The mean cross-entropy over the images of the batch, a float32 scalar.
 
@@ -234,12 +216,11 @@ class Step:
       logits: float32 [batch, classes].
       targets: int32 [batch] or float32 [batch, classes]; by default the labels.
     """
-    offset = self.labels.offset
     return losses.cross_entropy(
       logits,
       self.labels.labels if targets is None else targets,
-      *self.rows.weigh(self.image_weights),
-      offset=offset if isinstance(offset, tf.Tensor) else None,
+      self.rows.weigh(self.image_weights),
+      offset=self.labels.offset,
     )
 
   def distance(self, weights: functional.ModelWeights) -> tf.Tensor:

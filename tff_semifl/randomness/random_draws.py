@@ -5,65 +5,40 @@
 
 By default TensorFlow's own operations draw. Compiled by XLA, some operations
 draw other numbers, and XLA cannot compile others. Within
-`drawing_by(portable_draws.GENERATOR)`, operations that XLA can compile draw the
+`drawing_by(portable_draws)`, operations that XLA can compile draw the
 same numbers.
 
 The first numbers of a draw do not depend on how many are drawn, so that padding
 does not change other rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import contextvars
 import math
-from typing import Any, NamedTuple
+import types
+from typing import Any
 
 import tensorflow as tf
 
 Shape = Sequence[tf.Tensor | int] | tf.Tensor
 
 
-class Generator(NamedTuple):
-  """A source of random numbers.
-
-  Attributes:
-    fold_in: (seed, int32 scalar) -> another seed.
-    uniform: (shape, seed) -> float32 of that shape, in [0, 1).
-    integers: (shape, seed, least, bound) -> int32 of that shape, in
-      [least, bound).
-    order: (number of rows, seed, number of first rows to shuffle) -> int32
-      [rows], a permutation.
-    gamma: (number, seed, concentration of at least 1) -> float64 [number].
-  """
-
-  fold_in: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-  uniform: Callable[[Shape, tf.Tensor], tf.Tensor]
-  integers: Callable[
-    [Shape, tf.Tensor, tf.Tensor | int, tf.Tensor | int], tf.Tensor
-  ]
-  order: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
-  gamma: Callable[[tf.Tensor | int, tf.Tensor, float], tf.Tensor]
-
-
 def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
   """Derives a stateless seed, int32 [2], from a seed and an integer scalar."""
-  return _generator.get().fold_in(seed, tf.cast(key, tf.int32))
+  return _source.get().fold_in(seed, tf.cast(key, tf.int32))
 
 
 def uniform(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
   """Draws float32 of a shape, uniform in [0, 1)."""
-  return _generator.get().uniform(shape, seed)
+  return _source.get().uniform(shape, seed)
 
 
 def integers(
-  shape: Shape,
-  seed: tf.Tensor,
-  *,
-  least: tf.Tensor | int,
-  bound: tf.Tensor | int,
+  shape: Shape, seed: tf.Tensor, *, least: int, bound: tf.Tensor | int
 ) -> tf.Tensor:
   """Draws int32 of a shape, uniform in [least, bound)."""
-  return _generator.get().integers(shape, seed, least, bound)
+  return _source.get().integers(shape, seed, least, bound)
 
 
 def order(
@@ -73,9 +48,8 @@ def order(
 
   Rows from `num_real` on keep their places; by default all rows are permuted.
   """
-  if num_real is None:
-    num_real = num_rows
-  return _generator.get().order(num_rows, seed, num_real)
+  real = num_rows if num_real is None else num_real
+  return _source.get().order(num_rows, seed, real)
 
 
 def normal(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
@@ -95,7 +69,7 @@ def beta(
   concentration. A draw from Gamma(a + 1) times U^(1/a), with U uniform, is from
   Gamma(a). For small a nearly all powers underflow, so logarithms are used.
   """
-  gammas = _generator.get().gamma(2 * number, seed, concentration + 1.0)
+  gammas = _source.get().gamma(2 * number, seed, concentration + 1.0)
   # In (0, 1], for the logarithm.
   uniforms = 1.0 - uniform([number, 2], fold_in(seed, 0))
   of_gammas, of_uniforms = (
@@ -110,19 +84,13 @@ def beta(
 
 
 @contextlib.contextmanager
-def drawing_by(generator: Generator) -> Iterator[None]:
-  """A context in which traced code draws with `generator`."""
-  token = _generator.set(generator)
+def drawing_by(source: types.ModuleType) -> Iterator[None]:
+  """A context in which traced code draws with `source`, `portable_draws`."""
+  token = _source.set(source)
   try:
     yield
   finally:
-    _generator.reset(token)
-
-
-def _integers(shape, seed, least, bound) -> tf.Tensor:
-  return tf.random.stateless_uniform(
-    shape, seed, minval=least, maxval=bound, dtype=tf.int32
-  )
+    _source.reset(token)
 
 
 def _order(num_rows, seed, num_real) -> tf.Tensor:
@@ -132,47 +100,21 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
   return tf.concat([real, tf.range(num_real, num_rows)], axis=0)
 
 
-def _gamma(number, seed, concentration) -> tf.Tensor:
-  return tf.random.stateless_gamma(
-    [number], seed, alpha=concentration, dtype=tf.float64
-  )
-
-
-_generator = contextvars.ContextVar(
-  'generator',
-  default=Generator(
+# TensorFlow's own operations, with the names of those of `portable_draws`.
+_source = contextvars.ContextVar(
+  'source',
+  default=types.SimpleNamespace(
     fold_in=tf.random.experimental.stateless_fold_in,
     uniform=tf.random.stateless_uniform,
-    integers=_integers,
+    integers=lambda shape, seed, least, bound: tf.random.stateless_uniform(
+      shape, seed, minval=least, maxval=bound, dtype=tf.int32
+    ),
     order=_order,
-    gamma=_gamma,
+    gamma=lambda number, seed, concentration: tf.random.stateless_gamma(
+      [number], seed, alpha=concentration, dtype=tf.float64
+    ),
   ),
 )
-
-
-def shuffle(examples: Any, seed: tf.Tensor) -> Any:
-  """Shuffles the rows of a structure of tensors, all in one order."""
-  indices = order(count_rows(examples), seed)
-  return tf.nest.map_structure(lambda rows: tf.gather(rows, indices), examples)
-
-
-def draw_with_replacement(
-  examples: Any,
-  number: tf.Tensor,
-  seed: tf.Tensor,
-  *,
-  num_real: tf.Tensor | None = None,
-) -> Any:
-  """Draws examples uniformly with replacement.
-
-  `examples` are a structure of tensors with a row for each example. Only the
-  first `num_real` rows, by default all, are drawn. `number` must be 0 if there
-  are no examples.
-  """
-  if num_real is None:
-    num_real = count_rows(examples)
-  drawn = integers([number], seed, least=0, bound=tf.maximum(num_real, 1))
-  return tf.nest.map_structure(lambda rows: tf.gather(rows, drawn), examples)
 
 
 def select_batch(
@@ -181,10 +123,9 @@ def select_batch(
   num_before: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """A batch of shuffled epochs; an epoch's last batch may be smaller.
+  """The images of a batch of shuffled epochs, int32 [batch], maybe smaller.
 
-  `num_before` is the number of earlier batches, `order_seed` the seed of every
-  epoch's order. Returns indices of images, int32 [batch].
+  `num_before` counts earlier batches; epochs' orders follow from `order_seed`.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size
@@ -198,11 +139,9 @@ def select_from_stream(
   step: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """A batch of a stream of shuffled epochs; batches may span two epochs.
+  """The images of a batch that may span two shuffled epochs, int32 [batch].
 
-  `step` is the number of earlier batches, `order_seed` the seed of every
-  epoch's order. `num_images` is at least 1. Returns indices of images, int32
-  [batch_size].
+  `step` counts earlier batches; `num_images` is at least 1.
   """
   first = step * batch_size
   last = first + batch_size - 1
