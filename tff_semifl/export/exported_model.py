@@ -65,26 +65,18 @@ def check_least_confidence(
 
 
 class ExportedModel(abc.ABC):
-  """A classifier of images or feature vectors, loaded from disk.
-
-  Attributes:
-    class_names: A name for each class.
-    image_shape: Height, width and channels of the network's input; or the
-      number of features.
-    least_confidence: Confidence threshold, in [0, 1]; images whose most
-      probable class has a lower probability get the class `UNKNOWN`.
-    background: RGB color behind transparent pixels, in 0..255.
-    privacy: The privacy guarantee to the clients of the training; None without
-      differential privacy.
-    prior: The prior of the class shares of a site, for `predict`'s
-      probabilities; None if none was exported.
-  """
+  """A classifier of images or feature vectors, loaded from disk."""
 
   class_names: tuple[str, ...]
+  # Height, width and channels of the input; or the number of features.
   image_shape: tuple[int, ...]
+  # Images whose most probable class has a lower probability are `UNKNOWN`.
   least_confidence: float
+  # The RGB color behind transparent pixels, in 0..255.
   background: image_files.Color
+  # None without differential privacy.
   privacy: privacy_statement.PrivacyStatement | None
+  # The prior of a site's class shares, for the probabilities of `predict`.
   prior: share_prior.SharePrior | None
 
   @property

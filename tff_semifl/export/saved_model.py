@@ -162,19 +162,11 @@ def export_saved_model(
       name = tf.where(is_sure, name, exported_model.UNKNOWN)
     return {'probabilities': probabilities, 'class_name': name}
 
-  @tf.function(input_signature=[], autograph=False)
-  def name_classes() -> dict[str, tf.Tensor]:
-    return {exported_model.CLASS_NAMES: names}
-
-  @tf.function(input_signature=[], autograph=False)
-  def describe() -> dict[str, tf.Tensor]:
-    return {
-      exported_model.IMAGE_SHAPE: tf.constant(shape),
-      exported_model.LEAST_CONFIDENCE: tf.constant(
-        least_confidence, tf.float32
-      ),
-      exported_model.BACKGROUND: tf.constant(background),
-    }
+  description = {
+    exported_model.IMAGE_SHAPE: tf.constant(shape),
+    exported_model.LEAST_CONFIDENCE: tf.constant(least_confidence, tf.float32),
+    exported_model.BACKGROUND: tf.constant(background),
+  }
 
   def estimate(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
     found = adaptation.estimate_site_shares(
@@ -212,8 +204,8 @@ def export_saved_model(
     str(path),
     signatures={
       **serving,
-      exported_model.CLASS_NAMES: name_classes,
-      exported_model.DESCRIPTION: describe,
+      exported_model.CLASS_NAMES: _return({exported_model.CLASS_NAMES: names}),
+      exported_model.DESCRIPTION: _return(description),
     },
   )
   if privacy is not None:
@@ -221,6 +213,11 @@ def export_saved_model(
   if prior is not None:
     (path / share_prior.NAME).write_text(prior.to_json())
   _check_saved_model(path, model)
+
+
+def _return(outputs: dict[str, tf.Tensor]) -> Callable:
+  """A function without inputs."""
+  return tf.function(lambda: outputs, input_signature=[], autograph=False)
 
 
 def _serve(

@@ -12,7 +12,7 @@ have to apply the threshold. A model from `take_shares` has a second input, the
 class shares of the phone or its site.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 import enum
 import io
 import zipfile
@@ -133,7 +133,12 @@ def convert(
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:
     files[share_prior.NAME] = prior.to_json()
-  return _pack(converter.convert(), files)
+  # As a ZIP archive behind the model.
+  file = io.BytesIO(converter.convert())
+  with zipfile.ZipFile(file, 'a') as archive:
+    for name, text in files.items():
+      archive.writestr(name, text)
+  return file.getvalue()
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -145,12 +150,3 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
   images[0, -1, -1] = 255
   for image in images:
     yield [image[np.newaxis]]
-
-
-def _pack(content: bytes, files: Mapping[str, str]) -> bytes:
-  """Appends files to a model's content as a ZIP archive."""
-  file = io.BytesIO(content)
-  with zipfile.ZipFile(file, 'a') as archive:
-    for name, text in files.items():
-      archive.writestr(name, text)
-  return file.getvalue()
