@@ -89,11 +89,11 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     state = process.initialize()
     weights = state.global_model_weights.trainable
     probe = helpers_lib.create_probe_image(linear_reference.IMAGE_SHAPE, _SEED)
-    # Helpers that predict other classes than the client.
-    models = np.random.default_rng(1).normal(scale=3, size=(2, 2, 2, 1, 4))
+    # Helpers that agree on another class than the client.
+    helper = np.random.default_rng(1).normal(scale=3, size=(2, 2, 1, 4))
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       helpers = [
-        list(models) if client == 2 and round_num == 2 else []
+        [helper, 1.1 * helper] if client == 2 and round_num == 2 else []
         for client in cohort
       ]
       output = process.next(
