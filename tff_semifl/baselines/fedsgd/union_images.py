@@ -62,8 +62,8 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
     )
 
   def join(first, second):
-    return tf.nest.map_structure(
-      lambda a, b: tf.concat([a, b], axis=0), first, second
+    return ClientImages(
+      *(tf.concat(pair, axis=0) for pair in zip(first, second, strict=True))
     )
 
   def sort(images):
