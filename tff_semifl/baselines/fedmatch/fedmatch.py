@@ -29,7 +29,6 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedmatch import helpers as helpers_lib
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -197,7 +196,7 @@ class FedMatch(system.System):
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """A client's training with helpers.
 
     An image counts if the model in training is confident without augmentation.
@@ -269,7 +268,7 @@ class FedMatch(system.System):
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
-    return client_report.labeled_in_steps(
+    return client_work.labeled_in_steps(
       training._replace(sums=sums._replace(loss=loss_sum)),
       num_images,
       training.state,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import pseudo_labels
 from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
@@ -159,10 +159,10 @@ def summarize_clients(
   images of each client.
   """
   loss, num_correct, num_examples = tf.unstack(sums)
-  ratio = client_report.Ratio
+  ratio = client_work.Ratio
   num_confident = tf.math.count_nonzero(given.share > 0, dtype=tf.float32)
-  return client_report.summarize(
-    client_report.ClientSums(
+  return client_work.summarize(
+    client_work.ClientSums(
       collections.OrderedDict(
         loss=ratio(loss, num_examples),
         accuracy=ratio(num_correct, num_examples),
@@ -172,6 +172,5 @@ def summarize_clients(
         num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
         num_rejected=tf.constant(0.0),
       ),
-      updates=client_report.update_sums((), None),
     )
   )

@@ -95,7 +95,7 @@ class PseudoLabeling(pooled_method.PooledMethod):
       share = tf.reduce_mean(tf.cast(is_sure, tf.float32))
       loss = share * losses.cross_entropy(logits, labels.labels)
     else:
-      loss = losses.masked_cross_entropy(logits, labels.labels, is_sure)
+      loss = losses.cross_entropy(logits, labels.labels, is_sure)
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.ramped.factor(step.progress) * loss,
@@ -169,7 +169,7 @@ class FixMatch(pooled_method.PooledMethod):
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.unlabeled.unlabeled_loss_weight
-      * losses.masked_cross_entropy(
+      * losses.cross_entropy(
         strong_logits,
         labels.labels,
         pseudo_labels.is_confident(

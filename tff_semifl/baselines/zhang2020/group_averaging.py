@@ -24,10 +24,10 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.baselines.zhang2020 import running_statistics
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
-from tff_semifl.core import running_statistics
 from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
