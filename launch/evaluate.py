@@ -13,6 +13,10 @@ the arrays `test_features` and `test_labels`. --output_file=results.json also
 writes the results and the confusion matrix as JSON; --overwrite replaces an
 existing file. For a model trained with differential privacy, the guarantee for
 clients is printed, too.
+
+With --adapt_shares, or --class_shares, the images are those of one site, whose
+class shares the model adapts to. --adapt_shares estimates these shares from the
+test images themselves, without their labels.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,6 +30,7 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
+from tff_semifl.cli import site_shares
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
@@ -53,6 +58,7 @@ class Evaluate(settings.Settings):
   model: parts.ExportedModel = parts.ExportedModel()
   chosen: task_registry.ChosenTask = task_registry.ChosenTask()
   output: parts.OutputFile = parts.OutputFile()
+  shares: site_shares.SiteShares = site_shares.SiteShares()
   has_task: bool = False
 
 
@@ -71,6 +77,7 @@ def main(evaluate: Evaluate) -> None:
     if images is not None and len(images) != 1:
       raise ValueError('name one folder')
   model = evaluate.model.load()
+  evaluate.shares.check(model)
   if images is None:
     batches = _batches_of_task(model, evaluate.chosen)
   else:
@@ -81,7 +88,7 @@ def main(evaluate: Evaluate) -> None:
         else _batches_of_folder
       )
       batches = read(model, images[0])
-  scores = scores_lib.score(model, batches)
+  scores = _score(evaluate, model, batches)
   accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
   print(f'accuracy: {accuracy}')
   print(f'loss: {scores.loss:.4f}')
@@ -121,6 +128,31 @@ def main(evaluate: Evaluate) -> None:
   }
   with parts.replacing(path) as file:
     file.write(f'{json.dumps(results, indent=2)}\n'.encode())
+
+
+def _score(
+  evaluate: Evaluate, model: exported_model.ExportedModel, batches: _Batches
+) -> scores_lib.Scores:
+  """Evaluates the model, with the class shares of the images if asked for."""
+  if not evaluate.shares.adapts:
+    return scores_lib.score(model, batches)
+  summaries = []
+
+  def read() -> _Batches:
+    for images, labels in batches:
+      summaries.append(model.summarize(images))
+      yield images, labels
+
+  scores = scores_lib.score(model, read())
+  accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
+  print(f"accuracy with the labels' class shares: {accuracy}")
+  site = site_shares.Site(
+    scores.probabilities, np.concatenate(summaries).mean(axis=0)
+  )
+  probabilities, _, lines = evaluate.shares.adapt(model, site)
+  for line in lines:
+    print(line)
+  return dataclasses.replace(scores, probabilities=probabilities)
 
 
 def _list_floors(scores: scores_lib.Scores) -> Iterator[str]:

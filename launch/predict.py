@@ -15,6 +15,10 @@ to standard output, and nothing else:
 
   python -m launch.predict --exported_model=results/mine/export \
     --images=photos --output_file=- | sort --field-separator=, --key=3
+
+--adapt_shares estimates the class shares of the site that the images are from,
+predicts with them, and writes them beside the table, as
+predictions.class_shares.csv.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,6 +37,7 @@ import tqdm
 from tff_semifl import settings
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
+from tff_semifl.cli import site_shares
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
@@ -55,6 +60,7 @@ class Predict(settings.Settings):
     output_file='results/predictions.csv'
   )
   confidence: parts.LeastConfidence = parts.LeastConfidence()
+  shares: site_shares.SiteShares = site_shares.SiteShares()
   all_probabilities: bool = settings.setting(
     False,
     'Whether to write the probability of each class, in columns named'
@@ -76,15 +82,19 @@ def main(predict: Predict) -> None:
       raise ValueError('name files or folders of images')
     files = image_listing.list_files(predict.model.images)
   model = predict.model.load()
+  predict.shares.check(model)
   blamed = predict.model.blame_images(data_errors.DataError)
   if path is None:
     with blamed:
       _write_table(predict, model, files, sys.stdout.buffer)
     return
   with parts.replacing(path) as file, blamed:
-    num_written, num_transparent = _write_table(predict, model, files, file)
+    written = _write_table(predict, model, files, file)
+  num_written = written.num_images
   print(f'images: {num_written}')
-  parts.say_transparent(model, num_transparent)
+  parts.say_transparent(model, written.num_transparent)
+  for line in written.lines:
+    print(line)
   if predict.skip_unreadable:
     print(f'left out, as they cannot be read: {len(files) - num_written}')
   for line in _first_rows(path):
@@ -92,6 +102,21 @@ def main(predict: Predict) -> None:
   if num_written > _NUM_SHOWN:
     print(f'  and {num_written - _NUM_SHOWN} more')
   print(f'predictions: {path}')
+  if predict.shares.adapt_shares:
+    shares_path = path.with_suffix('.class_shares.csv')
+    with parts.writing(shares_path):
+      site_shares.write_shares(shares_path, model.class_names, written.shares)
+    print(f'class shares: {shares_path}')
+
+
+@dataclasses.dataclass
+class _Written:
+  """What was written: counts, and what is known of class shares."""
+
+  num_images: int = 0
+  num_transparent: int = 0
+  shares: np.ndarray | None = None
+  lines: Sequence[str] = ()
 
 
 def _write_table(
@@ -99,11 +124,8 @@ def _write_table(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
   output: BinaryIO,
-) -> tuple[int, int]:
-  """Writes a CSV table with a row for each image or feature vector.
-
-  Returns the number of rows and the number of images with transparency.
-  """
+) -> _Written:
+  """Writes a CSV table with a row for each image or feature vector."""
   least_confidence = predict.confidence.value_for(
     model.class_names, model.least_confidence
   )
@@ -114,25 +136,51 @@ def _write_table(
   if predict.all_probabilities:
     columns.extend(f'probability/{name}' for name in model.class_names)
   table.writerow(columns)
-  num_written = num_transparent = 0
-  for batch in _read_batches(model, files, predict.skip_unreadable):
-    for file, probabilities in zip(
-      batch.keys, model.predict(batch.images), strict=True
-    ):
-      label = probabilities.argmax()
-      name = model.class_names[label]
-      if probabilities[label] < np.float32(least_confidence):
-        name = exported_model.UNKNOWN
-      row = [file, name, probabilities[label]]
-      if predict.all_probabilities:
-        row.extend(probabilities)
-      table.writerow(row)
-    num_written += len(batch.keys)
-    num_transparent += batch.num_transparent
+  written = _Written()
+  for file, probabilities in _predict(predict, model, files, written):
+    label = probabilities.argmax()
+    name = model.class_names[label]
+    if probabilities[label] < np.float32(least_confidence):
+      name = exported_model.UNKNOWN
+    row = [file, name, probabilities[label]]
+    if predict.all_probabilities:
+      row.extend(probabilities)
+    table.writerow(row)
   text.flush()
   # Detached, because the caller, who opened the file, closes it.
   text.detach()
-  return num_written, num_transparent
+  return written
+
+
+def _predict(
+  predict: Predict,
+  model: exported_model.ExportedModel,
+  files: Sequence[pathlib.Path],
+  written: _Written,
+) -> Iterator[tuple[pathlib.Path, np.ndarray]]:
+  """Yields the probabilities of each file, and fills in `written`."""
+
+  def read() -> Iterator[image_reading.ImageBatch]:
+    for batch in _read_batches(model, files, predict.skip_unreadable):
+      written.num_images += len(batch.keys)
+      written.num_transparent += batch.num_transparent
+      yield batch
+
+  if not predict.shares.adapts:
+    for batch in read():
+      yield from zip(batch.keys, model.predict(batch.images), strict=True)
+    return
+  keys = []
+
+  def read_site() -> Iterator[np.ndarray]:
+    for batch in read():
+      keys.extend(batch.keys)
+      yield batch.images
+
+  probabilities, written.shares, written.lines = predict.shares.adapt(
+    model, site_shares.collect(model, read_site())
+  )
+  yield from zip(keys, probabilities, strict=True)
 
 
 def _read_batches(

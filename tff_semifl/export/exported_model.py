@@ -18,6 +18,7 @@ from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import own_labels
 from tff_semifl.data import pixels
+from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
 
@@ -108,6 +109,16 @@ class ExportedModel(abc.ABC):
     Images are uint8 [batch, height, width, num_channels], of any size; feature
     vectors are float32 [batch, features].
     """
+
+  def summarize(self, images: np.ndarray) -> np.ndarray:
+    """Summaries of images as in training, for `input_shift`.
+
+    Images are as for `predict`.
+    """
+    fitted = tf.constant(images)
+    if self.kind is example_kinds.IMAGES:
+      fitted = pixels.fit_to_size(fitted, *self.image_shape[:2])
+    return input_shift.summarize(fitted).numpy()
 
 
 def load(path: pathlib.Path) -> ExportedModel:

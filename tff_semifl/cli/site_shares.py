@@ -1,0 +1,211 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Predictions with the class shares of the site that images are from."""
+
+from collections.abc import Iterator, Sequence
+import csv
+import dataclasses
+import io
+import pathlib
+from typing import NamedTuple
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.export import exported_model
+from tff_semifl.files import durable_files
+from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import input_shift
+
+# Classes whose share is printed.
+_NUM_SHOWN = 5
+
+
+class Site(NamedTuple):
+  """Predictions for all images of a site.
+
+  Attributes:
+    probabilities: float32 [images, classes], of the exported model.
+    summary: float32 [numbers], the mean of `input_shift.summarize`.
+  """
+
+  probabilities: np.ndarray
+  summary: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SiteShares(settings.Settings):
+  """The class shares that a model assumes."""
+
+  adapt_shares: bool = settings.setting(
+    False,
+    'Whether to estimate the class shares of the site that all --images are'
+    ' from, without labels, and to predict with these shares.',
+  )
+  class_shares: str | None = settings.setting(
+    None,
+    'File with the class shares of the site, a CSV table with the columns'
+    ' class_name and share, as --adapt_shares writes it; for shares that are'
+    ' known, or were estimated from other images of the site.',
+  )
+
+  @property
+  def adapts(self) -> bool:
+    """Whether predictions change."""
+    return self.adapt_shares or self.class_shares is not None
+
+  def check(self, model: exported_model.ExportedModel) -> None:
+    """Checks that a model can adapt to shares, before images are read."""
+    if not self.adapts:
+      return
+    name, value = 'adapt_shares', True
+    if self.class_shares is not None:
+      name, value = 'class_shares', self.class_shares
+    with settings.blame(name, value):
+      if self.adapt_shares and self.class_shares is not None:
+        raise ValueError('leave this out, or --adapt_shares')
+      if model.prior is None:
+        raise ValueError(
+          'the model has no prior of class shares: it was trained without'
+          ' clients, with differential privacy or with --share_prior=false'
+        )
+      if self.class_shares is not None:
+        read_shares(self.class_shares, model.class_names)
+      elif not model.prior.clients_differ:
+        raise ValueError(
+          "training's clients had the same class shares (evidence"
+          f' {model.prior.evidence:.2f} nats an image), and did not tell how'
+          ' shares of a site differ; leave this out, or give --class_shares'
+        )
+
+  def adapt(
+    self,
+    model: exported_model.ExportedModel,
+    site: Site,
+  ) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Adapts probabilities to the site.
+
+    Returns:
+      The probabilities, float32 [images, classes]; the class shares, float32
+      [classes]; and lines about them.
+
+    Raises:
+      settings.SettingError: If the images tell too little about shares.
+    """
+    prior = model.prior
+    logits = adaptation.to_logits(tf.constant(site.probabilities))
+    if self.class_shares is not None:
+      shares = read_shares(self.class_shares, model.class_names)
+      lines = []
+    else:
+      found = adaptation.estimate_site_shares(logits, prior)
+      evidence, count = float(found.evidence), len(logits)
+      if evidence < adaptation.LEAST_EVIDENCE:
+        raise settings.SettingError(
+          'adapt_shares',
+          True,
+          f'{count} images have evidence {evidence:.2g} for class shares of'
+          f' their own, less than {adaptation.LEAST_EVIDENCE:g} nat: they are'
+          " too few, or have about the labels' shares; leave this out",
+        )
+      shares = found.shares.numpy()
+      lines = [
+        f'class shares of {count} images (evidence {evidence:.3g} nats):'
+        f' {_list(model.class_names, shares, found.deviations.numpy())}'
+      ]
+      self._warn_of_shift(model, site)
+    adapted = tf.nn.softmax(adaptation.adapt_logits(logits, shares, prior))
+    changed = np.mean(
+      adapted.numpy().argmax(axis=1) != site.probabilities.argmax(axis=1)
+    )
+    lines.append(f'with these shares {changed:.1%} of images change their class')
+    return adapted.numpy(), shares, lines
+
+  def _warn_of_shift(
+    self, model: exported_model.ExportedModel, site: Site
+  ) -> None:
+    moments = model.prior.inputs
+    if moments is None:
+      return
+    shift = float(
+      input_shift.measure_shift(
+        tf.constant(site.summary),
+        tf.constant(float(len(site.probabilities))),
+        moments,
+      )
+    )
+    if shift > input_shift.GREATEST_SHIFT:
+      logging.warning(
+        'The images are unlike those of training: their shift is %.1f, and at'
+        ' most %g for a site like the clients. Shares of its own do not mend'
+        ' this; look at the images, and test with labels.',
+        shift,
+        input_shift.GREATEST_SHIFT,
+      )
+
+
+def _list(
+  names: Sequence[str], shares: np.ndarray, deviations: np.ndarray
+) -> str:
+  """The largest shares in words."""
+  order = np.argsort(-shares, kind='stable')
+  shown = [
+    f'{names[i]} {shares[i]:.1%} (+-{deviations[i]:.1%})'
+    for i in order[:_NUM_SHOWN]
+  ]
+  if len(order) > _NUM_SHOWN:
+    shown.append(
+      f'{len(order) - _NUM_SHOWN} others {shares[order[_NUM_SHOWN:]].sum():.1%}'
+    )
+  return ', '.join(shown)
+
+
+def read_shares(file: str, class_names: Sequence[str]) -> np.ndarray:
+  """Reads class shares, float32 [classes], scaled to add up to 1."""
+  with settings.blame('class_shares', file, ValueError, OSError):
+    found = {}
+    with open(file, newline='', encoding='utf-8') as table:
+      for row in csv.DictReader(table):
+        if not {'class_name', 'share'} <= row.keys():
+          raise ValueError('has not the columns class_name and share')
+        if row['class_name'] not in class_names:
+          raise ValueError(f'the model has no class {row["class_name"]}')
+        found[row['class_name']] = float(row['share'])
+    missing = [name for name in class_names if name not in found]
+    if missing:
+      raise ValueError(f'has no share of class {missing[0]}; 0 is a share')
+    shares = np.array([found[name] for name in class_names])
+    if not np.all(np.isfinite(shares)) or shares.min() < 0 or not shares.any():
+      raise ValueError('shares must be 0 or above, and not all 0')
+    return (shares / shares.sum()).astype(np.float32)
+
+
+def write_shares(
+  path: pathlib.Path, class_names: Sequence[str], shares: np.ndarray
+) -> None:
+  """Writes class shares as `read_shares` reads them."""
+  table = io.StringIO()
+  writer = csv.writer(table, lineterminator='\n')
+  writer.writerow(['class_name', 'share'])
+  writer.writerows(zip(class_names, shares.tolist(), strict=True))
+  with durable_files.naming(path), durable_files.replacing(path) as file:
+    file.write(table.getvalue().encode())
+
+
+def collect(
+  model: exported_model.ExportedModel, batches: Iterator[np.ndarray]
+) -> Site:
+  """Predicts all images of a site, a few of which are in memory at a time."""
+  probabilities = [np.zeros([0, len(model.class_names)], np.float32)]
+  summary, count = 0.0, 0
+  for images in batches:
+    probabilities.append(model.predict(images))
+    summary += np.sum(model.summarize(images), axis=0, dtype=np.float64)
+    count += len(images)
+  return Site(
+    np.concatenate(probabilities),
+    np.asarray(summary / max(count, 1), np.float32),
+  )
