@@ -12,10 +12,10 @@ import tensorflow_federated as tff
 
 from tests import simulation_test_case
 from tests.algorithms.client_priors import numpy_reference
+from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import held_out
-from tff_semifl.algorithms.client_priors import labels_alone
 from tff_semifl.algorithms.client_priors import process as process_lib
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -115,7 +115,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     # Where clients are alike the head is the first learner's.
     alike = state.estimate._replace(
       averages=state.estimate.averages._replace(
-        evidence=tf.zeros([2 * held_out.REPLICAS], tf.float64)
+        evidence=tf.zeros([2 * server_labels.REPLICAS], tf.float64)
       )
     )
     first = server_steps.classifiers(alike, state.estimate.shares[0])
@@ -131,16 +131,15 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       )
     np.testing.assert_allclose(state.estimate.spread[0], spread, atol=1e-4)
     np.testing.assert_allclose(
-      state.estimate.strength[held_out.REPLICAS], strength, rtol=1e-2
+      state.estimate.strength[server_labels.REPLICAS], strength, rtol=1e-2
     )
     # What is kept has these logits, divided by a temperature.
-    kept = int(state.kept)
     own = output.metrics['client']
     logits = classifier.logits(state.global_model_weights, test)
     np.testing.assert_allclose(
       special.softmax(logits * own['temperature'], axis=1),
       special.softmax(
-        numpy_reference.ones(components) @ found[kept - 1], axis=1
+        numpy_reference.ones(components) @ found[int(own['kept']) - 1], axis=1
       ),
       atol=1e-3,
     )
@@ -161,8 +160,9 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_round_0_is_labels_alone(self):
     classifier, process = _build()
-    state = self._run(process, [[]]).state
-    fitted = labels_alone.fit(
+    output = self._run(process, [[]])
+    state = output.state
+    fitted = server_labels.fit(
       tf.constant(_SERVER.images, tf.float64),
       tf.one_hot(_LABELS, _CLASSES, dtype=tf.float64),
     )
@@ -175,13 +175,13 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     np.testing.assert_array_equal(
       logits.argmax(axis=1), expected.argmax(axis=1)
     )
-    self.assertEqual(state.kept, 0)
+    self.assertEqual(output.metrics['client']['kept'], 0)
 
   def test_keep_overrides_the_choice(self):
-    for index, name in enumerate(held_out.CANDIDATES):
+    for index, name in enumerate(choice.CANDIDATES):
       _, process = _build(keep=name)
-      state = self._run(process, [[], range(_CLIENTS)]).state
-      self.assertEqual(state.kept, index)
+      output = self._run(process, [[], range(_CLIENTS)])
+      self.assertEqual(output.metrics['client']['kept'], index)
 
   @pytest.mark.slow
   def test_half_of_the_clients_in_each_round(self):

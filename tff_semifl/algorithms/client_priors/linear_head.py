@@ -15,21 +15,12 @@ _LARGE = 2.0**60
 
 
 class LinearHead:
-  """Converts weights between standardized and raw features.
-
-  Attributes:
-    num_features: Number of features.
-    num_classes: Number of classes.
-  """
+  """Converts weights between standardized and raw features."""
 
   def __init__(self, classifier: functional.ImageClassifier):
-    """Finds the mean and scale by which the model standardizes.
+    """Finds the mean and scale by which a linear model standardizes.
 
-    Args:
-      classifier: A model of one dense layer, `models.linear`.
-
-    Raises:
-      ValueError: If the model has other weights.
+    Raises a ValueError for a model with other weights.
     """
     shape = classifier.image_shape
     self.num_features = math.prod(shape)
@@ -69,10 +60,9 @@ class LinearHead:
     return self.flatten(labeled['image']), targets
 
   def to_weights(self, raw: tf.Tensor) -> functional.ModelWeights:
-    """The model's weights with the logits of given weights for raw features.
+    """The model's weights with the logits of weights for raw features.
 
-    Args:
-      raw: float64 [features + 1, classes], with a bias in the last row.
+    `raw` is float64 [features + 1, classes], with the bias in the last row.
     """
     kernel = raw[:-1] * self._scale[:, tf.newaxis]
     bias = raw[-1] + tf.linalg.matvec(raw[:-1], self._mean, transpose_a=True)

@@ -37,11 +37,9 @@ def fit(
 ) -> tf.Tensor:
   """Fits regressions that differ in the weights of examples and the penalty.
 
-  Args:
-    x: float64 [examples, features].
-    targets: float64 [examples, classes], one-hot or probabilities.
-    weights: float64 [regressions, examples], the weights of examples.
-    penalties: float64 [regressions], the factors of half the squared norm.
+  `weights` are [regressions, examples]. `penalties` are [regressions], the
+  factors of half the squared norm. All are float64; targets may be
+  probabilities.
   """
   padded = with_ones(x)
   inverse = inverse_of_bound(second_moments(padded, weights), penalties)
@@ -93,9 +91,7 @@ def next_momentum(momentum: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 def inverse_of_bound(second: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
   """Inverts Boehning's bound of the Hessian; its steps never increase the loss.
 
-  Args:
-    second: float64 [regressions, d + 1, d + 1], the sums of x x^T with ones.
-    penalties: float64 [regressions].
+  `second` are the `second_moments`.
   """
   num_features = tf.shape(second)[-1] - 1
   is_bias = tf.one_hot(num_features, num_features + 1, dtype=second.dtype)

@@ -25,9 +25,9 @@ import tensorflow as tf
 from tff_semifl.algorithms.client_priors import class_shares
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import logistic_regression
 from tff_semifl.algorithms.client_priors import mixture as mixture_lib
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import state
 
 # Passes of each phase of the first learner.
@@ -46,13 +46,15 @@ _BIAS_STEP = 4.0
 _LEAST_SHARE = 1e-6
 
 
-def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
+def begin(
+  estimate: state.Estimate, labels: server_labels.Labels
+) -> state.Estimate:
   """Initializes both learners by regressions on the labels alone."""
   weights = logistic_regression.fit(
     labels.x,
     labels.targets,
     labels.weights,
-    tf.fill([held_out.REPLICAS], tf.constant(PENALTY, tf.float64)),
+    tf.fill([server_labels.REPLICAS], tf.constant(PENALTY, tf.float64)),
   )
   heads = tf.concat([tf.zeros_like(weights), weights], axis=0)
   mixture = logistic_regression.add_to_bias(
@@ -94,12 +96,9 @@ def receive(
 def add(
   estimate: state.Estimate, means: client_sums.Means, count: tf.Tensor
 ) -> state.Estimate:
-  """Adds what the clients of a round sent to the averages of the pass.
+  """Adds the means over the `count` examples of a round to the pass's averages.
 
-  Args:
-    estimate: The state.
-    means: The means over these clients' examples, float64.
-    count: float64 scalar, the number of these examples.
+  Means and count are float64.
   """
   total = estimate.num_averaged + count
   share = tf.math.divide_no_nan(count, total)
@@ -114,21 +113,9 @@ def add(
 def learn(
   estimate: state.Estimate,
   components: components_lib.Components,
-  labels: held_out.Labels,
+  labels: server_labels.Labels,
 ) -> state.Estimate:
-  """Takes the step after a pass, if clients with examples took part in it."""
-  return tf.cond(
-    estimate.num_averaged > 0,
-    lambda: _step(estimate, components, labels),
-    lambda: estimate,
-  )
-
-
-def _step(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: held_out.Labels,
-) -> state.Estimate:
+  """The estimate after a pass in which clients with examples took part."""
   learned = tf.cond(
     estimate.passes < MIXTURE_PASSES,
     lambda: _learn_mixture(estimate, components, labels),
@@ -159,12 +146,8 @@ def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
   The head is the mean of both learners' heads. Where clients are alike it is
   the first learner's, because only the mixture learns there.
 
-  Args:
-    estimate: The state.
-    shares: float64 [classes], the class shares that the classifiers assume.
-
-  Returns:
-    float64 [2, replicas, components + 1, classes].
+  They assume `shares`, float64 [classes]. The result is float64 [2, replicas,
+  components + 1, classes].
   """
   own, other = _split(
     logistic_regression.add_to_bias(
@@ -179,7 +162,7 @@ def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Splits values of both learners into those of the first and the second."""
-  return values[: held_out.REPLICAS], values[held_out.REPLICAS :]
+  return values[: server_labels.REPLICAS], values[server_labels.REPLICAS :]
 
 
 def _is_first_taught(estimate: state.Estimate) -> tf.Tensor:
@@ -192,8 +175,8 @@ def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
   first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
   return tf.concat(
     [
-      tf.fill([held_out.REPLICAS], first),
-      tf.ones([held_out.REPLICAS], tf.float64),
+      tf.fill([server_labels.REPLICAS], first),
+      tf.ones([server_labels.REPLICAS], tf.float64),
     ],
     axis=0,
   )
@@ -202,7 +185,7 @@ def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
 def _learn_mixture(
   estimate: state.Estimate,
   components: components_lib.Components,
-  labels: held_out.Labels,
+  labels: server_labels.Labels,
 ) -> state.Estimate:
   """Takes the M-step of the mixtures."""
   averages, count = estimate.averages, components.count
@@ -210,9 +193,7 @@ def _learn_mixture(
   shares = (posteriors + _LABELS_SAY * labels.shares) / (1 + _LABELS_SAY)
   shares /= tf.reduce_sum(shares, axis=1, keepdims=True)
   mixture = mixture_lib.fit(
-    labels.x,
-    labels.targets,
-    labels.weights,
+    labels,
     count * posteriors,
     count * _split(averages.matrix)[0][:, :-1],
     count * components.variances,
@@ -231,15 +212,15 @@ def _learn_mixture(
 def _learn_heads(
   estimate: state.Estimate,
   components: components_lib.Components,
-  labels: held_out.Labels,
+  labels: server_labels.Labels,
 ) -> state.Estimate:
   """Takes a step of heads, and of biases and strengths of self-taught ones."""
   averages = estimate.averages
   is_trained = _is_head_trained(estimate) > 0
   is_taught = tf.concat(
     [
-      tf.fill([held_out.REPLICAS], _is_first_taught(estimate)),
-      tf.fill([held_out.REPLICAS], True),
+      tf.fill([server_labels.REPLICAS], _is_first_taught(estimate)),
+      tf.fill([server_labels.REPLICAS], True),
     ],
     axis=0,
   )
@@ -268,20 +249,16 @@ def step_head(
   point: tf.Tensor,
   matrix: tf.Tensor,
   components: components_lib.Components,
-  labels: held_out.Labels,
+  labels: server_labels.Labels,
 ) -> tf.Tensor:
   """A step of the heads from a point, by Boehning's bound of the Hessian.
 
-  Args:
-    point: float64 [learners, components + 1, classes].
-    matrix: `client_sums.Means.matrix` at the point.
-    components: The principal components.
-    labels: The labels.
+  `matrix` is `client_sums.Means.matrix` at the point.
   """
   count = components.count
   padded = logistic_regression.with_ones(labels.x)
   weights = mixture_lib.LABEL_WEIGHT * labels.weights
-  penalties = tf.fill([held_out.REPLICAS], head_penalty(count))
+  penalties = tf.fill([server_labels.REPLICAS], head_penalty(count))
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
   ) + logistic_regression.second_moments(padded, weights)
@@ -305,13 +282,7 @@ def head_penalty(count: tf.Tensor) -> tf.Tensor:
 def step_bias(
   bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
 ) -> tf.Tensor:
-  """A step of class biases that moves the mean posterior towards `shares`.
-
-  Args:
-    bias: float64 [learners, classes].
-    shares: float64 [learners, classes], the mean shares m.
-    posteriors: float64 [learners, classes], clients' mean posteriors.
-  """
+  """A step of class biases that moves the mean posteriors towards `shares`."""
   return bias + _BIAS_STEP * (shares - posteriors)
 
 
@@ -323,7 +294,7 @@ def _both(values: tf.Tensor) -> tf.Tensor:
 def _end_of_mixture(
   estimate: state.Estimate,
   components: components_lib.Components,
-  labels: held_out.Labels,
+  labels: server_labels.Labels,
 ) -> state.Estimate:
   """Keeps the heads that were trained on the mixture's posteriors."""
   head, _ = _split(estimate.head)

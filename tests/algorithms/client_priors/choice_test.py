@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of labels held out, and of the choice by them."""
+"""Tests of the choice of a classifier by held-out labels."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -10,51 +10,21 @@ from scipy import special
 import tensorflow as tf
 
 from tests.algorithms.client_priors import numpy_reference
-from tff_semifl.algorithms.client_priors import held_out
+from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import server_labels
 
 
 def _one_hot(labels):
   return tf.one_hot(labels, max(labels) + 1, dtype=tf.float64)
 
 
-class FoldsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ([0, 0, 1, 1, 2, 2],),
-    ([2, 0, 1, 1, 0, 2, 2, 2, 0, 1, 1],),
-    ([0, 1, 1, 2, 1, 1, 1, 1, 1, 2],),
-  )
-  def test_folds_and_weights(self, labels):
-    labels = np.array(labels)
-    fold = held_out.assign(_one_hot(labels)).numpy()
-    np.testing.assert_array_equal(fold, numpy_reference.fold_of(labels))
-    for label in np.unique(labels):
-      sizes = np.bincount(fold[labels == label] + 1, minlength=6)[1:]
-      self.assertLessEqual(sizes.max() - sizes.min(), 1)
-    weights = held_out.weigh(_one_hot(labels)).numpy()
-    np.testing.assert_allclose(weights, numpy_reference.replicate(labels))
-    for replica in range(held_out.FOLDS):
-      np.testing.assert_array_equal(weights[1 + replica][fold == replica], 0)
-      # Classes weigh what they weigh with all labels.
-      np.testing.assert_allclose(
-        weights[1 + replica] @ _one_hot(labels).numpy(), np.bincount(labels)
-      )
-
-  @parameterized.parameters(
-    ([0, 0, 1, 1, 2, 2, 0, 0, 1, 1], True),
-    ([0, 0, 1, 1, 2, 2, 0, 0, 1], False),
-    ([0, 0, 1, 1, 2, 0, 0, 1, 1, 0], False),
-  )
-  def test_can_choose(self, labels, expected):
-    self.assertEqual(held_out.can_choose(_one_hot(labels)), expected)
-
-
 class ScoresTest(absltest.TestCase):
   def test_right_likelihood_and_temperature_are_of_labels_held_out(self):
     generator = np.random.default_rng(0)
     labels = np.append(np.arange(24) % 3, 3)  # The last is never held out.
-    logits = generator.normal(size=(3, held_out.REPLICAS, 25, 4))
+    logits = generator.normal(size=(3, server_labels.REPLICAS, 25, 4))
     logits[1] += 3 * np.eye(4)[labels]
-    scores = held_out.score(tf.constant(logits), _one_hot(labels))
+    scores = choice.score(tf.constant(logits), _one_hot(labels))
     self.assertEqual(scores.num_held_out, 24)
     fold = numpy_reference.fold_of(labels)[:24]
     found = logits[:, fold + 1, np.arange(24)]
@@ -80,13 +50,13 @@ class ScoresTest(absltest.TestCase):
 
   def test_errors_of_differences(self):
     labels = np.arange(20) % 2
-    good = np.zeros((held_out.REPLICAS, 20, 2)) + 2 * np.eye(2)[labels]
+    good = np.zeros((server_labels.REPLICAS, 20, 2)) + 2 * np.eye(2)[labels]
     one_wrong, many_wrong = good.copy(), good.copy()
     one_wrong[:, 0] *= -1
     many_wrong[:, :8] *= -1
 
     def score(*candidates):
-      return held_out.score(tf.constant(np.stack(candidates)), _one_hot(labels))
+      return choice.score(tf.constant(np.stack(candidates)), _one_hot(labels))
 
     # One of 20: the sum -1 is not below its error, sqrt(0.95).
     differences = np.array([-1.0] + 19 * [0.0])
@@ -104,6 +74,14 @@ class ScoresTest(absltest.TestCase):
 
 class ChoiceTest(parameterized.TestCase):
   @parameterized.parameters(
+    ([0, 0, 1, 1, 2, 2, 0, 0, 1, 1], True),
+    ([0, 0, 1, 1, 2, 2, 0, 0, 1], False),
+    ([0, 0, 1, 1, 2, 0, 0, 1, 1, 0], False),
+  )
+  def test_can_choose(self, labels, expected):
+    self.assertEqual(choice.can_choose(_one_hot(labels)), expected)
+
+  @parameterized.parameters(
     # The mixture, unless it is behind.
     ([5, 5, 4], False, True, 1),
     ([5, 2, 4], True, True, 0),
@@ -112,24 +90,25 @@ class ChoiceTest(parameterized.TestCase):
     ([5, 6, 9], False, False, 1),
     ([5, 2, 6], True, True, 2),
   )
-  def test_by_labels(self, right, is_behind, is_likelier, expected):
-    scores = held_out.Scores(
-      tf.constant(10.0, tf.float64),
-      tf.constant(right, tf.float64),
-      tf.zeros([3], tf.float64),
-      tf.ones([3], tf.float64),
-      tf.constant(is_behind),
-      tf.constant(is_likelier),
+  def test_finds_best(self, right, is_behind, is_likelier, expected):
+    scores = choice.Scores(
+      num_held_out=tf.constant(10.0, tf.float64),
+      num_right=tf.constant(right, tf.float64),
+      likelihood=tf.zeros([3], tf.float64),
+      temperature=tf.ones([3], tf.float64),
+      is_mixture_behind=tf.constant(is_behind),
+      is_head_likelier=tf.constant(is_likelier),
     )
+    self.assertEqual(choice.find_best(scores), expected)
 
-    def choose(may_choose, is_shifted):
-      return held_out.choose(
-        scores, tf.constant(may_choose), tf.constant(is_shifted)
-      )
-
-    self.assertEqual(choose(True, False), expected)
-    self.assertEqual(choose(False, False), 0)
-    self.assertEqual(choose(True, True), 0)
+  @parameterized.parameters(
+    (0.005, 1.0, False),
+    (0.006, 1.0, True),
+    (0.006, -1.0, False),
+    (0.03, -1.0, True),
+  )
+  def test_images_differ(self, spread, server_spread, expected):
+    self.assertEqual(choice.images_differ(spread, server_spread), expected)
 
 
 if __name__ == '__main__':
