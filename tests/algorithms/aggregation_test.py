@@ -21,7 +21,7 @@ from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.experiment import system_registry
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 
 _CLIPPING_NORM = 0.01
@@ -184,7 +184,7 @@ class NotFilledInTest(parameterized.TestCase):
 
   def test_noise_without_a_key_is_refused(self):
     with self.assertRaisesRegex(ValueError, 'needs a privacy key'):
-      aggregator_settings.PrivateMean(noise_multiplier=1.0).build(2, None)
+      aggregators.PrivateMean(noise_multiplier=1.0).build()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

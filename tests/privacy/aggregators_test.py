@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 from tests import simulation_test_case
 from tests.core import sip_hash
 from tff_semifl import runtime
+from tff_semifl.algorithms import round_parts
 from tff_semifl.experiment import checkpoints
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
@@ -31,8 +32,8 @@ def _create(factory):
 
 def _create_private_mean(key=_KEY):
   return _create(
-    aggregators.build_private_mean(
-      noise_multiplier=0.5, clipping_norm=2.0, clients_per_round=4, key=key
+    aggregators.PrivateMean(noise_multiplier=0.5, clipping_norm=2.0).build(
+      clients_per_round=4, key=key
     )
   )
 
@@ -75,18 +76,18 @@ def _assert_close(found, expected, **tolerances):
 
 class MeanTest(simulation_test_case.SimulationTestCase):
   def test_is_that_of_those_that_count(self):
-    process = _create(aggregators.build_mean())
+    process = _create(aggregators.Mean().build())
     updates = _draw_updates(3, seed=0)
     output = process.next(process.initialize(), updates, [1.0, 0.0, 1.0])
     _assert_close(output.result, _mean(updates, [1, 0, 1]))
 
   @parameterized.named_parameters(
-    ('mean', aggregators.build_mean),
-    ('robust', aggregators.build_robust_mean),
-    ('quantized', aggregators.build_quantized_mean),
+    ('mean', aggregators.Mean()),
+    ('robust', aggregators.RobustMean()),
+    ('quantized', aggregators.QuantizedMean()),
   )
-  def test_nobody_and_nobody_that_counts_is_zero(self, build):
-    process = _create(build())
+  def test_nobody_and_nobody_that_counts_is_zero(self, aggregator):
+    process = _create(aggregator.build())
     for num_clients in (0, 2):
       output = process.next(
         process.initialize(),
@@ -100,7 +101,7 @@ class MeanTest(simulation_test_case.SimulationTestCase):
 class RobustMeanTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy(self):
     """Zeroes far longer updates and clips those beyond the quantile."""
-    process = _create(aggregators.build_robust_mean(clipping_quantile=0.8))
+    process = _create(aggregators.RobustMean().build())
     state = process.initialize()
     # The estimates of the largest element and of the length that they start
     # with.
@@ -275,7 +276,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
 class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(1, 8)
   def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
-    process = _create(aggregators.build_quantized_mean(bits=bits))
+    process = _create(aggregators.QuantizedMean(quantization_bits=bits).build())
     updates = _draw_updates(3, seed=2)
     # With equal elements there is no grid, and no division by its width.
     updates[1][0] = np.full_like(updates[1][0], 0.25)
@@ -315,7 +316,7 @@ class FinalizerTest(parameterized.TestCase):
     ('adam', tff.learning.optimizers.build_adam(0.1)),
   )
   def test_is_that_of_tff(self, optimizer):
-    ours = aggregators.build_finalizer(optimizer, _WEIGHTS_TYPE)
+    ours = round_parts.build_finalizer(optimizer, _WEIGHTS_TYPE)
     theirs = tff.learning.templates.build_apply_optimizer_finalizer(
       optimizer, _WEIGHTS_TYPE
     )

@@ -22,7 +22,6 @@ from tff_semifl.core import method
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
 
 # The clients' optimizer and the server's.
@@ -46,7 +45,7 @@ class Averaging(system.System):
   client_momentum: training_settings.ClientMomentum = (
     training_settings.ClientMomentum()
   )
-  averaging: aggregator_settings.Aggregation = aggregator_settings.Aggregation()
+  averaging: aggregators.Aggregation = aggregators.Aggregation()
   client: method.Method
 
   def build_parts(
@@ -59,7 +58,8 @@ class Averaging(system.System):
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
+        clients_per_round=self.cohorts.clients_per_round,
+        key=ingredients.privacy_key,
       ),
       classifier.weights_type.trainable,
     )
@@ -120,14 +120,6 @@ class Averaging(system.System):
     del classifier
     optimizer = self.optimizer.build()
     return optimizer, optimizer
-
-  @property
-  def summary(self) -> str:
-    return f'{super().summary} {self.client.summary}'
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    return self.client.measures_pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -47,22 +47,15 @@ _LEAST_SHARE = 1e-6
 class Estimate(NamedTuple):
   """The server's estimate of the clients' classes, float32.
 
-  The bias `pull * log m - push` is added to the logits for labeling, with the
-  class shares m of the server's labels.
-
-  Attributes:
-    posteriors: [classes], the average label of clients' images in the last
-      round that had any.
-    log_shares: [classes], the average of clients' `ClassShares.log_shares` in
-      that round.
-    pull: Scalar; 0 before any client reported.
-    push: [classes].
+  The averages are over the last round that had any image. The bias `pull * log
+  m - push` is added to the logits for labeling, with the class shares m of the
+  server's labels.
   """
 
-  posteriors: tf.Tensor
-  log_shares: tf.Tensor
-  pull: tf.Tensor
-  push: tf.Tensor
+  posteriors: tf.Tensor  # [classes], the average label of clients' images.
+  log_shares: tf.Tensor  # [classes], clients' average `log_shares`.
+  pull: tf.Tensor  # Scalar; 0 before any client reported.
+  push: tf.Tensor  # [classes]
 
 
 class Message(NamedTuple):
@@ -77,53 +70,52 @@ class Message(NamedTuple):
 
 
 class Sums(NamedTuple):
-  """The sums that a client reports, float32: labels and log shares, [classes].
+  """The sums that a client reports, float32."""
 
-  `num_images` counts the labeled images; `num_clients` is 1 if there are any.
-  """
-
-  posteriors: tf.Tensor
-  log_shares: tf.Tensor
-  num_images: tf.Tensor
-  num_clients: tf.Tensor
+  posteriors: tf.Tensor  # [classes], of labels.
+  log_shares: tf.Tensor  # [classes]
+  num_images: tf.Tensor  # The number of labeled images.
+  num_clients: tf.Tensor  # 1 if there is any labeled image.
 
 
-def start(num_classes: int) -> Estimate:
-  """The estimate before any client reported."""
-  zeros = tf.zeros([num_classes])
-  return Estimate(zeros, zeros, tf.constant(0.0), zeros)
+class ClassEstimate(method.Guiding):
+  """The server's estimate of how clients' class shares are distributed."""
 
+  def init_guidance(self, model: functional.ImageClassifier) -> Estimate:
+    zeros = tf.zeros([model.num_classes])
+    return Estimate(zeros, zeros, tf.constant(0.0), zeros)
 
-def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
-  """The message to clients; `shares` are m of `Estimate`, each above 0."""
-  # Relative to the classes of all clients together, so that a model that gives
-  # one class to all clients is not mistaken for clients that differ.
-  found = tf.maximum(estimate.posteriors, _LEAST_SHARE)
-  strength = tf.where(
-    estimate.pull > 0,
-    class_shares.strength(estimate.log_shares, found / tf.reduce_sum(found)),
-    tf.cast(tf.size(shares), tf.float32),
-  )
-  return Message(
-    strength * shares,
-    (estimate.pull - 1) * tf.math.log(shares) - estimate.push,
-  )
-
-
-def learn(estimate: Estimate, sums: Sums) -> Estimate:
-  """The estimate after a round, given the sums of its clients' reports."""
-
-  def update() -> Estimate:
-    posteriors = sums.posteriors / sums.num_images
-    return Estimate(
-      posteriors,
-      sums.log_shares / sums.num_clients,
-      (1 - _LEAK) * estimate.pull + _STEP,
-      (1 - _LEAK) * estimate.push
-      + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+  def tell(self, kept: Estimate, server: hook_arguments.Server) -> Message:
+    shares = client_prior.from_counts(client_prior.count_labels(server))
+    # Relative to the classes of all clients together, so that a model that
+    # gives one class to all clients is not mistaken for clients that differ.
+    found = tf.maximum(kept.posteriors, _LEAST_SHARE)
+    strength = tf.where(
+      kept.pull > 0,
+      class_shares.strength(kept.log_shares, found / tf.reduce_sum(found)),
+      tf.cast(tf.size(shares), tf.float32),
+    )
+    return Message(
+      strength * shares, (kept.pull - 1) * tf.math.log(shares) - kept.push
     )
 
-  return tf.cond(sums.num_clients > 0, update, lambda: estimate)
+  def guidance(
+    self, kept: Estimate, sums: Sums, server: hook_arguments.Server
+  ) -> Estimate:
+    del server
+    kept, sums = Estimate(*kept), Sums(*sums)
+
+    def update() -> Estimate:
+      posteriors = sums.posteriors / sums.num_images
+      return Estimate(
+        posteriors,
+        sums.log_shares / sums.num_clients,
+        (1 - _LEAK) * kept.pull + _STEP,
+        (1 - _LEAK) * kept.push
+        + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+      )
+
+    return tf.cond(sums.num_clients > 0, update, lambda: kept)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -132,6 +124,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
 
   # Batch statistics of two classes differ from statistics of all classes.
   usual = types.MappingProxyType({'normalization': 'group'})
+  guides = types.MappingProxyType({method.OWN: ClassEstimate()})
 
   server: training_settings.PretrainedBatches = (
     training_settings.PretrainedBatches(server_pretraining_epochs=200.0)
@@ -242,27 +235,3 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
         batch_size=batch_size,
       ),
     )
-
-  @property
-  def guides(self) -> method.Guides:
-    return {method.OWN: _Estimate()}
-
-
-class _Estimate(method.Guiding):
-  """The server's estimate of how clients' class shares are distributed."""
-
-  def init_guidance(self, model: functional.ImageClassifier) -> Estimate:
-    return start(model.num_classes)
-
-  def tell(self, kept: Estimate, server: hook_arguments.Server) -> Message:
-    shares = client_prior.from_counts(client_prior.count_labels(server))
-    return tell(kept, shares)
-
-  def guidance(
-    self,
-    kept: Estimate,
-    sums: Sums,
-    server: hook_arguments.Server,
-  ) -> Estimate:
-    del server
-    return learn(Estimate(*kept), Sums(*sums))

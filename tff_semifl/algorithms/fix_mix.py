@@ -133,15 +133,6 @@ class Fix(method.Method):
     }
 
   @property
-  def summary(self) -> str:
-    others = (
-      part
-      for part in self.parts.values()
-      if not isinstance(part, client_parts.FixedThreshold)
-    )
-    return ' '.join(map(method.summarize, [self, *others]))
-
-  @property
   def weighs_clients(self) -> bool:
     return self.weighting is not None
 

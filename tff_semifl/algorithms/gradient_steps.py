@@ -7,7 +7,8 @@ import abc
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-from typing import Any
+import types
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -23,26 +24,25 @@ from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
-
-_WITHOUT_PRIVACY = aggregator_settings.choose_without_privacy(
-  'the images that a client of federated SGD trains on depend on how often it'
-  ' took part before, which is secret, and epsilon is not computed for that'
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Aggregation(aggregator_settings.Aggregation):
+class Aggregation(aggregators.Aggregation):
   """The aggregation of gradients, which is not private."""
 
-  aggregator: aggregator_settings.Aggregator = _WITHOUT_PRIVACY
+  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+    'the images that a client of federated SGD trains on depend on how often it'
+    ' took part before, which is secret, and epsilon is not computed for that'
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GradientSteps(system.System):
   """Base of systems whose clients send the gradient of one batch."""
 
+  # The guides, whose messages clients receive.
+  guides: ClassVar[method.Guides] = types.MappingProxyType({})
   measures_pseudo_labels = True
   clients_know_participation = True
 
@@ -75,17 +75,13 @@ class GradientSteps(system.System):
   ) -> server_work_lib.ServerWork:
     """Builds the server work, by `gradients.build_server_work`."""
 
-  @property
-  def guides(self) -> method.Guides:
-    """The guides, whose messages clients receive; none by default."""
-    return {}
-
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
+        clients_per_round=self.cohorts.clients_per_round,
+        key=ingredients.privacy_key,
       ),
       ingredients.classifier.weights_type.trainable,
     )

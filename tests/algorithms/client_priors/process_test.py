@@ -52,7 +52,7 @@ def _build(factory=None, **kwargs):
   )
   classifier = functional.from_keras(model)
   return classifier, process_lib.build(
-    classifier, factory or aggregators.build_mean(), **kwargs
+    classifier, factory or aggregators.Mean().build(), **kwargs
   )
 
 
@@ -241,7 +241,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
 class OtherAggregatorsTest(simulation_test_case.SimulationTestCase):
   def test_a_round_without_clients_leaves_estimates_of_norms(self):
-    _, process = _build(aggregators.build_robust_mean())
+    _, process = _build(aggregators.RobustMean().build())
     server = pipelines.labeled_dataset(_SERVER)
     before = process.initialize()
     state = process.next(before, server, []).state

@@ -22,7 +22,7 @@ from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
 from tff_semifl.core import federated_process
 from tff_semifl.metrics import intervals
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 
 # Of the columns of a round's metrics.
 _OWN = 'client/own/'
@@ -71,12 +71,10 @@ class ClientPriors(system.System):
     'The classifier to export: chosen by held-out labels, or the one named.',
     settings.one_of(choice.CHOSEN, *choice.CANDIDATES),
   )
-  aggregator: aggregator_settings.Aggregator = (
-    aggregator_settings.choose_without_privacy(
-      f'clients send sums for {state.LEARNERS} models in each of'
-      f' {server_steps.PASSES} rounds, and what noise would leave of these was'
-      ' not measured; choose another method'
-    )
+  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+    f'clients send sums for {state.LEARNERS} models in each of'
+    f' {server_steps.PASSES} rounds, and what noise would leave of these was'
+    ' not measured; choose another method'
   )
 
   def build(
@@ -84,7 +82,7 @@ class ClientPriors(system.System):
   ) -> federated_process.FederatedProcess:
     return process.build(
       ingredients.classifier,
-      self.aggregator.build(self.clients_per_round, ingredients.privacy_key),
+      self.aggregator.build(),
       returns_given_labels=ingredients.returns_given_labels,
       clients_per_round=self.clients_per_round,
       keep=self.keep,
