@@ -15,7 +15,6 @@ from tests.core import linear_problem
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import cohort_averages
-from tff_semifl.algorithms import distribution_alignment
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
@@ -268,49 +267,29 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     self.assertGreater(num_left_out, 0)
 
 
-def _align(probabilities, *shares, **others):
-  """Returns aligned probabilities."""
-  aligned = distribution_alignment.align(
-    tf.math.log(tf.constant(probabilities, tf.float32)),
-    *(tf.constant(each, tf.float32) for each in shares),
-    **others,
-  )
-  return tf.nn.softmax(aligned)
-
-
-class AlignTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(1.0, 0.5)
-  def test_equals_numpy(self, strength):
+class AlignTest(parameterized.TestCase):
+  @parameterized.product(strength=(1.0, 0.5), wants_equal=(True, False))
+  def test_equals_numpy(self, strength, wants_equal):
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.ones(4), size=6)
     predicted, wanted = generator.dirichlet(np.ones(4), size=2)
-    found = _align(probabilities, predicted, wanted, strength=strength)
+    if wants_equal:
+      wanted = np.full(4, 0.25)
+    aligned = cohort_averages.align(
+      tf.constant(np.log(probabilities)),
+      tf.constant(predicted),
+      None if wants_equal else tf.constant(wanted),
+      strength=strength,
+    )
     ratio = (wanted + 1e-6) / (predicted + 1e-6)
     expected = probabilities * ratio**strength
-    self.assertAllClose(found, expected / expected.sum(1, keepdims=True))
-
-  def test_equal_shares_are_wanted_by_default(self):
-    probabilities, predicted = [[0.5, 0.3, 0.2]], [0.6, 0.3, 0.1]
-    self.assertAllClose(
-      _align(probabilities, predicted),
-      _align(probabilities, predicted, np.full(3, 1 / 3)),
+    np.testing.assert_allclose(
+      tf.nn.softmax(aligned), expected / expected.sum(1, keepdims=True)
     )
 
   def test_class_that_was_never_predicted_is_raised_within_bounds(self):
-    logits = distribution_alignment.align(
-      tf.zeros([1, 2]), tf.constant([1.0, 0.0])
-    )
-    self.assertAllClose(logits, [[0, np.log(1e6)]], atol=1e-5)
-
-
-class RecentTest(tf.test.TestCase):
-  def test_the_newest_batch_takes_the_place_of_the_oldest(self):
-    recent = distribution_alignment.initialize_recent(2, 3)
-    self.assertAllEqual(recent, np.full([3, 2], 0.5))
-    # Means of batches, of any size.
-    for batch in ([[1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]):
-      recent = distribution_alignment.remember(recent, tf.constant(batch))
-    self.assertAllClose(recent, [[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
+    logits = cohort_averages.align(tf.zeros([1, 2]), tf.constant([1.0, 0.0]))
+    np.testing.assert_allclose(logits, [[0, np.log(1e6)]], atol=1e-5)
 
 
 if __name__ == '__main__':

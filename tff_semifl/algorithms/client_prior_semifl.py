@@ -6,13 +6,7 @@
 A client estimates its prior, the class shares of its images, from the images
 alone. It labels with the prior, and adds the prior to the logits in its losses,
 so that it does not unlearn classes that it lacks. The received and the returned
-model are both for the server's prior.
-
-References:
-  Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
-  adjustment. ICLR 2021.
-  Zhang, Li, Li, Xu, Wu, Ding, Wu. Federated learning with label distribution
-  skew via logits calibration. ICML 2022. Its clients know their labels.
+model are both for the server's prior. References are in `client_prior`.
 """
 
 import abc

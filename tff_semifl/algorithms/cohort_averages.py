@@ -17,7 +17,6 @@ References:
   FreeMatch: Self-adaptive thresholding for semi-supervised learning. ICLR 2023.
 """
 
-import abc
 from collections.abc import Mapping
 import dataclasses
 
@@ -25,7 +24,6 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import distribution_alignment
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
@@ -34,6 +32,8 @@ Sums = Mapping[str, tf.Tensor]
 Averages = Mapping[str, tf.Tensor]
 
 _COUNT = 'num_images'
+# From FixMatch's code: bounds the factor of a class that is never predicted.
+_EPSILON = 1e-6
 
 
 def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
@@ -63,35 +63,18 @@ def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
   ) * tf.math.divide_no_nan(count, count - 1.0)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Averaging(client_parts.ClientPart):
-  """Base of the parts that keep moving averages over rounds.
-
-  If clients labeled no image in a round, the averages stay as they are.
-  """
-
-  @property
-  @abc.abstractmethod
-  def decay(self) -> float:
-    """The decay of the averages in a round, in [0, 1)."""
-
-  def measure(self, sums: Sums) -> Averages:
-    """The values to average; by default the means over images."""
-    return means(sums)
-
-  def guidance(
-    self, kept: Averages, sums: Sums, server: hook_arguments.Server
-  ) -> dict[str, tf.Tensor]:
-    del server
-    measured = self.measure(sums)
-    return {
-      name: tf.where(
-        sums[_COUNT] > 0,
-        self.decay * average + (1.0 - self.decay) * measured[name],
-        average,
-      )
-      for name, average in kept.items()
-    }
+def move(
+  kept: Averages, sums: Sums, measured: Averages, decay: float
+) -> dict[str, tf.Tensor]:
+  """The moving averages; unchanged if clients labeled no image in a round."""
+  return {
+    name: tf.where(
+      sums[_COUNT] > 0,
+      decay * average + (1.0 - decay) * measured[name],
+      average,
+    )
+    for name, average in kept.items()
+  }
 
 
 def class_thresholds(
@@ -104,7 +87,7 @@ def class_thresholds(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FreeMatch(Averaging, client_parts.ClassThresholds):
+class FreeMatch(client_parts.ClassThresholds):
   """Trains on images above FreeMatch's threshold of their class.
 
   FreeMatch's fairness loss is left out.
@@ -117,10 +100,6 @@ class FreeMatch(Averaging, client_parts.ClassThresholds):
     settings.BELOW_1,
   )
 
-  @property
-  def decay(self) -> float:
-    return self.threshold_decay
-
   def init_guidance(self, model: functional.ImageClassifier) -> Averages:
     num_classes = model.num_classes
     return {
@@ -131,6 +110,12 @@ class FreeMatch(Averaging, client_parts.ClassThresholds):
   def tell(self, kept: Averages, server: hook_arguments.Server) -> tf.Tensor:
     del server
     return class_thresholds(kept['confidence'], kept['class_shares'])
+
+  def guidance(
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
+  ) -> Averages:
+    del server
+    return move(kept, sums, means(sums), self.threshold_decay)
 
   def report(self, client: hook_arguments.ClientContext) -> Sums:
     return sum_over_images(
@@ -159,7 +144,7 @@ def image_weights(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SoftMatch(Averaging, client_parts.Selection):
+class SoftMatch(client_parts.Selection):
   """Trains on all images, weighted by SoftMatch's truncated Gaussian.
 
   Its uniform alignment is `DistributionAlignment(align_labels=False)`.
@@ -178,20 +163,10 @@ class SoftMatch(Averaging, client_parts.Selection):
     settings.ABOVE_0,
   )
 
-  @property
-  def decay(self) -> float:
-    return self.softness_decay
-
   def init_guidance(self, model: functional.ImageClassifier) -> Averages:
     return {
       'confidence': tf.constant(1.0 / model.num_classes),
       'variance': tf.constant(1.0),
-    }
-
-  def measure(self, sums: Sums) -> Averages:
-    return {
-      'confidence': means(sums)['confidence'],
-      'variance': unbiased_variance(sums, 'confidence', 'square'),
     }
 
   def select(
@@ -206,6 +181,16 @@ class SoftMatch(Averaging, client_parts.Selection):
       self.num_deviations,
     )
 
+  def guidance(
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
+  ) -> Averages:
+    del server
+    measured = {
+      'confidence': means(sums)['confidence'],
+      'variance': unbiased_variance(sums, 'confidence', 'square'),
+    }
+    return move(kept, sums, measured, self.softness_decay)
+
   def report(self, client: hook_arguments.ClientContext) -> Sums:
     confidences = client.labels.confidences
     return sum_over_images(
@@ -213,8 +198,26 @@ class SoftMatch(Averaging, client_parts.Selection):
     )
 
 
+def align(
+  logits: tf.Tensor,
+  predicted: tf.Tensor,
+  wanted: tf.Tensor | None = None,
+  *,
+  strength: float = 1.0,
+) -> tf.Tensor:
+  """Logits of the probabilities times `(wanted / predicted) ** strength`.
+
+  `predicted` is the mean of the model's predictions, float32 [classes].
+  `wanted` are class shares, by default equal.
+  """
+  excess = tf.math.log(predicted + _EPSILON)
+  if wanted is not None:
+    excess -= tf.math.log(wanted + _EPSILON)
+  return logits - strength * excess
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DistributionAlignment(Averaging, client_parts.Alignment):
+class DistributionAlignment(client_parts.Alignment):
   """Aligns predictions to equal class shares over all clients."""
 
   alignment_strength: float = settings.setting(
@@ -235,10 +238,6 @@ class DistributionAlignment(Averaging, client_parts.Alignment):
     ' confidence, as the uniform alignment of SoftMatch does.',
   )
 
-  @property
-  def decay(self) -> float:
-    return self.alignment_decay
-
   def init_guidance(self, model: functional.ImageClassifier) -> Averages:
     num_classes = model.num_classes
     return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
@@ -248,13 +247,19 @@ class DistributionAlignment(Averaging, client_parts.Alignment):
   ) -> pseudo_labels.PseudoLabels:
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
-      distribution_alignment.align(
+      align(
         logits,
         client.guidance['class_shares'],
         strength=self.alignment_strength,
       )
     )._replace(unaligned=own.probabilities)
     return aligned if self.align_labels else aligned._replace(labels=own.labels)
+
+  def guidance(
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
+  ) -> Averages:
+    del server
+    return move(kept, sums, means(sums), self.alignment_decay)
 
   def report(self, client: hook_arguments.ClientContext) -> Sums:
     return sum_over_images({'class_shares': client.labels.unaligned})
