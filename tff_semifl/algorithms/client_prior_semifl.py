@@ -24,6 +24,10 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
 
+# The usual arguments of hooks.
+Client = hook_arguments.ClientContext
+Labels = pseudo_labels.PseudoLabels
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PriorFixMix(composed.ComposedFixMix):
@@ -66,9 +70,7 @@ class PriorFixMix(composed.ComposedFixMix):
       )
 
   @abc.abstractmethod
-  def find_prior(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
     """The client's prior, float32 [classes], from the sent model's logits."""
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
@@ -81,9 +83,7 @@ class PriorFixMix(composed.ComposedFixMix):
       else tf.constant(self.label_prior_weight),
     }
 
-  def pseudo_label(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> pseudo_labels.PseudoLabels:
+  def pseudo_label(self, client: Client, logits: tf.Tensor) -> Labels:
     """The labels of all images of a client, given its prior."""
     prior = self.find_prior(client, logits)
     server_prior = client.guidance['server_prior']
@@ -92,11 +92,7 @@ class PriorFixMix(composed.ComposedFixMix):
     logits = client_prior.adapt(logits, label_prior, server_prior)
     return super().pseudo_label(client, logits)._replace(prior=prior)
 
-  def logit_offset(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor | None:
+  def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
     if not self.train_with_prior:
       return super().logit_offset(client, labels)
     return client_prior.logit_offset(
@@ -117,9 +113,7 @@ class ClientPriorFixMix(PriorFixMix):
     settings.AT_LEAST_1,
   )
 
-  def find_prior(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
     return client_prior.estimate(
       logits,
       client.guidance['server_prior'],
@@ -134,9 +128,7 @@ class TruePriorFixMix(PriorFixMix):
 
   clients_have_labels = True
 
-  def find_prior(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
     del logits  # The true labels are known.
     return client_prior.from_probabilities(
       tf.one_hot(client.true_labels, client.num_classes),

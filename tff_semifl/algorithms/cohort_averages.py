@@ -28,6 +28,8 @@ from tff_semifl.core import hook_arguments
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
 
+Client = hook_arguments.ClientContext
+Labels = pseudo_labels.PseudoLabels
 Sums = Mapping[str, tf.Tensor]
 Averages = Mapping[str, tf.Tensor]
 
@@ -117,7 +119,7 @@ class FreeMatch(client_parts.ClassThresholds):
     del server
     return move(kept, sums, means(sums), self.threshold_decay)
 
-  def report(self, client: hook_arguments.ClientContext) -> Sums:
+  def report(self, client: Client) -> Sums:
     return sum_over_images(
       {
         'confidence': client.labels.confidences,
@@ -169,11 +171,7 @@ class SoftMatch(client_parts.Selection):
       'variance': tf.constant(1.0),
     }
 
-  def select(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
     return image_weights(
       labels.confidences,
       client.guidance['confidence'],
@@ -191,7 +189,7 @@ class SoftMatch(client_parts.Selection):
     }
     return move(kept, sums, measured, self.softness_decay)
 
-  def report(self, client: hook_arguments.ClientContext) -> Sums:
+  def report(self, client: Client) -> Sums:
     confidences = client.labels.confidences
     return sum_over_images(
       {'confidence': confidences, 'square': confidences**2}
@@ -242,9 +240,7 @@ class DistributionAlignment(client_parts.Alignment):
     num_classes = model.num_classes
     return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
 
-  def label(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> pseudo_labels.PseudoLabels:
+  def label(self, client: Client, logits: tf.Tensor) -> Labels:
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
       align(
@@ -261,5 +257,5 @@ class DistributionAlignment(client_parts.Alignment):
     del server
     return move(kept, sums, means(sums), self.alignment_decay)
 
-  def report(self, client: hook_arguments.ClientContext) -> Sums:
+  def report(self, client: Client) -> Sums:
     return sum_over_images({'class_shares': client.labels.unaligned})

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import mixture
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
@@ -88,8 +88,8 @@ def choose(
   learned = server_steps.classifiers(estimate, labels.shares)
   logits = tf.concat(
     [
-      (logistic_regression.with_ones(raw) @ alone.weights)[tf.newaxis],
-      logistic_regression.with_ones(labels.x) @ learned,
+      (linear_classifiers.with_ones(raw) @ alone.weights)[tf.newaxis],
+      linear_classifiers.with_ones(labels.x) @ learned,
     ],
     axis=0,
   )

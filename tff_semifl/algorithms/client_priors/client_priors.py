@@ -15,7 +15,7 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import class_shares
-from tff_semifl.algorithms.client_priors import linear_head
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import process
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
@@ -130,7 +130,7 @@ class ClientPriors(system.System):
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
     """Yields a table of accuracies, the choice, and how much clients differ."""
-    head = linear_head.LinearHead(trained.classifier)
+    head = linear_classifiers.LinearHead(trained.classifier)
     x = head.flatten(tf.constant(trained.labeled.images))
     targets = tf.one_hot(
       trained.labeled.labels, head.num_classes, dtype=tf.float64

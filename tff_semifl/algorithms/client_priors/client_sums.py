@@ -13,7 +13,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import class_shares
-from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import mixture
 from tff_semifl.privacy import aggregators
 
@@ -74,7 +74,7 @@ def compute(
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)
   x = (x - received.center) @ received.basis
-  padded = logistic_regression.with_ones(x)
+  padded = linear_classifiers.with_ones(x)
   logits, head_logits = tf.split(
     _apply(padded, tf.concat([received.teacher, received.head], axis=0)),
     2,

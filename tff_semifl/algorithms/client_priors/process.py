@@ -20,7 +20,7 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import linear_head
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
@@ -87,7 +87,7 @@ def summarize(
 class _Steps:
   """The steps of the server and of a client; for its fields see `build`."""
 
-  head: linear_head.LinearHead
+  head: linear_classifiers.LinearHead
   returns_given_labels: bool
   clients_per_round: int | None
   keep: str
@@ -237,7 +237,7 @@ def build(
   of `clients_per_round`, or all at once if it is None. `keep` is
   `choice.CHOSEN` or one of `choice.CANDIDATES`.
   """
-  head = linear_head.LinearHead(classifier)
+  head = linear_classifiers.LinearHead(classifier)
   steps = _Steps(
     head=head,
     returns_given_labels=returns_given_labels,

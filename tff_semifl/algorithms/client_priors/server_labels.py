@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import linear_classifiers
 
 FOLDS = 5
 REPLICAS = 1 + FOLDS
@@ -104,7 +104,7 @@ def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
   )
   standardizes = can_choose & (best >= len(_PENALTIES))
   coordinates, basis = tf.cond(standardizes, lambda: both[1], lambda: both[0])
-  found = logistic_regression.fit(
+  found = linear_classifiers.fit(
     coordinates, targets, weigh(targets), tf.fill([REPLICAS], penalty)
   )
   kernel = tf.einsum('fd,rdc->rfc', basis, found[:, :-1])
@@ -165,14 +165,14 @@ def _score_penalties(x: tf.Tensor, targets: tf.Tensor) -> tf.Tensor:
   chosen = tf.argsort(place, stable=True)[:_MOST_LABELS]
   x, targets = tf.gather(x, chosen), tf.gather(targets, chosen)
   count = len(_PENALTIES)
-  found = logistic_regression.fit(
+  found = linear_classifiers.fit(
     x,
     targets,
     tf.repeat(weigh(targets)[1:], count, axis=0),
     tf.tile(tf.constant(_PENALTIES, x.dtype), [FOLDS]),
   )
   logarithms = tf.reduce_sum(
-    targets * tf.nn.log_softmax(logistic_regression.with_ones(x) @ found),
+    targets * tf.nn.log_softmax(linear_classifiers.with_ones(x) @ found),
     axis=-1,
   )
   by_fold = tf.reshape(logarithms, [FOLDS, count, -1])

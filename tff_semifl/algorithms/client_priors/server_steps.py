@@ -25,7 +25,7 @@ import tensorflow as tf
 from tff_semifl.algorithms.client_priors import class_shares
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import mixture as mixture_lib
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import state
@@ -50,16 +50,14 @@ def begin(
   estimate: state.Estimate, labels: server_labels.Labels
 ) -> state.Estimate:
   """Initializes both learners by regressions on the labels alone."""
-  weights = logistic_regression.fit(
+  weights = linear_classifiers.fit(
     labels.x,
     labels.targets,
     labels.weights,
     tf.fill([server_labels.REPLICAS], tf.constant(PENALTY, tf.float64)),
   )
   heads = tf.concat([tf.zeros_like(weights), weights], axis=0)
-  mixture = logistic_regression.add_to_bias(
-    weights, -tf.math.log(labels.shares)
-  )
+  mixture = linear_classifiers.add_to_bias(weights, -tf.math.log(labels.shares))
   return estimate._replace(
     shares=tf.tile(labels.shares[tf.newaxis], [state.LEARNERS, 1]),
     mixture=estimate.mixture._replace(weights=mixture),
@@ -73,7 +71,7 @@ def receive(
   estimate: state.Estimate, components: components_lib.Components
 ) -> client_sums.Received:
   """What clients receive, float32."""
-  heads = logistic_regression.add_to_bias(
+  heads = linear_classifiers.add_to_bias(
     estimate.head, estimate.bias - tf.math.log(estimate.shares)
   )
   own, other = _split(heads)
@@ -150,7 +148,7 @@ def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
   components + 1, classes].
   """
   own, other = _split(
-    logistic_regression.add_to_bias(
+    linear_classifiers.add_to_bias(
       estimate.head, tf.math.log(shares) - tf.math.log(estimate.shares)
     )
   )
@@ -199,7 +197,7 @@ def _learn_mixture(
     count * components.variances,
   )
   log_shares = tf.math.log(labels.shares)
-  taught = logistic_regression.add_to_bias(mixture.weights, log_shares)
+  taught = linear_classifiers.add_to_bias(mixture.weights, log_shares)
   strength = class_shares.strength(_split(averages.log_shares)[0], shares)
   return estimate._replace(
     shares=tf.concat([shares, _split(estimate.shares)[1]], axis=0),
@@ -227,7 +225,7 @@ def _learn_heads(
   strength = class_shares.strength(averages.log_shares, estimate.shares)
   bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
-  momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
+  momentum, ratio = linear_classifiers.next_momentum(estimate.momentum)
   # Momentum needs the same loss in each step.
   ratio = tf.where(is_taught, tf.zeros_like(ratio), ratio)
   point = stepped + ratio[:, tf.newaxis, tf.newaxis] * (stepped - estimate.head)
@@ -256,20 +254,18 @@ def step_head(
   `matrix` is `client_sums.Means.matrix` at the point.
   """
   count = components.count
-  padded = logistic_regression.with_ones(labels.x)
+  padded = linear_classifiers.with_ones(labels.x)
   weights = mixture_lib.LABEL_WEIGHT * labels.weights
   penalties = tf.fill([server_labels.REPLICAS], head_penalty(count))
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
-  ) + logistic_regression.second_moments(padded, weights)
+  ) + linear_classifiers.second_moments(padded, weights)
   # Both learners have the same bound.
-  inverse = logistic_regression.inverse_of_bound(second, penalties)
+  inverse = linear_classifiers.inverse_of_bound(second, penalties)
   ascent = (
     count * matrix
-    + logistic_regression.gradient(
-      padded, labels.targets, _both(weights), point
-    )
-    - logistic_regression.penalty_gradient(point, _both(penalties))
+    + linear_classifiers.gradient(padded, labels.targets, _both(weights), point)
+    - linear_classifiers.penalty_gradient(point, _both(penalties))
   )
   return point + _both(inverse) @ ascent
 
@@ -308,7 +304,7 @@ def _end_of_mixture(
     taught / tf.reduce_sum(taught, axis=1, keepdims=True), _LEAST_SHARE
   )
   return estimate._replace(
-    taught=logistic_regression.add_to_bias(
+    taught=linear_classifiers.add_to_bias(
       head, tf.math.log(labels.shares) - tf.math.log(taught)
     ),
     point=estimate.head,
