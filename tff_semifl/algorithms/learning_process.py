@@ -18,14 +18,13 @@ def bind_server_data(
   """Converts a process of `composition.build` to a `LearningProcess`.
 
   The server's data, an unplaced computation `( -> L*)`, become part of the
-  process. The result works with `tff.learning.programs`, which find clients'
-  metrics under `client_work/train`. Raises a TypeError if clients have a
-  memory, because a `LearningProcess` cannot pass on memories.
+  process. `tff.learning.programs` find clients' metrics under
+  `client_work/train`. Raises a TypeError if clients have a memory.
   """
   if process.initialize_memory is not None:
     raise TypeError(
-      'A `LearningProcess` has no memories of clients; build the process'
-      ' without them, for example with `keep_client_momentum=False`.'
+      'a LearningProcess has no memories of clients; build the process with'
+      ' keep_client_momentum=False'
     )
   state_type, _, client_data_type = process.next.type_signature.parameter
   weights_type = state_type.member.global_model_weights

@@ -30,6 +30,10 @@ from tff_semifl.algorithms.client_priors import mixture as mixture_lib
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import state
 
+Components = components_lib.Components
+Estimate = state.Estimate
+Labels = server_labels.Labels
+
 # Passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
@@ -46,9 +50,7 @@ _BIAS_STEP = 4.0
 _LEAST_SHARE = 1e-6
 
 
-def begin(
-  estimate: state.Estimate, labels: server_labels.Labels
-) -> state.Estimate:
+def begin(estimate: Estimate, labels: Labels) -> Estimate:
   """Initializes both learners by regressions on the labels alone."""
   weights = linear_classifiers.fit(
     labels.x,
@@ -67,9 +69,7 @@ def begin(
   )
 
 
-def receive(
-  estimate: state.Estimate, components: components_lib.Components
-) -> client_sums.Received:
+def receive(estimate: Estimate, components: Components) -> client_sums.Received:
   """What clients receive, float32."""
   heads = linear_classifiers.add_to_bias(
     estimate.head, estimate.bias - tf.math.log(estimate.shares)
@@ -92,8 +92,8 @@ def receive(
 
 
 def add(
-  estimate: state.Estimate, means: client_sums.Means, count: tf.Tensor
-) -> state.Estimate:
+  estimate: Estimate, means: client_sums.Means, count: tf.Tensor
+) -> Estimate:
   """Adds the means over the `count` examples of a round to the pass's averages.
 
   Means and count are float64.
@@ -109,10 +109,8 @@ def add(
 
 
 def learn(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: server_labels.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """The estimate after a pass in which clients with examples took part."""
   learned = tf.cond(
     estimate.passes < MIXTURE_PASSES,
@@ -138,7 +136,7 @@ def learn(
   )
 
 
-def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
+def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   """The mixture and the head, so far.
 
   The head is the mean of both learners' heads. Where clients are alike it is
@@ -163,28 +161,24 @@ def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   return values[: server_labels.REPLICAS], values[server_labels.REPLICAS :]
 
 
-def _is_first_taught(estimate: state.Estimate) -> tf.Tensor:
+def _is_first_taught(estimate: Estimate) -> tf.Tensor:
   """Whether the first learner's head is its own teacher, a bool scalar."""
   return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
 
 
-def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
-  """1 for each head that is trained in this pass, float64 [learners]."""
-  first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
-  return tf.concat(
-    [
-      tf.fill([server_labels.REPLICAS], first),
-      tf.ones([server_labels.REPLICAS], tf.float64),
-    ],
-    axis=0,
-  )
+def _is_head_trained(estimate: Estimate) -> tf.Tensor:
+  """Whether each head is trained in this pass, bool [learners]."""
+  return _repeat(estimate.passes >= MIXTURE_PASSES, True)
+
+
+def _repeat(first: tf.Tensor, second: tf.Tensor | bool) -> tf.Tensor:
+  """A scalar for each learner, repeated for its replicas, [learners]."""
+  return tf.repeat(tf.stack([first, second]), server_labels.REPLICAS)
 
 
 def _learn_mixture(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: server_labels.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """Takes the M-step of the mixtures."""
   averages, count = estimate.averages, components.count
   posteriors = _split(averages.posteriors)[0]
@@ -208,20 +202,12 @@ def _learn_mixture(
 
 
 def _learn_heads(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: server_labels.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """Takes a step of heads, and of biases and strengths of self-taught ones."""
   averages = estimate.averages
-  is_trained = _is_head_trained(estimate) > 0
-  is_taught = tf.concat(
-    [
-      tf.fill([server_labels.REPLICAS], _is_first_taught(estimate)),
-      tf.fill([server_labels.REPLICAS], True),
-    ],
-    axis=0,
-  )
+  is_trained = _is_head_trained(estimate)
+  is_taught = _repeat(_is_first_taught(estimate), True)
   strength = class_shares.strength(averages.log_shares, estimate.shares)
   bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
@@ -244,10 +230,7 @@ def _learn_heads(
 
 
 def step_head(
-  point: tf.Tensor,
-  matrix: tf.Tensor,
-  components: components_lib.Components,
-  labels: server_labels.Labels,
+  point: tf.Tensor, matrix: tf.Tensor, components: Components, labels: Labels
 ) -> tf.Tensor:
   """A step of the heads from a point, by Boehning's bound of the Hessian.
 
@@ -288,10 +271,8 @@ def _both(values: tf.Tensor) -> tf.Tensor:
 
 
 def _end_of_mixture(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: server_labels.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """Keeps the heads that were trained on the mixture's posteriors."""
   head, _ = _split(estimate.head)
   count = components.count
