@@ -3,16 +3,18 @@
 
 """Tests of SemiFL with client priors: types, rounds in NumPy, limits."""
 
+import functools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import client_updates
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
+from tests.algorithms import prior_reference
 from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.algorithms import client_prior
@@ -24,17 +26,6 @@ _PSEUDO_COUNT = 0.5
 _ITERATIONS = 3
 # The weight for 5 labels of 3 classes (H.3).
 _DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
-
-
-def _estimate(logits, server_prior):
-  """Returns the prior by expectation maximization, in NumPy (H.3)."""
-  prior = server_prior
-  for _ in range(_ITERATIONS):
-    joint = np.exp(logits) * prior / server_prior
-    posterior = joint / joint.sum(axis=1, keepdims=True)
-    prior = posterior.sum(axis=0) + _PSEUDO_COUNT * server_prior
-    prior /= len(logits) + _PSEUDO_COUNT
-  return prior
 
 
 def _count(labels, server_prior):
@@ -61,6 +52,7 @@ class _Problem(linear_problem.LinearProblem):
     return self.labeled_client_data(client_ids)
 
 
+@functools.cache
 def _build(system_name='client_prior_semifl', **changes):
   return linear_problem.build(
     system_name,
@@ -182,7 +174,9 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
         label_prior_weight=label_prior_weight, train_with_prior=train_with_prior
       ),
       _Problem(),
-      lambda logits, server_prior, _: _estimate(logits, server_prior),
+      lambda logits, server_prior, _: prior_reference.estimate(
+        logits, server_prior, _PSEUDO_COUNT, _ITERATIONS
+      ),
       (
         _DEFAULT_WEIGHT if label_prior_weight is None else label_prior_weight,
         float(train_with_prior),
@@ -201,23 +195,6 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       (_DEFAULT_WEIGHT, 1.0),
     )
     self.assertGreater(num_changed, 0)
-
-  @pytest.mark.slow
-  def test_without_both_steps_it_is_semifl(self):
-    changes = {'label_prior_weight': 0.0, 'train_with_prior': False}
-    for found, expected in zip(
-      linear_problem.train(
-        linear_problem.build(
-          'client_prior_semifl', changes, returns_given_labels=True
-        ),
-        _COHORTS,
-      ),
-      linear_problem.train(
-        linear_problem.build('semifl', returns_given_labels=True), _COHORTS
-      ),
-      strict=True,
-    ):
-      np.testing.assert_array_equal(found, expected)
 
   def test_class_of_which_the_server_has_no_label(self):
     problem = _Problem(server_labels=[0, 1, 0, 1, 0])

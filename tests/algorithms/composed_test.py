@@ -44,17 +44,6 @@ def _labels(probabilities):
 
 
 class SelectionTest(parameterized.TestCase):
-  def test_thresholds_of_freematch(self):
-    # The mean confidence for the most frequent class, half of it for one that
-    # is half as frequent.
-    np.testing.assert_allclose(
-      cohort_averages.class_thresholds(
-        tf.constant(0.8), tf.constant([0.5, 0.25, 0.25, 0.0])
-      ),
-      [0.8, 0.4, 0.4, 0.0],
-      rtol=1e-6,
-    )
-
   def test_weights_of_softmatch(self):
     # Two deviations: the bell curve has half the width, so that one standard
     # deviation of 0.1 below the mean is exp(-2).
@@ -65,7 +54,7 @@ class SelectionTest(parameterized.TestCase):
       weights, [1, 1, np.exp(-2), np.exp(-4.5)], rtol=1e-4
     )
 
-  def test_softmatch_without_variance_weighs_all_the_same(self):
+    # Without variance all weigh the same.
     weights = cohort_averages.image_weights(
       tf.constant([0.9, 0.8]), 0.8, 0.0, 2.0
     )
@@ -187,25 +176,12 @@ class TeacherTest(absltest.TestCase):
 
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.process = linear_problem.build(
-      'composed_semifl', _CHANGES, returns_given_labels=True
-    )
-
-  def test_type_of_what_the_server_keeps(self):
-    state_type = self.process.initialize.type_signature.result.member
-    self.assertEqual(
-      state_type.guidance.compact_representation(),
-      '<selection=<confidence=float32,class_shares=float32[3]>,'
-      'labeler=<trainable=<float32[4,3],float32[3]>,non_trainable=<>>,'
-      'alignment=<class_shares=float32[3]>>',
-    )
-
   def test_rounds_label_select_and_keep_as_numpy(self):
     problem = linear_problem.LinearProblem()
-    state = self.process.initialize()
+    process = linear_problem.build(
+      'composed_semifl', _CHANGES, returns_given_labels=True
+    )
+    state = process.initialize()
     teacher = [np.array(w) for w in state.global_model_weights.trainable]
     confidence, shares, own_shares = 1 / 3, np.full(3, 1 / 3), np.full(3, 1 / 3)
     differences, num_left_out = [], 0
@@ -228,7 +204,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
         linear_reference.softmax(linear_reference.logits(received, x)) - p
         for x, p in zip(images, own, strict=True)
       ]
-      output = self.process.next(
+      output = process.next(
         state, problem.server_data, problem.client_data(cohort)
       )
       state = output.state

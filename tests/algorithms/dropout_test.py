@@ -104,11 +104,6 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
       3 * _SERVER_PASSES + 2 * _CLIENT_PASSES,
       2 * _CLIENT_PASSES,
     ),
-    ('supervised_fedavg', 2 * _CLIENT_PASSES, 0),
-    # A pass of the server in each round, and of each client but in round 0.
-    ('fedsgd_fixmatch', 3 + 2 * 3, 2 * 3),
-    # Each client has two batches, and a step is of all clients and the server.
-    ('fedsgd_fixmatch_as_in_semifl', 2 * 2 * 2, 2 * 2),
     # Four steps of three clients and two replicas of the server. Labels come
     # from the pass that is trained by (equation 4).
     ('consistency_averaging', 2 * 4 * (3 + 2), 0),

@@ -36,32 +36,6 @@ def _labels(probabilities):
   )
 
 
-class ThresholdsTest(absltest.TestCase):
-  def test_are_lower_for_classes_that_the_client_has_less_of(self):
-    # The mean confidence is 0.575, the shares are 0.55, 0.25 and 0.2.
-    probabilities = [
-      [0.9, 0.1, 0.0],
-      [0.6, 0.2, 0.2],
-      [0.3, 0.4, 0.3],
-      [0.4, 0.3, 0.3],
-    ]
-    thresholds = flfl_reference.class_thresholds(np.array(probabilities))
-    np.testing.assert_allclose(
-      thresholds, 0.575 * np.array([1, 1 / 2.2, 0.8 / 2.2]), rtol=1e-12
-    )
-    selected = flfl.ClassAdaptiveThresholds().select(
-      client_updates.of_labels(), _labels(probabilities)
-    )
-    # The third is below that of the first class, but not below its own.
-    np.testing.assert_array_equal(selected, [True, True, True, False])
-
-  def test_nothing_is_selected_of_no_image(self):
-    selected = flfl.ClassAdaptiveThresholds().select(
-      client_updates.of_labels(), _labels(np.zeros([0, 3]))
-    )
-    self.assertEqual(selected.shape, [0])
-
-
 class LearningStatusTest(parameterized.TestCase):
   @parameterized.parameters(
     # 1 - (0.9 + 0.5) / 2; sure of all; no image.
@@ -154,15 +128,10 @@ class ConsistencyTest(parameterized.TestCase):
 
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.process = linear_problem.build('flfl', _CHANGES)
-
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
     for round_num, cohort, federation, output in linear_problem.follow(
-      self.process, ([], [2, 0], [1, 2])
+      linear_problem.build('flfl', _CHANGES), ([], [2, 0], [1, 2])
     ):
       updates = [
         problem.train_client(
@@ -208,30 +177,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       # Half of the cosine is over.
       rate = schedule.create_learning_rate_fn()(tf.constant(51))
       self.assertAlmostEqual(float(rate), expected, places=6)
-
-  def test_server_that_is_trained_longer_at_first(self):
-    """FL4."""
-    problem = linear_problem.LinearProblem()
-
-    def run(state=None, **changes):
-      process = linear_problem.build('flfl', _CHANGES | changes)
-      return process.next(
-        state or process.initialize(), problem.server_data, []
-      ).state
-
-    longer = {'server_epochs': 1, 'server_pretraining_epochs': 2}
-    first = run(**longer)
-    second = run(first, **longer)
-    for state, expected in (
-      (first, run(server_epochs=2)),
-      (second, run(first, server_epochs=1)),
-    ):
-      for a, b in zip(
-        state.global_model_weights.trainable,
-        expected.global_model_weights.trainable,
-        strict=True,
-      ):
-        np.testing.assert_array_equal(a, b)
 
 
 if __name__ == '__main__':

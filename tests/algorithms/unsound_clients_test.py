@@ -220,16 +220,11 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       self._assert_same_state(found.state, alone.state)
 
   def test_server_whose_images_are_all_of_one_class_gives_finite_results(self):
-    process = _build()
-    images = self.problem.images
-    for server_data in (
-      linear_reference.labeled_dataset(images, np.zeros(len(images))),
-      linear_reference.labeled_dataset(images[:1], np.array([2])),
-      linear_reference.labeled_dataset(images[:0], np.array([])),
-    ):
+    process, images = _build(), self.problem.images
+    for labels in (np.zeros(len(images)), np.array([2]), np.array([])):
       output = process.next(
         process.initialize()._replace(round_num=1),
-        server_data,
+        linear_reference.labeled_dataset(images[: len(labels)], labels),
         self.problem.client_data([0, 1]),
       )
       self._assert_finite(output)
