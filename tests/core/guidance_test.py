@@ -66,7 +66,7 @@ def _build(run_round=rounds.semifl_round, **options):
     linear_problem.SETTINGS,
   )
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
-  parts = system.build_parts(ingredients, system.server)
+  parts = system.build_parts(ingredients)
   return composition.build(parts, run_round, **options)
 
 

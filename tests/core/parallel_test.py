@@ -37,7 +37,7 @@ def _build_without_server_share(system):
   """Composes a system in which the server's update has weight 0."""
   ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
   return composition.build(
-    system.build_parts(ingredients, system.server),
+    system.build_parts(ingredients),
     rounds.parallel_round,
     server_share_fn=tf.zeros_like,
     step_from_received_weights=True,

@@ -3,7 +3,7 @@
 
 """Systems that average the clients' updates round by round."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -48,11 +48,23 @@ class Averaging(system.System):
   averaging: aggregators.Aggregation = aggregators.Aggregation()
   client: method.Method
 
-  def build_parts(
-    self,
-    ingredients: system.Ingredients,
-    server: training_settings.ServerTraining,
-  ) -> composition.Parts:
+  @property
+  def server_training(self) -> training_settings.ServerTraining:
+    """The server's training; by default the server takes no step."""
+    return training_settings.ServerTraining(
+      server_epochs=0.0, server_batch_size=1
+    )
+
+  def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
+    """Runs a round of `core.rounds`, from the parts, the state and the data."""
+    return rounds_lib.semifl_round(*arguments)
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return composition.build(self.build_parts(ingredients), self.run_round)
+
+  def build_parts(self, ingredients: system.Ingredients) -> composition.Parts:
     """Builds the parts of rounds."""
     classifier, client = ingredients.classifier, self.client
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
@@ -68,6 +80,7 @@ class Averaging(system.System):
     )
     if self.averaging.private_mean is not None:
       train_fn = _refuse_reports(train_fn, type(client).__qualname__)
+    server = self.server_training
     rate = server.server_learning_rate
     return round_parts.build_round_parts(
       ingredients,
@@ -97,19 +110,6 @@ class Averaging(system.System):
       guides=client.guides,
     )
 
-  def compose(
-    self,
-    ingredients: system.Ingredients,
-    server: training_settings.ServerTraining,
-    run_round: Callable[
-      ..., federated_process.RoundOutput
-    ] = rounds_lib.semifl_round,
-    **options: Any,
-  ) -> federated_process.FederatedProcess:
-    """Builds a process; `options` are further arguments of `run_round`."""
-    parts = self.build_parts(ingredients, server)
-    return composition.build(parts, run_round, **options)
-
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> OptimizerPair:
@@ -127,6 +127,10 @@ class SemiSupervisedAveraging(Averaging):
   """Base of systems in which the server trains on its labels, too."""
 
   server: training_settings.ServerTraining = training_settings.ServerTraining()
+
+  @property
+  def server_training(self) -> training_settings.ServerTraining:
+    return self.server
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
@@ -150,11 +154,6 @@ class Alternating(SemiSupervisedAveraging):
   With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
   """
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(ingredients, self.server)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parallel(SemiSupervisedAveraging):
@@ -167,13 +166,9 @@ class Parallel(SemiSupervisedAveraging):
     ' difference between server and clients (the code of its authors).',
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(
-      ingredients,
-      self.server,
-      rounds_lib.parallel_round,
+  def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
+    return rounds_lib.parallel_round(
+      *arguments,
       server_share_fn=rounds_lib.one_of_all
       if self.plain_average
       else rounds_lib.half,
@@ -185,13 +180,9 @@ class Parallel(SemiSupervisedAveraging):
 class ParallelInTwoGroups(SemiSupervisedAveraging):
   """FedRGD as in SemiFL's tables: two groups of clients, the server in both."""
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(
-      ingredients,
-      self.server,
-      rounds_lib.parallel_round,
+  def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
+    return rounds_lib.parallel_round(
+      *arguments,
       server_share_fn=rounds_lib.of_two_groups,
       step_from_received_weights=False,
     )
