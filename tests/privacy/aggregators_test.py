@@ -14,8 +14,6 @@ import tensorflow_federated as tff
 
 from tests import simulation_test_case
 from tests.core import sip_hash
-from tff_semifl import runtime
-from tff_semifl.algorithms import round_parts
 from tff_semifl.experiment import checkpoints
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
@@ -300,62 +298,6 @@ class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
     if bits == 1:
       # Each element is the client's smallest, its largest, or 0.25.
       self.assertLen(np.unique(output.result[0]), 2)
-
-
-_WEIGHTS_TYPE = tff.types.to_type(
-  tff.learning.models.ModelWeights(
-    (tff.TensorType(np.float32, [2, 3]), tff.TensorType(np.float32, [3])),
-    (tff.TensorType(np.float32, [3]),),
-  )
-)
-
-
-class FinalizerTest(parameterized.TestCase):
-  @parameterized.named_parameters(
-    ('momentum', tff.learning.optimizers.build_sgdm(1.0, momentum=0.5)),
-    ('adam', tff.learning.optimizers.build_adam(0.1)),
-  )
-  def test_is_that_of_tff(self, optimizer):
-    ours = round_parts.build_finalizer(optimizer, _WEIGHTS_TYPE)
-    theirs = tff.learning.templates.build_apply_optimizer_finalizer(
-      optimizer, _WEIGHTS_TYPE
-    )
-    self.assertEqual(ours.next.type_signature, theirs.next.type_signature)
-    self.assertEqual(
-      ours.initialize.type_signature, theirs.initialize.type_signature
-    )
-    generator = np.random.default_rng(0)
-
-    def draw():
-      return (
-        generator.normal(size=(2, 3)).astype(np.float32),
-        generator.normal(size=3).astype(np.float32),
-      )
-
-    updates = [draw() for _ in range(4)]
-    updates[1][1][2] = np.nan
-    updates[2][0][0, 0] = -np.inf
-    with runtime.simulation_context():
-      states = [ours.initialize(), theirs.initialize()]
-      np.testing.assert_equal(*states)
-      weights = [
-        tff.learning.models.ModelWeights(draw(), (np.ones(3, np.float32),))
-      ] * 2
-      for number, update in enumerate(updates):
-        outputs = [
-          process.next(state, old, update)
-          for process, state, old in zip(
-            (ours, theirs), states, weights, strict=True
-          )
-        ]
-        with self.subTest(number=number):
-          self.assertEqual(
-            outputs[0].measurements['update_non_finite'], number in (1, 2)
-          )
-          for part in ('state', 'result', 'measurements'):
-            np.testing.assert_equal(*(getattr(o, part) for o in outputs))
-        states = [output.state for output in outputs]
-        weights = [output.result for output in outputs]
 
 
 if __name__ == '__main__':

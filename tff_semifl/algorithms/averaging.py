@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -75,18 +74,17 @@ class Averaging(system.System):
       ),
       classifier.weights_type.trainable,
     )
-    train_fn = round_parts.build_local_training(
-      client, ingredients, client_optimizer, self.local_training
-    )
     if self.averaging.private_mean is not None:
-      train_fn = _refuse_reports(train_fn, type(client).__qualname__)
+      _refuse_reports(client)
     server = self.server_training
     rate = server.server_learning_rate
     return round_parts.build_round_parts(
       ingredients,
       client_work.build_client_work(
         classifier,
-        train_fn,
+        round_parts.build_local_training(
+          client, ingredients, client_optimizer, self.local_training
+        ),
         data_type=pipelines.labeled_client_type(classifier.image_shape)
         if client.clients_have_labels
         else None,
@@ -188,20 +186,14 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
     )
 
 
-def _refuse_reports(
-  train_fn: client_work.LocalTrainingFn, name: str
-) -> client_work.LocalTrainingFn:
-  """Local training that raises an error if clients report beside the update."""
-
-  def train(*arguments: Any) -> client_report.LocalTraining:
-    local = train_fn(*arguments)
-    if tf.nest.flatten(local.report):
-      raise settings.SettingError(
-        'aggregator',
-        'differential_privacy',
-        f'{name} clients report, beside updates, sums to which no noise is'
-        ' added; choose another',
-      )
-    return local
-
-  return train
+def _refuse_reports(client: method.Method) -> None:
+  """Raises a SettingError if clients report sums beside their updates."""
+  defaults = (method.Method.report, client_parts.ClientPart.report)
+  reporting = (client, *client.parts.values())
+  if any(type(each).report not in defaults for each in reporting):
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      f'{type(client).__qualname__} clients report, beside updates, sums to'
+      ' which no noise is added; choose another',
+    )

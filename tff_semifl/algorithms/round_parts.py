@@ -3,9 +3,7 @@
 
 """Builds the parts of rounds from the training of clients and server."""
 
-import collections
 from collections.abc import Callable, Mapping
-import functools
 from typing import Any
 
 import tensorflow as tf
@@ -55,7 +53,7 @@ def build_round_parts(
     server_work=server_work,
     aggregator=aggregator
     or aggregators.create(aggregators.Mean().build(), weights_type.trainable),
-    finalizer=build_finalizer(
+    finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
       weights_type,
@@ -187,61 +185,3 @@ def build_server_work(
     rate_factor=rate_factor,
     keep_optimizer_state=epochs.keep_server_momentum,
   )
-
-
-def build_finalizer(
-  optimizer: tff.learning.optimizers.Optimizer, weights_type: tff.Type
-) -> tff.learning.templates.FinalizerProcess:
-  """Builds a finalizer that passes the update to an optimizer as a gradient.
-
-  Equivalent to `tff.learning.templates.build_apply_optimizer_finalizer`, but
-  built in a seventh of the time, as AutoGraph does not convert the optimizer.
-  An update that is not finite changes neither weights nor state; the
-  measurement `update_non_finite` is then 1, otherwise 0.
-  """
-  trainable_type = weights_type.trainable
-
-  @tff.tensorflow.computation
-  def initial_state():
-    return optimizer.initialize(
-      tuple(
-        tf.TensorSpec(part.shape, part.dtype.type) for part in trainable_type
-      )
-    )
-
-  @tff.tensorflow.computation(
-    initial_state.type_signature.result, weights_type, trainable_type
-  )
-  def apply(state: Any, weights: Any, update: Any):
-    is_finite = tf.reduce_all(
-      [tf.reduce_all(tf.math.is_finite(part)) for part in update]
-    )
-    new_state, new_trainable = optimizer.next(state, weights.trainable, update)
-    state, trainable = tf.nest.map_structure(
-      functools.partial(tf.where, is_finite),
-      (new_state, tuple(new_trainable)),
-      (state, tuple(weights.trainable)),
-    )
-    return (
-      state,
-      type(weights)(trainable, weights.non_trainable),
-      collections.OrderedDict(
-        update_non_finite=tf.cast(tf.logical_not(is_finite), tf.int32)
-      ),
-    )
-
-  @tff.federated_computation
-  def initialize_fn():
-    return tff.federated_eval(initial_state, tff.SERVER)
-
-  @tff.federated_computation(
-    initialize_fn.type_signature.result,
-    tff.FederatedType(weights_type, tff.SERVER),
-    tff.FederatedType(trainable_type, tff.SERVER),
-  )
-  def next_fn(state, weights, update):
-    return tff.templates.MeasuredProcessOutput(
-      *tff.federated_map(apply, (state, weights, update))
-    )
-
-  return tff.learning.templates.FinalizerProcess(initialize_fn, next_fn)

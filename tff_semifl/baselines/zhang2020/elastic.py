@@ -77,7 +77,9 @@ class _Elastic(zhang2020.ManyShortRounds):
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
         aggregator=aggregators.create(factory, weights_type.trainable),
-        finalizer=round_parts.build_finalizer(anchor_optimizer, weights_type),
+        finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
+          anchor_optimizer, weights_type
+        ),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
           ingredients,
