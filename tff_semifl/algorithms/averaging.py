@@ -188,9 +188,11 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
 
 def _refuse_reports(client: method.Method) -> None:
   """Raises a SettingError if clients report sums beside their updates."""
-  defaults = (method.Method.report, client_parts.ClientPart.report)
+  defaults = (None, method.Method.report, client_parts.ClientPart.report)
   reporting = (client, *client.parts.values())
-  if any(type(each).report not in defaults for each in reporting):
+  if any(
+    getattr(type(each), 'report', None) not in defaults for each in reporting
+  ):
     raise settings.SettingError(
       'aggregator',
       'differential_privacy',
