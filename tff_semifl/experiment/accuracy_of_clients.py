@@ -59,10 +59,9 @@ def write(
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
   # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.plots import client_accuracy_figure
   from tff_semifl.plots import figures
 
-  fig = client_accuracy_figure.create_figure(
+  fig = figures.create_client_accuracies(
     clients, f'{folder.name}: {len(clients)} clients'
   )
   with durable_files.naming(folder / _FIGURE):

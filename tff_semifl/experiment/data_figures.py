@@ -19,7 +19,7 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.files import durable_files
-from tff_semifl.plots import matrix_figures
+from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
 _NUM_IMAGES = 8
@@ -77,7 +77,7 @@ class PartitionSummary(NamedTuple):
 
   def create_figure(self) -> figure.Figure:
     """Creates the figure."""
-    return matrix_figures.create_partition(
+    return figures.create_partition(
       self.counts, self.class_names, f'{self.title}: R {self.skew}'
     )
 
