@@ -15,7 +15,7 @@ import tensorflow_federated as tff
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.algorithms import slotted_process
+from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 
 _NUM_CLIENTS = 3
@@ -82,7 +82,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     chunk_type = process.next.type_signature.parameter[2].member.element
     names = [name for name, _ in tff.structure.to_elements(chunk_type)]
     if process.initialize_memory is not None:
-      process = slotted_process.SlottedProcess(process, _NUM_CLIENTS)
+      process = zhang2020_reference.SlottedProcess(process, _NUM_CLIENTS)
     problem = linear_problem.LinearProblem()
     state = process.initialize()
     for round_num in range(_ROUNDS):

@@ -4,6 +4,7 @@
 """Tests that systems return the labels that their clients gave (A.14)."""
 
 import collections
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,6 +25,7 @@ _COHORT = [2, 0]
 _EARLIER_ROUNDS = 1
 
 
+@functools.cache
 def _build(system_name, build=linear_problem.build, **changes):
   decomposes = system_name == 'fedmatch'
   return build(
