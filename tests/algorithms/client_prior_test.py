@@ -62,7 +62,7 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
       rtol=1e-5,
     )
 
-  @parameterized.parameters([[[0.4, 0.3, 0.2, 0.1]]], [[[0.0, 0.0, 0.0, 1.0]]])
+  @parameterized.parameters(([0.4, 0.3, 0.2, 0.1],), ([0.0, 0.0, 0.0, 1.0],))
   def test_finds_the_prior_of_many_images(self, prior):
     logits, labels = _draw_logits(prior, 4000, _SKEWED)
     found = _estimate(logits, _SKEWED, iterations=200)

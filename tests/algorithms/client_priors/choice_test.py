@@ -18,7 +18,7 @@ def _one_hot(labels):
   return tf.one_hot(labels, max(labels) + 1, dtype=tf.float64)
 
 
-class ScoresTest(absltest.TestCase):
+class ScoresTest(parameterized.TestCase):
   def test_right_likelihood_and_temperature_are_of_labels_held_out(self):
     generator = np.random.default_rng(0)
     labels = np.append(np.arange(24) % 3, 3)  # The last is never held out.
@@ -48,28 +48,30 @@ class ScoresTest(absltest.TestCase):
       temperatures[(tempered.sum(axis=-1) + prior[:, None]).argmax(axis=0)],
     )
 
-  def test_errors_of_differences(self):
+  @parameterized.parameters(
+    # The mixture, unless it is behind: one of 20 is above the error sqrt(0.95).
+    ('good', 'good', 'good', 1),
+    ('good', 'one_wrong', 'good', 0),
+    ('good', 'many_wrong', 'one_wrong', 0),
+    # The head, if it is likelier than both.
+    ('many_wrong', 'good', 'good', 1),
+    ('many_wrong', 'one_wrong', 'good', 2),
+    ('many_wrong', 'many_wrong', 'good', 2),
+  )
+  def test_best(self, alone, mixture, head, expected):
     labels = np.arange(20) % 2
-    good = np.zeros((server_labels.REPLICAS, 20, 2)) + 2 * np.eye(2)[labels]
-    one_wrong, many_wrong = good.copy(), good.copy()
-    one_wrong[:, 0] *= -1
-    many_wrong[:, :8] *= -1
-
-    def score(*candidates):
-      return choice.score(tf.constant(np.stack(candidates)), _one_hot(labels))
-
-    # One of 20: the sum -1 is not below its error, sqrt(0.95).
-    differences = np.array([-1.0] + 19 * [0.0])
-    error = np.sqrt(np.sum((differences - differences.mean()) ** 2))
-    self.assertEqual(
-      score(good, one_wrong, good).is_mixture_behind, differences.sum() < -error
-    )
-    self.assertTrue(score(good, many_wrong, good).is_mixture_behind)
-    self.assertFalse(score(many_wrong, good, good).is_mixture_behind)
-    # The head has to be likelier than both.
-    self.assertTrue(score(many_wrong, many_wrong, good).is_head_likelier)
-    self.assertFalse(score(many_wrong, good, good).is_head_likelier)
-    self.assertFalse(score(good, many_wrong, one_wrong).is_head_likelier)
+    signs = {'good': np.ones(20), 'one_wrong': np.ones(20)}
+    signs['many_wrong'] = np.where(np.arange(20) < 8, -1, 1)
+    signs['one_wrong'][0] = -1
+    logits = [
+      np.tile(
+        2 * np.eye(2)[labels] * signs[name][:, None],
+        (server_labels.REPLICAS, 1, 1),
+      )
+      for name in (alone, mixture, head)
+    ]
+    scores = choice.score(tf.constant(np.stack(logits)), _one_hot(labels))
+    self.assertEqual(scores.best, expected)
 
 
 class ChoiceTest(parameterized.TestCase):
@@ -80,26 +82,6 @@ class ChoiceTest(parameterized.TestCase):
   )
   def test_can_choose(self, labels, expected):
     self.assertEqual(choice.can_choose(_one_hot(labels)), expected)
-
-  @parameterized.parameters(
-    # The mixture, unless it is behind.
-    ([5, 5, 4], False, True, 1),
-    ([5, 2, 4], True, True, 0),
-    # The head, with as many right and likelier.
-    ([5, 6, 6], False, True, 2),
-    ([5, 6, 9], False, False, 1),
-    ([5, 2, 6], True, True, 2),
-  )
-  def test_finds_best(self, right, is_behind, is_likelier, expected):
-    scores = choice.Scores(
-      num_held_out=tf.constant(10.0, tf.float64),
-      num_right=tf.constant(right, tf.float64),
-      likelihood=tf.zeros([3], tf.float64),
-      temperature=tf.ones([3], tf.float64),
-      is_mixture_behind=tf.constant(is_behind),
-      is_head_likelier=tf.constant(is_likelier),
-    )
-    self.assertEqual(choice.find_best(scores), expected)
 
   @parameterized.parameters(
     (0.005, 1.0, False),

@@ -42,19 +42,13 @@ _LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 
 class Scores(NamedTuple):
-  """The scores of candidates on held-out labels, float64 and bool.
-
-  The mixture is behind if the labels alone are better by more than the standard
-  error of the difference, in right labels or in likelihood. The head is
-  likelier if it is likelier than both others by half of that error.
-  """
+  """The scores of candidates on held-out labels, float64."""
 
   num_held_out: tf.Tensor  # Scalar.
   num_right: tf.Tensor  # [candidates]
   likelihood: tf.Tensor  # [candidates], mean logarithm, best temperature.
   temperature: tf.Tensor  # [candidates], by which to divide logits.
-  is_mixture_behind: tf.Tensor
-  is_head_likelier: tf.Tensor
+  best: tf.Tensor  # int32 scalar, the index of the best candidate.
 
 
 class Choice(NamedTuple):
@@ -108,7 +102,7 @@ def choose(
       & has_examples
       & ~images_differ(estimate.spread[0], server_spread)
     )
-    kept = tf.where(may_choose, find_best(scores), 0)
+    kept = tf.where(may_choose, scores.best, 0)
   else:
     kept = tf.constant(CANDIDATES.index(keep))
   kept = tf.where(estimate.passes > 0, kept, 0)
@@ -128,7 +122,12 @@ def choose(
 
 
 def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
-  """Scores candidates.
+  """Scores candidates, and finds the best.
+
+  The best is the head, if it has at least as many labels right as both others,
+  and is likelier by half the standard error of the difference. Else it is the
+  mixture, unless the labels alone are better by more than that error, in right
+  labels or in likelihood.
 
   `logits` are float64 [candidates, replicas, labels, classes]; `targets` are
   float64 [labels, classes], one-hot.
@@ -157,16 +156,19 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
   logarithm = tf.gather(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
   )
+  num_right = tf.reduce_sum(right, axis=-1)
+  is_mixture_behind = _is_less(right[1] - right[0], is_held_out) | _is_less(
+    logarithm[1] - logarithm[0], is_held_out
+  )
+  is_head_ahead = tf.reduce_all(
+    _is_less(logarithm[:2] - logarithm[2], is_held_out, _ERRORS_AHEAD)
+  ) & (num_right[2] >= tf.reduce_max(num_right[:2]))
   return Scores(
     count,
-    tf.reduce_sum(right, axis=-1),
+    num_right,
     tf.math.divide_no_nan(tf.reduce_sum(logarithm, axis=-1), count),
     tf.gather(temperatures, likely),
-    _is_less(right[1] - right[0], is_held_out)
-    | _is_less(logarithm[1] - logarithm[0], is_held_out),
-    tf.reduce_all(
-      _is_less(logarithm[:2] - logarithm[2], is_held_out, _ERRORS_AHEAD)
-    ),
+    tf.where(is_head_ahead, 2, tf.cast(~is_mixture_behind, tf.int32)),
   )
 
 
@@ -200,15 +202,3 @@ def images_differ(
   return (spread > FOREIGN_SPREAD) | (
     (spread > GREATEST_SPREAD) & (server_spread > 0)
   )
-
-
-def find_best(scores: Scores) -> tf.Tensor:
-  """The index of the best candidate by held-out labels, an int32 scalar.
-
-  The head, if it has at least as many labels right as both others and is
-  likelier. Else the mixture, unless the labels alone are better.
-  """
-  right = scores.num_right
-  takes_head = scores.is_head_likelier & (right[2] >= tf.reduce_max(right[:2]))
-  takes_mixture = ~scores.is_mixture_behind
-  return tf.where(takes_head, 2, tf.cast(takes_mixture, tf.int32))
