@@ -7,9 +7,7 @@ import collections
 
 import tensorflow_federated as tff
 
-from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.models import functional
 
 
 def bind_server_data(
@@ -47,19 +45,14 @@ def bind_server_data(
       ),
     )
 
-  @tff.tensorflow.computation(state_type.member)
-  def get_model_weights(state: composition.RoundState):
-    return state.global_model_weights
-
-  @tff.tensorflow.computation(state_type.member, weights_type)
-  def set_model_weights(
-    state: composition.RoundState, weights: functional.ModelWeights
-  ):
-    return state._replace(global_model_weights=weights)
-
   return tff.learning.templates.LearningProcess(
     process.initialize,
     next_fn,
-    get_model_weights=get_model_weights,
-    set_model_weights=set_model_weights,
+    get_model_weights=tff.tensorflow.computation(
+      lambda state: state.global_model_weights, state_type.member
+    ),
+    set_model_weights=tff.tensorflow.computation(
+      lambda state, weights: state._replace(global_model_weights=weights),
+      [state_type.member, weights_type],
+    ),
   )
