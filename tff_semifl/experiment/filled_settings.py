@@ -12,7 +12,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import layer_moments
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import threads
@@ -90,7 +90,7 @@ def count_batch_pixels(
   }
   of_server = [v for k, v in sizes.items() if k.startswith('server')]
   of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
-  of_inference = layer_moments.BATCH_SIZE
+  of_inference = batch_norm_statistics.BATCH_SIZE
   if not system.labels.has_clients or not sizes or None in sizes.values():
     of_server = of_clients = [math.inf]
   return threads.BatchPixels(

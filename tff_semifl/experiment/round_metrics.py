@@ -61,7 +61,7 @@ class ClientMetrics(NamedTuple):
     num_dropped: Number of sampled clients that dropped out by
       `client_dropout_probability`; absent sites do not count.
     weight_diversity: Diversity of the updates that counted
-      (`client_report.measure`); NaN if no update changed the last layer, if
+      (`client_work.measure`); NaN if no update changed the last layer, if
       the last layer is not dense, or if updates are private.
     relative_weight_diversity: `weight_diversity` times the number of clients
       whose update counted; NaN if `weight_diversity` is NaN.

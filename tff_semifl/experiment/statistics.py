@@ -16,7 +16,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.core import batch_norm_statistics as statistics_lib
-from tff_semifl.core import layer_moments
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import training_program
@@ -105,7 +104,7 @@ class Statistics(settings.Settings):
       'server_batches': lambda: (
         statistics_lib.build_pooled_batch_norm_statistics(
           classifier,
-          batch_size=layer_moments.BATCH_SIZE
+          batch_size=statistics_lib.BATCH_SIZE
           if system.has_clients
           else server_batch_size,
         ),

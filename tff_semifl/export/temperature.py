@@ -15,7 +15,7 @@ from scipy import optimize
 from scipy import special
 import tensorflow as tf
 
-from tff_semifl.metrics import probability_metrics
+from tff_semifl.metrics import metric
 
 
 class Temperature(NamedTuple):
@@ -62,8 +62,8 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
   return Temperature(
     1 / inverse,
     len(labels),
-    probability_metrics.nll(labels, logits),
-    probability_metrics.nll(labels, inverse * logits),
+    metric.nll(labels, logits),
+    metric.nll(labels, inverse * logits),
   )
 
 
