@@ -44,21 +44,22 @@ def _labels(probabilities):
 
 
 class SelectionTest(parameterized.TestCase):
-  def test_weights_of_softmatch(self):
+  @parameterized.parameters(
     # Two deviations: the bell curve has half the width, so that one standard
     # deviation of 0.1 below the mean is exp(-2).
-    weights = cohort_averages.image_weights(
-      tf.constant([0.9, 0.8, 0.7, 0.65]), 0.8, 0.01, 2.0
-    )
-    np.testing.assert_allclose(
-      weights, [1, 1, np.exp(-2), np.exp(-4.5)], rtol=1e-4
-    )
-
+    (0.01, [1, 1, np.exp(-2), np.exp(-4.5)]),
     # Without variance all weigh the same.
-    weights = cohort_averages.image_weights(
-      tf.constant([0.9, 0.8]), 0.8, 0.0, 2.0
+    (0.0, [1, 1, 1, 1]),
+  )
+  def test_weights_of_softmatch(self, variance, expected):
+    confidences = np.array([0.9, 0.8, 0.7, 0.65])
+    weights = cohort_averages.SoftMatch().select(
+      client_updates.of_labels(
+        guidance={'confidence': 0.8, 'variance': variance}
+      ),
+      _labels(np.stack([confidences, 1 - confidences], axis=1)),
     )
-    np.testing.assert_array_equal(weights, [1, 1])
+    np.testing.assert_allclose(weights, expected, rtol=1e-3)
 
   def test_softmatch_keeps_mean_and_unbiased_variance_of_a_cohort(self):
     part = cohort_averages.SoftMatch(softness_decay=0.25)
@@ -88,12 +89,6 @@ class SelectionTest(parameterized.TestCase):
       _labels(clients[1]),
     )
     np.testing.assert_array_equal(weights, [1])
-
-  def test_variance_of_one_image_is_none(self):
-    sums = cohort_averages.sum_over_images(
-      {'a': tf.constant([0.3]), 'b': tf.constant([0.09])}
-    )
-    self.assertEqual(cohort_averages.unbiased_variance(sums, 'a', 'b'), 0)
 
 
 class AlignmentTest(parameterized.TestCase):
@@ -137,11 +132,6 @@ class AdjustmentTest(absltest.TestCase):
 
 
 class TeacherTest(absltest.TestCase):
-  def test_decay_grows(self):
-    for round_num, expected in ((0, 0.1), (8, 0.5), (100, 0.9)):
-      found = client_parts.decay_in_round(tf.constant(round_num), 0.9)
-      self.assertAlmostEqual(float(found), expected, places=6)
-
   def test_has_statistics_of_its_own(self):
     classifier = functional.from_keras(
       tf.keras.Sequential(

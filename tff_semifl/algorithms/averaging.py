@@ -119,6 +119,14 @@ class Averaging(system.System):
     optimizer = self.optimizer.build()
     return optimizer, optimizer
 
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    return system.Steps(
+      self.server_training.count_steps(num_labeled),
+      self.local_training.count_steps(client_sizes),
+    )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SemiSupervisedAveraging(Averaging):
@@ -135,14 +143,6 @@ class SemiSupervisedAveraging(Averaging):
   ) -> OptimizerPair:
     of_clients, _ = super().create_optimizers(classifier)
     return of_clients, self.optimizer.build(self.server.server_optimizer)
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    return system.Steps(
-      self.server.count_steps(num_labeled),
-      self.local_training.count_steps(client_sizes),
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

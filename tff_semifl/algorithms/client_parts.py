@@ -119,16 +119,11 @@ class Weighting(ClientPart, abc.ABC):
     """The weight of an update, a float32 scalar, at least 0."""
 
 
-def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
-  """The decay in round t: min(`decay`, (1 + t) / (10 + t))."""
-  t = tf.cast(round_num, tf.float32)
-  return tf.minimum(decay, (1.0 + t) / (10.0 + t))
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AveragedTeacher(Labeler):
   """Labels by a moving average of the server's models.
 
+  The decay in round t is min(`teacher_decay`, (1 + t) / (10 + t)).
   The average is sent to clients beside the model that they train, which doubles
   the download. Its batch normalization statistics are of the server's images,
   even if the model's statistics are of other images.
@@ -163,7 +158,8 @@ class AveragedTeacher(Labeler):
     server: hook_arguments.Server,
   ) -> functional.ModelWeights:
     del sums  # Clients report nothing.
-    decay = decay_in_round(server.round_num, self.teacher_decay)
+    t = tf.cast(server.round_num, tf.float32)
+    decay = tf.minimum(self.teacher_decay, (1.0 + t) / (10.0 + t))
     return functional.ModelWeights(
       optimizers.move_average(
         tuple(kept.trainable), tuple(server.weights.trainable), decay

@@ -54,17 +54,6 @@ def means(sums: Sums) -> dict[str, tf.Tensor]:
   }
 
 
-def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
-  """The unbiased variance over the images of a cohort; 0 without images.
-
-  `name` and `square_name` are the names of a value and of its square.
-  """
-  count, mean = sums[_COUNT], means(sums)
-  return tf.maximum(
-    mean[square_name] - mean[name] ** 2, 0.0
-  ) * tf.math.divide_no_nan(count, count - 1.0)
-
-
 def move(
   kept: Averages, sums: Sums, measured: Averages, decay: float
 ) -> dict[str, tf.Tensor]:
@@ -128,26 +117,12 @@ class FreeMatch(client_parts.ClassThresholds):
     )
 
 
-def image_weights(
-  confidences: tf.Tensor,
-  mean: tf.Tensor,
-  variance: tf.Tensor,
-  num_deviations: float,
-) -> tf.Tensor:
-  """The weight of each image, a truncated Gaussian of its confidence.
-
-  The weight of a confidence c is 1 if c >= mean, otherwise
-  exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
-  """
-  below = tf.maximum(mean - confidences, 0.0)
-  width = variance / num_deviations**2
-  # Without variance, only rounding puts a confidence below the mean.
-  return tf.exp(-tf.math.divide_no_nan(below**2, 2.0 * width))
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SoftMatch(client_parts.Selection):
   """Trains on all images, weighted by SoftMatch's truncated Gaussian.
+
+  The weight of a confidence c is 1 if c >= mean, otherwise
+  exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
 
   Its uniform alignment is `DistributionAlignment(align_labels=False)`.
   """
@@ -172,21 +147,20 @@ class SoftMatch(client_parts.Selection):
     }
 
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    return image_weights(
-      labels.confidences,
-      client.guidance['confidence'],
-      client.guidance['variance'],
-      self.num_deviations,
-    )
+    below = tf.maximum(client.guidance['confidence'] - labels.confidences, 0.0)
+    width = client.guidance['variance'] / self.num_deviations**2
+    # Without variance, only rounding puts a confidence below the mean.
+    return tf.exp(-tf.math.divide_no_nan(below**2, 2.0 * width))
 
   def guidance(
     self, kept: Averages, sums: Sums, server: hook_arguments.Server
   ) -> Averages:
     del server
-    measured = {
-      'confidence': means(sums)['confidence'],
-      'variance': unbiased_variance(sums, 'confidence', 'square'),
-    }
+    count, measured = sums[_COUNT], means(sums)
+    biased = measured['square'] - measured['confidence'] ** 2
+    measured['variance'] = tf.maximum(biased, 0.0) * tf.math.divide_no_nan(
+      count, count - 1.0
+    )
     return move(kept, sums, measured, self.softness_decay)
 
   def report(self, client: Client) -> Sums:

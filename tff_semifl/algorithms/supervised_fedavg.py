@@ -76,12 +76,6 @@ class Supervised(averaging.Averaging):
       dataclasses.replace(ingredients, computes_statistics=False)
     )
 
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    del num_labeled
-    return system.Steps(0, self.local_training.count_steps(client_sizes))
-
 
 def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
   """Replaces the logits of classes without images by 0, without gradient.
