@@ -109,6 +109,10 @@ class AlignmentTest(parameterized.TestCase):
     )
     np.testing.assert_allclose(labels.unaligned, [[0.6, 0.4]], rtol=1e-6)
 
+  def test_class_that_was_never_predicted_is_raised_within_bounds(self):
+    logits = cohort_averages.align(tf.zeros([1, 2]), tf.constant([1.0, 0.0]))
+    np.testing.assert_allclose(logits, [[0, np.log(1e6)]], atol=1e-5)
+
 
 class AdjustmentTest(absltest.TestCase):
   def test_offset_is_of_shares_with_a_pseudo_count(self):
@@ -123,8 +127,7 @@ class AdjustmentTest(absltest.TestCase):
     )
     shares = (np.sum(probabilities, axis=0) + 2 / 3) / (2 + 2)
     np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
-
-  def test_shares_without_an_image_are_equal(self):
+    # Without an image shares are equal.
     offset = client_prior.LogitAdjustment().logit_offset(
       (), _labels(np.zeros([0, 4]))
     )
@@ -231,31 +234,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     # selected, or this shows little.
     self.assertGreater(np.abs(np.concatenate(differences)).max(), 0.003)
     self.assertGreater(num_left_out, 0)
-
-
-class AlignTest(parameterized.TestCase):
-  @parameterized.product(strength=(1.0, 0.5), wants_equal=(True, False))
-  def test_equals_numpy(self, strength, wants_equal):
-    generator = np.random.default_rng(0)
-    probabilities = generator.dirichlet(np.ones(4), size=6)
-    predicted, wanted = generator.dirichlet(np.ones(4), size=2)
-    if wants_equal:
-      wanted = np.full(4, 0.25)
-    aligned = cohort_averages.align(
-      tf.constant(np.log(probabilities)),
-      tf.constant(predicted),
-      None if wants_equal else tf.constant(wanted),
-      strength=strength,
-    )
-    ratio = (wanted + 1e-6) / (predicted + 1e-6)
-    expected = probabilities * ratio**strength
-    np.testing.assert_allclose(
-      tf.nn.softmax(aligned), expected / expected.sum(1, keepdims=True)
-    )
-
-  def test_class_that_was_never_predicted_is_raised_within_bounds(self):
-    logits = cohort_averages.align(tf.zeros([1, 2]), tf.constant([1.0, 0.0]))
-    np.testing.assert_allclose(logits, [[0, np.log(1e6)]], atol=1e-5)
 
 
 if __name__ == '__main__':
