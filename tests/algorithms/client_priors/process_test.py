@@ -68,14 +68,16 @@ def _clients(*indices):
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
   def _run(self, process, cohorts):
+    """The outputs of rounds, of which the first is without clients."""
     server = pipelines.labeled_dataset(_SERVER)
-    state = process.initialize()
-    for round_num, cohort in enumerate(cohorts):
-      if round_num == 1:
-        state = process.prepare(state, server, _clients(*range(_CLIENTS)))
-      output = process.next(state, server, _clients(*cohort))
-      state = output.state
-    return output
+    outputs = [process.next(process.initialize(), server, [])]
+    state = process.prepare(
+      outputs[0].state, server, _clients(*range(_CLIENTS))
+    )
+    for cohort in cohorts:
+      outputs.append(process.next(state, server, _clients(*cohort)))
+      state = outputs[-1].state
+    return outputs
 
   def test_types(self):
     _, process = _build()
@@ -94,7 +96,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
     classifier, process = _build(returns_given_labels=True, keep='head')
-    output = self._run(process, [[], *[range(_CLIENTS)] * server_steps.PASSES])
+    output = self._run(process, [range(_CLIENTS)] * server_steps.PASSES)[-1]
     state = output.state
     clients = [each.astype(np.float64) for each in _CLIENT_FEATURES]
     mean, basis, variances = numpy_reference.find_basis(
@@ -160,7 +162,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_round_0_is_labels_alone(self):
     classifier, process = _build()
-    output = self._run(process, [[]])
+    (output,) = self._run(process, [])
     state = output.state
     fitted = server_labels.fit(
       tf.constant(_SERVER.images, tf.float64),
@@ -179,8 +181,9 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_round_without_clients_changes_nothing_but_its_number(self):
     _, process = _build()
-    before = self._run(process, [[], [0, 1, 2, 3]]).state
-    after = self._run(process, [[], [0, 1, 2, 3], []]).state
+    _, before, after = (
+      output.state for output in self._run(process, [[0, 1, 2, 3], []])
+    )
     tf.nest.map_structure(
       np.testing.assert_array_equal, before.estimate, after.estimate
     )
@@ -189,7 +192,9 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
   def test_clients_that_count_for_nothing(self):
     _, process = _build()
     server = pipelines.labeled_dataset(_SERVER)
-    states = []
+    state = process.next(process.initialize(), server, []).state
+    state = process.prepare(state, server, _clients(0, 1, 2, 3))
+    estimates = []
     for features in (
       None,
       np.zeros([0, _FEATURES], np.float32),
@@ -203,28 +208,27 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
             dict(client_id=np.int32(4), image=features)
           )
         )
-      state = process.next(process.initialize(), server, []).state
-      state = process.prepare(state, server, _clients(0, 1, 2, 3))
       output = process.next(state, server, clients)
-      states.append(output.state.estimate)
+      estimates.append(output.state.estimate)
     self.assertEqual(output.metrics['client']['num_rejected'], 1)
-    for other in states[1:]:
-      tf.nest.map_structure(np.testing.assert_array_equal, states[0], other)
+    for other in estimates[1:]:
+      tf.nest.map_structure(np.testing.assert_array_equal, estimates[0], other)
 
   def test_cohorts_of_half_of_the_clients(self):
     """With an aggregator whose estimates stay without clients."""
     _, process = _build(aggregators.RobustMean(), clients_per_round=2)
-    before = process.initialize()
-    state = self._run(process, [[]]).state
+    first, second, third = (
+      output.state for output in self._run(process, [[0, 1], [2, 3]])
+    )
     tf.nest.map_structure(
-      np.testing.assert_array_equal, before.aggregator, state.aggregator
+      np.testing.assert_array_equal,
+      process.initialize().aggregator,
+      first.aggregator,
     )
     # The server takes a step when all clients have taken part.
-    state = self._run(process, [[], [0, 1]]).state
-    self.assertEqual(state.estimate.passes, 0)
-    self.assertEqual(state.estimate.num_averaged, 2 * _EXAMPLES)
-    state = self._run(process, [[], [0, 1], [2, 3]]).state
-    self.assertEqual(state.estimate.passes, 1)
+    self.assertEqual(second.estimate.passes, 0)
+    self.assertEqual(second.estimate.num_averaged, 2 * _EXAMPLES)
+    self.assertEqual(third.estimate.passes, 1)
 
 
 if __name__ == '__main__':
