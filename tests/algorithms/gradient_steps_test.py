@@ -29,7 +29,7 @@ _SHARES = np.array([2, 2, 1]) / 5
 
 @functools.cache
 def _build(system_name, **changes):
-  return linear_problem.build(system_name, changes)
+  return linear_problem.build(system_name, changes, returns_given_labels=True)
 
 
 def _client_data(problem, cohort, num_updates):
@@ -135,12 +135,13 @@ class GradientStepsTest(simulation_test_case.SimulationTestCase):
       batch = _select(5, 2, round_num, purpose.SERVER_ORDER)
       terms = [(1.0, problem.images[batch], problem.labels[batch])]
       labeled = []
-      for client_id in cohort:
+      for given, client_id in zip(output.given_labels, cohort, strict=True):
         images = problem.clients[client_id][1]
         batch = _select(
           len(images), 3, num_updates[client_id], purpose.FIX_ORDER, client_id
         )
         num_updates[client_id] += 1
+        np.testing.assert_array_equal(given.image, batch)
         of_batch = slice(None)
         if labels_all:
           # The client labels all images; the batch is a part of these.
@@ -150,6 +151,8 @@ class GradientStepsTest(simulation_test_case.SimulationTestCase):
         )
         images, posteriors = images[batch][of_batch], labeled[-1][0][of_batch]
         keep = posteriors.max(axis=1) >= threshold
+        np.testing.assert_array_equal(given.label, posteriors.argmax(axis=1))
+        np.testing.assert_array_equal(given.share > 0, keep)
         num_labeled += keep.size
         num_confident += keep.sum()
         if keep.any():
