@@ -58,17 +58,6 @@ class Estimate(NamedTuple):
   push: tf.Tensor  # [classes]
 
 
-class Message(NamedTuple):
-  """The message to clients, float32 [classes].
-
-  `alpha` are the Dirichlet parameters of clients' class shares; `shift` is
-  added to logits, which makes them log p(example | class).
-  """
-
-  alpha: tf.Tensor
-  shift: tf.Tensor
-
-
 class Sums(NamedTuple):
   """The sums that a client reports, float32."""
 
@@ -85,7 +74,13 @@ class ClassEstimate(method.Guiding):
     zeros = tf.zeros([model.num_classes])
     return Estimate(zeros, zeros, tf.constant(0.0), zeros)
 
-  def tell(self, kept: Estimate, server: hook_arguments.Server) -> Message:
+  def tell(
+    self, kept: Estimate, server: hook_arguments.Server
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """The Dirichlet parameters of class shares, and the shift of logits.
+
+    Logits with the shift are log p(example | class). Both are [classes].
+    """
     shares = client_prior.from_counts(client_prior.count_labels(server))
     # Relative to the classes of all clients together, so that a model that
     # gives one class to all clients is not mistaken for clients that differ.
@@ -95,9 +90,8 @@ class ClassEstimate(method.Guiding):
       class_shares.strength(kept.log_shares, found / tf.reduce_sum(found)),
       tf.cast(tf.size(shares), tf.float32),
     )
-    return Message(
-      strength * shares, (kept.pull - 1) * tf.math.log(shares) - kept.push
-    )
+    shift = (kept.pull - 1) * tf.math.log(shares) - kept.push
+    return strength * shares, shift
 
   def guidance(
     self, kept: Estimate, sums: Sums, server: hook_arguments.Server
@@ -169,10 +163,9 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     logits = classifier.logits(
       weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
     )
-    message = context.guidance[method.OWN]
-    logits += message.shift
-    likelihoods = class_shares.read(logits)
-    shares = class_shares.find(likelihoods, message.alpha)
+    alpha, shift = context.guidance[method.OWN]
+    likelihoods = class_shares.read(logits + shift)
+    shares = class_shares.find(likelihoods, alpha)
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
@@ -197,11 +190,9 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     return update._replace(
       measurements=collections.OrderedDict(
         evidence=client_work.Ratio(
-          class_shares.evidence(likelihoods, message.alpha, shares), num_labeled
+          class_shares.evidence(likelihoods, alpha, shares), num_labeled
         ),
-        strength=client_work.Ratio(
-          has_any * tf.reduce_sum(message.alpha), has_any
-        ),
+        strength=client_work.Ratio(has_any * tf.reduce_sum(alpha), has_any),
       ),
       report={
         method.OWN: Sums(
