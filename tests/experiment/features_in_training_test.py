@@ -204,14 +204,8 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     noise = (strong - features) / np.std(_TRAIN[0], axis=0)
     self.assertBetween(np.std(noise), 0.4, 0.6)
 
-  def test_shares_of_unlabeled_vectors(self):
+  def test_unlabeled_vectors(self):
     pool = _ARRAYS['client_features']
-    task = own_data.own_data(
-      _TRAIN, _TEST, unlabeled=pool, shares=[[4, 0], [1, 5, 2]]
-    )
-    data = task.load()
-    self.assertAllEqual(data.unlabeled[data.shares[0]], pool[[4, 0]])
-    self.assertAllEqual(data.unlabeled[data.shares[1]], pool[[1, 5, 2]])
     task = own_data.own_data(_TRAIN, _TEST, unlabeled=pool, num_labeled=3)
     self.assertEqual(task.num_labeled, 3)
     self.assertAllEqual(task.load().unlabeled, pool)

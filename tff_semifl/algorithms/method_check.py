@@ -38,7 +38,7 @@ def check_labels(
 
   @tf.function(autograph=False)
   def compute() -> tf.Tensor:
-    with random_draws.drawing_by(portable_draws.GENERATOR):
+    with random_draws.drawing_by(portable_draws):
       labeler, images = _create_client(method, training)
       rows = rows_lib.Rows(images)
       context = labeler.context(rows, labeler.received)
@@ -81,7 +81,7 @@ def check_padding(
 
   @tf.function(autograph=False)
   def compute() -> list[tf.Tensor]:
-    with random_draws.drawing_by(portable_draws.GENERATOR):
+    with random_draws.drawing_by(portable_draws):
       labeler, images = _create_client(method, training)
       real = rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES))
       context = labeler.context(real, labeler.received)

@@ -19,9 +19,7 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
-from tff_semifl.data import site_images
 from tff_semifl.data import sources
-from tff_semifl.data import stored_images
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import loaded_task
 
@@ -79,7 +77,7 @@ def create_task(
   _report(root, form, found)
   unlabeled, shares = found.unlabeled, found.shares
   if sites:
-    unlabeled = site_images.SiteImages(
+    unlabeled = sources.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
     # Each index stands for all images of a site.
@@ -116,13 +114,13 @@ def _report(
   found: image_folders.ImageFolders,
 ) -> None:
   """Warns of images that are on disk or were changed."""
-  if isinstance(found.unlabeled, stored_images.StoredImages):
+  if isinstance(found.unlabeled, sources.StoredImages):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
       ' images_on_disk=false keeps them in memory',
       root,
       math.prod(found.unlabeled.shape) / 1e9,
-      stored_images.folder(),
+      sources.storage_folder(),
     )
   # An explicit size is a request to scale.
   if found.num_resized and form.size is None:

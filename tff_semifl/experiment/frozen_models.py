@@ -188,13 +188,13 @@ class Frozen(models.Linear):
     self, backbone: 'backbone_lib.Backbone', data: sources.TaskData
   ) -> sources.TaskData:
     """The data with features instead of images."""
-    from tff_semifl.data import own_features
+    from tff_semifl.data import own_images
 
     # If clients have no images of their own, most training images lose their
     # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
     train = self._compute_features(backbone, name, data.train.images)
-    own_features.check_server(f'features of {name} images', train)
+    own_images.check_server_features(f'features of {name} images', train)
     test = self._compute_features(backbone, 'test', data.test.images)
     unlabeled = data.unlabeled
     if unlabeled is not None:
@@ -209,7 +209,8 @@ class Frozen(models.Linear):
     self, backbone: 'backbone_lib.Backbone', name: str, images: sources.Images
   ) -> np.ndarray:
     """Features, float32 [images, features], from the cache if it has them."""
-    from tff_semifl.data import own_features
+    from tff_semifl.data import own_images
+    from tff_semifl.experiment import progress
     from tff_semifl.models.frozen import feature_cache
 
     if not len(images):
@@ -221,12 +222,16 @@ class Frozen(models.Linear):
     folder = feature_cache.default_folder()
     if self.feature_cache is not None:
       folder = pathlib.Path(self.feature_cache)
-    find = feature_cache.compute if self.computes else feature_cache.load
-    found = find(backbone, images, folder, say)
+    if self.computes:
+      found = feature_cache.compute(
+        backbone, images, folder, say, quiet=progress.is_quiet()
+      )
+    else:
+      found = feature_cache.load(backbone, images, folder, say)
     if found is None:
       say(f'features: {len(images):,} are missing; training computes them')
       found = _stand_ins(images, backbone.feature_dimension)
-    return own_features.convert(f'features of {name} images', found)
+    return own_images.convert_features(f'features of {name} images', found)
 
 
 MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
@@ -243,9 +248,9 @@ def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
 # A program asks for features several times.
 @functools.cache
 def _say_once(line: str) -> None:
-  from tff_semifl.models.frozen import progress_lines
+  from tff_semifl.experiment import progress
 
-  progress_lines.to_stderr(line)
+  progress.say(line)
 
 
 # Cached, since loading a network takes seconds and happens several times.

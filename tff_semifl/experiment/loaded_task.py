@@ -23,8 +23,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
-from tff_semifl.data import own_features
-from tff_semifl.data import site_images
+from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.models import wide_resnet
@@ -113,7 +112,7 @@ def create_feature_task(
   There is no weak augmentation; strong augmentation adds Gaussian noise, see
   `augmentation.add_noise`.
   """
-  mean, standard_deviation = own_features.measure(data.train.images)
+  mean, standard_deviation = own_images.measure_features(data.train.images)
   return image_task.ImageTask(
     image_shape=data.train.images.shape[1:],
     class_names=class_names,
@@ -146,7 +145,7 @@ def describe(
   unlabeled = data.unlabeled
   # Of sites, only the names are known.
   names = ()
-  if isinstance(unlabeled, site_images.SiteImages):
+  if isinstance(unlabeled, sources.SiteImages):
     names = unlabeled.names
   if unlabeled is None or names:
     unlabeled = data.train.images[:0]

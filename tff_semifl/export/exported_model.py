@@ -16,7 +16,7 @@ import tensorflow as tf
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import own_labels
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.privacy import privacy_statement
 
 # Signatures of a SavedModel. `CLASS_NAMES` and `DESCRIPTION` take no input.
@@ -191,7 +191,7 @@ class _TFLiteModel(ExportedModel):
   def predict(self, images: np.ndarray) -> np.ndarray:
     if self.kind is example_kinds.IMAGES:
       height, width, _ = self.image_shape
-      fitted = resizing.fit_to_size(tf.constant(images), height, width)
+      fitted = pixels.fit_to_size(tf.constant(images), height, width)
       images = fitted.numpy().astype(np.uint8)
     outputs = []
     for image in images:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.export import exported_model
 from tff_semifl.privacy import privacy_statement
 
@@ -188,7 +188,7 @@ def _serve_images(
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
     image = decode(encoded, num_channels, background)
-    return resizing.fit_to_size(image[tf.newaxis], height, width)[0]
+    return pixels.fit_to_size(image[tf.newaxis], height, width)[0]
 
   @tf.function(
     input_signature=[
@@ -197,7 +197,7 @@ def _serve_images(
     autograph=False,
   )
   def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
-    return classify(resizing.fit_to_size(images, height, width))
+    return classify(pixels.fit_to_size(images, height, width))
 
   @tf.function(
     input_signature=[tf.TensorSpec([None], tf.string, 'image_bytes')],

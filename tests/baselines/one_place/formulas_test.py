@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tests import mixed_reference
 from tests import pooled_reference
 from tests import small_systems
+from tests.baselines.one_place import mixed_reference
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import remixmatch
 from tff_semifl.baselines.one_place import uda

@@ -7,7 +7,7 @@
       server: gradient of CE(weak(labeled batch))
       client: labels = confident predictions for weak(batch)
               gradient of CE(strong(batch), labels) / batch size
-      weights = step(server's gradient + mean of clients' gradients)
+      weights = step(server's gradient + mean of clients' gradient_steps)
 
 A comparison for systems with several local steps: federated SGD communicates
 after each step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is from Figure 2 of
@@ -32,7 +32,6 @@ from tff_semifl.baselines.fedsgd import union_work
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import gradients
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import server_work
 from tff_semifl.models import functional
@@ -60,7 +59,7 @@ class FedSGD(gradient_steps.GradientSteps):
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
-    indices = gradients.select_batch(node, data, self.client.client_batch_size)
+    indices = self.select_batch(node, data)
     images = tf.gather(data['image'], indices)
     weak = ingredients.weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
     labels = pseudo_labels.from_logits(
@@ -72,7 +71,7 @@ class FedSGD(gradient_steps.GradientSteps):
     strong = ingredients.strong_augmentation(
       images, node.seed(purpose.STRONG_VIEW)
     )
-    return gradients.report(
+    return gradient_steps.report(
       classifier,
       weights,
       tf.boolean_mask(strong, is_kept),
@@ -86,7 +85,7 @@ class FedSGD(gradient_steps.GradientSteps):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    return gradients.build_server_work(
+    return gradient_steps.build_server_work(
       ingredients.classifier,
       augmentation_fn=ingredients.weak_augmentation,
       optimizer=self.optimizer.build(),
