@@ -27,6 +27,7 @@ from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -128,28 +129,26 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     ' batch, and others at random up to so many.',
     settings.AT_LEAST_1,
   )
-  confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def train_client(
+  def label(
     self,
     ingredients: system.Ingredients,
     weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
+    node: federated_process.Node,
     data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    """The gradient of one batch, labeled with the client's class shares.
+    batch: tf.Tensor,
+  ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
+    """Labels a batch, given the client's class shares.
 
     Class shares are estimated from the batch and other images of the client, up
-    to `client_labeled_images`. Images of the batch whose most probable class
-    has less than the confidence threshold are left out of the loss.
+    to `client_labeled_images`.
     """
-    classifier, purpose = ingredients.classifier, random_seeds.Purpose
-    node = federated_process.Node(context, data['client_id'])
+    classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
-    batch = self.select_batch(node, data)
     # The images of the batch come first, then other images in a random order.
-    order = random_draws.order(num_images, node.seed(purpose.PSEUDO_LABEL_VIEW))
+    order = random_draws.order(
+      num_images, node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW)
+    )
     is_in_batch = tf.scatter_nd(
       batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
     )
@@ -162,64 +161,42 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     logits = classifier.logits(
       weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
     )
-    alpha, shift = context.guidance[method.OWN]
+    alpha, shift = node.context.guidance[method.OWN]
     likelihoods = class_shares.read(logits + shift)
     shares = class_shares.find(likelihoods, alpha)
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
-    augmented = ingredients.strong_augmentation(
-      tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
-    )
-    is_kept = pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
-    update = gradient_steps.report(
-      classifier,
-      weights,
-      tf.boolean_mask(augmented, is_kept),
-      tf.boolean_mask(labels.labels, is_kept),
-      num_images=size,
-      node=node,
-      optimizer_state=optimizer_state,
-      given_labels=pseudo_labels.give_at_once(batch, labels.labels, is_kept),
-    )
     num_labeled = tf.cast(tf.shape(labeled)[0], tf.float32)
     has_any = tf.cast(num_labeled > 0, tf.float32)
-    return update._replace(
-      measurements=collections.OrderedDict(
-        evidence=client_work.Ratio(
-          class_shares.evidence(likelihoods, alpha, shares), num_labeled
-        ),
-        strength=client_work.Ratio(has_any * tf.reduce_sum(alpha), has_any),
+    measurements = collections.OrderedDict(
+      evidence=client_work.Ratio(
+        class_shares.evidence(likelihoods, alpha, shares), num_labeled
       ),
-      report={
-        method.OWN: Sums(
-          tf.reduce_sum(shares.posteriors, axis=0),
-          has_any * shares.log_shares,
-          num_labeled,
-          has_any,
-        )
-      },
+      strength=client_work.Ratio(has_any * tf.reduce_sum(alpha), has_any),
     )
+    sums = Sums(
+      tf.reduce_sum(shares.posteriors, axis=0),
+      has_any * shares.log_shares,
+      num_labeled,
+      has_any,
+    )
+    return labels, {'measurements': measurements, 'report': {method.OWN: sums}}
 
-  def build_server_work(
+  def augment_at_server(
     self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    classifier, optimizer = ingredients.classifier, self.optimizer.build()
-    batch_size = self.server.filled_batch_size
-    return gradient_steps.build_server_work(
-      classifier,
-      augmentation_fn=ingredients.strong_augmentation,
-      optimizer=optimizer,
-      batch_size=batch_size,
-      pretraining_fn=server_work.SupervisedTraining(
-        classifier=classifier,
-        weak_augmentation=ingredients.strong_augmentation,
-        optimizer=optimizer,
-        num_epochs=settings.filled(
-          'server_pretraining_epochs', self.server.server_pretraining_epochs
-        ),
-        batch_size=batch_size,
+  ) -> augmentation.Augmentation:
+    return ingredients.strong_augmentation
+
+  def build_pretraining(
+    self, ingredients: system.Ingredients
+  ) -> server_work.SupervisedTrainingFn:
+    return server_work.SupervisedTraining(
+      classifier=ingredients.classifier,
+      weak_augmentation=ingredients.strong_augmentation,
+      optimizer=self.optimizer.build(),
+      num_epochs=settings.filled(
+        'server_pretraining_epochs', self.server.server_pretraining_epochs
       ),
+      batch_size=self.server.filled_batch_size,
     )
