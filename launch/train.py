@@ -90,7 +90,7 @@ def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
   """Trains with each of several seeds."""
   commands.check_has_no_name(command, 'each seed has an experiment')
   runs = _train_all(command, {str(seed): {'seed': seed} for seed in seeds})
-  print(summary.seeds_to_markdown(runs))
+  print(summary.to_markdown(runs, 'seed'))
   kind = 'validation' if command.experiment.validates else 'test'
   print(
     f'\nThese are {kind} images. Intervals are those of the mean'
@@ -123,7 +123,7 @@ def _cross_validate(
       for fold in (f'{number + 1}/{num_folds}' for number in range(num_folds))
     },
   )
-  print(f'{summary.folds_to_markdown(runs)}\n')
+  print(f'{summary.to_markdown(runs, "fold")}\n')
   names = dict.fromkeys(['macro_f1', *command.run.metrics])
   metrics = [metric_lib.load(name) for name in names if name != 'accuracy']
   for line in summary.describe_out_of_fold(
