@@ -149,12 +149,7 @@ def export_saved_model(
   def compute_logits(fitted: tf.Tensor) -> tf.Tensor:
     return model(fitted, training=False)
 
-  def classify(
-    fitted: tf.Tensor, shares: tf.Tensor | None = None
-  ) -> dict[str, tf.Tensor]:
-    logits = compute_logits(fitted)
-    if shares is not None:
-      logits = adaptation.adapt_logits(logits, shares, prior)
+  def classify(logits: tf.Tensor) -> dict[str, tf.Tensor]:
     probabilities = tf.nn.softmax(logits)
     name = tf.gather(names, tf.argmax(logits, axis=-1))
     if least_confidence > 0:
@@ -168,35 +163,31 @@ def export_saved_model(
     exported_model.BACKGROUND: tf.constant(background),
   }
 
-  def estimate(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
-    found = adaptation.estimate_site_shares(
-      compute_logits(fitted), prior
-    )._asdict()
-    if prior.inputs is not None:
-      found['shift'] = input_shift.measure_shift(
-        tf.reduce_mean(input_shift.summarize(fitted), axis=0),
-        tf.cast(tf.shape(fitted)[0], tf.float32),
-        prior.inputs,
-      )
-    return {exported_model.CLASS_SHARES: found.pop('shares'), **found}
-
   spec, fit = _choose_input(shape)
   serving = {
-    exported_model.SERVING: _serve(lambda each: classify(fit(each)), spec)
+    exported_model.SERVING: _serve(
+      lambda each: classify(compute_logits(fit(each))), spec
+    )
   }
   if example_kinds.kind_of(shape) is example_kinds.IMAGES:
     serving[exported_model.SERVING_ENCODED] = _serve(
-      lambda encoded: classify(_decode_and_fit(encoded, shape, background)),
+      lambda encoded: classify(
+        compute_logits(_decode_and_fit(encoded, shape, background))
+      ),
       tf.TensorSpec([None], tf.string, 'image_bytes'),
     )
   if prior is not None:
     serving[exported_model.ESTIMATE_SHARES] = _serve(
-      lambda each: estimate(fit(each)), spec
+      lambda each: _estimate_shares(fit(each), compute_logits, prior), spec
     )
     serving[exported_model.SERVING_WITH_SHARES] = _serve(
-      lambda each, shares: classify(fit(each), shares),
+      lambda each, shares: classify(
+        adaptation.adapt_logits(compute_logits(fit(each)), shares, prior)
+      ),
       spec,
-      tf.TensorSpec([len(names)], tf.float32, exported_model.CLASS_SHARES),
+      tf.TensorSpec(
+        [len(class_names)], tf.float32, exported_model.CLASS_SHARES
+      ),
     )
   module.__call__ = serving[exported_model.SERVING]
   tf.saved_model.save(
@@ -257,6 +248,23 @@ def _decode_and_fit(
     image_bytes,
     fn_output_signature=tf.TensorSpec(shape, tf.float32),
   )
+
+
+def _estimate_shares(
+  fitted: tf.Tensor,
+  compute_logits: Callable[[tf.Tensor], tf.Tensor],
+  prior: share_prior.SharePrior,
+) -> dict[str, tf.Tensor]:
+  """The outputs of the signature that estimates the shares of a site."""
+  site = adaptation.estimate_site_shares(compute_logits(fitted), prior)
+  found = site._asdict()
+  if prior.inputs is not None:
+    found['shift'] = input_shift.measure_shift(
+      tf.reduce_mean(input_shift.summarize(fitted), axis=0),
+      tf.cast(tf.shape(fitted)[0], tf.float32),
+      prior.inputs,
+    )
+  return {exported_model.CLASS_SHARES: found.pop('shares'), **found}
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
