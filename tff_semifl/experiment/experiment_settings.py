@@ -22,7 +22,7 @@ from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import models
 from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.experiment import validation
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 
 _GIVEN = ('num_labeled', 'num_clients')
 # With ten clients, each trains as often as each of 100 in SemiFL's 800 rounds.
@@ -214,9 +214,9 @@ class ExperimentSettings(settings.Settings):
       return self.model.model.create(task, self.seed)
 
   @property
-  def private_mean(self) -> aggregator_settings.PrivateMean | None:
+  def private_mean(self) -> aggregators.PrivateMean | None:
     """The settings of differential privacy; None if not chosen."""
-    aggregation = self.system.aggregation
+    aggregation = getattr(self.system, 'averaging', None)
     return aggregation and aggregation.private_mean
 
   @property
