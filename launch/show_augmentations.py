@@ -20,9 +20,9 @@ from tff_semifl.cli import program
 from tff_semifl.cli import setting_flags
 from tff_semifl.data import example_kinds
 from tff_semifl.experiment import data_figures
-from tff_semifl.experiment import experiment
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.plots import figures
 
 _NUM_IMAGES = flags.DEFINE_integer(
   'num_images',
@@ -35,7 +35,7 @@ _NUM_IMAGES = flags.DEFINE_integer(
 def main(settings: experiment_settings.Data) -> None:
   """Draws the figure."""
   path = output_flag.one('results/augmentations.png')
-  task = experiment.create_task(settings)
+  task = settings.create_task()
   kind = example_kinds.kind_of(task.image_shape)
   if kind is not example_kinds.IMAGES:
     raise settings_lib.SettingError(
@@ -47,12 +47,11 @@ def main(settings: experiment_settings.Data) -> None:
   with program.blame(_NUM_IMAGES, ValueError):
     if _NUM_IMAGES.value > len(images):
       raise ValueError(f'there are {len(images)} images')
-  fig, notes = data_figures.create_augmentations(
+  fig, notes = data_figures.draw_augmentations(
     task, images, seed=settings.seed.seed, num_images=_NUM_IMAGES.value
   )
   with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fig.save(path, format='PNG')
+    figures.save(fig, [path])
   print(*notes, f'figure: {path}', sep='\n')
 
 

@@ -36,17 +36,16 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
 from tff_semifl.cli import repeated_runs
-from tff_semifl.experiment import accuracy_of_clients
-from tff_semifl.experiment import client_classes
 from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import training
+from tff_semifl.experiment import training_warnings
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import repetitions
@@ -141,12 +140,10 @@ def _check_can_repeat(command: command_lib.Command, why: str) -> None:
 
 def _train(command: command_lib.Command) -> None:
   """Trains once, or with --dry_run prints the plan."""
-  if _DRY_RUN.value:
-    command = command.for_plan()
   experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
-    for problem in plan.find_problems(experiment):
+    for problem in training_warnings.find_problems(experiment):
       logging.warning('%s', problem)
     return
   folder = command.open_folder(experiment)
@@ -158,26 +155,30 @@ def _train(command: command_lib.Command) -> None:
 
 def _print_outcome(
   experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
-  final: training_program.ProgramState,
+  folder: experiment_folder.ExperimentFolder,
+  final: training.ProgramState,
 ) -> None:
   """Prints the results and the paths of output files."""
   kept = saved_experiment.read_trained_model(folder.path)
   kind = 'validation' if experiment.settings.validates else 'test'
-  sizes = evaluated_images.count_by_class(experiment)
+  sizes = model_results.count_by_class(experiment)
   print(
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
   )
-  for line in evaluated_images.describe_metrics(experiment, kept.weights):
+  for line in model_results.describe_metrics(experiment, kept.weights):
     print(line)
-  for line in evaluated_images.read_by_system(folder.path):
+  for line in model_results.read_by_system(folder.path):
     print(line)
   if experiment.run.client_accuracy:
-    print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+    print(
+      model_results.describe_accuracies(
+        model_results.read_accuracies(folder.path)
+      )
+    )
   if experiment.run.client_classes:
-    counts = client_classes.read(folder.path)
-    print(client_classes.describe(experiment, counts))
+    counts = model_results.read_classes(folder.path)
+    print(model_results.describe_classes(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

@@ -29,11 +29,9 @@ from tests.export import small_model
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import program
-from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import command
 from tff_semifl.experiment import export_formats
-from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import temperature as temperature_lib
 
@@ -122,15 +120,14 @@ class ExportSavedModelTest(parameterized.TestCase):
     )
     # The validation images are those that training does not see.
     with small_systems.without_process('semifl'):
-      created = python_experiment.create_experiment(
+      created = command.create_experiment(
         'semifl',
         digits.Digits(),
         create_model=small_digits.create_small_model,
         num_validation=20,
       )
-    restored = experiment_folder.restore(
+    restored = saved_experiment.restore(
       saved_experiment.read_hparams(self._experiment),
-      task_registry.ChosenTask(),
       {},
     )
     images, labels = export_formats.load_validation_images(

@@ -27,7 +27,6 @@ from tests.data import image_tree
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import plan
 
 
@@ -168,7 +167,7 @@ class ImageFolderTest(absltest.TestCase):
     views = {}
     for name in (None, 'keras_cv_gentle', 'keras_cv', 'semifl'):
       chosen = {} if name is None else {'strong_augmentation': name}
-      task = experiment_lib.create_task(self._command(**chosen).experiment.data)
+      task = self._command(**chosen).experiment.data.create_task()
       views[name] = task.strong_augmentation(tf.constant(images), seed).numpy()
     np.testing.assert_array_equal(views[None], views.pop('keras_cv_gentle'))
     self.assertLen(np.unique([*views.values()], axis=0), 3)
@@ -215,7 +214,7 @@ class ImageFolderTest(absltest.TestCase):
     found = []
     for seed in (0, 0, 1):
       data = self._command(seed=seed).experiment.data
-      found.append(experiment_lib.load_data(data, data.task.create()))
+      found.append(data.load(data.task.create()))
     levels = [data.labeled.images[:, 0, 0, 0].tolist() for data in found]
     for each in levels:
       self.assertEqual(

@@ -13,8 +13,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import outputs
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 
@@ -143,7 +143,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._path = pathlib.Path(self.create_tempdir().full_path, 'mine')
-    self._folder = outputs.ExperimentFolder(
+    self._folder = experiment_folder.ExperimentFolder(
       self._path, hparams_file.create({'total_rounds': 3})
     )
     self._file = self._path / 'privacy.key'
@@ -183,7 +183,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def test_complete_experiment_needs_none_and_gets_none(self):
     self._keep()
     self._run_to(3)
-    self._folder.remove_privacy_key()
+    privacy_key.remove(self._file)
     self.assertFalse(self._file.exists())
     self._keep(privacy_key.PrivacyKey.draw())
     self.assertFalse(self._file.exists())
@@ -191,7 +191,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def test_complete_experiment_cannot_be_given_more_rounds(self):
     self._keep()
     self._run_to(3)
-    self._folder.remove_privacy_key()
+    privacy_key.remove(self._file)
     with self.assertRaisesRegex(
       durable_files.OutputError, 'total_rounds=3: its secret key was removed'
     ):
@@ -201,7 +201,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def test_removes_what_a_kill_left_too(self):
     self._keep()
     durable_files.temporary_path(self._file).write_bytes(_KEY.secret)
-    self._folder.remove_privacy_key()
+    privacy_key.remove(self._file)
     left = {path.name for path in self._path.iterdir()}
     self.assertEqual(left, {'.lock', 'hparams.json'})
 

@@ -17,22 +17,13 @@ from tff_semifl.cli import setting_flags
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
 
-
-def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """The settings of a training command, for a system and changed settings."""
-  return command_lib.create(system_name, task_registry.ChosenTask(), changes)
+create = command_lib.create
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
   """Creates the data settings of SemiFL."""
-  return experiment_settings.create(
-    'semifl',
-    system_registry.load('semifl'),
-    task_registry.ChosenTask(),
-    changes,
-  ).data
+  return create('semifl', changes).experiment.data
 
 
 def names_of_all_settings() -> frozenset[str]:

@@ -11,10 +11,10 @@ from absl import flags
 from tff_semifl import settings
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import model_selection
-from tff_semifl.experiment import outputs
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.results import repetitions
 
@@ -31,7 +31,7 @@ class Run(NamedTuple):
   """An experiment and its folder."""
 
   experiment: experiment_lib.Experiment
-  folder: outputs.ExperimentFolder
+  folder: experiment_folder.ExperimentFolder
 
 
 def parse_seeds(default: int) -> list[int]:
@@ -87,7 +87,7 @@ def train_all(
     for name, run in opened.items():
       kept = train(run)
       experiment = run.experiment
-      logits = evaluated_images.compute_logits(experiment, kept.weights)
+      logits = model_results.compute_logits(experiment, kept.weights)
       values = {'accuracy': kept.accuracy}
       measure = experiment.measure
       if isinstance(measure, model_selection.Measurement):

@@ -22,11 +22,11 @@ from tff_semifl.cli import commands
 from tff_semifl.cli import parallel_runs
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import outputs
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import validation
 from tff_semifl.results import sweep_table
 
 # A sweep sets seed and name for each run; dry_run does not apply.
@@ -36,7 +36,7 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
-  *validation.SETTINGS,
+  *federated_data.VALIDATION_SETTINGS,
   'flagfile',
   'preset',
 )
@@ -73,7 +73,7 @@ class Run(parallel_runs.Job):
   def is_complete(self) -> bool:
     """Whether all rounds ran and the model was exported."""
     return self.read().round_num >= self.total_rounds and bool(
-      outputs.find_models(self.folder / 'export')
+      experiment_folder.find_models(self.folder / 'export')
     )
 
 
@@ -158,7 +158,7 @@ def check_passed_on(arguments: Sequence[str]) -> None:
 def without_validation(arguments: Sequence[str]) -> list[str]:
   """Removes the flags of a validation split, and their values."""
   values = flags.FlagValues()
-  for name in validation.SETTINGS:
+  for name in federated_data.VALIDATION_SETTINGS:
     flags.DEFINE_string(name, None, '', flag_values=values)
   return values(['', *arguments], known_only=True)[1:]
 
@@ -229,7 +229,7 @@ def _check_source(entry: sweep_table.Entry) -> None:
   """Checks that a flagfile or preset has no flag that the sweep sets."""
   found = _find(
     command_text.expand(entry.system_name, entry.arguments),
-    [*_NOT_FOR_ALL, *validation.SETTINGS],
+    [*_NOT_FOR_ALL, *federated_data.VALIDATION_SETTINGS],
   )
   if found:
     remedy = 'leave it out' if found in _NOT_FOR_ALL else 'give it to the sweep'

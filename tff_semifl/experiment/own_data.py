@@ -82,7 +82,13 @@ def own_data(
       argument's name, and says what was found and what is expected.
   """
   _check_given(clients, unlabeled, shares, num_labeled)
-  num_labeled = _to_number(num_labeled)
+  if num_labeled is not None:
+    try:
+      num_labeled = operator.index(num_labeled)
+    except TypeError:
+      num_labeled = 0
+    if num_labeled < 1:
+      raise ValueError('num_labeled: give an integer of 1 at least')
   if unlabeled_labels is not None and clients is None and shares is None:
     raise ValueError(
       'unlabeled_labels: found some, but neither clients nor shares; give one'
@@ -106,7 +112,11 @@ def own_data(
         'unlabeled_labels', unlabeled_labels, shares, class_names
       )
   elif unlabeled is not None:
-    pool = _read_unlabeled(unlabeled)
+    if isinstance(unlabeled, tf.data.Dataset):
+      unlabeled, _ = own_images.read_dataset(
+        'unlabeled', unlabeled, labeled=False
+      )
+    pool = own_features.convert_examples('unlabeled', unlabeled)
     if shares is not None:
       shares, client_names = own_clients.read_shares(
         'shares', shares, len(pool)
@@ -174,20 +184,6 @@ def _check_given(
     )
 
 
-def _to_number(num_labeled: Any) -> int | None:
-  if num_labeled is None:
-    return None
-  try:
-    number = operator.index(num_labeled)
-  except TypeError as error:
-    raise ValueError(
-      f'num_labeled: found {num_labeled!r}; give an integer'
-    ) from error
-  if number < 1:
-    raise ValueError(f'num_labeled: found {number}; give 1 at least')
-  return number
-
-
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
   """Images or features, and int64 or str labels."""
   own_images.check_form(field, data)
@@ -206,20 +202,9 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
   return images, own_labels.flatten(field, labels, len(images))
 
 
-def _read_unlabeled(data: Any) -> np.ndarray:
-  """Images or features."""
-  if isinstance(data, tf.data.Dataset):
-    data, _ = own_images.read_dataset('unlabeled', data, labeled=False)
-  return own_features.convert_examples('unlabeled', data)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTask(image_task.Task):
-  """A task that a Python program has made.
-
-  Attributes:
-    prepared: The task.
-  """
+  """A task that a Python program has made."""
 
   prepared: image_task.ImageTask | None = None
 
@@ -247,7 +232,7 @@ class OwnTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTaskWithShares(OwnTask):
-  """A task of a Python program that gives the partition among clients."""
+  """An own task that gives the partition among clients."""
 
   gives_shares = True
 
@@ -255,9 +240,8 @@ class OwnTaskWithShares(OwnTask):
 def create_part(task: image_task.ImageTask) -> OwnTask:
   """The settings part of a task that a Python program has made.
 
-  Args:
-    task: The task. If `data_description` is None, a digest of the images is
-      added, so that no run resumes on other images.
+  A description with a digest of the images is added if there is none, so that
+  no run resumes on other images.
   """
   data = task.load()
   if task.data_description is None:

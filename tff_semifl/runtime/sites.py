@@ -14,7 +14,7 @@ import re
 import numpy as np
 import tensorflow as tf
 
-ImageShape = tuple[int, int, int]
+ImageShape = tuple[int, ...]
 
 # The field of a client's data that only its site has.
 IMAGE = 'image'
