@@ -35,7 +35,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.metrics import probability_metrics
+from tff_semifl.metrics import metric
 from tff_semifl.models import features
 from tff_semifl.models import functional
 
@@ -162,7 +162,7 @@ def describe(result: Run, labels: np.ndarray) -> list[str]:
     return f'{np.mean(np.argmax(logits, axis=1) == labels):.4f}'
 
   def error(logits: np.ndarray) -> str:
-    return f'{probability_metrics.ece(labels, logits):.4f}'
+    return f'{metric.ece(labels, logits):.4f}'
 
   own = result.metrics
   own = {name: float(value) for name, value in own.get('own', own).items()}

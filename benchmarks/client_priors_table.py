@@ -47,7 +47,7 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import system_registry
 from tff_semifl.experiment import task_registry
-from tff_semifl.metrics import probability_metrics
+from tff_semifl.metrics import metric
 from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
 
@@ -193,7 +193,7 @@ def _test(state: Any, test: sources.LabeledImages) -> float:
 
 
 def _calibration(state: Any, test: sources.LabeledImages) -> float:
-  return probability_metrics.ece(test.labels, _logits(state, test))
+  return metric.ece(test.labels, _logits(state, test))
 
 
 def train_semifl(task: image_task.Task, changes: dict[str, Any]) -> float:

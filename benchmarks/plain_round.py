@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from benchmarks import federation as federation_lib
 from tff_semifl.algorithms import round_parts
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import federated_process
-from tff_semifl.core import layer_moments
 from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.models import functional
@@ -89,15 +89,10 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
       weights, context, {'image': images, 'label': labels}, server_state
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    statistics = layer_moments.fold_batches(
+    weights = batch_norm_statistics.compute_server_statistics(
       federation.classifier,
       weights,
-      tf.data.Dataset.from_tensors(images),
-      layer_moments.merge_moments,
-    )
-    weights = layer_moments.replace_statistics(
-      weights,
-      tuple(map(layer_moments.unbiased_statistics, statistics)),
+      tf.data.Dataset.from_tensors({'image': images}),
     )
     return weights, velocity, result.optimizer_state
 

@@ -70,10 +70,9 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
     table_rows.append(
       (
         'mean',
-        summary.show_share(of_alone.mean, of_alone.deviation),
-        summary.show_share(found.mean, found.deviation),
-        f'{100 * gain.mean:+.1f} points (standard error'
-        f' {100 * gain.error:.1f})',
+        summary.show_mean('accuracy', of_alone),
+        summary.show_mean('accuracy', found),
+        f'{summary.show_difference("accuracy", gain)} points',
         '',
       )
     )

@@ -7,11 +7,10 @@ r"""Draws metrics of one or more experiments by round.
     --output_file=curves.png,curves.svg
 
 By default this draws the test accuracy and, if clients made pseudo-labels, the
-share of images labeled, if it is not always all, and the accuracy of these
-labels, to results/learning_curves.png unless --pseudo_label_files is given.
-Where the server trains in round 0 alone, a line shows the labels alone. These
-files show the quality of pseudo-labels in more detail, as in Figure 6 of
-SemiFL's paper:
+share of images labeled and the accuracy of these labels, to
+results/learning_curves.png unless --pseudo_label_files is given. These files
+show the quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's
+paper:
 
   python -m launch.plot --experiments=results/semifl \
     --pseudo_label_files=pseudo_labels.pdf
@@ -48,7 +47,6 @@ from tff_semifl.cli import output_flag
 from tff_semifl.cli import program
 from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
-from tff_semifl.results import curve_panels
 from tff_semifl.results import learning_curves
 
 _EXPERIMENTS = flags.DEFINE_list(
@@ -102,7 +100,6 @@ def main() -> None:
   experiments = _read(_EXPERIMENTS, _NAMES)
   references = _read(_REFERENCES, _REFERENCE_NAMES)
   chosen = _choose_panels(experiments)
-  runs = list(itertools.chain(*experiments.values()))
   curve_files = None
   if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
     curve_files = output_flag.figures('results/learning_curves.png')
@@ -114,7 +111,7 @@ def main() -> None:
     (
       _PSEUDO_LABEL_FILES,
       _PSEUDO_LABEL_FILES.value,
-      curve_panels.choose(curve_panels.PSEUDO_LABEL_QUALITY, runs),
+      learning_curves.PSEUDO_LABEL_QUALITY,
     ),
   ):
     if files is None:
@@ -131,10 +128,10 @@ def main() -> None:
 
 def _choose_panels(
   experiments: learning_curves.Experiments,
-) -> Sequence[curve_panels.Panel]:
-  runs = list(itertools.chain(*experiments.values()))
+) -> Sequence[learning_curves.Panel]:
   if _METRICS.value is None:
-    return curve_panels.choose(curve_panels.LEARNING_CURVES, runs)
+    return learning_curves.LEARNING_CURVES
+  runs = itertools.chain(*experiments.values())
   columns = {
     column: None for run in runs for column in run if column != 'round'
   }
@@ -148,7 +145,7 @@ def _choose_panels(
         raise ValueError(
           f'no experiment has a column {column}; there are {", ".join(columns)}'
         )
-  return tuple(map(curve_panels.create_panel, _METRICS.value))
+  return tuple(map(learning_curves.create_panel, _METRICS.value))
 
 
 def _read(

@@ -48,7 +48,7 @@ from tff_semifl.experiment import training
 from tff_semifl.experiment import training_warnings
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
-from tff_semifl.results import repetitions
+from tff_semifl.results import summary
 
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
@@ -81,7 +81,7 @@ def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
   runs = repeated_runs.train_all(
     command, {str(seed): {'seed': seed} for seed in seeds}
   )
-  print(repetitions.seeds_to_markdown(runs))
+  print(summary.seeds_to_markdown(runs))
   kind = 'validation' if command.experiment.validates else 'test'
   print(
     f'\nThese are {kind} images. Intervals are those of the mean'
@@ -111,10 +111,10 @@ def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
       for fold in (f'{number + 1}/{num_folds}' for number in range(num_folds))
     },
   )
-  print(f'{repetitions.folds_to_markdown(runs)}\n')
+  print(f'{summary.folds_to_markdown(runs)}\n')
   names = dict.fromkeys(['macro_f1', *command.run.metrics])
   metrics = [metric_lib.load(name) for name in names if name != 'accuracy']
-  for line in repetitions.describe_out_of_fold(
+  for line in summary.describe_out_of_fold(
     runs, [metric for metric in metrics if not metric.by_class]
   ):
     print(line)

@@ -37,28 +37,6 @@ from tensorflow_federated.python.core.impl.types import type_conversions
 from tensorflow_federated.python.core.impl.types import type_serialization
 from tensorflow_federated.python.core.impl.utils import tensorflow_utils
 
-__all__ = [
-  'CallableOptions',
-  'Computation',
-  'FunctionCallOptions',
-  'RewriterConfig',
-  'array',
-  'blocks',
-  'call_flat',
-  'disable_grappler',
-  'eager_context',
-  'make_callable',
-  'op_def_registry',
-  'tensorflow_blocks',
-  'tensorflow_utils',
-  'transformation_utils',
-  'tree_analysis',
-  'tree_transformations',
-  'type_analysis',
-  'type_conversions',
-  'type_serialization',
-]
-
 disable_grappler = (
   _code_transformations.transform_tf_call_ops_to_disable_grappler
 )

@@ -3,15 +3,54 @@
 
 """Tests of the statistics of images of the server, of clients or of both."""
 
+import functools
+
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.core import batch_norm_reference
-from tff_semifl.core import batch_norm_statistics
-from tff_semifl.core import layer_moments
+from tff_semifl.core import batch_norm_statistics as statistics_lib
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+
+_KERNEL = np.array([[1.0, -2.0]])
+
+
+@functools.cache
+def _create_classifier(scale=1.0):
+  """A model of two normalization layers."""
+  return functional.from_keras(
+    tf.keras.Sequential(
+      [
+        tf.keras.Input(linear_reference.IMAGE_SHAPE),
+        tf.keras.layers.Rescaling(scale),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.ReLU(),
+        tf.keras.layers.Dense(
+          2, kernel_initializer=tf.keras.initializers.Constant(_KERNEL)
+        ),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(3),
+      ]
+    )
+  )
+
+
+def _see_batches(images, batch_size=250):
+  """The batches of each layer's inputs: float64 [values, channels]."""
+  seen = [], []
+  for start in range(0, len(images), batch_size):
+    batch = images[start : start + batch_size]
+    pixels = batch.reshape(-1, 1).astype(np.float64)
+    # Normalized by the biased variance of the batch, with epsilon 1e-5.
+    normalized = (pixels - pixels.mean()) / np.sqrt(pixels.var() + 1e-5)
+    seen[0].append(pixels)
+    seen[1].append(np.maximum(normalized, 0) @ _KERNEL)
+  return seen
 
 
 def _moments(values):
@@ -22,219 +61,112 @@ def _moments(values):
   return np.stack([count, mean, deviations]).astype(np.float32)
 
 
-class ComputationTest(absltest.TestCase):
-  def test_model_without_layers_is_refused(self):
-    with self.assertRaisesRegex(
-      ValueError, 'has no static batch normalization'
-    ):
-      batch_norm_statistics.build_server_batch_norm_statistics(
-        linear_reference.create_classifier()
-      )
-
-
-class ExecutionTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.classifier = batch_norm_reference.create_classifier()
-    cls.statistics = batch_norm_statistics.build_server_batch_norm_statistics(
-      cls.classifier
-    )
-
-  def _compute(self, dataset):
-    return self.statistics(self.classifier.initial_weights, dataset)
-
-  def _compute_for(self, images):
-    labels = np.zeros([len(images)], np.int32)
-    return self._compute(linear_reference.labeled_dataset(images, labels))
-
-  def test_each_layer_has_mean_and_unbiased_variance_of_all_images(self):
-    # Batches of 250, 250 and 100 that differ: half of the images are dark. The
-    # mean of batch variances (D8) would be far off.
-    images = linear_reference.create_images(600)
-    images[:300] //= 8
-    statistics = self._compute_for(images).non_trainable
-    # The deeper layer's inputs are normalized by each batch's own statistics.
-    expected = []
-    for values in batch_norm_reference.see_all(images):
-      expected += [values.mean(axis=0), values.var(axis=0, ddof=1)]
-    for found, value in zip(statistics, expected, strict=True):
-      np.testing.assert_allclose(found, value, rtol=1e-4)
-
-  def test_trainable_weights_stay(self):
-    found = self._compute_for(linear_reference.create_images(5)).trainable
-    for array, before in zip(
-      found, self.classifier.initial_weights.trainable, strict=True
-    ):
-      np.testing.assert_array_equal(array, before)
-
-  def test_chunks_do_not_matter(self):
-    images = linear_reference.create_images(600)
-    labels = np.zeros([600], np.int32)
-    # An empty chunk, small ones, and batches across their boundaries.
-    chunks = [
-      linear_reference.labeled_dataset(images[start:stop], labels[start:stop])
-      for start, stop in ((0, 0), (0, 7), (7, 400), (400, 600))
-    ]
-    dataset = chunks[0]
-    for chunk in chunks[1:]:
-      dataset = dataset.concatenate(chunk)
-    for found, expected in zip(
-      self._compute(dataset).non_trainable,
-      self._compute_for(images).non_trainable,
-      strict=True,
-    ):
-      np.testing.assert_array_equal(found, expected)
-
-  def test_without_images_nothing_changes(self):
-    one_empty_chunk = self._compute_for(linear_reference.create_images(0))
-    no_chunk = self._compute(
-      linear_reference.labeled_dataset(
-        linear_reference.create_images(1), np.zeros([1])
-      ).take(0)
-    )
-    for found in (one_empty_chunk, no_chunk):
-      for statistic, before in zip(
-        found.non_trainable,
-        self.classifier.initial_weights.non_trainable,
-        strict=True,
-      ):
-        np.testing.assert_array_equal(statistic, before)
-
-
 class MomentsTest(absltest.TestCase):
   def test_merged_moments_are_those_of_all_values(self):
     values = np.random.default_rng(0).normal(3, 2, size=(100, 4))
-    first, second, third = (
-      _moments(part) for part in np.split(values, [1, 30])
-    )
-    merge = layer_moments.merge_moments
+    first, second, third = map(_moments, np.split(values, [1, 30]))
+    nothing = tf.zeros([3, 4])
+    merge = statistics_lib.merge_moments
     for merged in (
       merge(merge(first, second), third),
       merge(first, merge(second, third)),
-      merge(merge(third, first), second),
+      merge(merge(third, first), merge(second, nothing)),
+      merge(nothing, _moments(values)),
     ):
       np.testing.assert_allclose(merged, _moments(values), rtol=1e-4)
-
-  def test_no_values_change_nothing(self):
-    moments = _moments(np.random.default_rng(0).normal(3, 2, size=(100, 4)))
-    nothing = tf.zeros([3, 4])
-    for first, second, expected in (
-      (nothing, moments, moments),
-      (moments, nothing, moments),
-      (nothing, nothing, nothing),
-    ):
-      np.testing.assert_array_equal(
-        layer_moments.merge_moments(first, second), expected
-      )
+    np.testing.assert_array_equal(merge(nothing, nothing), nothing)
 
   def test_mean_far_from_zero(self):
     # In float32 the mean of squares, 10^8, has a spacing of 8, and less of it
     # its square leaves nothing of a variance of 4.
     values = np.random.default_rng(0).normal(1e4, 2, size=(1000, 1))
-    merged = layer_moments.merge_moments(
+    merged = statistics_lib.merge_moments(
       _moments(values[:600]), _moments(values[600:])
     )
-    _, mean, variance = layer_moments.unbiased_statistics(merged)
+    _, mean, variance = statistics_lib.unbiased_statistics(merged)
     np.testing.assert_allclose(mean, [values.mean()], rtol=1e-6)
     np.testing.assert_allclose(variance, [values.var(ddof=1)], rtol=1e-3)
 
   def test_variance_of_a_single_value_is_0(self):
     np.testing.assert_array_equal(
-      layer_moments.unbiased_statistics(_moments(np.array([[5.0]]))),
+      statistics_lib.unbiased_statistics(_moments(np.array([[5.0]]))),
       [[1], [5], [0]],
     )
 
 
-def _build_pooled(classifier, **options):
-  return batch_norm_statistics.build_pooled_batch_norm_statistics(
-    classifier, **options
-  )
+def _join(parts, to_chunk):
+  """A data set of chunks, of which the first is empty."""
+  dataset = to_chunk(parts[0][:0])
+  for part in parts:
+    dataset = dataset.concatenate(to_chunk(part))
+  return dataset
 
 
-class PooledTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.classifier = batch_norm_reference.create_classifier()
-    cls.statistics = _build_pooled(cls.classifier)
+def _to_labeled(images):
+  return linear_reference.labeled_dataset(images, np.zeros([len(images)]))
 
-  def _compute(self, *chunks):
-    dataset = tf.data.Dataset.from_tensors(chunks[0])
-    for chunk in chunks[1:]:
-      dataset = dataset.concatenate(tf.data.Dataset.from_tensors(chunk))
-    return self.statistics(
-      self.classifier.initial_weights, dataset
-    ).non_trainable
 
-  def test_statistics_are_plain_means_over_batches(self):
-    # Batches of 250, 250 and 7, of which the last counts as much as another.
-    images = linear_reference.create_images(507)
-    images[:250] //= 8
-    images[500:] //= 2
-    expected = []
-    for values in zip(*batch_norm_reference.see_batches(images), strict=True):
-      self.assertLen(values, 3)
-      expected += [
-        np.mean([batch.mean(axis=0) for batch in values], axis=0),
-        np.mean([batch.var(axis=0, ddof=1) for batch in values], axis=0),
-      ]
-    for found, value in zip(self._compute(images), expected, strict=True):
+class AtServerTest(simulation_test_case.SimulationTestCase):
+  def _check(self, statistics, classifier, dataset, expected):
+    weights = statistics(classifier.initial_weights, dataset)
+    for found, value in zip(weights.non_trainable, expected, strict=True):
       np.testing.assert_allclose(found, value, rtol=1e-4)
-
-  def test_batches_of_another_size_d11(self):
-    """Batches have ten images, as in the final test of few labels."""
-    images = linear_reference.create_images(37)
-    images[:20] //= 4
-    self.statistics = _build_pooled(self.classifier, batch_size=10)
-    seen = batch_norm_reference.see_batches(images, batch_size=10)
-    self.assertLen(seen, 4)
-    expected = [
-      np.mean([statistic(batch) for batch in layer], axis=0)
-      for layer in zip(*seen, strict=True)
-      for statistic in (
-        lambda batch: batch.mean(axis=0),
-        lambda batch: batch.var(axis=0, ddof=1),
-      )
-    ]
-    for found, value in zip(self._compute(images), expected, strict=True):
-      np.testing.assert_allclose(found, value, rtol=1e-4)
-
-  def test_batches_go_across_the_boundaries_of_chunks(self):
-    images = linear_reference.create_images(507)
-    images[:100] //= 8
     tf.nest.map_structure(
       np.testing.assert_array_equal,
-      self._compute(images[:100], images[:0], images[100:260], images[260:]),
-      self._compute(images),
+      weights.trainable,
+      classifier.initial_weights.trainable,
     )
 
-  def test_without_images_nothing_changes(self):
-    empty = linear_reference.create_images(0)
-    no_chunk = tf.data.Dataset.from_tensors(empty).take(0)
-    for dataset in (tf.data.Dataset.from_tensors(empty), no_chunk):
-      tf.nest.map_structure(
-        np.testing.assert_array_equal,
-        self.statistics(self.classifier.initial_weights, dataset),
-        self.classifier.initial_weights,
+  def test_each_layer_has_mean_and_unbiased_variance_of_all_images(self):
+    classifier = _create_classifier()
+    statistics = statistics_lib.build_server_batch_norm_statistics(classifier)
+    # Batches of 250, 250 and 100 that differ: half of the images are dark. The
+    # mean of batch variances (D8) would be far off.
+    images = linear_reference.create_images(600)
+    images[:300] //= 8
+    expected = []
+    for batches in _see_batches(images):
+      values = np.concatenate(batches)
+      expected += [values.mean(axis=0), values.var(axis=0, ddof=1)]
+    # Batches go across the boundaries of chunks.
+    parts = np.split(images, [7, 400])
+    self._check(statistics, classifier, _join(parts, _to_labeled), expected)
+    # Without images nothing changes.
+    for dataset in (_to_labeled(images[:0]), _to_labeled(images[:1]).take(0)):
+      self._check(
+        statistics,
+        classifier,
+        dataset,
+        classifier.initial_weights.non_trainable,
       )
 
-
-# Images at the clients: none, few, and more than a batch of 250.
-_CLIENT_SIZES = (600, 3, 0, 251, 250)
-
-
-def _build_federated(classifier):
-  return batch_norm_statistics.build_federated_batch_norm_statistics(classifier)
-
-
-def _create_client_images(sizes=_CLIENT_SIZES):
-  """Returns images of each client; those of every other client are dark."""
-  images = [
-    linear_reference.create_images(size, seed=client)
-    for client, size in enumerate(sizes)
-  ]
-  return [array // (1 + 7 * (i % 2)) for i, array in enumerate(images)]
+  @parameterized.parameters((250, 507), (10, 37))
+  def test_pooled_statistics_are_plain_means_over_batches_d11(
+    self, batch_size, number
+  ):
+    classifier = _create_classifier()
+    statistics = statistics_lib.build_pooled_batch_norm_statistics(
+      classifier, batch_size=batch_size
+    )
+    # The last batch has seven images, and counts as much as another.
+    images = linear_reference.create_images(number)
+    images[: number // 2] //= 8
+    images[-7:] //= 2
+    expected = []
+    for batches in _see_batches(images, batch_size):
+      expected += [
+        np.mean([batch.mean(axis=0) for batch in batches], axis=0),
+        np.mean([batch.var(axis=0, ddof=1) for batch in batches], axis=0),
+      ]
+    parts = np.split(images, [number // 5, number // 2])
+    to_chunk = tf.data.Dataset.from_tensors
+    self._check(statistics, classifier, _join(parts, to_chunk), expected)
+    self._check(
+      statistics,
+      classifier,
+      to_chunk(images[:0]),
+      classifier.initial_weights.non_trainable,
+    )
 
 
 def _client_datasets(client_images):
@@ -244,90 +176,49 @@ def _client_datasets(client_images):
   ]
 
 
-def _pool(clients):
-  """Returns mean and variance by appendix B of SemiFL; [values, channels]."""
-  counts = np.array([len(values) for values in clients])[:, np.newaxis]
-  means = np.stack([values.mean(axis=0) for values in clients])
-  variances = np.stack([values.var(axis=0, ddof=1) for values in clients])
-  mean = (counts * means).sum(axis=0) / counts.sum()
-  deviations = (counts - 1) * variances + counts * (means - mean) ** 2
-  return mean, deviations.sum(axis=0) / (counts.sum() - 1)
-
-
 class FederatedTest(simulation_test_case.SimulationTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.classifier = batch_norm_reference.create_classifier()
-    cls.statistics = _build_federated(cls.classifier)
+    cls.classifier = _create_classifier()
+    cls.statistics = statistics_lib.build_federated_batch_norm_statistics(
+      cls.classifier
+    )
 
   def test_statistics_are_pooled_by_the_formula_of_the_paper(self):
-    classifier = self.classifier
-    client_images = _create_client_images()
+    # None, few, and more than a batch; those of every other client are dark.
+    client_images = [
+      linear_reference.create_images(size, seed=i) // (1 + 7 * (i % 2))
+      for i, size in enumerate((600, 3, 0, 251, 250))
+    ]
     weights = self.statistics(
-      classifier.initial_weights, _client_datasets(client_images)
+      self.classifier.initial_weights, _client_datasets(client_images)
     )
     # Batches end at the client's last image: the deeper layer sees no mixture.
-    seen = [
-      batch_norm_reference.see_all(images)
-      for images in client_images
-      if len(images)
-    ]
+    seen = [_see_batches(images) for images in client_images if len(images)]
     expected = []
-    for values in zip(*seen, strict=True):
-      expected += _pool(values)
+    for layer in zip(*seen, strict=True):
+      clients = [np.concatenate(batches) for batches in layer]
+      counts = np.array([len(values) for values in clients])[:, np.newaxis]
+      means = np.stack([values.mean(axis=0) for values in clients])
+      variances = np.stack([values.var(axis=0, ddof=1) for values in clients])
+      mean = (counts * means).sum(axis=0) / counts.sum()
+      deviations = (counts - 1) * variances + counts * (means - mean) ** 2
+      expected += [mean, deviations.sum(axis=0) / (counts.sum() - 1)]
     for found, value in zip(weights.non_trainable, expected, strict=True):
       np.testing.assert_allclose(found, value, rtol=1e-4)
-    for found, before in zip(
-      weights.trainable, classifier.initial_weights.trainable, strict=True
-    ):
-      np.testing.assert_array_equal(found, before)
-
-  def test_mean_far_from_zero(self):
-    # Pixels of 0 to 3, variance 1.25, on top of 10,000. A sum of squares would
-    # be rounded by some 10^8 / 2^24 per value, more than the variance.
-    offset = 1e4
-    classifier = batch_norm_reference.create_classifier(offset)
-    client_images = [images % 4 for images in _create_client_images()]
-    mean, variance, *_ = _build_federated(classifier)(
-      classifier.initial_weights, _client_datasets(client_images)
-    ).non_trainable
-    pixels = np.concatenate(client_images).astype(np.float64).ravel() + offset
-    np.testing.assert_allclose(mean, [pixels.mean()], rtol=1e-6)
-    np.testing.assert_allclose(variance, [pixels.var(ddof=1)], rtol=1e-3)
-
-  def test_one_client_with_the_servers_images_gives_the_servers_statistics(
-    self,
-  ):
-    classifier = self.classifier
-    server = batch_norm_statistics.build_server_batch_norm_statistics(
-      classifier
-    )
-    for num_images in (200, 600):
-      images = linear_reference.create_images(num_images)
-      expected = server(
-        classifier.initial_weights,
-        linear_reference.labeled_dataset(images, np.zeros([num_images])),
-      )
-      found = self.statistics(
-        classifier.initial_weights,
-        # The second client has no image.
-        _client_datasets([images, images[:0]]),
-      )
-      for array, value in zip(
-        found.non_trainable, expected.non_trainable, strict=True
-      ):
-        np.testing.assert_array_equal(array, value)
 
   def test_client_whose_moments_overflow_is_left_out(self):
     # Squares of 1e17 are finite in float32, of 255e17 they are not.
-    classifier = batch_norm_reference.create_classifier(scale=1e17)
+    classifier = _create_classifier(scale=1e17)
     dark, bright = (
       linear_reference.create_images(5) % 2,
       np.full([3, *linear_reference.IMAGE_SHAPE], 255, np.uint8),
     )
     bright[0] = 0
-    statistics = _build_federated(classifier)
+    statistics = statistics_lib.build_federated_batch_norm_statistics(
+      classifier
+    )
     expected, found = (
       statistics(classifier.initial_weights, _client_datasets(cohort))
       for cohort in ([dark], [dark, bright])
@@ -337,13 +228,13 @@ class FederatedTest(simulation_test_case.SimulationTestCase):
       np.testing.assert_array_equal(a, b)
 
   def test_without_images_nothing_changes(self):
-    statistics, classifier = self.statistics, self.classifier
     empty = linear_reference.create_images(0)
     no_chunk = linear_reference.client_dataset(0, empty).take(0)
     for datasets in ([], _client_datasets([empty, empty]), [no_chunk]):
-      weights = statistics(classifier.initial_weights, datasets)
       tf.nest.map_structure(
-        np.testing.assert_array_equal, weights, classifier.initial_weights
+        np.testing.assert_array_equal,
+        self.statistics(self.classifier.initial_weights, datasets),
+        self.classifier.initial_weights,
       )
 
 

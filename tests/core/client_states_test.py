@@ -3,91 +3,68 @@
 
 """Tests of the files in which clients' states are kept."""
 
-import collections
 import pathlib
 import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
-from tests import simulation_test_case
 from tff_semifl.baselines.fedmatch import helpers
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.core import client_states
 from tff_semifl.files import durable_files
 
 
-@tff.tensorflow.computation
-def _initialize():
-  return collections.OrderedDict(a=tf.zeros([2]), b=[tf.constant(7)])
-
-
 def _state(value):
-  return collections.OrderedDict(
-    a=np.full([2], value, np.float32), b=[np.int32(value)]
-  )
+  return {'a': np.full([2], value, np.float32), 'b': [np.int32(value)]}
 
 
-def _number(value):
-  return np.float32(value)
-
-
-class ClientStatesTest(simulation_test_case.SimulationTestCase):
+class ClientStatesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
-
-  def _open(self):
-    return client_states.ClientStates(self.folder, _initialize, num_kept=3)
+    self.store = client_states.ClientStates(
+      self.folder, lambda: _state(7), num_kept=3
+    )
 
   def _values(self, clients, round_num):
-    return [int(s['b'][0]) for s in self._open().load(clients, round_num)]
-
-  def test_client_that_never_worked_has_the_first_state(self):
-    [state] = self._open().load([5], 1)
-    self.assertEqual(list(state), ['a', 'b'])
-    np.testing.assert_array_equal(state['a'], [0, 0])
-    self.assertEqual(state['b'][0], 7)
+    # As a new run does.
+    store = client_states.ClientStates(
+      self.folder, lambda: _state(7), num_kept=3
+    )
+    return [int(s['b'][0]) for s in store.load(clients, round_num)]
 
   def test_states_are_those_of_the_clients_in_the_order_asked_for(self):
-    self._open().save([4, 9], [_state(40), _state(90)], 1)
+    self.store.save([4, 9], [_state(40), _state(90)], 1)
+    # Client 5 has not trained.
     self.assertEqual(self._values([9, 5, 4], 2), [90, 7, 40])
-    [state] = self._open().load([9], 2)
+    [state] = self.store.load([9], 2)
     np.testing.assert_array_equal(state['a'], [90, 90])
 
   def test_a_round_that_is_run_again_sees_what_was_before_it(self):
-    store = self._open()
-    store.save([4], [_state(1)], 1)
-    store.save([4], [_state(2)], 2)
+    for round_num, value in ((1, 1), (2, 2)):
+      self.store.save([4], [_state(value)], round_num)
     self.assertEqual(self._values([4], 2), [1])
-    store.save([4], [_state(3)], 2)
+    self.store.save([4], [_state(3)], 2)
     self.assertEqual(self._values([4], 3), [3])
 
   def test_every_kept_checkpoint_finds_its_states_and_no_more_are_kept(self):
-    store = self._open()
     for round_num in range(1, 11):
-      store.save([4], [_state(round_num)], round_num)
+      self.store.save([4], [_state(round_num)], round_num)
     # Checkpoints of rounds 8 to 10 are kept, from which rounds 9 to 11 follow.
     for round_num in (9, 10, 11):
       self.assertEqual(self._values([4], round_num), [round_num - 1])
     self.assertLessEqual(len(list((self.folder / '4').iterdir())), 4)
-
-  def test_client_that_worked_long_ago_is_remembered(self):
-    store = self._open()
-    store.save([4], [_state(1)], 1)
-    store.save([4], [_state(50)], 50)
-    self.assertEqual(self._values([4], 49), [1])
-    self.assertEqual(self._values([4], 51), [50])
+    # However long ago a client trained, its state is kept.
+    self.store.save([4], [_state(50)], 50)
+    self.assertEqual(self._values([4], 49), [10])
 
   def test_file_that_was_being_written_is_not_read(self):
-    self._open().save([4], [_state(1)], 1)
+    self.store.save([4], [_state(1)], 1)
     (self.folder / '4' / '2.temporary').write_bytes(b'half')
     self.assertEqual(self._values([4], 3), [1])
-    self._open().save([4], [_state(2)], 2)
-    self.assertEqual(self._values([4], 3), [2])
 
   @parameterized.named_parameters(
     ('cut', lambda content: content[: len(content) // 2]),
@@ -99,7 +76,7 @@ class ClientStatesTest(simulation_test_case.SimulationTestCase):
     ),
   )
   def test_damaged_file_is_named(self, damage):
-    self._open().save([4], [_state(1)], 1)
+    self.store.save([4], [_state(1)], 1)
     path = self.folder / '4' / '1.npz'
     content = path.read_bytes()
     path.write_bytes(damage(content))
@@ -112,7 +89,7 @@ class ClientStatesTest(simulation_test_case.SimulationTestCase):
   def test_memories_that_were_removed_are_missed(self):
     self.folder /= 'states'
     memories = client_states.ClientMemories(
-      self.folder, _initialize, num_kept=3
+      self.folder, lambda: _state(7), num_kept=3
     )
     # No client has finished an update.
     memories.keep(memories.initialize(), 1, [], [])
@@ -128,18 +105,22 @@ class ClientStatesTest(simulation_test_case.SimulationTestCase):
 class AbsentClientsTest(absltest.TestCase):
   """Clients that drop out of a round keep their memory."""
 
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
   def test_own_memory(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
     memories = client_states.ClientMemories(
-      folder, lambda: _number(0), num_kept=3
+      self.folder, lambda: np.float32(0), num_kept=3
     )
-    memories.keep((), 1, [4, 2, 3], [_number(1), None, _number(3)])
-    memories.keep((), 2, [2, 4], [_number(5), None])
+    one, three, five = np.float32([1, 3, 5])
+    memories.keep((), 1, [4, 2, 3], [one, None, three])
+    memories.keep((), 2, [2, 4], [five, None])
     self.assertEqual(memories.recall((), 3, [2, 3, 4, 5]), [5, 3, 1, 0])
 
   def test_slots(self):
     def memory(slot, momentum):
-      return group_averaging.SlotMemory(np.int32(slot), _number(momentum))
+      return group_averaging.SlotMemory(np.int32(slot), np.float32(momentum))
 
     held = tuple(memory(slot, 0) for slot in range(4))
     memories = group_averaging.SlotMemories(lambda: memory(0, 0), 4)
@@ -152,27 +133,17 @@ class AbsentClientsTest(absltest.TestCase):
 
   def test_helpers(self):
     # The attributes of a process that the store uses.
-    process = types.SimpleNamespace(
-      initialize_memory=lambda: (),
-      next=types.SimpleNamespace(
-        type_signature=types.SimpleNamespace(
-          result=types.SimpleNamespace(
-            memories=types.SimpleNamespace(
-              member=types.SimpleNamespace(
-                phi=[tff.TensorType(np.float32, [2])],
-                output=tff.TensorType(np.float32, [3]),
-              )
-            )
-          )
-        )
-      ),
+    member = types.SimpleNamespace(
+      phi=[tff.TensorType(np.float32, [2])],
+      output=tff.TensorType(np.float32, [3]),
     )
+    of_process = 'next.type_signature.result.memories'
+    process = types.SimpleNamespace(member=member)
+    for name in reversed(of_process.split('.')):
+      process = types.SimpleNamespace(**{name: process})
+    process.initialize_memory = tuple
     memories = helpers.Helpers(
-      process,
-      pathlib.Path(self.create_tempdir().full_path),
-      num_clients=4,
-      num_helpers=1,
-      num_kept=3,
+      process, self.folder, num_clients=4, num_helpers=1, num_kept=3
     )
     models = [
       helpers.ClientModel(

@@ -14,9 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tests import placed_work
-from tests import simulation_test_case
-from tff_semifl.core import client_report
+from tests.core import plain_work
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
@@ -45,17 +43,17 @@ def _weights(length):
   )
 
 
-def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
+def _build(updates, *, ratio=_RATIO, **options):
   """Builds client work in which client k takes the update `updates[k]`."""
 
   def train(weights, context, data, optimizer_state):
-    del context  # Unused.
+    del context
     lengths, losses, weight = (
       tf.gather(list(values), data['client_id'])
       for values in zip(*updates, strict=True)
     )
     element = lengths / math.sqrt(_NUM_WEIGHTS)
-    return client_report.LocalTraining(
+    return client_work.LocalTraining(
       training=training_loop.TrainingResult(
         trainable=tuple(array - element for array in weights.trainable),
         optimizer_state=collections.OrderedDict(
@@ -74,34 +72,30 @@ def _build(updates, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       weight=weight,
       measurements=collections.OrderedDict(
         # A ratio, two of every four, and a number to be added up.
-        doubt=client_report.Ratio(tf.constant(2.0), tf.constant(4.0)),
-        num_views=tf.constant(7),
+        doubt=client_work.Ratio(tf.constant(2.0), tf.constant(4.0)),
+        num_views=tf.constant(7.0),
       ),
     )
 
-  classifier = linear_reference.create_classifier()
-  work = client_work.build_client_work(
-    classifier,
-    train,
-    optimizer=optimizers.build_nesterov_sgd(),
-    keep_optimizer_state=keep_optimizer_state,
-    max_update_norm_ratio=ratio,
-    **options,
+  return plain_work.Clients(
+    client_work.build_client_work(
+      linear_reference.create_classifier(),
+      train,
+      optimizer=optimizers.build_nesterov_sgd(),
+      max_update_norm_ratio=ratio,
+      return_given_labels=True,
+      **options,
+    )
   )
-  return placed_work.ClientProcess(classifier, work)
 
 
-def _next(process, num_clients, weights, *memories, first=0):
+def _run(clients, num_clients, weights_length, memories=None, first=0):
   context = federated_process.RoundContext(0, 1, 0.1)
-  return process.next(
-    process.initialize(),
-    [(weights, context)] * num_clients,
-    [
-      linear_reference.client_dataset(k, linear_reference.create_images(1))
-      for k in range(first, first + num_clients)
-    ],
-    *memories,
-  )
+  datasets = [
+    linear_reference.client_dataset(k, linear_reference.create_images(1))
+    for k in range(first, first + num_clients)
+  ]
+  return clients(_weights(weights_length), context, datasets, memories)
 
 
 # Name, length of the weights, the client's update, whether it counts.
@@ -135,16 +129,13 @@ def _build_cases():
   return _build([update for _, _, update, _ in _CASES])
 
 
-class ClientWorkTest(simulation_test_case.SimulationTestCase):
+class ClientWorkTest(parameterized.TestCase):
   @parameterized.named_parameters(
     (case[0], number, *case[1:]) for number, case in enumerate(_CASES)
   )
-  def test_update_counts_or_is_rejected(
-    self, number, weights_length, update, counts
-  ):
-    # A client for each case, in a process that is built once.
-    process = _build_cases()
-    output = _next(process, 1, _weights(weights_length), first=number)
+  def test_update_counts_or_is_rejected(self, number, length, update, counts):
+    # A client for each case, of work that is traced once.
+    output = _run(_build_cases(), 1, length, first=number)
     [result] = output.result
     self.assertEqual(result.update_weight, float(counts))
     measured = output.measurements
@@ -156,38 +147,31 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
         update, np.full_like(update, expected), rtol=1e-5, atol=1e-6
       )
 
-  def test_weights_are_those_of_the_training(self):
-    updates = [_Update(weight=0.25), _Update(weight=3.0), _Update(weight=0.0)]
-    output = _next(_build(updates), 3, _weights(4.0))
-    self.assertEqual(
-      [result.update_weight for result in output.result], [0.25, 3.0, 0.0]
-    )
-    # However much they weigh, two clients take part.
-    self.assertEqual(output.measurements['num_participating'], 2.0)
-    self.assertEqual(output.measurements['num_rejected'], 0.0)
-
-  @parameterized.parameters((1e9, 1.0), (math.inf, 0.0), (math.nan, 0.0))
-  def test_endless_ratio_rejects_what_is_not_finite(self, length, weight):
-    process = _build([_Update(length=length)], ratio=math.inf)
-    [result] = _next(process, 1, _weights(4.0)).result
-    self.assertEqual(result.update_weight, weight)
+  def test_endless_ratio_rejects_what_is_not_finite(self):
+    updates = [_Update(length=each) for each in (1e9, math.inf, math.nan)]
+    results = _run(_build(updates, ratio=math.inf), 3, 4.0).result
+    self.assertEqual([each.update_weight for each in results], [1, 0, 0])
 
   def test_what_a_rejected_client_saw_is_in_no_sum(self):
     updates = [
-      _Update(loss=6.0),
+      _Update(loss=6.0, weight=0.25),
       _Update(length=math.nan),
       _Update(length=100.0, loss=1000.0),
       _Update(loss=math.inf),
       # This client has no update, but is not rejected.
       _Update(length=0.0, loss=0.0, weight=0.0),
     ]
-    output = _next(_build(updates), 5, _weights(4.0))
+    output = _run(_build(updates), 5, 4.0)
     self.assertEqual(
-      [result.update_weight for result in output.result], [1, 0, 0, 0, 0]
+      [result.update_weight for result in output.result], [0.25, 0, 0, 0, 0]
+    )
+    self.assertEqual(
+      [result.given_labels.label.tolist() for result in output.result],
+      [[1, 2], [], [], [], [1, 2]],
     )
     # Two clients with 3 examples, 1 of them right, and 2 of 8 confident each.
     self.assertEqual(
-      {name: round(float(v), 6) for name, v in output.measurements.items()},
+      {name: round(value, 6) for name, value in output.measurements.items()},
       {
         'loss': 1.0,
         'accuracy': 0.333333,
@@ -195,6 +179,7 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
         # Further measurements of these clients.
         'doubt': 0.5,
         'num_views': 14.0,
+        # However much its update weighs, one client takes part.
         'num_participating': 1.0,
         'num_rejected': 3.0,
         # The diversity of a single client.
@@ -203,24 +188,7 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
       },
     )
 
-  def test_what_a_rejected_client_labeled_is_not_returned(self):
-    updates = [_Update(), _Update(loss=math.nan), _Update(weight=0.0)]
-    for keep_optimizer_state in (False, True):
-      process = _build(
-        updates,
-        keep_optimizer_state=keep_optimizer_state,
-        return_given_labels=True,
-      )
-      memories = []
-      if keep_optimizer_state:
-        memories = [[process.initialize_memory()] * 3]
-      output = _next(process, 3, _weights(4.0), *memories)
-      for result, expected in zip(
-        output.result, ([1, 2], [], [1, 2]), strict=True
-      ):
-        self.assertEqual(result.given_labels.label.tolist(), expected)
-
-  def test_diversity_is_of_the_updates_that_count(self):
+  def test_diversity_is_of_the_updates_that_count_d51(self):
     # All elements of a kernel are the same, in one update twice those of the
     # other: squares 1 and 4 by the square of 3. The third is too long, and the
     # last is not reported.
@@ -230,16 +198,31 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
       _Update(length=100.0),
       _Update(length=3.0, weight=0.0),
     ]
-    measured = _next(_build(updates), 4, _weights(4.0)).measurements
+    measured = _run(_build(updates), 4, 4.0).measurements
     self.assertAlmostEqual(measured['weight_diversity'], 5 / 9, places=6)
     self.assertAlmostEqual(
       measured['relative_weight_diversity'], 2 * 5 / 9, places=6
     )
-    process = _build(updates, measure_weight_diversity=False)
-    measured = _next(process, 4, _weights(4.0)).measurements
+    clients = _build(updates, measure_weight_diversity=False)
+    measured = _run(clients, 4, 4.0).measurements
     self.assertTrue(np.isnan(measured['weight_diversity']))
     self.assertTrue(np.isnan(measured['relative_weight_diversity']))
     self.assertEqual(measured['num_participating'], 2)
+
+  def test_kernel_is_that_of_the_last_dense_layer(self):
+    def find(*layers):
+      return client_work.find_classifier_kernel(
+        functional.from_keras(
+          tf.keras.Sequential(
+            [tf.keras.Input(linear_reference.IMAGE_SHAPE), *layers]
+          )
+        )
+      )
+
+    flatten, dense = tf.keras.layers.Flatten, tf.keras.layers.Dense
+    # The layer before has as many units as there are classes, too.
+    self.assertEqual(find(flatten(), dense(3), dense(3)), 2)
+    self.assertIsNone(find(tf.keras.layers.Conv2D(3, 2), flatten()))
 
   def test_rejected_client_keeps_the_state_that_it_came_with(self):
     updates = [
@@ -248,10 +231,12 @@ class ClientWorkTest(simulation_test_case.SimulationTestCase):
       _Update(length=9),
       _Update(loss=-math.inf),
     ]
-    process = _build(updates, keep_optimizer_state=True)
-    state = process.initialize_memory()
-    state['accumulator'] = [np.ones_like(a) for a in state['accumulator']]
-    output = _next(process, 4, _weights(4.0), [state] * 4)
+    clients = _build(updates, keep_optimizer_state=True)
+    state = {
+      'learning_rate': np.float32(0),
+      'accumulator': [np.ones([4, 3], np.float32), np.ones([3], np.float32)],
+    }
+    output = _run(clients, 4, 4.0, [state] * 4)
     for result, expected in zip(output.result, [6, 1, 1, 1], strict=True):
       for array in result.memory['accumulator']:
         np.testing.assert_array_equal(array, np.full_like(array, expected))

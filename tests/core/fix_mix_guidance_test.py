@@ -18,43 +18,39 @@ from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import training_loop
 
-_LEARNING_RATE = 0.25
-_SEED = 7
+_RATE = 0.25
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Method(fix_mix.Fix):
-  """A method with given hooks."""
+  """A method with given hooks of guidance and another argument."""
 
   hooks: ClassVar[dict[str, Any]] = {}
 
   def select(self, update, labels):
-    hook = self.hooks.get(
-      'select', lambda guidance, labels: labels.confidences > 0.01
-    )
-    return hook(update.guidance, labels)
+    if 'select' not in self.hooks:
+      return labels.confidences > 0.01
+    return self.hooks['select'](update.guidance, labels)
 
   def pseudo_label(self, update, logits):
-    hook = self.hooks.get('label')
-    if hook is None:
+    if 'label' not in self.hooks:
       return super().pseudo_label(update, logits)
-    return hook(update.guidance, logits)
+    return self.hooks['label'](update.guidance, logits)
 
   def logit_offset(self, update, labels):
-    hook = self.hooks.get('offset', lambda guidance, labels: None)
-    return hook(update.guidance, labels)
-
-
-def _at_least(threshold):
-  return lambda _, labels: labels.confidences >= threshold
+    if 'offset' not in self.hooks:
+      return None
+    return self.hooks['offset'](update.guidance, labels)
 
 
 class GuidanceTest(tf.test.TestCase):
-  def _train(self, guidance, *, learning_rate=_LEARNING_RATE, **hooks):
+  def _train(self, guidance=(), *, learning_rate=_RATE, **hooks):
     """Returns one step of each weight, and the number of images selected."""
     classifier = linear_reference.create_classifier()
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
-    optimizer = optimizers.build_nesterov_sgd(weight_decay=0.0, clip_norm=1e9)
+    optimizer = optimizers.build_nesterov_sgd(
+      learning_rate, weight_decay=0.0, clip_norm=1e9
+    )
     _Method.hooks = hooks
     local = client_update.build_local_training(
       _Method(),
@@ -68,69 +64,47 @@ class GuidanceTest(tf.test.TestCase):
       ),
     )(
       weights,
-      federated_process.RoundContext(
-        _SEED, 1, learning_rate, {'method': guidance}
-      ),
+      federated_process.RoundContext(7, 1, learning_rate, {'method': guidance}),
       {
         'client_id': tf.constant(0),
         'image': tf.constant(linear_reference.create_images(7)),
       },
-      optimizer.set_hparams(
-        training_loop.initial_optimizer_state(optimizer, weights.trainable),
-        {optimizers.LEARNING_RATE_KEY: learning_rate},
-      ),
+      training_loop.initial_optimizer_state(optimizer, weights.trainable),
     )
-    steps = [
-      trained - initial
-      for trained, initial in zip(
-        local.training.trainable, weights.trainable, strict=True
-      )
-    ]
+    steps = tf.nest.map_structure(
+      tf.subtract, local.training.trainable, weights.trainable
+    )
     return steps, int(local.num_confident)
 
-  def test_selection_by_what_the_server_tells(self):
-    def select(guidance, labels):
-      return labels.confidences >= tf.gather(guidance, labels.labels)
-
-    confidences = np.sort(
-      linear_reference.softmax(
-        linear_reference.logits(
-          linear_reference.create_classifier().initial_weights.trainable,
-          linear_reference.create_images(7),
-        )
-      ).max(axis=1)
-    )
-    # Between the second and the third, and between the fifth and the sixth.
-    for threshold in confidences[1:3].mean(), confidences[4:6].mean():
-      found, num_found = self._train(
-        tf.fill([3], np.float32(threshold)), select=select
-      )
-      expected, num_expected = self._train((), select=_at_least(threshold))
-      self.assertEqual(num_found, num_expected)
-      self.assertBetween(num_found, 1, 6)
-      self.assertAllEqual(found[0], expected[0])
-
-  def test_labels_by_what_the_server_tells(self):
-    def label(guidance, logits):
-      return pseudo_labels.from_logits(logits + guidance)
-
-    # This bias makes class 1 certain for all images.
-    (_, bias), num_found = self._train(
-      tf.constant([0.0, 100.0, 0.0]), label=label, select=_at_least(0.99)
+  def test_selection_and_labels_by_what_the_server_tells(self):
+    found, num_found = self._train(
+      tf.constant([0.0, 100.0, 0.0]),
+      # This bias makes class 1 certain for all images.
+      label=lambda guidance, logits: pseudo_labels.from_logits(
+        logits + guidance
+      ),
+      select=lambda guidance, labels: (
+        labels.confidences >= tf.gather(guidance, labels.labels) / 101
+      ),
     )
     self.assertEqual(num_found, 7)
-    self.assertAllEqual(tf.sign(bias), [-1.0, 1.0, -1.0])
+    self.assertAllEqual(tf.sign(found[1]), [-1.0, 1.0, -1.0])
 
   def test_weights_of_two_are_a_step_of_twice_the_length(self):
     found, num_found = self._train(
-      (), select=lambda _, labels: 2.0 * tf.ones_like(labels.confidences)
+      select=lambda _, labels: 2.0 * tf.ones_like(labels.confidences)
     )
-    expected, _ = self._train((), learning_rate=2 * _LEARNING_RATE)
+    expected, _ = self._train(learning_rate=2 * _RATE)
     self.assertEqual(num_found, 7)
     self.assertAllClose(found, expected, rtol=1e-5, atol=1e-7)
 
+  def test_images_that_weigh_nothing_are_left_out(self):
+    weights = np.array([0, 0.25, 3, 0, 0, 1, 0], np.float32)
+    _, num_found = self._train(select=lambda *_: tf.constant(weights))
+    self.assertEqual(num_found, 3)
+
   def test_offset_of_logits(self):
-    plain, _ = self._train(())
+    plain, _ = self._train()
     # A softmax does not depend on a number that is added to all classes.
     same, _ = self._train(
       tf.constant(0.5), offset=lambda guidance, _: guidance * tf.ones(3)
@@ -138,7 +112,6 @@ class GuidanceTest(tf.test.TestCase):
     self.assertAllClose(same, plain, rtol=1e-4, atol=1e-6)
     # A class that the offset makes certain leaves nothing to learn.
     found, _ = self._train(
-      (),
       offset=lambda _, labels: 100.0 * tf.one_hot(labels.labels[0], 3),
       select=lambda _, labels: tf.equal(labels.labels, labels.labels[0]),
     )

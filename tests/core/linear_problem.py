@@ -41,13 +41,7 @@ def build(
   changes: Mapping[str, Any] = types.MappingProxyType({}),
   **ingredients: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds a system with `SETTINGS`.
-
-  Args:
-    system_name: One of the registry.
-    changes: Other settings, by name.
-    **ingredients: See `small_systems.create_ingredients`.
-  """
+  """Builds a system of the registry with `SETTINGS` and `changes`."""
   return small_systems.build(
     system_name, changes, usual=SETTINGS, seed=SEED, **ingredients
   )
@@ -69,11 +63,8 @@ def true_labels(client_id: int) -> np.ndarray:
 class LinearProblem:
   """Five labeled images and three clients with four to six each.
 
-  Attributes:
-    images: The server's images.
-    labels: The labels of `images`.
-    server_data: Images and labels, as an argument of the process.
-    clients: Number and images of each client.
+  `images` and `labels` are the server's; `server_data` has both, as an argument
+  of the process. `clients` are pairs of a client's number and images.
   """
 
   def __init__(self):
@@ -99,12 +90,8 @@ class LinearProblem:
   ) -> None:
     """Takes the server's update: two epochs in batches of 2, 2 and 1."""
     sgd.learning_rate = learning_rate(round_num)
-    for epoch in range(2):
-      order = linear_reference.order(
-        5, SEED, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
-      )
-      for batch in (order[:2], order[2:4], order[4:]):
-        sgd.step((1.0, self.images[batch], self.labels[batch]))
+    order = random_seeds.Purpose.SERVER_ORDER, round_num
+    self._train(sgd, self.images, self.labels, order, 2)
 
   def labeled_client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
     """Returns a cohort's data with `true_labels`."""
@@ -124,35 +111,24 @@ class LinearProblem:
   ) -> list[np.ndarray]:
     """Trains for two epochs in batches of three, in the client's order."""
     sgd = linear_reference.NumpySGD(weights, learning_rate(round_num))
-    for epoch in range(2):
-      order = linear_reference.order(
-        len(images),
-        SEED,
-        random_seeds.Purpose.FIX_ORDER,
-        round_num,
-        client_id,
-        epoch,
-      )
-      for start in range(0, len(images), 3):
-        batch = order[start : start + 3]
-        sgd.step((1.0, images[batch], labels[batch]))
+    order = random_seeds.Purpose.FIX_ORDER, round_num, client_id
+    self._train(sgd, images, labels, order, 3)
     return sgd.weights
+
+  def _train(self, sgd, images, labels, keys_of_order, batch_size) -> None:
+    for epoch in range(2):
+      order = linear_reference.order(len(images), SEED, *keys_of_order, epoch)
+      for start in range(0, len(images), batch_size):
+        batch = order[start : start + batch_size]
+        sgd.step((1.0, images[batch], labels[batch]))
 
   def train_client(
     self, reference, weights, client_id: int, round_num: int, **arguments
   ):
     """Takes a client's update: two epochs in batches of three.
 
-    Args:
-      reference: `train_client` of `batch_label_reference` or
-        `fix_mix_reference`.
-      weights: What the client receives.
-      client_id: Which client.
-      round_num: Counted from 0.
-      **arguments: What else the reference takes.
-
-    Returns:
-      The reference's `ClientRound`.
+    `reference` is `train_client` of `batch_label_reference` or
+    `fix_mix_reference`, with further `arguments`; returns its `ClientRound`.
     """
     return reference(
       weights,
@@ -172,9 +148,7 @@ def train(
 ) -> list[np.ndarray]:
   """Returns state and metrics after a round with each cohort, as arrays.
 
-  Args:
-    process: A process whose clients have no memory.
-    cohorts: The clients of each round, by number.
+  Clients of `process` have no memory.
   """
   problem = LinearProblem()
   state = process.initialize()
@@ -189,9 +163,8 @@ def train(
 class Federation:
   """The global model and its momentum over the rounds, in NumPy.
 
-  Attributes:
-    sgd: The global model's weights, and the server's optimizer.
-    velocity: Global momentum.
+  `sgd` has the global model's weights, and is the server's optimizer;
+  `velocity` is the global momentum.
   """
 
   def __init__(self, sgd: linear_reference.NumpySGD):
@@ -232,14 +205,20 @@ def follow(
   """Yields number, cohort, federation and output of the rounds of a process.
 
   The consumer trains the federation, whose weights are compared with those of
-  the process after each round.
+  the process after each round. Clients get their memories, if they have any.
   """
   problem = LinearProblem()
   state = process.initialize()
   federation = Federation(create_sgd(state.global_model_weights.trainable, 0.0))
   data_of = problem.labeled_client_data if have_labels else problem.client_data
+  memories = {}
   for round_num, cohort in enumerate(cohorts):
-    output = process.next(state, problem.server_data, data_of(cohort))
+    arguments = [state, problem.server_data, data_of(cohort)]
+    if process.initialize_memory is not None:
+      first = process.initialize_memory()
+      arguments.append([memories.get(client, first) for client in cohort])
+    output = process.next(*arguments)
+    memories.update(zip(cohort, output.memories, strict=False))
     state = output.state
     yield round_num, cohort, federation, output
     federation.assert_equal(state)

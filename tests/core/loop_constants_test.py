@@ -3,8 +3,6 @@
 
 """Tests that all clients and rounds share one program of the client update.
 
-Of how many images are padding, too: it is a number like any other.
-
 XLA takes some arguments of operations for constants, such as shapes, and with
 them all that they come from. It compiles anew for each of their values.
 """
@@ -24,14 +22,11 @@ from tff_semifl.algorithms import round_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
-from tff_semifl.core import compiled_loop
 from tff_semifl.core import federated_process
-from tff_semifl.core import rows
+from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import training_loop
 from tff_semifl.experiment import models
 from tff_semifl.models import functional
-from tff_semifl.randomness import portable_draws
-from tff_semifl.randomness import random_draws
 
 
 @pytest.mark.slow
@@ -56,21 +51,18 @@ class TurnConstantsTest(parameterized.TestCase):
     programs = []
 
     def keep_program(loop, examples):
-      padded, number = compiled_loop.pad(examples)
+      padded, number = rows_lib.pad(examples)
 
       @tf.function(jit_compile=True, autograph=False)
       def program(padded, number):
-        with (
-          random_draws.drawing_by(portable_draws.GENERATOR),
-          rand_augment.applying_to_all(),
-        ):
-          return loop(compiled_loop.PaddedRows(padded, number)).trainable
+        with rows_lib.portably():
+          return loop(rows_lib.Rows(padded, number)).trainable
 
       concrete = program.get_concrete_function(padded, number)
       hlo = program.experimental_get_compiler_ir(padded, number)(stage='hlo')
       arguments = [*tf.nest.flatten(padded), number, *concrete.captured_inputs]
-      programs.append((hlo, len(arguments)))
-      return loop(rows.Rows(examples))
+      programs.append((hlo, sum(each is not None for each in arguments)))
+      return loop(rows_lib.Rows(examples))
 
     ingredients = small_systems.create_ingredients(
       classifier=classifier,
@@ -83,7 +75,9 @@ class TurnConstantsTest(parameterized.TestCase):
     train = round_parts.build_local_training(
       system.client, ingredients, optimizer, system.local_training
     )
-    self.enter_context(mock.patch.object(compiled_loop, 'run', keep_program))
+    self.enter_context(
+      mock.patch.object(rows_lib, 'run_compiled', keep_program)
+    )
     train(
       weights,
       federated_process.RoundContext(*map(tf.constant, (7, 3, 0.2))),

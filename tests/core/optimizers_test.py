@@ -3,42 +3,54 @@
 
 """Tests of optimizers, against NumPy and PyTorch's rules."""
 
-import collections
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
-from tests import optimizer_steps
 from tff_semifl.core import optimizers
 
+_SHAPES = ((3, 2), (2,), ())
 
-def _run_numpy(
-  weights, all_gradients, learning_rates, *, momentum, weight_decay, clip_norm
-):
-  """PyTorch's steps (A.3) on one long float64 vector."""
-  vector = np.concatenate([np.ravel(w).astype(np.float64) for w in weights])
-  buffer = None
-  for gradients, learning_rate in zip(
-    all_gradients, learning_rates, strict=True
-  ):
-    gradient = np.concatenate([np.ravel(g) for g in gradients])
-    gradient = gradient.astype(np.float64)
-    if clip_norm is not None:
-      norm = np.sqrt(np.sum(gradient**2))
-      gradient *= min(1.0, clip_norm / (norm + 1e-6))
-    gradient += weight_decay * vector
-    # The very first step has no buffer to multiply.
-    buffer = gradient if buffer is None else momentum * buffer + gradient
-    vector = vector - learning_rate * (gradient + momentum * buffer)
-  pieces = np.split(vector, np.cumsum([np.size(w) for w in weights])[:-1])
+
+def _draw(generator, scale, shapes=_SHAPES):
   return [
-    piece.reshape(np.shape(w)) for piece, w in zip(pieces, weights, strict=True)
+    np.asarray(generator.normal(scale=scale, size=shape), np.float32)
+    for shape in shapes
   ]
 
 
-class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
+def _flatten(tensors):
+  return np.concatenate([np.ravel(t).astype(np.float64) for t in tensors])
+
+
+def _run(optimizer, weights, all_gradients, learning_rates):
+  """Returns state and weights after a step for each of the gradients."""
+  state = optimizer.initialize(
+    [tf.TensorSpec(np.shape(w), tf.float32) for w in weights]
+  )
+  weights = [tf.constant(w, tf.float32) for w in weights]
+  for gradients, learning_rate in zip(
+    all_gradients, learning_rates, strict=True
+  ):
+    hparams = {optimizers.LEARNING_RATE_KEY: tf.constant(learning_rate)}
+    state = optimizer.set_hparams(state, hparams)
+    gradients = [tf.constant(g, tf.float32) for g in gradients]
+    state, weights = optimizer.next(state, weights, gradients)
+  return state, weights
+
+
+def _clip(gradients, clip_norm):
+  gradient = _flatten(gradients)
+  if clip_norm is None:
+    return gradient
+  return gradient * min(1.0, clip_norm / (np.linalg.norm(gradient) + 1e-6))
+
+
+class StepsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('as_published', {}),
     ('gentle', dict(momentum=0.5, weight_decay=0.1, clip_norm=2.0)),
@@ -46,64 +58,52 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
     ('undecayed', dict(weight_decay=0.0)),
     ('without_momentum', dict(momentum=0.0)),
   )
-  def test_steps_equal_numpy_while_the_learning_rate_changes(self, arguments):
-    """Clip, decay all, Nesterov: the authors' code (D6)."""
+  def test_nesterov_equals_numpy_while_the_learning_rate_changes(self, changes):
+    """Clip, decay all, Nesterov: the authors' code (A.3, D6)."""
     generator = np.random.default_rng(0)
-    weights = optimizer_steps.random_tensors(generator, scale=1)
+    weights = _draw(generator, 1)
     # Norms around 3 * scale: some steps are clipped and some are not.
-    all_gradients = [
-      optimizer_steps.random_tensors(generator, scale)
-      for scale in (2, 0.1, 5, 0.01, 1, 0)
-    ]
-    learning_rates = [0.3, 0.3, 0.1, 0.4, 0.0, 0.2]
+    all_gradients = [_draw(generator, s) for s in (2, 0.1, 5, 0.01, 1, 0)]
+    rates = [0.3, 0.3, 0.1, 0.4, 0.0, 0.2]
+    optimizer = optimizers.build_nesterov_sgd(**changes)
+    _, found = _run(optimizer, weights, all_gradients, rates)
+    options = dict(momentum=0.9, weight_decay=5e-4, clip_norm=1.0) | changes
+    vector, buffer = _flatten(weights), None
+    for gradients, rate in zip(all_gradients, rates, strict=True):
+      gradient = _clip(gradients, options['clip_norm'])
+      gradient = gradient + options['weight_decay'] * vector
+      momentum = options['momentum']
+      # The very first step has no buffer to multiply.
+      buffer = gradient if buffer is None else momentum * buffer + gradient
+      vector = vector - rate * (gradient + momentum * buffer)
+    self.assertAllClose(_flatten(found), vector, rtol=1e-5, atol=1e-6)
 
-    _, found = optimizer_steps.run(
-      optimizers.build_nesterov_sgd(**arguments),
-      weights,
-      all_gradients,
-      learning_rates,
-    )
-
-    defaults = dict(momentum=0.9, weight_decay=5e-4, clip_norm=1.0)
-    expected = _run_numpy(
-      weights, all_gradients, learning_rates, **{**defaults, **arguments}
-    )
-    self.assertAllClose(found, expected, rtol=1e-5, atol=1e-6)
-
-
-class AdamTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(
     build=(optimizers.build_adam, optimizers.build_adamw),
     clip_norm=(None, 2.0),
   )
-  def test_steps_equal_numpy_while_the_learning_rate_changes(
+  def test_adam_equals_numpy_while_the_learning_rate_changes(
     self, build, clip_norm
   ):
     """Adam and AdamW of Loshchilov and Hutter, ICLR 2019."""
     generator = np.random.default_rng(0)
-    weights = optimizer_steps.random_tensors(generator, scale=1)
-    all_gradients = [
-      optimizer_steps.random_tensors(generator, scale) for scale in (2, 0.1, 5)
-    ]
+    weights = _draw(generator, 1)
+    all_gradients = [_draw(generator, scale) for scale in (2, 0.1, 5)]
     rates, beta_1, beta_2, decay = [0.3, 0.1, 0.4], 0.8, 0.999, 0.1
-    _, found = optimizer_steps.run(
+    _, found = _run(
       build(beta_1=beta_1, weight_decay=decay, clip_norm=clip_norm),
       weights,
       all_gradients,
       rates,
     )
     is_decoupled = build is optimizers.build_adamw
-    vector = np.concatenate([np.ravel(w) for w in weights]).astype(np.float64)
+    vector = _flatten(weights)
     mean, square = np.zeros_like(vector), np.zeros_like(vector)
-    for step, (gradients, rate) in enumerate(
-      zip(all_gradients, rates, strict=True), 1
-    ):
-      gradient = np.concatenate([np.ravel(g) for g in gradients])
-      gradient = gradient.astype(np.float64)
-      if clip_norm is not None:
-        gradient *= min(1.0, clip_norm / np.linalg.norm(gradient))
+    steps = zip(all_gradients, rates, strict=True)
+    for step, (gradients, rate) in enumerate(steps, 1):
+      gradient = _clip(gradients, clip_norm)
       if not is_decoupled:
-        gradient += decay * vector
+        gradient = gradient + decay * vector
       mean = beta_1 * mean + (1 - beta_1) * gradient
       square = beta_2 * square + (1 - beta_2) * gradient**2
       direction = mean / (1 - beta_1**step)
@@ -111,74 +111,21 @@ class AdamTest(parameterized.TestCase, tf.test.TestCase):
       if is_decoupled:
         direction += decay * vector
       vector = vector - rate * direction
-    self.assertAllClose(
-      np.concatenate([np.ravel(w) for w in found]), vector, rtol=1e-4, atol=1e-4
-    )
-
-
-class StateTest(tf.test.TestCase):
-  def test_begins_with_the_learning_rate_and_zeros(self):
-    specs = [tf.TensorSpec([2, 3]), tf.TensorSpec([4], tf.float64)]
-    state = optimizers.build_nesterov_sgd(0.5).initialize(specs)
-    self.assertIsInstance(state, collections.OrderedDict)
-    learning_rate, accumulator = state.values()
-    self.assertEqual(next(iter(state)), optimizers.LEARNING_RATE_KEY)
-    self.assertEqual(learning_rate.dtype, tf.float32)
-    self.assertAllEqual(learning_rate, 0.5)
-    self.assertAllEqual(accumulator[0], np.zeros([2, 3], np.float32))
-    self.assertAllEqual(accumulator[1], np.zeros([4], np.float64))
-    self.assertEqual(accumulator[1].dtype, tf.float64)
-
-  def test_default_learning_rate_is_the_published_one(self):
-    optimizer = optimizers.build_nesterov_sgd()
-    hparams = optimizer.get_hparams(optimizer.initialize([]))
-    self.assertEqual(list(hparams), [optimizers.LEARNING_RATE_KEY])
-    self.assertAllClose(hparams[optimizers.LEARNING_RATE_KEY], 0.03)
+    self.assertAllClose(_flatten(found), vector, rtol=1e-4, atol=1e-4)
 
   def test_some_weights_decay(self):
     optimizer = optimizers.build_nesterov_sgd(
-      0.5,
       momentum=0.0,
       weight_decay=0.25,
       clip_norm=None,
       is_decayed=[True, False],
     )
-    weights = [tf.constant([4.0]), tf.constant([4.0])]
-    _, new_weights = optimizer.next(
-      optimizer.initialize(optimizer_steps.specs(weights)),
-      weights,
-      [tf.ones([1])] * 2,
-    )
+    ones = [np.array([1.0])] * 2
+    _, found = _run(optimizer, [4 * one for one in ones], [ones], [0.5])
     # 4 - 0.5 * (1 + 0.25 * 4) and 4 - 0.5 * 1.
-    self.assertAllEqual(new_weights, [[3.0], [3.5]])
+    self.assertAllEqual(found, [[3.0], [3.5]])
 
-  def test_setting_the_learning_rate_keeps_the_buffer(self):
-    optimizer = optimizers.build_nesterov_sgd()
-    weights = [tf.ones([2])]
-    state, _ = optimizer.next(
-      optimizer.initialize(optimizer_steps.specs(weights)), weights, weights
-    )
-    new_state = optimizer_steps.set_learning_rate(optimizer, state, 0.125)
-    tf.nest.assert_same_structure(new_state, state)
-    hparams = optimizer.get_hparams(new_state)
-    self.assertAllEqual(hparams[optimizers.LEARNING_RATE_KEY], 0.125)
-    self.assertAllEqual(
-      optimizer_steps.get_accumulator(new_state),
-      optimizer_steps.get_accumulator(state),
-    )
-
-
-class ArgumentsTest(parameterized.TestCase):
-  def test_gradients_that_do_not_fit_the_weights(self):
-    optimizer = optimizers.build_nesterov_sgd()
-    weights = [tf.ones([2]), tf.ones([2])]
-    state = optimizer.initialize(optimizer_steps.specs(weights))
-    with self.assertRaisesRegex(ValueError, 'is longer than'):
-      optimizer.next(state, weights, weights[:1])
-
-
-class MoveTest(tf.test.TestCase):
-  def test_weighs_the_past_exponentially(self):
+  def test_average_weighs_the_past_exponentially(self):
     average = {'kernel': tf.constant([[8.0]]), 'bias': tf.constant([0.0, 4.0])}
     weights = {'kernel': tf.constant([[0.0]]), 'bias': tf.constant([8.0, 4.0])}
     for _ in range(3):
@@ -186,6 +133,100 @@ class MoveTest(tf.test.TestCase):
     # (3/4)^3 = 27/64 of what it was.
     self.assertAllClose(average['kernel'], [[8 * 27 / 64]])
     self.assertAllClose(average['bias'], [8 * 37 / 64, 4.0])
+
+
+class RestrictTest(tf.test.TestCase):
+  def test_clips_by_all_and_trains_some_d41(self):
+    # The norm 5 of (3, 4) is to be 1, and only the second is trained. The
+    # others do not decay either.
+    state, found = _run(
+      optimizers.restrict(
+        optimizers.build_nesterov_sgd(momentum=0, weight_decay=0.1),
+        [False, True, False],
+      ),
+      [np.array([7.0]), np.array(10.0), np.array([2.0])],
+      [[np.array([3.0]), np.array(4.0), np.array([0.0])]],
+      [1.0],
+    )
+    self.assertAllClose(found, [[7.0], 10 - 0.8 - 1, [2.0]], atol=1e-6)
+    self.assertAllClose(state['accumulator'], [0.8 + 1], atol=1e-6)
+
+  def test_masks_after_clipping_and_before_decay_d41(self):
+    optimizer = optimizers.restrict(
+      optimizers.build_nesterov_sgd(momentum=0.9, weight_decay=0.1),
+      [True, False],
+      optimizers.zero_second_half,
+    )
+    weights = [np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([0.0])]
+    gradients = [np.array([[2.0, 2.0, 2.0, 2.0]]), np.array([3.0])]
+    _, found = _run(optimizer, weights, [gradients], [1.0])
+    # Norm 5, so 2 / 5; then 0.1 of decay, and Nesterov's first step is 1.9 of
+    # both.
+    self.assertAllClose(
+      found, [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]], atol=1e-6
+    )
+    # The middle output of an odd number is in the second half.
+    self.assertAllEqual(
+      optimizers.zero_second_half(tf.ones([2, 3])), [[1, 0, 0]] * 2
+    )
+
+  def test_twice_restricted_clips_by_all(self):
+    optimizer = optimizers.build_nesterov_sgd(momentum=0, weight_decay=0)
+    for is_trained in ([True, False], [False, True, True]):
+      optimizer = optimizers.restrict(optimizer, is_trained)
+    # The norm 13 of (3, 4, 12) is to be 1.
+    weights = [np.array(7.0), np.array(10.0), np.array(2.0)]
+    gradients = [np.array(3.0), np.array(4.0), np.array(12.0)]
+    _, found = _run(optimizer, weights, [gradients], [1.0])
+    self.assertAllClose(found, [7.0, 10 - 4 / 13, 2.0], atol=1e-6)
+
+  def test_restricts_any_optimizer(self):
+    optimizer = optimizers.restrict(
+      tff.learning.optimizers.build_sgdm(0.5), [True, False]
+    )
+    ones = [np.array(1.0)] * 2
+    _, found = _run(optimizer, ones, [ones], [0.25])
+    self.assertAllEqual(found, [0.75, 1.0])
+
+
+class PackingTest(absltest.TestCase):
+  def test_small_tensors_of_one_kind_and_type_are_packed(self):
+    shapes = ([3], [2, 2], [], [0], [5000], [70, 70])
+    tensors = [
+      tf.constant(array) for array in _draw(np.random.default_rng(0), 1, shapes)
+    ]
+    tensors.append(tf.constant([2.0], tf.float64))
+    seen = []
+
+    def compute(x, y, kind):
+      seen.append((kind, x.dtype, x.shape.as_list()))
+      return x * y, -x
+
+    squares, negated = optimizers.map_elements(
+      compute, tensors, tensors, kinds=[0, 1, 0, 1, 0, 1, 0]
+    )
+    self.assertCountEqual(
+      seen,
+      [
+        (0, tf.float32, [3 + 1]),
+        (1, tf.float32, [4 + 0]),
+        (0, tf.float32, [5000]),
+        (1, tf.float32, [70, 70]),
+        (0, tf.float64, [1]),
+      ],
+    )
+    for tensor, square, other in zip(tensors, squares, negated, strict=True):
+      np.testing.assert_array_equal(square, tensor * tensor)
+      np.testing.assert_array_equal(other, -tensor)
+
+  def test_on_a_gpu_all_but_large_tensors_are_packed(self):
+    self.enter_context(
+      mock.patch.object(tf.config, 'list_physical_devices', lambda _: ['a GPU'])
+    )
+    sizes = [3, 2**20 + 1, 5000, 2**20]
+    (small, large) = optimizers.pack([tf.zeros([size]) for size in sizes])
+    self.assertEqual(small.shape, [3 + 5000 + 2**20])
+    self.assertEqual(large.shape, [2**20 + 1])
 
 
 if __name__ == '__main__':

@@ -7,43 +7,58 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.core import compiled_loop
 from tff_semifl.core import rows as rows_lib
 
-_KINDS = (rows_lib.Rows, compiled_loop.PaddedRows)
 _VALUES = np.arange(7, dtype=np.float32)
+
+
+def padded(examples):
+  """Rows that may have padding, but have none at first."""
+  number = len(tf.nest.flatten(examples)[0])
+  return rows_lib.Rows(examples, tf.constant(number))
+
+
+_KINDS = (rows_lib.Rows, padded)
 
 
 def _examples(rows):
   """Returns the examples without padding."""
   return tf.nest.map_structure(
-    lambda array: np.asarray(array)[: int(rows.number)], rows.examples
+    lambda array: None if array is None else array[: int(rows.number)],
+    rows.examples,
   )
 
 
 class RowsTest(parameterized.TestCase):
   @parameterized.parameters(*_KINDS)
   def test_keeps_some_in_their_order(self, kind):
-    kept = kind((_VALUES, _VALUES[:, np.newaxis] * 10)).keep(_VALUES % 3 > 0)
-    first, second = _examples(kept)
+    kept = kind((_VALUES, None, _VALUES[:, np.newaxis])).keep(_VALUES % 3 > 0)
+    first, nothing, second = _examples(kept)
     np.testing.assert_array_equal(first, [1, 2, 4, 5])
-    np.testing.assert_array_equal(second, [[10], [20], [40], [50]])
+    np.testing.assert_array_equal(second, [[1], [2], [4], [5]])
+    self.assertIsNone(nothing)
 
   def test_padding_is_not_kept(self):
-    rows = compiled_loop.PaddedRows(_VALUES, tf.constant(4)).keep(_VALUES > 1)
+    rows = rows_lib.Rows(_VALUES, tf.constant(4)).keep(_VALUES > 1)
     np.testing.assert_array_equal(_examples(rows), [2, 3])
     self.assertLen(rows.examples, len(_VALUES))
     np.testing.assert_array_equal(rows.is_real, [True] * 2 + [False] * 5)
 
-  def test_all_are_shuffled_alike(self):
+  def test_all_are_shuffled_and_drawn_alike(self):
     seed = tf.constant([3, 4])
     is_kept = _VALUES != 2
-    first, other = (
-      _examples(kind(_VALUES).keep(is_kept).shuffle(seed)) for kind in _KINDS
-    )
+    kept = [kind(_VALUES).keep(is_kept) for kind in _KINDS]
+    first, other = (_examples(each.shuffle(seed)) for each in kept)
     np.testing.assert_array_equal(first, other)
     np.testing.assert_array_equal(np.sort(first), [0, 1, 3, 4, 5, 6])
     self.assertFalse(np.array_equal(first, np.sort(first)))
+    first, other = (each.draw(6000, seed) for each in kept)
+    np.testing.assert_array_equal(first, other)
+    # Standard deviation of each count: sqrt(6000 * 1/6 * 5/6) = 29.
+    counts = np.bincount(np.asarray(first, int))
+    np.testing.assert_allclose(counts[is_kept], 1000, atol=5 * 29)
+    self.assertEqual(counts[2], 0)
+    self.assertEmpty(rows_lib.Rows(_VALUES[:0]).draw(0, seed))
 
   @parameterized.parameters(*_KINDS)
   def test_cuts_batches(self, kind):
@@ -53,21 +68,21 @@ class RowsTest(parameterized.TestCase):
     np.testing.assert_array_equal(_examples(batches[1]), [5, 6])
     self.assertEqual(batches[2].number, 0)
 
-  @parameterized.product(kind=_KINDS, weights=[(), (_VALUES[:3] + 1,)])
+  @parameterized.product(kind=_KINDS, weights=[None, _VALUES[:3] + 1])
   def test_weighted_mean_is_that_over_examples(self, kind, weights):
     losses = tf.constant([5.0, 7.0, 11.0, 13.0, 17.0])
     batch = kind(losses).cut(tf.constant(2), 4)
-    padded = tuple(tf.pad(w, [[0, len(batch.examples) - 3]]) for w in weights)
-    each = batch.examples
-    for factors in batch.weigh(padded):
-      each *= factors
-    own = weights[0] if weights else np.ones(3)
+    if weights is not None:
+      weights = tf.pad(weights, [[0, len(batch.examples) - 3]])
+    factors = batch.weigh(weights)
+    each = batch.examples if factors is None else batch.examples * factors
+    own = np.ones(3) if weights is None else weights[:3]
     self.assertAlmostEqual(
       float(tf.reduce_mean(each)), np.mean([11, 13, 17] * own), places=4
     )
 
   def test_no_example_weighs_nothing(self):
-    (weights,) = compiled_loop.PaddedRows(_VALUES, tf.constant(0)).weigh()
+    weights = rows_lib.Rows(_VALUES, tf.constant(0)).weigh()
     np.testing.assert_array_equal(weights, np.zeros(7))
 
   @parameterized.product(kind=_KINDS, size=[3, 7, 100])
@@ -82,24 +97,19 @@ class RowsTest(parameterized.TestCase):
     np.testing.assert_array_equal(found, np.stack([_VALUES, 2 * _VALUES], 1))
     self.assertLessEqual(max(sizes), size)
 
-
-class PadTest(parameterized.TestCase):
   @parameterized.parameters((0, 1), (1, 1), (4, 4), (5, 8), (1025, 2048))
-  def test_to_a_power_of_two(self, number, size):
+  def test_pads_to_a_power_of_two(self, number, size):
     labels = np.arange(number, dtype=np.int32) + 7
-    images = np.tile(
-      labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3]
+    images = np.tile(labels[:, np.newaxis, np.newaxis], [1, 2, 3])
+    (padded_images, padded_labels), found = rows_lib.pad(
+      (tf.constant(images), tf.constant(labels))
     )
-    rows = compiled_loop.PaddedRows(
-      *compiled_loop.pad((tf.constant(images), tf.constant(labels)))
-    )
-    self.assertEqual(rows.number, number)
+    self.assertEqual(found, number)
     last = number + 6 if number else 0
     expected = [*labels, *[last] * (size - number)]
-    padded_images, padded_labels = rows.examples
     np.testing.assert_array_equal(padded_labels, expected)
-    self.assertEqual(padded_images.shape, (size, 2, 2, 3))
-    np.testing.assert_array_equal(padded_images[:, 1, 0, 2], expected)
+    self.assertEqual(padded_images.shape, (size, 2, 3))
+    np.testing.assert_array_equal(padded_images[:, 1, 2], expected)
 
 
 if __name__ == '__main__':

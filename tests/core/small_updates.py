@@ -13,45 +13,26 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tests import placed_work
 from tests import small_systems
-from tff_semifl import runtime
+from tests.core import plain_work
 from tff_semifl.algorithms import round_parts
 from tff_semifl.augment import augmentation
-from tff_semifl.augment import rand_augment
 from tff_semifl.core import client_work
-from tff_semifl.core import compiled_loop
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import optimizers
+from tff_semifl.core import rows as rows_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
-from tff_semifl.randomness import portable_draws
-from tff_semifl.randomness import random_draws
 
 _IMAGE_SHAPE = (8, 8, 3)
 _NUM_CLASSES = 3
 BATCH_SIZE = 4
 NUM_IMAGES = 22
 _THRESHOLD = 0.5
-_TOLERANCE = 1e-3
-
-
-def _run_without_xla(loop, examples):
-  with (
-    random_draws.drawing_by(portable_draws.GENERATOR),
-    rand_augment.applying_to_all(),
-  ):
-    return loop(compiled_loop.PaddedRows(*compiled_loop.pad(examples)))
-
-
-def without_xla() -> Any:
-  """A context in which XLA, which takes minutes, does not compile loops."""
-  return mock.patch.object(compiled_loop, 'run', _run_without_xla)
-
 
 # The forms of a loop. PADDED has the operations of COMPILED, without XLA.
 DYNAMIC, COMPILED, PADDED = 'dynamic', 'compiled', 'padded'
@@ -71,8 +52,19 @@ _PARTS = {
 }
 
 
+def _run_without_xla(loop, examples):
+  with rows_lib.portably():
+    return loop(rows_lib.Rows(*rows_lib.pad(examples)))
+
+
+def without_xla() -> Any:
+  """A context in which XLA, which takes minutes, does not compile loops."""
+  return mock.patch.object(rows_lib, 'run_compiled', _run_without_xla)
+
+
 @functools.cache
-def _create_classifier():
+def create_classifier() -> functional.ImageClassifier:
+  """A model with normalization and dropout."""
   tf.keras.utils.set_random_seed(3)
   pixels = tf.keras.Input(_IMAGE_SHAPE)
   features = tf.keras.layers.Rescaling(1 / 255)(pixels)
@@ -108,9 +100,9 @@ def _create_system(system_name):
 
 def _context(system_name: str) -> federated_process.RoundContext:
   """The context of round 3, with the first guidance."""
-  classifier = _create_classifier()
+  classifier = create_classifier()
   guides = _create_system(system_name).client.guides
-  context = federated_process.RoundContext(7, 3, np.float32(0.2))
+  context = federated_process.RoundContext(7, 3, 0.2)
   if not guides:
     return context
   server = hook_arguments.Server(
@@ -123,22 +115,16 @@ def _context(system_name: str) -> federated_process.RoundContext:
     ),
   )
   kept = {name: each.init_guidance(classifier) for name, each in guides.items()}
-  context = method.tell(guides, kept, server, context)
-  return context._replace(
-    guidance=tf.nest.map_structure(
-      lambda tensor: tensor.numpy(), context.guidance
-    )
-  )
+  return method.tell(guides, kept, server, context)
 
 
-@functools.cache
 def build(
   system_name: str,
   form: str,
   strong_augmentation: augmentation.Augmentation | None = None,
-) -> placed_work.ClientProcess:
+) -> client_work.ClientWork:
   """Builds the work of clients."""
-  classifier = _create_classifier()
+  classifier = create_classifier()
   ingredients = small_systems.create_ingredients(
     classifier=classifier,
     weak_augmentation=functools.partial(
@@ -151,7 +137,7 @@ def build(
   system = _create_system(system_name)
   optimizer, _ = system.create_optimizers(classifier)
   client = system.client
-  work = client_work.build_client_work(
+  return client_work.build_client_work(
     classifier,
     round_parts.build_local_training(
       client, ingredients, optimizer, system.local_training
@@ -164,54 +150,30 @@ def build(
     max_update_norm_ratio=10.0,
     return_given_labels=client.measures_pseudo_labels,
   )
-  with without_xla() if form == PADDED else contextlib.nullcontext():
-    return placed_work.ClientProcess(classifier, work, _context(system_name))
 
 
 @functools.cache
-def take(system_name: str, form: str, *sizes: int) -> Any:
-  """Returns the client updates of round 3."""
-  process = build(system_name, form)
-  client = _create_system(system_name).client
-  classifier = _create_classifier()
-  weights = classifier.initial_weights
-  context = _context(system_name)
+def take(system_name: str, form: str, *sizes: int) -> tuple[Any, Any]:
+  """Returns the client updates of round 3, and their function."""
+  work = build(system_name, form)
+  clients = plain_work.Clients(work)
+  has_labels = _create_system(system_name).client.clients_have_labels
   datasets = []
   for number, size in enumerate(sizes):
-    data = {
-      'client_id': np.int32(5 + number),
-      'image': _create_images(number, size),
-    }
-    if client.clients_have_labels:
+    data = collections.OrderedDict(
+      client_id=np.int32(5 + number), image=_create_images(number, size)
+    )
+    if has_labels:
       data['label'] = _create_labels(size)
-    datasets.append(tf.data.Dataset.from_tensors(collections.OrderedDict(data)))
-  with runtime.simulation_context():
-    output = process.next(
-      process.initialize(),
-      [(weights, context)] * len(sizes),
+    datasets.append(tf.data.Dataset.from_tensors(data))
+  with without_xla() if form == PADDED else contextlib.nullcontext():
+    output = clients(
+      create_classifier().initial_weights,
+      _context(system_name),
       datasets,
-      [process.initialize_memory()] * len(sizes),
+      [work.initialize_memory()] * len(sizes),
     )
   # The learning rate in the memory is replaced in the client's next update.
   for result in output.result:
     result.memory.pop(optimizers.LEARNING_RATE_KEY)
-  return output
-
-
-def assert_equal(found: Any, expected: Any) -> None:
-  """Checks that two outputs of `take` are equal, but for rounding."""
-  tf.nest.assert_same_structure(found, expected)
-  for a, b in zip(
-    tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
-  ):
-    # A step's gradient is off by some 1e-5 of its size where sums are in
-    # another order, and each step starts with the errors of those before. A
-    # bias before normalization has no gradient but such errors.
-    scale = np.max(np.abs(b), initial=0.0)
-    np.testing.assert_allclose(a, b, rtol=0, atol=_TOLERANCE * scale + 1e-5)
-
-
-def forget() -> None:
-  """Forgets all updates, of whose functions TensorFlow would warn."""
-  for function in (build, take, _create_classifier):
-    function.cache_clear()
+  return output, clients.update.traced

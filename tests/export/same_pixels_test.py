@@ -18,7 +18,7 @@ from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
 
-_NUM_PHOTOS = 200
+_NUM_PHOTOS = 48
 _SHAPE = (8, 10, 3)
 # In a logit, one level changes a probability by one percent and a half.
 _SCALE = 1 / 64
@@ -31,7 +31,7 @@ def _write_photos(folder):
   files = []
   for number in range(_NUM_PHOTOS):
     photo = photos[number % 2]
-    height, width = generator.integers(5, photo.shape[:2])
+    height, width = generator.integers(5, 150, size=2)
     top = generator.integers(photo.shape[0] - height)
     left = generator.integers(photo.shape[1] - width)
     image = PIL.Image.fromarray(photo[top : top + height, left : left + width])

@@ -16,7 +16,6 @@ import pytest
 import tensorflow as tf
 
 from tests.export import small_model
-from tff_semifl.data import resizing
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.models import residual
@@ -90,41 +89,6 @@ class SavedModelTest(parameterized.TestCase):
       )
     # The predictions above are of all three classes.
     self.assertLen(set(expected.argmax(axis=1)), 3)
-
-  @pytest.mark.slow
-  def test_same_numbers_as_if_it_took_no_other_sizes(self):
-    model = small_model.create()
-    module = tf.Module()
-    module.model = model
-    of_one_size = tf.function(
-      lambda images: {
-        'probabilities': tf.nn.softmax(
-          model(tf.cast(images, tf.float32), training=False)
-        )
-      },
-      input_signature=[tf.TensorSpec([None, 8, 8, 1], tf.uint8, 'images')],
-    )
-    path = str(self.path.with_name('of_one_size'))
-    tf.saved_model.save(module, path, signatures=of_one_size)
-    expected = tf.saved_model.load(path).signatures['serving_default']
-    found = self._export(model)
-    images = tf.constant(small_model.random_images(50, (8, 8, 1)))
-    np.testing.assert_array_equal(
-      found(images=images)['probabilities'],
-      expected(images=images)['probabilities'],
-    )
-
-  def test_images_of_other_sizes_are_made_to_fit(self):
-    model = small_model.create()
-    serve = self._export(model)
-    for height, width in ((20, 9), (5, 40)):
-      images = small_model.random_images(3, (height, width, 1))
-      fitted = resizing.fit_to_size(tf.constant(images), 8, 8).numpy()
-      np.testing.assert_allclose(
-        serve(images=tf.constant(images))['probabilities'],
-        small_model.probabilities(model, fitted),
-        atol=1e-5,
-      )
 
   def test_least_confidence(self):
     model = small_model.create()

@@ -31,62 +31,56 @@ def _batch(levels, labels):
 
 
 class ScoresTest(absltest.TestCase):
-  def test_counts_and_loss_over_all_batches(self):
-    scores = scores_lib.score(
-      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1], [0])]
-    )
-    # Two cats, of which one is taken for a dog; two dogs, one for a cat.
-    np.testing.assert_array_equal(
-      scores.confusion, [[1, 1, 0], [1, 1, 0], [0, 0, 0]]
-    )
-    self.assertEqual(scores.num_images, 4)
-    self.assertEqual(scores.accuracy, 0.5)
-    self.assertEqual(scores.class_sizes.tolist(), [2, 2, 0])
-    self.assertEqual(scores.class_accuracies, [0.5, 0.5, None])
-    self.assertAlmostEqual(
-      scores.loss,
-      -(math.log(0.5) + math.log(0.25) + math.log(0.8) + math.log(0.1)) / 4,
-      places=6,
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._scores = scores_lib.score(
+      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
     )
 
+  def test_counts_and_loss_over_all_batches(self):
+    scores = self._scores
+    # Three cats, of which one is taken for a dog; two dogs, one for a cat.
+    np.testing.assert_array_equal(
+      scores.confusion, [[2, 1, 0], [1, 1, 0], [0, 0, 0]]
+    )
+    self.assertEqual(scores.num_images, 5)
+    self.assertEqual(scores.accuracy, 0.6)
+    self.assertEqual(scores.class_sizes.tolist(), [3, 2, 0])
+    self.assertAlmostEqual(
+      scores.loss,
+      -(math.log(0.5) + math.log(0.25) + math.log(0.8) + math.log(0.1)) / 5,
+      places=6,
+    )
+    classes = scores.to_dict(('cat', 'dog', 'owl'))['classes']
+    self.assertEqual(classes['dog'], {'num_images': 2, 'accuracy': 0.5})
+    self.assertIsNone(classes['owl']['accuracy'])
+
   def test_metrics_that_accuracy_hides(self):
-    scores = scores_lib.score(
-      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2, 2], [0, 0, 0])]
-    )
-    measured = scores.measure()
-    # Three of four cats and one of two dogs are right.
+    measured = self._scores.measure()
+    # Two of three cats and one of two dogs are right.
     self.assertAlmostEqual(
-      measured['balanced_accuracy'].value, (3 / 4 + 1 / 2) / 2
+      measured['balanced_accuracy'].value, (2 / 3 + 1 / 2) / 2
     )
-    # Three of four that are taken for cats are, and one of two dogs.
+    # Two of three that are taken for cats are, and one of two dogs.
     self.assertAlmostEqual(
-      measured['macro_f1'].value, (6 / (6 + 1 + 1) + 2 / (2 + 1 + 1)) / 2
+      measured['macro_f1'].value, (4 / (4 + 1 + 1) + 2 / (2 + 1 + 1)) / 2
     )
     for value, low, high in measured.values():
       self.assertBetween(value, low, high)
 
   def test_floors_of_confidence(self):
-    scores = scores_lib.score(
-      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
-    )
     # Confidences of 0.5 (right and wrong), 0.8 (likewise), and 1 (right).
-    self.assertEqual(scores_lib.FLOORS, (0.5, 0.8, 0.9, 0.95, 0.99))
     self.assertEqual(
-      scores.confident.tolist(), [[5, 3], [3, 2], [1, 1], [1, 1], [1, 1]]
+      [each[:3] for each in self._scores.floors()],
+      [(0.5, 5, 3), (0.8, 3, 2), (0.9, 1, 1), (0.95, 1, 1), (0.99, 1, 1)],
     )
 
   def test_calibration_error(self):
-    scores = scores_lib.score(
-      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
-    )
+    scores = self._scores
     # Two images at 0.5, one right; two at 0.8, one right; one at 1, right.
     self.assertAlmostEqual(
       scores.calibration_error, (2 * 0 + 2 * (0.8 - 0.5) + 0) / 5, places=6
-    )
-
-  def test_calibration_error_by_chance(self):
-    scores = scores_lib.score(
-      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
     )
     # Of two images at 0.5, the number of right ones is 0, 1 or 2 with 1/4, 1/2,
     # 1/4, which is 1/2 off on average; at 0.8 with 0.04, 0.32, 0.64, for which

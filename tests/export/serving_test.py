@@ -62,40 +62,6 @@ class ServingTest(parameterized.TestCase):
     image.save(path, **({'quality': 90} if name.endswith('jpg') else {}))
     return path
 
-  @parameterized.parameters(1, 3)
-  def test_encoded_images_are_those_that_training_reads(self, num_channels):
-    module = tf.saved_model.load(str(_export((8, 12, num_channels))))
-    files = [
-      self._write(name, size, mode, seed)
-      for seed, (name, size, mode) in enumerate(
-        [
-          ('color.png', (12, 8), 'RGB'),
-          ('transparent.png', (40, 30), 'RGBA'),
-          ('gray.png', (9, 9), 'L'),
-          ('palette.png', (20, 31), 'P'),
-          ('color.jpg', (64, 48), 'RGB'),
-          ('gray.jpg', (30, 30), 'L'),
-        ]
-      )
-    ]
-    found = module.signatures['serving_encoded'](
-      image_bytes=tf.constant([file.read_bytes() for file in files])
-    )
-    for index, file in enumerate(files):
-      image = image_files.read_image_of_any_size(file, num_channels).pixels
-      expected = module.signatures['serving_default'](
-        images=tf.constant(image[np.newaxis])
-      )
-      np.testing.assert_allclose(
-        found['probabilities'][index],
-        expected['probabilities'][0],
-        # Pillow's JPEG library need not be TensorFlow's.
-        atol=1e-3 if file.suffix == '.jpg' else 1e-5,
-        err_msg=file.name,
-      )
-      self.assertEqual(found['class_name'][index], expected['class_name'][0])
-    self.assertGreater(np.ptp(found['probabilities'], axis=0).max(), 0.01)
-
   @pytest.mark.slow
   def test_body_for_tensorflow_serving(self):
     path = _export((8, 12, 3))

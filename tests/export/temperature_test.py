@@ -31,7 +31,7 @@ class TemperatureTest(parameterized.TestCase):
     labels, logits = _draw(2.0)
     found = temperature_lib.fit(labels[:50], logits[:50])
     at = [
-      temperature_lib.probability_metrics.nll(
+      temperature_lib.metric.nll(
         labels[:50], logits[:50] / (factor * found.value)
       )
       for factor in (0.99, 1, 1.01)

@@ -115,13 +115,6 @@ class TFLiteTest(parameterized.TestCase):
     # The caller's images are as they were.
     self.assertEqual(calibration.min(), 50)
 
-  def test_integers_alone_are_computed_with(self):
-    tensors = _interpret(
-      self._contents[tflite.Precision.INT8]
-    ).get_tensor_details()
-    # The probabilities that are returned.
-    self.assertLen([t for t in tensors if t['dtype'] == np.float32], 1)
-
   @parameterized.parameters(*tflite.Precision)
   def test_names_are_packed_into_the_file(self, precision):
     with zipfile.ZipFile(io.BytesIO(self._contents[precision])) as archive:

@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.metrics import client_accuracy
-from tff_semifl.plots import client_accuracy_figure
+from tff_semifl.plots import figures
 
 
 class ClientAccuracyTest(absltest.TestCase):
@@ -53,7 +53,7 @@ class ClientAccuracyTest(absltest.TestCase):
       client_accuracy.ClientAccuracy(*each)
       for each in (('0', 3, 4), ('1', 1, 8), ('4', 2, 2))
     ]
-    [axes] = client_accuracy_figure.create_figure(clients, 'mine').axes
+    [axes] = figures.create_client_accuracies(clients, 'mine').axes
     [points] = axes.collections
     np.testing.assert_allclose(
       points.get_offsets(), [[1, 1 / 8], [2, 3 / 4], [3, 1]]

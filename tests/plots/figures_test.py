@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that text of figures fits, and of the formats of figure files."""
+"""Tests that figures show each count, that text fits, and of file formats."""
 
 import pathlib
 
@@ -10,7 +10,9 @@ from absl.testing import parameterized
 from matplotlib import figure
 import numpy as np
 import PIL.Image
+import pytest
 
+from tests.experiment import cut_text
 from tff_semifl.plots import figures
 
 _TEXTS = (
@@ -36,13 +38,6 @@ class FigureTextTest(parameterized.TestCase):
     self.assertLess(_measure(wrapped, font_size)[0], width)
     self.assertEqual(''.join(wrapped.split()), ''.join(text.split()))
 
-  def test_dollars_are_no_formula(self, text='$5 and $6'):
-    fig = figure.Figure()
-    drawn = fig.text(0, 0, text, fontsize=9, parse_math=False)
-    box = drawn.get_window_extent()
-    width, _ = _measure(figures.wrap(text, 10, 9), 9)
-    self.assertAlmostEqual(width, box.width / fig.dpi)
-
   def test_names_are_not_larger_than_said(self):
     names = figures.wrap_names(_TEXTS, 2, font_size=9)
     self.assertEqual(names.texts[-1], 'a')
@@ -63,13 +58,6 @@ class FigureFilesTest(absltest.TestCase):
     self._figure.legend()
     self._folder = pathlib.Path(self.create_tempdir().full_path) / 'new'
 
-  def test_writes_what_the_names_say(self):
-    starts = {'.png': b'\x89PNG', '.pdf': b'%PDF', '.svg': b'<?xml'}
-    files = [self._folder / f'a{suffix}' for suffix in starts]
-    figures.save(self._figure, files)
-    for file, start in zip(files, starts.values(), strict=True):
-      self.assertStartsWith(file.read_bytes(), start)
-
   def test_png_is_fit_for_print(self):
     figures.save(self._figure, [self._folder / 'a.png'])
     with PIL.Image.open(self._folder / 'a.png') as image:
@@ -82,6 +70,103 @@ class FigureFilesTest(absltest.TestCase):
     content = (self._folder / 'a.pdf').read_bytes()
     self.assertIn(b'/FontFile2', content)
     self.assertNotIn(b'/Subtype /Type3', content)
+
+
+_CONFUSION = np.array([[3, 1, 0], [0, 0, 0], [5, 0, 15]])
+_NAMES = ('cat', 'dog', 'owl')
+_COUNTS = np.array([[0, 3], [7, 1], [2, 2]])
+_TWO_NAMES = ('cat', 'dog')
+
+
+class ConfusionFigureTest(parameterized.TestCase):
+  def test_rows_are_classes_and_columns_what_they_are_taken_for(self):
+    axes, colors = figures.create_confusion(_CONFUSION, _NAMES, 'Three').axes
+    (image,) = axes.images
+    np.testing.assert_allclose(
+      # A class without images has no shares.
+      image.get_array(),
+      [[0.75, 0.25, 0], [0, 0, 0], [0.25, 0, 0.75]],
+    )
+    self.assertEqual(image.origin, 'upper')
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+      self.assertEqual([text.get_text() for text in labels], [*_NAMES])
+    self.assertEqual(
+      {(*text.get_position(), text.get_text()) for text in axes.texts},
+      # Column, row.
+      {(0, 0, '3'), (1, 0, '1'), (0, 2, '5'), (2, 2, '15')},
+    )
+    self.assertEqual(axes.get_title(), 'Three')
+    self.assertEqual(axes.get_xlabel(), 'taken for')
+    self.assertEqual(axes.get_ylabel(), 'class')
+    self.assertEqual(colors.get_ylabel(), "share of the class's images")
+
+  @parameterized.parameters(30, 31)
+  @pytest.mark.slow
+  def test_words_do_not_overlap(self, num_classes):
+    generator = np.random.default_rng(0)
+    fig = figures.create_confusion(
+      generator.integers(1, 1000, size=[num_classes, num_classes]),
+      [f'some class {n}' for n in range(num_classes)],
+      '',
+    )
+    fig.draw_without_rendering()
+    axes, _ = fig.axes
+    rows = [text.get_window_extent() for text in axes.get_yticklabels()]
+    columns = [text.get_window_extent() for text in axes.get_xticklabels()]
+    for upper, lower in zip(rows, rows[1:], strict=False):
+      self.assertGreaterEqual(upper.y0, lower.y1 - 1)
+    for left, right in zip(columns, columns[1:], strict=False):
+      self.assertGreaterEqual(right.x0, left.x1 - 1)
+    numbers = [text.get_window_extent() for text in axes.texts]
+    self.assertLen(numbers, num_classes**2 if num_classes <= 30 else 0)
+    for left, right in zip(numbers, numbers[1:], strict=False):
+      self.assertTrue(right.x0 >= left.x1 or right.y0 != left.y0)
+
+  def test_numbers_stand_out(self, num_classes=10):
+    confusion = np.diag(np.arange(1, num_classes + 1))
+    confusion[0, 1] = 1  # Half of the first class, in medium blue.
+    axes, _ = figures.create_confusion(
+      confusion, [str(n) for n in range(num_classes)], ''
+    ).axes
+    (image,) = axes.images
+    for text in axes.texts:
+      column, row = text.get_position()
+      red, green, blue, _ = image.to_rgba(image.get_array())[row, column]
+      background = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+      foreground = 1.0 if text.get_color() == 'white' else 0.0
+      self.assertGreater(abs(background - foreground), 0.4)
+
+  @parameterized.parameters((2, 'a name ' * 8), (40, ''))
+  def test_nothing_is_cut_off(self, num_classes, name):
+    fig = figures.create_confusion(
+      np.eye(num_classes, dtype=int),
+      [f'{name}{n}' for n in range(num_classes)],
+      f'{name}semifl_digits_50_iid_seed0: 95.0% of 360 test images',
+    )
+    self.assertEqual(cut_text.measure(fig), 0)
+
+
+class PartitionFigureTest(parameterized.TestCase):
+  def test_each_count_is_at_its_client_and_class(self):
+    axes, _ = figures.create_partition(_COUNTS, _TWO_NAMES, 'Two').axes
+    (image,) = axes.images
+    np.testing.assert_array_equal(image.get_array(), _COUNTS.T)
+    # Classes from top to bottom, clients from left to right.
+    self.assertEqual(image.origin, 'upper')
+    self.assertEqual(
+      [text.get_text() for text in axes.get_yticklabels()], ['cat', 'dog']
+    )
+    np.testing.assert_array_equal(axes.get_yticks(), [0, 1])
+
+  @parameterized.parameters((2, 1), (100, 40))
+  def test_nothing_is_cut_off(self, num_clients, num_classes):
+    fig = figures.create_partition(
+      np.ones([num_clients, num_classes], int),
+      [f'{n}, {"a name of many words " * (n % 5)}' for n in range(num_classes)],
+      'image_folder, as in /home/somebody/data/collections/2026/flowers,'
+      ' 6 clients: R unknown, as the class of 480 images is',
+    )
+    self.assertEqual(cut_text.measure(fig), 0)
 
 
 if __name__ == '__main__':

@@ -119,52 +119,15 @@ class SelectFromStreamTest(parameterized.TestCase):
       self.assertGreater(len({tuple(order) for order in orders}), 1)
 
 
-class ShuffleTest(tf.test.TestCase):
-  def test_all_tensors_are_permuted_alike(self):
-    numbers = np.arange(20)
-    squares = np.stack([numbers**2, -numbers], axis=1)
-    found, (pairs,) = random_draws.shuffle(
-      (numbers, (squares,)), tf.constant([1, 2])
-    )
-    self.assertCountEqual(found.numpy(), numbers)
-    self.assertNotAllEqual(found, numbers)
-    self.assertAllEqual(pairs, squares[found.numpy()])
-
-  def test_order_follows_from_the_seed(self):
+class OrderTest(tf.test.TestCase):
+  def test_follows_from_the_seed(self):
     orders = [
-      random_draws.shuffle(np.arange(20), tf.constant(seed))
+      random_draws.order(tf.constant(20), tf.constant(seed))
       for seed in ([1, 2], [1, 2], [1, 3])
     ]
+    self.assertCountEqual(orders[0].numpy(), range(20))
     self.assertAllEqual(orders[0], orders[1])
     self.assertNotAllEqual(orders[0], orders[2])
-
-
-class DrawWithReplacementTest(tf.test.TestCase):
-  def test_draws_are_uniform_and_rows_stay_together(self):
-    numbers = np.arange(5)
-    found, negative = random_draws.draw_with_replacement(
-      (numbers, -numbers), 5000, tf.constant([1, 2])
-    )
-    self.assertAllEqual(negative, -found.numpy())
-    # Standard deviation of each count: sqrt(5000 * 0.2 * 0.8) = 28.
-    counts = np.bincount(found, minlength=5)
-    np.testing.assert_allclose(counts, 1000, atol=5 * 28)
-
-  def test_rows_after_the_examples_change_nothing(self):
-    numbers, seed = np.arange(5), tf.constant([1, 2])
-    found = random_draws.draw_with_replacement(
-      np.arange(9), 100, seed, num_real=tf.constant(5)
-    )
-    self.assertAllEqual(
-      found, random_draws.draw_with_replacement(numbers, 100, seed)
-    )
-    self.assertAllEqual(np.unique(found), numbers)
-
-  def test_no_draw_from_no_examples(self):
-    found = random_draws.draw_with_replacement(
-      np.zeros([0, 2], np.uint8), 0, tf.constant([1, 2])
-    )
-    self.assertEqual(found.shape, (0, 2))
 
 
 if __name__ == '__main__':

@@ -46,7 +46,7 @@ with sfl.simulation_context():
 print(final.round_num, sfl.__file__, digits.__file__)
 """
 _COMMAND = 'train labels_alone --task=digits --total_epochs=2 --model_width=1'
-_SUFFIXES = ('.py', '.pyi', '.csv', '.css', '.md', '.typed')
+_SUFFIXES = ('.py', '.pyi', '.csv', '.html', '.md', '.typed')
 
 
 def _run(*command, **kwargs) -> str:

@@ -7,9 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tests.experiment import cut_text
 from tff_semifl.experiment import metrics_table
-from tff_semifl.results import curve_panels
 from tff_semifl.results import learning_curves
 
 _ROUNDS = np.arange(3.0)
@@ -25,8 +23,8 @@ _ALONE = {name: np.zeros(3) for name in _SEMIFL} | {
   'round': _ROUNDS,
   'test/accuracy': np.array([0.2, 0.3, 0.35]),
 }
-_CURVES = curve_panels.LEARNING_CURVES
-_QUALITY = curve_panels.PSEUDO_LABEL_QUALITY
+_CURVES = learning_curves.LEARNING_CURVES
+_QUALITY = learning_curves.PSEUDO_LABEL_QUALITY
 
 
 def _legend(fig):
@@ -90,39 +88,6 @@ class LearningCurvesTest(parameterized.TestCase):
       ['SemiFL', 'FixMatch, last round (2 runs)', 'labels alone, last round'],
     )
 
-  def test_server_that_trains_in_round_0_alone_is_a_baseline(self):
-    nan = np.nan
-    run = _SEMIFL | {
-      'client/label_ratio': np.array([nan, 1.0, 1.0]),
-      'server/loss': np.array([0.5, nan, nan]),
-    }
-    accuracy, *_ = learning_curves.create_figure({'a': [run]}, _CURVES, '').axes
-    _, baseline = accuracy.lines
-    np.testing.assert_allclose(baseline.get_ydata(), [20, 20])
-    for others in (
-      {'server/loss': np.array([0.5, 0.4, 0.3])},
-      # Clients have labels, so that round 0 trains on none.
-      {'client/label_ratio': np.full(3, nan)},
-    ):
-      accuracy, *_ = learning_curves.create_figure(
-        {'a': [run | others]}, _CURVES, ''
-      ).axes
-      self.assertLen(accuracy.lines, 1)
-
-  def test_panels_of_clients_that_train_on_all_pseudo_labels(self):
-    every = _SEMIFL | {'client/label_ratio': np.array([np.nan, 1.0, 1.0])}
-    for panels, runs, number in (
-      (_CURVES, [every], 3),
-      (_CURVES, [every, _SEMIFL], 4),
-      (_QUALITY, [every], 1),
-      (_QUALITY, [_SEMIFL, _ALONE], 3),
-    ):
-      titles = [each.title for each in curve_panels.choose(panels, runs)]
-      self.assertLen(titles, number)
-      is_all = len(runs) == 1
-      self.assertEqual('Label ratio' not in titles, is_all)
-      self.assertEqual('Accuracy above threshold' not in titles, is_all)
-
   def test_quality_of_pseudo_labels_is_figure_6(self):
     fig = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
     self.assertEqual(
@@ -141,7 +106,7 @@ class LearningCurvesTest(parameterized.TestCase):
     column = 'client/weight_diversity'
     values = np.array([np.nan, 0.5, 0.25])
     run = {'round': _ROUNDS, column: values}
-    panel = curve_panels.create_panel(column)
+    panel = learning_curves.create_panel(column)
     fig = learning_curves.create_figure(
       {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
     )
@@ -193,30 +158,6 @@ class LearningCurvesTest(parameterized.TestCase):
     np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
     np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
 
-  def test_band_of_other_values_has_no_end(self):
-    column = 'aggregator/epsilon'
-    runs = [
-      {'round': _ROUNDS, column: np.array(values)}
-      for values in ([0.0, 1.0, 100.0], [0.0, 3.0, 200.0])
-    ]
-    fig = learning_curves.create_figure(
-      {'a': runs}, [curve_panels.create_panel(column)], ''
-    )
-    band = _band(fig.axes[0])
-    np.testing.assert_allclose(
-      band[2], (150 - 100 / np.sqrt(2), 150 + 100 / np.sqrt(2))
-    )
-
-  def test_columns_that_a_file_lacks_or_has_beyond_those_drawn(self):
-    old = {'round': _ROUNDS, 'test/accuracy': np.array([0.1, 0.2, 0.3])}
-    new = _SEMIFL | {'client/num_rejected': np.ones(3)}
-    fig = learning_curves.create_figure(
-      {'old': [old], 'new': [new], 'both': [old, new]}, _CURVES, ''
-    )
-    self.assertEqual([len(axes.lines) for axes in fig.axes], [3, 2, 2])
-    fig = learning_curves.create_figure({'old': [old]}, _CURVES, '')
-    self.assertLen(fig.axes, 1)
-
   def test_curves_differ_in_color_and_in_line(self, number=28):
     fig = learning_curves.create_figure(
       {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
@@ -257,16 +198,6 @@ class LearningCurvesTest(parameterized.TestCase):
     # Most of the figure is for the curves.
     for axes in fig.axes:
       self.assertGreater(axes.bbox.height, 0.4 * fig.bbox.height)
-
-  @parameterized.parameters((_CURVES[:1], 2), (_CURVES, 25))
-  def test_nothing_is_cut_off(self, panels, number):
-    names = [f'consistency_averaging_two_groups_{n}' for n in range(number)]
-    fig = learning_curves.create_figure(
-      {name: [_SEMIFL, _SEMIFL] for name in names},
-      panels,
-      'Digits, 50 labels, IID: every system, five seeds, two cores',
-    )
-    self.assertEqual(cut_text.measure(fig), 0)
 
 
 if __name__ == '__main__':

@@ -9,13 +9,13 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.metrics import metric
-from tff_semifl.results import repetitions
+from tff_semifl.results import summary
 
 
 def _create(name, right, values):
   """A run that is right on some images of class 0 of two classes."""
   right = np.array(right)
-  return repetitions.Repetition(
+  return summary.Repetition(
     name,
     3,
     np.zeros(len(right), int),
@@ -32,7 +32,7 @@ class RepetitionsTest(absltest.TestCase):
         [(0.5, 0.75), (0.6, math.nan), (0.7, 0.5)]
       )
     ]
-    lines = repetitions.seeds_to_markdown(runs).splitlines()
+    lines = summary.seeds_to_markdown(runs).splitlines()
     # The deviation is 0.1, and the quantile of t 4.3027.
     self.assertEqual(
       lines[-4:],
@@ -43,17 +43,15 @@ class RepetitionsTest(absltest.TestCase):
         '| 95% interval | | 35.2% to 84.8% | |',
       ],
     )
-    self.assertLen(repetitions.seeds_to_markdown(runs[:1]).splitlines(), 3)
+    self.assertLen(summary.seeds_to_markdown(runs[:1]).splitlines(), 3)
 
   def test_predictions_of_all_folds_count_together(self):
     runs = [
       _create('1/2', [1, 1, 0], {'accuracy': 2 / 3}),
       _create('2/2', [1, 1, 1, 1, 1, 0, 1], {'accuracy': 6 / 7}),
     ]
-    self.assertIn(
-      '| 1/2 | 3 | 3 | 66.7% |', repetitions.folds_to_markdown(runs)
-    )
-    first, second = repetitions.describe_out_of_fold(
+    self.assertIn('| 1/2 | 3 | 3 | 66.7% |', summary.folds_to_markdown(runs))
+    first, second = summary.describe_out_of_fold(
       runs, [metric.load('macro_f1')]
     )
     # Wilson's of 8 of 10.

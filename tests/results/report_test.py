@@ -163,19 +163,11 @@ class ReportTest(absltest.TestCase):
     self.assertNotIn('--output_dir', content)
 
   def test_degenerate_predictions(self):
-    for labels, predicted in (
-      ([1], [0]),
-      ([1], [1]),
-      ([2, 2, 2], [2, 2, 2]),
-      ([0, 1, 2], [0, 0, 0]),
-    ):
-      _, rows = self._parse([_create(labels=labels, predicted=predicted)])
-      found = {row[0]: row[1] for row in rows}
-      self.assertEqual(
-        found['AUC, one class against the rest'] == 'not defined here',
-        len(set(labels)) == 1,
-      )
     _, rows = self._parse([_create(labels=[1], predicted=[0])])
+    found = {row[0]: row[1] for row in rows}
+    self.assertEqual(
+      found['AUC, one class against the rest'], 'not defined here'
+    )
     low_and_high = str(intervals.of_accuracy(0, 1))
     self.assertIn(['accuracy', '0.0%', low_and_high, 'higher'], rows)
     never = ['no images', intervals.show(0, 1)]
@@ -229,10 +221,6 @@ class ReportTest(absltest.TestCase):
     self.assertEqual(
       row[2], f'+31.2 ({mean - half:+.1f} to {mean + half:+.1f})'
     )
-    # Over images: two of eight are gained.
-    low, high = intervals.of_difference(np.arange(8) < 4, np.arange(8) < 6)
-    [row] = [row for row in rows if row[:2] == ['fast', '0']]
-    self.assertEqual(row[2], f'+25.0 ({100 * low:+.1f} to {100 * high:+.1f})')
 
   def test_many_runs_are_not_all_shown_in_full(self):
     run = _create(labels=[0, 1, 2], predicted=[0, 1, 1])._replace(

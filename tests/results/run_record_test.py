@@ -8,7 +8,6 @@ import io
 import pathlib
 import shutil
 
-from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
@@ -18,15 +17,11 @@ from tff_semifl import runtime
 from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import running
-from tff_semifl.results import report
 from tff_semifl.results import run_record
 
 
-class RunRecordTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters((0, 'test'), (10, 'validation'))
-  def test_run_on_features_is_examined_on_its_images(
-    self, num_validation, kind
-  ):
+class RunRecordTest(tf.test.TestCase):
+  def test_run_on_features_is_examined_on_its_images(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     small_backbone.create_network(1.0).save(folder / 'mine.keras')
     cache = folder / 'cache'
@@ -39,11 +34,11 @@ class RunRecordTest(parameterized.TestCase, tf.test.TestCase):
         output_dir=str(folder),
         tensorboard=False,
         num_labeled=20,
-        num_validation=num_validation or None,
+        num_validation=10,
         num_clients=10,
         partition='classes',
         classes_per_client=2,
-        total_rounds=2,
+        total_rounds=1,
       )
     opened = experiment_folder.open_folder(experiment)
     with runtime.simulation_context():
@@ -53,7 +48,7 @@ class RunRecordTest(parameterized.TestCase, tf.test.TestCase):
     with contextlib.redirect_stderr(io.StringIO()):
       found = run_record.read(opened.path)
     self.assertIsNone(found.why_not_evaluated)
-    self.assertEqual(found.kind, kind)
+    self.assertEqual(found.kind, 'validation')
     scores = found.evaluated.scores
     self.assertAllEqual(scores.labels, experiment.data.test.labels)
     self.assertAlmostEqual(scores.accuracy, final.accuracy, places=6)
@@ -66,9 +61,6 @@ class RunRecordTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(
       sizes, [*map(len, experiment.data.shares)], atol=0.05 * 10 + 1e-6
     )
-    content = report.create([found])
-    for line in (*experiment.task.class_names, found.result[0]):
-      self.assertIn(line, content)
 
 
 if __name__ == '__main__':

@@ -11,7 +11,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
-from tff_semifl.runtime import interpreter
 
 _INT_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _FLOAT_AT_CLIENTS = tff.FederatedType(np.float32, tff.CLIENTS)
@@ -32,12 +31,6 @@ def _add(x, y):
 @tff.tensorflow.computation(np.int32, np.int32)
 def _append_digit(number, digit):
   return 10 * number + digit
-
-
-def _type_of(template):
-  return tff.types.to_type(
-    tf.nest.map_structure(lambda part: (part.dtype, part.shape), template)
-  )
 
 
 def _invoke(computation, *args, default_num_clients=3):
@@ -76,18 +69,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(_invoke(run), ([5, 5, 5], 5, 6, 7))
 
-  def test_eval_at_clients_draws_for_each_client(self):
-    @tff.federated_computation
-    def run():
-      return tff.federated_eval(
-        tff.tensorflow.computation(
-          lambda: tf.random.uniform([], dtype=tf.float64)
-        ),
-        tff.CLIENTS,
-      )
-
-    self.assertLen(set(_invoke(run)), 3)
-
   def test_zip(self):
     @tff.federated_computation(
       _INT_AT_CLIENTS, _FLOAT_AT_CLIENTS, _INT_AT_SERVER
@@ -113,17 +94,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(mixed, [(3, 1), (3, 2)])
     # By its type, each client has its own.
     self.assertEqual(shared, [(3, 3), (3, 3)])
-
-  def test_zip_of_structs_among_clients(self):
-    # Two clients and a struct of two elements must not be confused.
-    pair_at_clients = tff.FederatedType((np.int32, np.int32), tff.CLIENTS)
-    run = tff.federated_computation(
-      lambda x, y: tff.federated_zip((x, y)), pair_at_clients, pair_at_clients
-    )
-    self.assertEqual(
-      _invoke(run, [(1, 2), (3, 4)], [(5, 6), (7, 8)]),
-      [((1, 2), (5, 6)), ((3, 4), (7, 8))],
-    )
 
   def test_aggregate_goes_through_the_clients_in_order(self):
     @tff.federated_computation(_INT_AT_CLIENTS)
@@ -164,32 +134,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
       _invoke(run, [1.0, 2.0], [3.0, 1.0]), (3.0, 1.5, 1.25, 1.0, 2.0)
     )
 
-  @parameterized.product(
-    template=[
-      collections.OrderedDict(a=np.float32(0), b=[np.zeros(2, np.float32)])
-    ],
-    num_clients=[0, 5],
-  )
-  def test_mean_is_the_one_with_weights_of_one(self, template, num_clients):
-    """Equal to the last bit."""
-
-    @tff.federated_computation(
-      tff.FederatedType(_type_of(template), tff.CLIENTS), _FLOAT_AT_CLIENTS
-    )
-    def run(x, w):
-      return tff.federated_mean(x), tff.federated_mean(x, w)
-
-    generator = np.random.default_rng(num_clients)
-    clients = [
-      tf.nest.map_structure(
-        lambda part: generator.normal(size=part.shape).astype(np.float32),
-        template,
-      )
-      for _ in range(num_clients)
-    ]
-    found, expected = _invoke(run, clients, [1.0] * num_clients)
-    tf.nest.map_structure(np.testing.assert_array_equal, found, expected)
-
   @parameterized.parameters(0, 2)
   def test_select(self, num_keys):
     item_type = collections.OrderedDict(z=np.int32, a=np.int32)
@@ -224,10 +168,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
       [list(dataset.as_numpy_iterator()) for dataset in selected],
       [[dict(z=10 + k, a=k) for k in client] for client in keys],
     )
-
-  def test_unknown_intrinsic_is_refused(self):
-    with self.assertRaisesRegex(NotImplementedError, 'not_an_intrinsic'):
-      interpreter.get_intrinsic('not_an_intrinsic')
 
 
 if __name__ == '__main__':

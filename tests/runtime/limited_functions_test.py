@@ -182,13 +182,6 @@ class LimitedFunctionTest(tf.test.TestCase, parameterized.TestCase):
       with self.assertRaisesRegex(RuntimeError, limited_functions.OWN_THREADS):
         runtime.InProcessContext(client_threads_per_operation=1)
 
-  def test_other_runtimes_do_not_have_it(self):
-    with (
-      self.assertRaisesRegex(ValueError, 'client_threads_per_operation'),
-      runtime.simulation_context('native', client_threads_per_operation=1),
-    ):
-      pass
-
 
 if __name__ == '__main__':
   tf.test.main()

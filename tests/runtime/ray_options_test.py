@@ -10,38 +10,80 @@ import types
 from unittest import mock
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from tff_semifl import runtime
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import options as ray_options
 
-_Share = ray_options.Share
+
+def _share(num_cpus, num_gpus, resources=None):
+  share = {'num_cpus': num_cpus, 'num_gpus': num_gpus}
+  return share if resources is None else {**share, 'resources': resources}
 
 
 def _machine(name, **resources):
   return {'NodeID': name, 'Resources': resources}
 
 
-def _place(machines, **options):
-  return ray_options.place(machines, runtime.RayOptions(**options))
+_WITH_GPUS = [
+  _machine('a', CPU=8.0, GPU=2.0),
+  _machine('b', CPU=64.0),
+  _machine('c', CPU=8.0, GPU=1.0),
+]
 
 
-class PlacementTest(absltest.TestCase):
-  def test_one_for_all_cores_of_a_machine(self):
-    self.assertEqual(
-      _place([_machine('a', CPU=8.0), _machine('b', CPU=2.0)]),
-      {'a': (1, _Share(8, 0)), 'b': (1, _Share(2, 0))},
-    )
-
-  def test_as_many_as_threads_leave_cores_for(self):
-    self.assertEqual(
-      _place(
-        [_machine('a', CPU=8.0), _machine('b', CPU=2.0)],
-        threads_per_operation=3,
-      ),
-      {'a': (2, _Share(3, 0)), 'b': (1, _Share(2, 0))},
-    )
+class PlacementTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    (
+      'all_cores_of_a_machine',
+      [_machine('a', CPU=8.0), _machine('b', CPU=2.0)],
+      {},
+      {'a': (1, _share(8, 0)), 'b': (1, _share(2, 0))},
+    ),
+    (
+      'as_many_as_threads_leave_cores_for',
+      [_machine('a', CPU=8.0), _machine('b', CPU=2.0)],
+      {'threads_per_operation': 3},
+      {'a': (2, _share(3, 0)), 'b': (1, _share(2, 0))},
+    ),
+    (
+      'no_more_than_wanted',
+      [_machine(name, CPU=2.0) for name in 'abc'],
+      {'max_actors': 3, 'threads_per_operation': 1},
+      {'a': (2, _share(1, 0)), 'b': (1, _share(1, 0))},
+    ),
+    (
+      'machine_without_cpus_directs_the_others',
+      [_machine('head', memory=1.0), _machine('a', CPU=1.0)],
+      {},
+      {'a': (1, _share(1, 0))},
+    ),
+    ('gpus', _WITH_GPUS, {}, {'a': (2, _share(0, 1)), 'c': (1, _share(0, 1))}),
+    (
+      'halves_of_gpus',
+      _WITH_GPUS,
+      {'gpus_per_client': 0.5},
+      {'a': (4, _share(0, 0.5)), 'c': (2, _share(0, 0.5))},
+    ),
+    # In floats, seven times a seventh is less than one.
+    (
+      'sevenths_of_gpus',
+      _WITH_GPUS[2:],
+      {'gpus_per_client': 1 / 7},
+      {'c': (7, _share(0, 1 / 7))},
+    ),
+    (
+      'two_gpus',
+      _WITH_GPUS,
+      {'gpus_per_client': 2.0},
+      {'a': (1, _share(0, 2))},
+    ),
+  )
+  def test_place(self, machines, options, expected):
+    found = ray_options.place(machines, runtime.RayOptions(**options))
+    self.assertEqual(found, expected)
 
   def test_sites_get_one_each_and_nothing_else(self):
     def site(name):
@@ -57,56 +99,19 @@ class PlacementTest(absltest.TestCase):
       [ray_options.site_of(each) for each in machines],
       [None, 'east', 'west', 'north'],
     )
-    options = {
-      'threads_per_operation': 2,
-      'max_actors': 1,
-      'gpus_per_client': 0.5,
-    }
+    options = runtime.RayOptions(
+      threads_per_operation=2, max_actors=1, gpus_per_client=0.5
+    )
     federation = sites.Federation(('west', 'east', 'south'), (8, 8, 1), True)
-    others = {'a': (1, _Share(2, 0))}
-    self.assertEqual(_place(machines, **options), others)
+    others = {'a': (1, _share(2, 0))}
+    self.assertEqual(ray_options.place(machines, options), others)
     self.assertEqual(
-      _place(machines, federation=federation, **options),
+      ray_options.place(machines, options._replace(federation=federation)),
       others
       | {
-        'b': (1, _Share(0, 0.5, site('east'))),
-        'c': (1, _Share(0, 0, site('west'))),
+        'b': (1, _share(0, 0.5, site('east'))),
+        'c': (1, _share(0, 0, site('west'))),
       },
-    )
-
-  def test_all_gpus_if_there_are_any(self):
-    machines = [
-      _machine('a', CPU=8.0, GPU=2.0),
-      _machine('b', CPU=64.0),
-      _machine('c', CPU=8.0, GPU=1.0),
-    ]
-    self.assertEqual(
-      _place(machines),
-      {'a': (2, _Share(0, 1)), 'c': (1, _Share(0, 1))},
-    )
-    self.assertEqual(
-      _place(machines, gpus_per_client=0.5),
-      {'a': (4, _Share(0, 0.5)), 'c': (2, _Share(0, 0.5))},
-    )
-    # In floats, seven times a seventh is less than one.
-    found = _place(machines, gpus_per_client=1 / 7)
-    self.assertEqual(found['c'][0], 7)
-    self.assertEqual(
-      _place(machines, gpus_per_client=2.0),
-      {'a': (1, _Share(0, 2))},
-    )
-
-  def test_no_more_than_wanted(self):
-    machines = [_machine(name, CPU=2.0) for name in 'abc']
-    self.assertEqual(
-      _place(machines, max_actors=3, threads_per_operation=1),
-      {'a': (2, _Share(1, 0)), 'b': (1, _Share(1, 0))},
-    )
-
-  def test_machine_without_cpus_directs_the_others(self):
-    self.assertEqual(
-      _place([_machine('head', memory=1.0), _machine('a', CPU=1.0)]),
-      {'a': (1, _Share(1, 0))},
     )
 
 
@@ -139,7 +144,7 @@ class PrepareTest(absltest.TestCase):
 
   def test_too_late_for_a_token(self):
     self._import(is_initialized=False)
-    with self.assertRaisesRegex(errors.WorkerError, 'imported before .*token'):
+    with self.assertRaisesRegex(errors.WorkerError, 'without a token'):
       ray_options.prepare(is_local=True)
     os.environ['RAY_AUTH_MODE'] = 'disabled'
     ray_options.prepare(is_local=True)

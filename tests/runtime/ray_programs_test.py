@@ -27,8 +27,8 @@ def _find_programs(computation, argument):
   """Returns the block of a computation, and its programs."""
   programs = []
 
-  def run(program, inputs, cohort):
-    del inputs, cohort
+  def run(program, scope, at_server=False):
+    del scope, at_server
     programs.append(program)
     yield from ()
 
@@ -50,7 +50,9 @@ def _run_without(absent, computation, argument):
   """Returns the result of a computation if clients drop out at first."""
   cohort = cohorts.Cohort(len(argument), cohorts.ClientPool())
 
-  def run(program, inputs, cohort):
+  def run(program, scope):
+    cohort = scope.cohort
+    inputs = [evaluate(scope) for evaluate in program.inputs]
     proto = computation_pb2.Computation.FromString(program.content)
     block = tff.framework.ComputationBuildingBlock.from_proto(proto)
     function = interpreter.build_evaluate(

@@ -10,8 +10,8 @@ from absl.testing import absltest
 from tests.runtime import ray_machines
 from tff_semifl import runtime
 from tff_semifl.runtime import errors
+from tff_semifl.runtime.ray import actor as ray_actor
 from tff_semifl.runtime.ray import actor_pool
-from tff_semifl.runtime.ray import remote_actor
 
 ray = ray_machines.ray
 # Ids in Ray's form.
@@ -34,7 +34,7 @@ def _task_error(cause):
 class RemoteActorTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.actor = remote_actor.RemoteActor(mock.MagicMock(), _machine(_A))
+    self.actor = ray_actor.RemoteActor(mock.MagicMock(), _machine(_A))
 
   def _get(self, error):
     with mock.patch.object(ray, 'get', side_effect=error):
@@ -47,7 +47,7 @@ class RemoteActorTest(absltest.TestCase):
       (ray.exceptions.RuntimeEnvSetupError('no packages'), 'environment'),
     ):
       with self.subTest(reason):
-        with self.assertRaises(remote_actor.LostError):
+        with self.assertRaises(ray_actor.LostError):
           self._get(error)
         self.assertIn(reason, self.actor.find_loss(60, None))
 
@@ -57,14 +57,14 @@ class RemoteActorTest(absltest.TestCase):
     self.assertIsNone(self.actor.error)
 
   def test_site_without_images_is_lost(self):
-    with self.assertRaises(remote_actor.LostError):
+    with self.assertRaises(ray_actor.LostError):
       self._get(_task_error(errors.SiteAwayError('cannot read its images')))
     self.assertEqual(self.actor.find_loss(60, None), 'cannot read its images')
 
   def test_start_that_takes_long(self):
     def find_loss(seconds):
       with mock.patch.object(
-        remote_actor.time, 'monotonic', return_value=self.actor.asked + seconds
+        ray_actor.time, 'monotonic', return_value=self.actor.started + seconds
       ):
         return self.actor.find_loss(60, None)
 
@@ -86,9 +86,7 @@ class CrewTest(absltest.TestCase):
 
     with (
       mock.patch.object(actor_pool, 'ray') as fake_ray,
-      mock.patch.object(
-        remote_actor.RemoteActor, 'find_loss', return_value='bad'
-      ),
+      mock.patch.object(ray_actor.RemoteActor, 'find_loss', return_value='bad'),
     ):
       fake_ray.nodes.return_value = [_machine(_A), _machine(_B)]
       fake_ray.get_runtime_context().get_node_id.return_value = _A

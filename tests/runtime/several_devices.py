@@ -18,6 +18,7 @@ from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
 
 _SEQUENCE = tff.SequenceType(tff.TensorType(np.float32, [2, 2]))
@@ -69,7 +70,7 @@ def main() -> None:
 
   # A result of a context has no device any more: look inside.
   pool = cohorts.ClientPool(devices=names[1:])
-  evaluate = interpreter.build_evaluate(
+  evaluate = stages.build_evaluate(
     compiler.compile_to_block(work_at_clients),
     graph_functions.GraphFunctionCache(),
   )

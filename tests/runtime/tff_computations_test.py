@@ -1,10 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that TFF's language gives the same results on both runtimes."""
+"""Tests that computations of TFF and TensorFlow mean what they mean to TFF.
+
+TFF's worker runs each call in a session of its own: what TensorFlow keeps must
+not outlive a call in this process either.
+"""
 
 import collections
-from typing import Any, NamedTuple
 
 from absl.testing import parameterized
 import numpy as np
@@ -13,54 +16,74 @@ import tensorflow_federated as tff
 
 from tests.runtime import agreement
 
-_INTS = tff.SequenceType(np.int32)
-_INT_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
-_INT_AT_SERVER = tff.FederatedType(np.int32, tff.SERVER)
+_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
 
 
-class _Pair(NamedTuple):
-  first: Any
-  second: Any
+def _use_variables(n):
+  variable = tf.Variable(3)
+  with tf.control_dependencies([variable.assign_add(n)]):
+    return variable.read_value()
 
 
-@tff.tensorflow.computation(np.int32)
-def _increment(x):
-  return x + 1
-
-
-@tff.tensorflow.computation(np.int32)
-def _to_float(x):
-  return tf.cast(x, tf.float32)
-
-
-@tff.tensorflow.computation
-def _five():
-  return 5
-
-
-@tff.tensorflow.computation(_INTS)
-def _sum_dataset(dataset):
-  return dataset.reduce(0, lambda total, x: total + x)
-
-
-@tff.federated_computation(_INT_AT_CLIENTS, _INT_AT_SERVER)
-def _round_trip(at_clients, at_server):
-  """Everything between server and clients, with a struct of results."""
-  shared = tff.federated_broadcast(at_server)
-  zipped = tff.federated_zip(
-    collections.OrderedDict(x=at_clients, y=(shared, at_clients))
+def _use_tables(n):
+  static = tf.lookup.StaticHashTable(
+    tf.lookup.KeyValueTensorInitializer(tf.range(9), 2 * tf.range(9)), -1
   )
-  incremented = tff.federated_map(_increment, at_clients)
-  return collections.OrderedDict(
-    zipped=zipped,
-    total=tff.federated_sum(zipped),
-    mean=tff.federated_mean(
-      tff.federated_map(_to_float, incremented), at_clients
-    ),
-    pair=_Pair(tff.federated_map(_increment, at_server), (at_server,)),
-    constant=tff.federated_value(7, tff.SERVER),
-    evaluated=tff.federated_eval(_five, tff.CLIENTS),
+  mutable = tf.lookup.experimental.DenseHashTable(
+    tf.int32, tf.int32, -1, empty_key=-1, deleted_key=-2
   )
+  with tf.control_dependencies([mutable.insert(n, static.lookup(n))]):
+    return mutable.lookup([n, n + 1]), mutable.size()
+
+
+def _use_generators(n):
+  generator = tf.random.Generator.from_seed(3)
+  return generator.normal([2]), tf.random.stateless_uniform([2], [n, 1])
+
+
+def _use_op_with_seed(n):
+  # Random at each call: the third call agrees in both runtimes.
+  return tf.cast(n, tf.float32) + tf.random.uniform([2], seed=5)
+
+
+def _use_pipeline(n):
+  return (
+    tf.data.Dataset.range(tf.cast(n, tf.int64))
+    .shuffle(4, seed=1)
+    .interleave(lambda x: tf.data.Dataset.range(x, x + 2), num_parallel_calls=2)
+    .cache()
+    .repeat(2)
+    .batch(3, drop_remainder=True)
+    .prefetch(1)
+  )
+
+
+def _use_loops(n):
+  @tf.function
+  def sum_of_sums(n):
+    total = 0
+    for i in tf.range(n):
+      if i % 2 == 0:
+        for j in tf.range(i):
+          total += j
+    return total
+
+  return sum_of_sums(n), tf.map_fn(lambda x: x * n, tf.range(3))
+
+
+def _use_strings(n):
+  text = tf.strings.format('{}-{}', [n, n + 1])
+  return text, tf.strings.split(text, '-'), tf.strings.length(text)
+
+
+@tff.federated_computation(_INTS)
+def _secure_sum(value):
+  return tff.federated_secure_sum(value, 3)
+
+
+@tff.federated_computation(_INTS)
+def _secure_modular_sum(value):
+  return tff.backends.mapreduce.federated_secure_modular_sum(value, 4)
 
 
 class TffComputationsTest(agreement.AgreementTestCase):
@@ -75,10 +98,20 @@ class TffComputationsTest(agreement.AgreementTestCase):
     with self.assertRaises(AssertionError):
       self.assert_same(value, other)
 
-  def test_round_trip(self):
-    result = self.assert_agree(_round_trip, [1, 2, 5], 10)
-    self.assertEqual(result['total']['y'][0], 30)
-    self.assertEqual(result['pair'], _Pair(11, (10,)))
+  @parameterized.parameters(
+    _use_variables,
+    _use_tables,
+    _use_generators,
+    _use_op_with_seed,
+    _use_pipeline,
+    _use_loops,
+    _use_strings,
+  )
+  def test_each_call_starts_afresh(self, fn):
+    computation = tff.tensorflow.computation(fn, np.int32)
+    found = [self.assert_agree(computation, n) for n in (4, 4, 6)]
+    first, _, other = (repr(agreement.to_leaves(result)) for result in found)
+    self.assertNotEqual(first, other)
 
   def test_results_are_of_the_same_python_types(self):
     @tff.tensorflow.computation(tff.TensorType(np.float32, [None]))
@@ -122,6 +155,30 @@ class TffComputationsTest(agreement.AgreementTestCase):
     if num_clients == 3:
       self.assertAllEqual(smallest['x'], [1, 5])
       self.assertEqual(largest['n'], 3)
+
+  def test_secure_sums_are_refused_but_in_the_clear_they_work(self):
+    # 1 + 2, and modulo 4 for 3 + 2.
+    for computation, values, expected in (
+      (_secure_sum, [1, 2], 3),
+      (_secure_modular_sum, [3, 2], 1),
+    ):
+      with self.use(self.in_process):
+        with self.assertRaisesRegex(
+          NotImplementedError, 'federated_secure_.*no secure aggregation'
+        ):
+          computation(values)
+      in_the_clear = tff.backends.test.replace_secure_intrinsics_with_bodies(
+        computation
+      )
+      self.assertEqual(self.assert_agree(in_the_clear, values), expected)
+
+  def test_jax_is_refused(self):
+    add_one = tff.jax.computation(lambda x: x + 1, np.int32)
+    with self.use(self.in_process):
+      with self.assertRaisesRegex(
+        NotImplementedError, "'xla'.*Write it with `tff.tensorflow.computation`"
+      ):
+        add_one(1)
 
 
 if __name__ == '__main__':

@@ -71,13 +71,13 @@ class TffProgramsTest(tf.test.TestCase):
     cls._process = tff.learning.algorithms.build_weighted_fed_avg(
       linear_regression.create_functional_model(),
       tff.learning.optimizers.build_sgdm(0.02),
-      tff.learning.optimizers.build_adam(0.1),
+      tff.learning.optimizers.build_sgdm(1.0),
     )
     # The result of a hand-written loop.
     tff.framework.set_default_context(cls._context)
     cls._states = [cls._process.initialize()]
     cls._metrics = []
-    for round_number in range(1, 4):
+    for round_number in range(1, 3):
       output = cls._process.next(cls._states[-1], _select(round_number))
       cls._states.append(output.state)
       cls._metrics.append(output.metrics['client_work']['train'])
@@ -87,7 +87,7 @@ class TffProgramsTest(tf.test.TestCase):
     self._root = pathlib.Path(self.create_tempdir())
     tff.framework.set_default_context(self._context)
 
-  def _run_program(self, num_rounds, evaluation_manager=None):
+  def _run_program(self, num_rounds):
     tff.framework.set_default_context(
       tff.program.NativeFederatedContext(runtime.AsyncContext(self._context))
     )
@@ -105,7 +105,7 @@ class TffProgramsTest(tf.test.TestCase):
         train_metrics_manager=tff.program.CSVFileReleaseManager(
           self._root / 'metrics.csv', key_fieldname='round'
         ),
-        evaluation_manager=evaluation_manager,
+        evaluation_manager=None,
         evaluation_periodicity=2,
       )
     )
@@ -120,12 +120,12 @@ class TffProgramsTest(tf.test.TestCase):
     )
 
   def test_training_is_that_of_a_loop_of_calls(self):
-    state = self._run_program(3)
+    state = self._run_program(2)
 
-    self._assert_weights(state, self._states[3])
+    self._assert_weights(state, self._states[2])
     with (self._root / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
-    self.assertEqual([row['round'] for row in rows], ['1', '2', '3'])
+    self.assertEqual([row['round'] for row in rows], ['1', '2'])
     self.assertAllClose(
       [float(row['model_metrics/mean_squared_error']) for row in rows],
       [metrics['mean_squared_error'] for metrics in self._metrics],

@@ -14,7 +14,6 @@ from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -210,7 +209,7 @@ def _refuse_reports(
 ) -> client_work.LocalTrainingFn:
   """Local training that raises an error if clients report beside the update."""
 
-  def train(*arguments: Any) -> client_report.LocalTraining:
+  def train(*arguments: Any) -> client_work.LocalTraining:
     local = train_fn(*arguments)
     if tf.nest.flatten(local.report):
       raise settings.SettingError(

@@ -27,7 +27,7 @@ from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import class_shares
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
 from tff_semifl.core import hook_arguments
@@ -151,7 +151,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The gradient of one batch, labeled with the client's class shares.
 
     Class shares are estimated from the batch and other images of the client, up
@@ -163,9 +163,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     num_images = tf.shape(data['image'])[0]
     batch = gradients.select_batch(node, data, self.client.client_batch_size)
     # The images of the batch come first, then other images in a random order.
-    order = random_draws.shuffle(
-      tf.range(num_images), node.seed(purpose.PSEUDO_LABEL_VIEW)
-    )
+    order = random_draws.order(num_images, node.seed(purpose.PSEUDO_LABEL_VIEW))
     is_in_batch = tf.scatter_nd(
       batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
     )
@@ -205,10 +203,10 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     has_any = tf.cast(num_labeled > 0, tf.float32)
     return update._replace(
       measurements=collections.OrderedDict(
-        evidence=client_report.Ratio(
+        evidence=client_work.Ratio(
           class_shares.evidence(likelihoods, message.alpha, shares), num_labeled
         ),
-        strength=client_report.Ratio(
+        strength=client_work.Ratio(
           has_any * tf.reduce_sum(message.alpha), has_any
         ),
       ),

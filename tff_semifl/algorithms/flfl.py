@@ -78,11 +78,9 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
     """
     weights, labels = step.weights, step.labels
     logits = step.logits(step.strong)
-    is_sure = tf.cast(
-      labels.confidences >= self.consistency_threshold, tf.float32
+    is_sure = step.rows.weigh(
+      tf.cast(labels.confidences >= self.consistency_threshold, tf.float32)
     )
-    for row_weights in step.rows.weigh():
-      is_sure *= row_weights
     share = tf.math.divide_no_nan(
       tf.cast(tf.size(is_sure), tf.float32), tf.reduce_sum(is_sure)
     )

@@ -14,12 +14,11 @@ import tensorflow as tf
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import gradients
 from tff_semifl.core import method
-from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.core import server_work as server_work_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -63,7 +62,7 @@ class GradientSteps(system.System):
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The client update: the gradient of one batch, from `gradients.report`.
 
     `data` is of `pipelines.client_with_participation_type`.
@@ -109,7 +108,7 @@ class GradientSteps(system.System):
         aggregator=aggregator,
         guides=self.guides,
       ),
-      rounds_lib.gradient_round,
+      gradients.gradient_round,
     )
 
   def count_steps(

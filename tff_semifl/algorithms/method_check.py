@@ -13,7 +13,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.core import client_update
-from tff_semifl.core import compiled_loop
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import labeling
@@ -107,7 +106,7 @@ def check_padding(
         .sums.loss
         for rows in (
           rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES)),
-          compiled_loop.PaddedRows(images, tf.constant(_NUM_IMAGES)),
+          rows_lib.Rows(images, tf.constant(_NUM_IMAGES)),
         )
       ]
 
@@ -132,7 +131,7 @@ def _create_images(
   return labeling.Images(
     tf.constant(image),
     tf.range(_NUM_ROWS),
-    (tf.zeros([_NUM_ROWS], tf.int32),) if method.clients_have_labels else (),
+    tf.zeros([_NUM_ROWS], tf.int32) if method.clients_have_labels else None,
   )
 
 

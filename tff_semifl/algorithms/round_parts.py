@@ -13,7 +13,6 @@ from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import batch_norm_statistics
-from tff_semifl.core import client_report
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import composition
@@ -91,18 +90,16 @@ def _do_nothing(
   context: federated_process.RoundContext,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-) -> client_report.LocalTraining:
+) -> client_work_lib.LocalTraining:
   """Returns the received weights, with an update of weight 0."""
   del context, data
   zero = tf.constant(0.0)
-  return client_report.LocalTraining(
+  return client_work_lib.LocalTraining(
     training_loop.TrainingResult(
       tuple(weights.trainable),
       optimizer_state,
       training_loop.TrainingSums(zero, zero, zero, zero),
     ),
-    num_labeled=zero,
-    num_confident=zero,
     weight=zero,
   )
 
@@ -173,14 +170,13 @@ def build_server_work(
       is_balanced=epochs.class_balance.server_balanced_sampling,
     )
 
-  training_fn = build_training(epochs.server_epochs)
+  pretraining_fn = None
   if epochs.server_pretraining_epochs is not None:
-    training_fn = server_work_lib.begin_with(
-      build_training(epochs.server_pretraining_epochs), training_fn
-    )
+    pretraining_fn = build_training(epochs.server_pretraining_epochs)
   return server_work_lib.build_server_work(
     ingredients.classifier,
-    training_fn,
+    build_training(epochs.server_epochs),
+    pretraining_fn=pretraining_fn,
     optimizer=optimizer,
     rate_factor=rate_factor,
     keep_optimizer_state=epochs.keep_server_momentum,

@@ -16,7 +16,7 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.results import repetitions
+from tff_semifl.results import summary
 
 _MAX_SEED = 2**31 - 1
 
@@ -78,7 +78,7 @@ def train(run: Run) -> saved_experiment.TrainedModel:
 
 def train_all(
   command: command_lib.Command, runs: Mapping[str, Mapping[str, Any]]
-) -> Sequence[repetitions.Repetition]:
+) -> Sequence[summary.Repetition]:
   """Trains or resumes a run for each of several changes of settings."""
   # All folders are opened before the first run begins.
   opened = {name: open_run(command, changes) for name, changes in runs.items()}
@@ -98,7 +98,7 @@ def train_all(
           if not metric.by_class
         }
       found.append(
-        repetitions.Repetition(
+        summary.Repetition(
           name, kept.round_num, experiment.data.test.labels, logits, values
         )
       )

@@ -12,18 +12,26 @@ weights W. They differ in whose images they use, and in the formula:
     build_server_batch_norm_statistics     the server's, appendix B
     build_federated_batch_norm_statistics  the clients', appendix B
     build_pooled_batch_norm_statistics     all in one place, the authors' code
+
+The moments of a layer are float [3, channels]: the number of values, their
+mean, and the sum of squared deviations.
 """
 
+from collections.abc import Callable, Iterable
+import functools
 import operator
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import layer_moments
+from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
+
+# The inputs of deeper layers are normalized by batches of this size.
+BATCH_SIZE = 250
 
 
 def build_server_batch_norm_statistics(
@@ -36,14 +44,11 @@ def build_server_batch_norm_statistics(
   includes differences between batches. Clients send nothing. L are chunks of
   `pipelines.labeled_type`; without images the weights W stay unchanged.
   """
-  layer_moments.check_has_statistics(classifier)
-  data_type = pipelines.labeled_type(classifier.image_shape)
-
-  @tff.tensorflow.computation(classifier.weights_type, data_type)
-  def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    return compute_server_statistics(classifier, weights, dataset)
-
-  return _place_at_server(compute)
+  return _place_at_server(
+    functools.partial(compute_server_statistics, classifier),
+    classifier.weights_type,
+    pipelines.labeled_type(classifier.image_shape),
+  )
 
 
 def compute_server_statistics(
@@ -56,13 +61,8 @@ def compute_server_statistics(
   `dataset` has chunks of `pipelines.labeled_type`. Without images the weights
   stay unchanged.
   """
-  images = dataset.map(operator.itemgetter('image'))
-  moments = layer_moments.fold_batches(
-    classifier, weights, images, layer_moments.merge_moments
-  )
-  return layer_moments.replace_statistics(
-    weights, map(layer_moments.unbiased_statistics, moments)
-  )
+  moments = _merge_batches(classifier, weights, dataset)
+  return _replace_statistics(weights, map(unbiased_statistics, moments))
 
 
 def build_federated_batch_norm_statistics(
@@ -87,7 +87,6 @@ def build_federated_batch_norm_statistics(
   U are chunks of `pipelines.client_type`; without images the weights W stay
   unchanged. Clients whose moments have no finite norm in float32 are left out.
   """
-  layer_moments.check_has_statistics(classifier)
   weights_type = classifier.weights_type
   data_type = pipelines.client_type(classifier.image_shape)
 
@@ -95,32 +94,23 @@ def build_federated_batch_norm_statistics(
   def compute_moments(
     weights: functional.ModelWeights, dataset: tf.data.Dataset
   ):
-    moments = layer_moments.fold_batches(
-      classifier,
-      weights,
-      dataset.map(operator.itemgetter('image')),
-      layer_moments.merge_moments,
-    )
+    moments = _merge_batches(classifier, weights, dataset)
     is_sound = aggregators.has_finite_norm(moments)
     return tuple(tf.where(is_sound, a, tf.zeros_like(a)) for a in moments)
 
   moments_type = compute_moments.type_signature.result
-
-  @tff.tensorflow.computation
-  def zero():
-    return layer_moments.zero_moments(classifier)
+  zero = tff.tensorflow.computation(lambda: _zero_moments(classifier))
 
   @tff.tensorflow.computation(moments_type, moments_type)
   def merge(first: Any, second: Any):
-    return tuple(map(layer_moments.merge_moments, first, second))
+    return tuple(map(merge_moments, first, second))
 
   @tff.tensorflow.computation(moments_type)
   def report(moments: Any):
-    return tuple(map(layer_moments.unbiased_statistics, moments))
+    return tuple(map(unbiased_statistics, moments))
 
   replace = tff.tensorflow.computation(
-    layer_moments.replace_statistics,
-    (weights_type, report.type_signature.result),
+    _replace_statistics, (weights_type, report.type_signature.result)
   )
 
   @tff.federated_computation(
@@ -138,9 +128,7 @@ def build_federated_batch_norm_statistics(
 
 
 def build_pooled_batch_norm_statistics(
-  classifier: functional.ImageClassifier,
-  *,
-  batch_size: int = layer_moments.BATCH_SIZE,
+  classifier: functional.ImageClassifier, *, batch_size: int = BATCH_SIZE
 ) -> tff.Computation:
   """Builds the computation of statistics as in the code of SemiFL's authors.
 
@@ -158,29 +146,124 @@ def build_pooled_batch_norm_statistics(
   variance is too small if each batch has one class. Without images the weights
   W stay unchanged.
   """
-  layer_moments.check_has_statistics(classifier)
-  data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))
 
-  @tff.tensorflow.computation(classifier.weights_type, data_type)
-  def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    return layer_moments.replace_statistics(
-      weights,
-      layer_moments.fold_batches(
-        classifier, weights, dataset, average_batches, batch_size=batch_size
-      ),
+  def compute(weights: functional.ModelWeights, images: tf.data.Dataset):
+    averages = _fold_batches(
+      classifier, weights, images, _average_batches, batch_size
     )
+    return _replace_statistics(weights, averages)
 
-  return _place_at_server(compute)
+  return _place_at_server(
+    compute,
+    classifier.weights_type,
+    tff.SequenceType(pipelines.batch_type(classifier.image_shape)),
+  )
 
 
-def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
+def _place_at_server(
+  compute: Callable[..., functional.ModelWeights],
+  weights_type: tff.Type,
+  data_type: tff.Type,
+) -> tff.Computation:
+  """The computation (<W@SERVER, D@SERVER> -> W@SERVER)."""
+  at_server = tff.tensorflow.computation(compute, (weights_type, data_type))
+
+  @tff.federated_computation(
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.SERVER),
+  )
+  def batch_norm_statistics(weights, dataset):
+    return tff.federated_map(at_server, (weights, dataset))
+
+  return batch_norm_statistics
+
+
+def _fold_batches(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.data.Dataset,
+  add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  batch_size: int,
+) -> tuple[tf.Tensor, ...]:
+  """Combines the moments of each layer's inputs over batches of images.
+
+  Batches cross the boundaries of chunks, uint8 [number, height, width,
+  channels]; the last one may be smaller. At most a chunk and a batch of images
+  are in memory. `add_fn` is (total, moments of a batch) -> total for one layer,
+  each float64 [3, channels]. Returns a total for each layer, float32 [3,
+  channels]; zeros without images.
+  """
+
+  def add_batch(totals: tuple[tf.Tensor, ...], batch: tf.Tensor):
+    moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
+    return tuple(map(add_fn, totals, _cast(moments, tf.float64)))
+
+  totals = folding.fold(
+    images.rebatch(batch_size),
+    _cast(_zero_moments(classifier), tf.float64),
+    add_batch,
+  )
+  return _cast(totals, tf.float32)
+
+
+def _merge_batches(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  dataset: tf.data.Dataset,
+) -> tuple[tf.Tensor, ...]:
+  """The moments of each layer's inputs over chunks with `image`."""
+  images = dataset.map(operator.itemgetter('image'))
+  return _fold_batches(classifier, weights, images, merge_moments, BATCH_SIZE)
+
+
+def _cast(
+  moments: Iterable[tf.Tensor], dtype: tf.DType
+) -> tuple[tf.Tensor, ...]:
+  return tuple(tf.cast(each, dtype) for each in moments)
+
+
+def _zero_moments(
+  classifier: functional.ImageClassifier,
+) -> tuple[tf.Tensor, ...]:
+  """The moments of no values, float32 [3, channels] for each layer."""
+  # Each layer has two statistics, mean and variance, of the same shape.
+  return tuple(
+    tf.zeros([3, *mean.shape], tf.float32)
+    for mean in classifier.initial_weights.non_trainable[::2]
+  )
+
+
+def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
+  """The moments of the union of two sets of values, float [3, channels].
+
+  Sums of values and squares would be simpler, but their difference loses the
+  variance in float32 if the mean is large. (Chan, Golub, LeVeque. Updating
+  formulae and a pairwise algorithm for computing sample variances. 1979.)
+  """
+  first_count, first_mean, first_deviations = tf.unstack(first)
+  second_count, second_mean, second_deviations = tf.unstack(second)
+  count = first_count + second_count
+  difference = second_mean - first_mean
+  share = tf.math.divide_no_nan(second_count, count)
+  return tf.stack(
+    [
+      count,
+      first_mean + difference * share,
+      first_deviations
+      + second_deviations
+      + tf.square(difference) * first_count * share,
+    ]
+  )
+
+
+def _average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
   """Adds the moments of a batch to plain means over batches.
 
   `total`, float [3, channels], is the number of batches, the mean of the batch
   means and the mean of the unbiased batch variances.
   """
   num_batches, *averages = tf.unstack(total)
-  _, *statistics = tf.unstack(layer_moments.unbiased_statistics(moments))
+  _, *statistics = tf.unstack(unbiased_statistics(moments))
   num_batches += 1.0
   return tf.stack(
     [
@@ -193,15 +276,31 @@ def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
   )
 
 
-def _place_at_server(compute: tff.Computation) -> tff.Computation:
-  """Places (<W, D> -> W) at the server: (<W@SERVER, D@SERVER> -> W@SERVER)."""
-  weights_type, data_type = compute.type_signature.parameter
+def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
+  """Count, mean, variance (unbiased, 0 for one value), float [3, channels]."""
+  count, mean, deviations = tf.unstack(moments)
+  return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
 
-  @tff.federated_computation(
-    tff.FederatedType(weights_type, tff.SERVER),
-    tff.FederatedType(data_type, tff.SERVER),
+
+def _replace_statistics(
+  weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
+) -> functional.ModelWeights:
+  """The weights with new statistics.
+
+  `statistics` has float32 [3, channels] for each layer: count, mean, variance.
+  A count of 0 keeps the old statistics.
+  """
+  counts, new = [], []
+  for layer in statistics:
+    count, mean, variance = tf.unstack(layer)
+    counts += [count, count]
+    new += [mean, variance]
+  return functional.ModelWeights(
+    weights.trainable,
+    tuple(
+      tf.where(count > 0, statistic, old)
+      for count, statistic, old in zip(
+        counts, new, weights.non_trainable, strict=True
+      )
+    ),
   )
-  def batch_norm_statistics(weights, dataset):
-    return tff.federated_map(compute, (weights, dataset))
-
-  return batch_norm_statistics

@@ -19,16 +19,11 @@ from tff_semifl.files import durable_files
 class Memories(Protocol):
   """A store of clients' memories, in main memory or in files.
 
-  A process takes the memories of a cohort and returns new ones
-  (`federated_process.FederatedProcess`). The store decides which memory a
-  client gets: its own (`ClientMemories`), that of its slot in the round
-  (`group_averaging.SlotMemories`), or a memory made of other clients' models
-  (`helpers.Helpers`).
-
-  Memories in main memory (`held`) are passed from call to call like a process's
-  state, and are part of checkpoints. Memories in files are kept by client and
-  round while a checkpoint may need them. Either way, a round that is run again
-  from a checkpoint has the same result.
+  The store decides which memory a client gets: its own (`ClientMemories`), that
+  of its slot in the round (`group_averaging.SlotMemories`), or a memory made of
+  other clients' models (`helpers.Helpers`). Memories in main memory (`held`)
+  are part of checkpoints. Memories in files are kept by client and round while
+  a checkpoint may need them.
   """
 
   def initialize(self) -> Any:
@@ -42,8 +37,7 @@ class Memories(Protocol):
   ) -> Any:
     """Stores the memories of a cohort after a round; returns the new `held`.
 
-    A round that is run again replaces its memories. `returned` is in the
-    order of `cohort`, and None for a client that dropped out during the round.
+    `returned` is None for a client that dropped out during the round.
     """
 
 
@@ -104,7 +98,6 @@ class ClientStates:
 
   def _rounds(self, client: int) -> list[int]:
     names = (path.stem for path in self._path(client, 0).parent.glob('*.npz'))
-    # Ignores files with other names.
     return [int(name) for name in names if re.fullmatch('[0-9]+', name)]
 
   def _path(self, client: int, round_num: int) -> pathlib.Path:
@@ -115,14 +108,12 @@ class ClientMemories(ClientStates):
   """A store in files in which each client has its own memory."""
 
   def initialize(self) -> tuple[()]:
-    """The empty tuple: main memory holds nothing."""
     return ()
 
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """The memory of each client from its last round."""
-    del held  # Empty.
+    del held
     if round_num > 1 and not self._folder.is_dir():
       raise durable_files.OutputError(
         f'{self._folder} is missing, in which clients keep their states; put it'
@@ -139,7 +130,6 @@ class ClientMemories(ClientStates):
     cohort: Sequence[int],
     returned: Sequence[Any | None],
   ) -> tuple[()]:
-    """Saves the returned memories, except of clients that dropped out."""
     for client, memory in zip(cohort, returned, strict=True):
       if memory is not None:
         self.save([client], [memory], round_num)

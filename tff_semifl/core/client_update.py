@@ -8,6 +8,7 @@ The method labels all images: once with the received model (SemiFL, section
 batch, as in FixMatch. The client trains on the images that the method selects.
 """
 
+import collections
 from collections.abc import Mapping
 import dataclasses
 import math
@@ -18,17 +19,16 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import labeling
 from tff_semifl.core import method as method_lib
+from tff_semifl.core import pseudo_labels
 from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import training_loop
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
-from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 _Purpose = random_seeds.Purpose
@@ -43,7 +43,7 @@ class Training:
     strong_augmentation: For training.
     num_epochs: Epochs in each round (E in SemiFL's paper); below 1, the
       fraction of the batches of one epoch.
-    jit_compile: Whether XLA compiles the steps of a round (`compiled_loop`).
+    jit_compile: Whether XLA compiles the steps of a round.
   """
 
   model: functional.ImageClassifier
@@ -70,7 +70,7 @@ def build_local_training(
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     messages = context.guidance or {}
     data = method.select_data(data, messages.get(method_lib.OWN, ()))
     labeler = labeling.Labeler(
@@ -81,9 +81,7 @@ def build_local_training(
       node=federated_process.Node(context, data['client_id']),
     )
     images = labeling.Images(
-      data['image'],
-      tf.range(tf.shape(data['image'])[0]),
-      (data['label'],) if 'label' in data else (),
+      data['image'], tf.range(tf.shape(data['image'])[0]), data.get('label')
     )
     return _train(training, labeler, images, optimizer_state)
 
@@ -95,11 +93,11 @@ def _train(
   labeler: labeling.Labeler,
   images: labeling.Images,
   optimizer_state: Any,
-) -> client_report.LocalTraining:
+) -> client_work.LocalTraining:
   """Labels the images, trains, and reports."""
   method = labeler.method
-  number = tf.shape(images.image)[0]
   all_images = rows_lib.Rows(images)
+  number = all_images.number
   context = labeler.context(all_images, labeler.received)
   state = method.init_state(context)
   given = None
@@ -116,29 +114,40 @@ def _train(
     return steps.take(optimizer_state, state)
 
   if training.jit_compile:
-    from tff_semifl.core import compiled_loop
-
-    result = compiled_loop.run(take_steps, images)
+    result = rows_lib.run_compiled(take_steps, images)
   else:
     result = take_steps(rows_lib.Rows(images))
   state, given_in_steps = result.state
   report = _report(method, context, state)
   if method.labels_are_true:
-    local = client_report.trained_on_true_labels(result, number)
+    local = client_work.LocalTraining(result, client_work.has_images(number))
   elif context.labels is None:
-    local = client_report.labeled_in_steps(result, number, given_in_steps)
+    local = client_work.labeled_in_steps(result, number, given_in_steps)
   else:
-    local = client_report.LocalTraining(
+    local = client_work.LocalTraining(
       result,
+      method_lib.check_scalar(method.weigh, method.weigh(context)),
       num_labeled=number,
       num_confident=context.num_trained_on,
-      weight=method_lib.check_scalar(method.weigh, method.weigh(context)),
-      measurements=client_report.measure_confidences(
-        context.labels.confidences
-      ),
+      measurements=_measure_confidences(context.labels.confidences),
       given_labels=given,
     )
   return local._replace(report=report)
+
+
+def _measure_confidences(
+  confidences: tf.Tensor,
+) -> Mapping[str, client_work.Ratio]:
+  """A client's highest confidence, to be averaged over clients with images.
+
+  The average reveals less about one client than the maximum over clients would.
+  """
+  return collections.OrderedDict(
+    highest_confidence=client_work.Ratio(
+      tf.maximum(tf.reduce_max(confidences), 0.0),
+      tf.cast(tf.size(confidences) > 0, tf.float32),
+    )
+  )
 
 
 def _report(
@@ -170,15 +179,15 @@ class Steps:
     self, optimizer_state: Any, state: Any
   ) -> training_loop.TrainingResult:
     """Takes all steps; `state` is the method's initial state."""
-    training, method = self.training, self.labeler.method
+    training, method, rows = self.training, self.labeler.method, self.rows
     given = ()
     if method.relabel != 'round':
-      # The last batch of an epoch may be padded.
-      given = self.rows.start_labels(
-        math.ceil(training.num_epochs)
-        * random_draws.count_rows(self.rows.examples)
-        + training.batch_size
-      )
+      given = pseudo_labels.no_given_labels()
+      if rows.num_real is not None:
+        # The last batch of an epoch may be padded.
+        given = pseudo_labels.LabelBuffer.create(
+          math.ceil(training.num_epochs) * rows.num_rows + training.batch_size
+        )
     loop = training_loop.TrainingLoop(
       optimizer=training.optimizer,
       num_epochs=training.num_epochs,
@@ -216,6 +225,37 @@ class Steps:
       selected = rows.keep(rows.examples.is_selected)
     return self._augment(selected, rows, epoch), state
 
+  def _augment(
+    self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor
+  ) -> rows_lib.Rows:
+    """Augments the selected images, and draws images for mixup from `rows`."""
+    training, seed = self.training, self.labeler.node.seed
+    in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))
+    images = in_order.examples
+    mix = None
+    if self.labeler.method.relabel != 'batch':
+      drawn = rows.draw(
+        in_order.num_rows,
+        seed(_Purpose.MIX_DRAW, self.labeler.method.mix_key(epoch)),
+      )
+      mix = hook_arguments.Mix(
+        drawn.image,
+        training.weak_augmentation(drawn.image, seed(_Purpose.MIX_VIEW, epoch)),
+        drawn.label,
+      )
+    return in_order.replace(
+      labeling.AugmentedImages(
+        images,
+        weak=training.weak_augmentation(
+          images.image, seed(_Purpose.WEAK_VIEW, epoch)
+        ),
+        strong=training.strong_augmentation(
+          images.image, seed(_Purpose.STRONG_VIEW, epoch)
+        ),
+        mix=mix,
+      )
+    )
+
   def _select(
     self, batch: rows_lib.Rows, now: training_loop.TrainingResult
   ) -> tuple[rows_lib.Rows, Any]:
@@ -248,7 +288,7 @@ class Steps:
       weak=views.weak,
       strong=views.strong,
       labels=labels,
-      mix=views.mix or None,
+      mix=views.mix,
       weights=self._weights(trainable),
       client=self.context,
       model=self.training.model,
@@ -275,36 +315,3 @@ class Steps:
     after = hook(state[0], self._weights(trainable))
     method_lib.check_like(hook, state[0], after)
     return after, state[1]
-
-  def _augment(
-    self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor
-  ) -> rows_lib.Rows:
-    """Augments the selected images, and draws images for mixup from `rows`."""
-    training, seed = self.training, self.labeler.node.seed
-    in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))
-    images = in_order.examples
-    mix = ()
-    if self.labeler.method.relabel != 'batch':
-      drawn = random_draws.draw_with_replacement(
-        rows.examples,
-        random_draws.count_rows(images),
-        seed(_Purpose.MIX_DRAW, self.labeler.method.mix_key(epoch)),
-        num_real=rows.num_real,
-      )
-      mix = hook_arguments.Mix(
-        drawn.image,
-        training.weak_augmentation(drawn.image, seed(_Purpose.MIX_VIEW, epoch)),
-        drawn.label,
-      )
-    return in_order.replace(
-      labeling.AugmentedImages(
-        images,
-        weak=training.weak_augmentation(
-          images.image, seed(_Purpose.WEAK_VIEW, epoch)
-        ),
-        strong=training.strong_augmentation(
-          images.image, seed(_Purpose.STRONG_VIEW, epoch)
-        ),
-        mix=mix,
-      )
-    )

@@ -3,19 +3,81 @@
 
 """Client work: the local training of each client, and what it returns."""
 
+import collections
 from collections.abc import Callable, Mapping
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+
+
+class Ratio(NamedTuple):
+  """A measurement that is a ratio of two sums over clients, float32 scalars."""
+
+  numerator: tf.Tensor
+  denominator: tf.Tensor
+
+
+class LocalTraining(NamedTuple):
+  """The outcome of a client's local training.
+
+  Attributes:
+    training: The outcome of the training loop.
+    weight: The weight of the update in the mean, a float32 scalar, at least 0;
+      0 for no update.
+    num_labeled: The number of pseudo-labels made; 0 for a client with labels.
+    num_confident: The number of pseudo-labels that were trained on.
+    measurements: Further measurements by name, `Ratio` or float32 scalars, to
+      be summed over clients.
+    report: Values for the guides, by name, which are summed over clients; ()
+      for none.
+    given_labels: The pseudo-labels, or None for a client with labels.
+  """
+
+  training: training_loop.TrainingResult
+  weight: tf.Tensor
+  num_labeled: tf.Tensor | float = 0.0
+  num_confident: tf.Tensor | float = 0.0
+  measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
+  report: Any = ()
+  given_labels: pseudo_labels.GivenLabels | pseudo_labels.LabelBuffer | None = (
+    None
+  )
+
+
+def has_images(num_images: tf.Tensor) -> tf.Tensor:
+  """The weight of a client that counts if it has images, a float32 scalar."""
+  return tf.cast(num_images > 0, tf.float32)
+
+
+def labeled_in_steps(
+  training: training_loop.TrainingResult,
+  num_images: tf.Tensor,
+  given_labels: pseudo_labels.GivenLabels | pseudo_labels.LabelBuffer,
+) -> LocalTraining:
+  """The `LocalTraining` of a client that labels during training.
+
+  The weight is 1, even if no label was confident, as in the code of SemiFL's
+  authors; 0 without images. `training.sums.num_examples` counts the
+  images that were trained on.
+  """
+  return LocalTraining(
+    training,
+    has_images(num_images),
+    num_labeled=training.sums.num_visited,
+    num_confident=training.sums.num_examples,
+    given_labels=given_labels,
+  )
+
 
 # (weights, round context, {'client_id', 'image'}, optimizer state) -> result of
 # local training.
@@ -26,8 +88,38 @@ LocalTrainingFn = Callable[
     Mapping[str, tf.Tensor],
     Any,
   ],
-  client_report.LocalTraining,
+  LocalTraining,
 ]
+
+
+class ClientResult(NamedTuple):
+  """TFF's `ClientResult` with further fields, which are () if absent.
+
+  Attributes:
+    update: Received weights minus trained weights.
+    update_weight: float32 scalar, at least 0.
+    memory: The memory that the client keeps.
+    given_labels: The pseudo-labels of the client, if they are returned.
+    report: Values for the guides, which are summed over clients.
+  """
+
+  update: Any
+  update_weight: Any
+  memory: Any = ()
+  given_labels: Any = ()
+  report: Any = ()
+
+
+class ClientSums(NamedTuple):
+  """A client's measurements by name, and terms of the diversity of updates.
+
+  `update` is the update of the last layer's kernel, or a scalar 0 if diversity
+  is not measured; `squared_length` is the squared length of `update`.
+  """
+
+  measurements: Mapping[str, Ratio | tf.Tensor]
+  update: tf.Tensor | float = 0.0
+  squared_length: tf.Tensor | float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,9 +134,7 @@ class ClientWork:
       if clients have no memory.
   """
 
-  update: Callable[
-    ..., tuple[client_report.ClientResult, client_report.ClientSums]
-  ]
+  update: Callable[..., tuple[ClientResult, ClientSums]]
   data_type: tff.SequenceType
   initialize_memory: Callable[[], Any] | None = None
 
@@ -82,7 +172,7 @@ def build_client_work(
   """
   kernel_index = None
   if measure_weight_diversity:
-    kernel_index = client_report.find_classifier_kernel(classifier)
+    kernel_index = find_classifier_kernel(classifier)
 
   def initialize_optimizer() -> Any:
     return training_loop.initial_optimizer_state(
@@ -99,7 +189,7 @@ def build_client_work(
         memory, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
       ),
     )
-    return client_report.report(
+    return report(
       weights,
       memory,
       local,
@@ -117,3 +207,123 @@ def build_client_work(
     data_type=data_type or pipelines.client_type(classifier.image_shape),
     initialize_memory=initialize_optimizer if keep_optimizer_state else None,
   )
+
+
+def report(
+  weights: functional.ModelWeights,
+  optimizer_state: Any,
+  local: LocalTraining,
+  *,
+  max_update_norm_ratio: float,
+  kernel_index: int | None = None,
+  return_given_labels: bool = False,
+) -> tuple[ClientResult, ClientSums]:
+  """A client's result, with the optimizer state as memory, and its sums.
+
+  Arguments are as in `build_client_work`; with a `kernel_index` of None the
+  diversity of updates is not measured. A rejected client has a zero update of
+  weight 0, the memory before the round, no given labels, and zeros in all sums
+  but `num_rejected`.
+  """
+  training = local.training
+  update = [
+    received - trained
+    for received, trained in zip(
+      weights.trainable, training.trainable, strict=True
+    )
+  ]
+  length = tf.linalg.global_norm(update)
+  bound = max_update_norm_ratio * tf.maximum(
+    tf.linalg.global_norm(weights.trainable), 1.0
+  )
+  # `<=`, as an infinite bound allows all finite lengths.
+  is_sound = tf.math.is_finite(length) & (length <= bound)
+  is_sound &= local.weight >= 0.0
+  is_sound &= aggregators.has_finite_norm(
+    (training.sums.loss, local.weight, local.report, local.measurements)
+  )
+  counts = is_sound & (local.weight > 0.0)
+  # Zero times infinity is not zero: choose, do not multiply.
+  update = tuple(_zero_unless(counts, array) for array in update)
+  measurements = collections.OrderedDict(
+    loss=Ratio(training.sums.loss, training.sums.num_examples),
+    accuracy=Ratio(training.sums.num_correct, training.sums.num_examples),
+    label_ratio=Ratio(local.num_confident, local.num_labeled),
+    **local.measurements,
+    num_participating=tf.cast(counts, tf.float32),
+  )
+
+  def if_sound(value: tf.Tensor) -> tf.Tensor:
+    return tf.where(is_sound, tf.cast(value, tf.float32), 0.0)
+
+  kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
+  sums = ClientSums(
+    collections.OrderedDict(
+      **tf.nest.map_structure(if_sound, measurements),
+      num_rejected=1.0 - if_sound(1.0),
+    ),
+    kernel,
+    tf.reduce_sum(tf.square(kernel)),
+  )
+  given_labels = ()
+  if return_given_labels:
+    assert local.given_labels is not None
+    given_labels = local.given_labels.keep_if(is_sound)
+  result = ClientResult(
+    update,
+    update_weight=tf.where(counts, local.weight, 0.0),
+    # The state is unchanged if the client did not train.
+    memory=tf.nest.map_structure(
+      lambda new, old: tf.where(is_sound, new, old),
+      training.optimizer_state,
+      optimizer_state,
+    ),
+    given_labels=given_labels,
+    report=tf.nest.map_structure(
+      lambda array: _zero_unless(is_sound, array), local.report
+    ),
+  )
+  return result, sums
+
+
+def _zero_unless(condition: tf.Tensor, array: tf.Tensor) -> tf.Tensor:
+  return tf.where(condition, array, tf.zeros_like(array))
+
+
+def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
+  """The metrics of a round, float32 scalars by name: NaN for 0 / 0.
+
+  They include the diversity of the updates d_i of the last layer's kernel of
+  the n clients with an update (equation 7 of Zhang et al.):
+
+      weight_diversity          = sum |d_i|^2 / |sum d_i|^2
+      relative_weight_diversity = n * weight_diversity
+
+  Equal updates have the least values, 1 / n and 1; orthogonal updates have 1
+  and n.
+  """
+  metrics = collections.OrderedDict(
+    (name, value[0] / value[1] if isinstance(value, Ratio) else value)
+    for name, value in sums.measurements.items()
+  )
+  diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
+  return collections.OrderedDict(
+    **metrics,
+    weight_diversity=diversity,
+    relative_weight_diversity=metrics['num_participating'] * diversity,
+  )
+
+
+def find_classifier_kernel(
+  classifier: functional.ImageClassifier,
+) -> int | None:
+  """The index of the last layer's kernel among the trainable weights.
+
+  None if the model does not end with a dense layer.
+  """
+  trainable = classifier.initial_weights.trainable
+  for index in reversed(range(len(trainable))):
+    shape = trainable[index].shape
+    if len(shape) == 2 and shape[1] == classifier.num_classes:
+      return index
+  return None

@@ -3,10 +3,9 @@
 
 """The steps of a round, and a process that repeats a round.
 
-`Parts` has a method for each step. The functions of `rounds` and some systems
-call these methods inside a federated computation. All values are placed: the
-state and the server's results at SERVER, the values that clients receive and
-return at CLIENTS.
+`Parts` has a method for each step, to be called inside a federated computation,
+as `rounds` does. The state and the server's results are at SERVER, the values
+that clients receive and return at CLIENTS.
 """
 
 import collections
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -31,12 +29,9 @@ from tff_semifl.models import functional
 class RoundState(NamedTuple):
   """The state of a process at SERVER; fields that a process lacks are ().
 
-  Attributes:
-    global_model_weights: The server's `tff.learning.models.ModelWeights`.
-    finalizer: State of the finalizer, such as the global momentum.
-    server_work: State of the server work, such as its optimizer's momentum.
-    round_num: int32, the number of the next round.
-    guidance: States of the guides, by name.
+  `finalizer` has the global momentum, `server_work` the momentum of the
+  server's optimizer, `guidance` the states of the guides by name. `round_num`,
+  int32, is the number of the next round.
   """
 
   global_model_weights: Any
@@ -59,7 +54,6 @@ class Mean(NamedTuple):
   """The aggregate of the clients' updates.
 
   Attributes:
-    update: The mean update, which applies only if `is_used`.
     state: The aggregator's state, unchanged if the update is not used.
     is_used: bool, whether any client contributes; false in round 0, because an
       untrained model has no useful pseudo-labels.
@@ -76,7 +70,7 @@ class Mean(NamedTuple):
 
 
 class Tuned(NamedTuple):
-  """The result of the server work."""
+  """The results of `ServerWork.train`."""
 
   state: tff.Value
   weights: tff.Value
@@ -137,12 +131,12 @@ class Parts:
     memories: tff.Value | None,
   ) -> Trained:
     """Runs the client work at each client of the cohort."""
-    optional = () if memories is None else (memories,)
-    result, sums = run(
-      self.client_work.update, received, client_data, *optional
-    )
+    arguments = [received, client_data]
+    if memories is not None:
+      arguments.append(memories)
+    result, sums = run(self.client_work.update, *arguments)
     return Trained(
-      result, run(client_report.summarize, tff.federated_sum(sums))
+      result, run(client_work_lib.summarize, tff.federated_sum(sums))
     )
 
   def mean(self, state: tff.Value, trained: Trained) -> Mean:
@@ -178,16 +172,8 @@ class Parts:
     *others: tff.Value,
   ) -> Tuned:
     """Runs the server work; `others` are its further arguments."""
-    return Tuned(
-      *run(
-        self.server_work.train,
-        state.server_work,
-        weights,
-        context,
-        server_data,
-        *others,
-      )
-    )
+    arguments = state.server_work, weights, context, server_data, *others
+    return Tuned(*run(self.server_work.train, *arguments))
 
   def with_statistics(
     self, weights: tff.Value, server_data: tff.Value
@@ -224,15 +210,11 @@ class Parts:
         changes['global_model_weights'],
         tff.federated_sum(trained.result.report),
       )
+    fields = (
+      changes.get(name, getattr(state, name)) for name in RoundState._fields
+    )
     return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        RoundState(
-          *(
-            changes.get(name, getattr(state, name))
-            for name in RoundState._fields
-          )
-        )
-      ),
+      state=tff.federated_zip(RoundState(*fields)),
       metrics=tff.federated_zip(
         collections.OrderedDict(
           client=metrics['client'] if trained is None else trained.measurements,
@@ -249,32 +231,29 @@ class Parts:
     """The state before round 0."""
 
     def initial_values():
+      kept = {
+        name: each.init_guidance(self.classifier)
+        for name, each in self.guides.items()
+      }
       return (
         tf.nest.map_structure(tf.constant, self.classifier.initial_weights),
         self.server_work.initialize(),
-        {
-          name: each.init_guidance(self.classifier)
-          for name, each in self.guides.items()
-        }
-        or (),
+        kept or (),
         tf.constant(0, tf.int32),
         tf.constant(self.seed, tf.int32),
       )
 
-    weights, server, kept, round_num, seed = tff.federated_eval(
+    def initial_state(part):
+      return part.initialize() if part else tff.federated_value((), tff.SERVER)
+
+    weights, *others = tff.federated_eval(
       tff.tensorflow.computation(initial_values), tff.SERVER
     )
-    nothing = tff.federated_value((), tff.SERVER)
+    aggregator, finalizer = map(
+      initial_state, (self.aggregator, self.finalizer)
+    )
     return tff.federated_zip(
-      RoundState(
-        global_model_weights=weights,
-        aggregator=self.aggregator.initialize() if self.aggregator else nothing,
-        finalizer=self.finalizer.initialize() if self.finalizer else nothing,
-        server_work=server,
-        guidance=kept,
-        round_num=round_num,
-        seed=seed,
-      )
+      RoundState(weights, aggregator, finalizer, *others)
     )
 
   def _server(
@@ -297,12 +276,7 @@ def build(
   run_round: Callable[..., federated_process.RoundOutput],
   **options: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds a process whose rounds are `run_round`.
-
-  The state is a `RoundState`. The metrics are `learning_rate` and the
-  measurements of `client`, `server` and `aggregator`. `options` are further
-  arguments of `run_round`.
-  """
+  """Builds a process whose rounds are `run_round`; `options` are arguments."""
   work, shape = p.client_work, p.classifier.image_shape
   return federated_process.build_federated_process(
     tff.federated_computation(p.initialize),

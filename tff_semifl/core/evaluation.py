@@ -5,7 +5,7 @@
 
 import collections
 from collections.abc import Mapping
-import functools
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -36,11 +36,30 @@ def build_evaluation(
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    nothing = (_no_logits(classifier.num_classes),) if keeps_logits else ()
+    def add_chunk(sums: Any, chunk: Mapping[str, tf.Tensor]) -> Any:
+      num_correct, loss, count, *kept = sums
+      labels = chunk['label']
+      logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
+      size = tf.cast(tf.shape(logits)[0], tf.float32)
+      mean_loss = losses.cross_entropy(logits, labels)
+      return (
+        num_correct + training_loop.count_correct(logits, labels),
+        loss + tf.math.multiply_no_nan(mean_loss, size),
+        count + size,
+        *(tf.concat([before, logits], axis=0) for before in kept),
+      )
+
+    initial = [0.0, 0.0, 0.0]
+    if keeps_logits:
+      # A constant would have a fixed shape, which could not grow in a loop.
+      no_logits = tf.zeros([0, classifier.num_classes])
+      initial.append(
+        tf.compat.v1.placeholder_with_default(
+          no_logits, [None, classifier.num_classes]
+        )
+      )
     num_correct, loss, count, *kept = folding.fold(
-      dataset,
-      (0.0, 0.0, 0.0, *nothing),
-      functools.partial(_add_chunk, classifier, weights),
+      dataset, tuple(initial), add_chunk
     )
     return collections.OrderedDict(
       accuracy=tf.math.divide_no_nan(num_correct, count),
@@ -56,28 +75,3 @@ def build_evaluation(
     return tff.federated_map(evaluate, (weights, dataset))
 
   return evaluation
-
-
-def _add_chunk(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  sums: tuple[tf.Tensor, ...],
-  chunk: Mapping[str, tf.Tensor],
-) -> tuple[tf.Tensor, ...]:
-  num_correct, loss, count, *kept = sums
-  logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
-  size = tf.cast(tf.shape(logits)[0], tf.float32)
-  mean_loss = losses.cross_entropy(logits, chunk['label'])
-  return (
-    num_correct + training_loop.count_correct(logits, chunk['label']),
-    loss + tf.math.multiply_no_nan(mean_loss, size),
-    count + size,
-    *(tf.concat([before, logits], axis=0) for before in kept),
-  )
-
-
-def _no_logits(num_classes: int) -> tf.Tensor:
-  # A constant would have a fixed shape, which could not grow in a loop.
-  return tf.compat.v1.placeholder_with_default(
-    tf.zeros([0, num_classes]), [None, num_classes]
-  )

@@ -55,11 +55,9 @@ class Node:
 
 
 class RoundOutput(NamedTuple):
-  """The result of a round.
+  """The state and the measurements after a round, at SERVER.
 
   Attributes:
-    state: The state after the round, at SERVER.
-    metrics: Measurements of the round, at SERVER.
     memories: The memory of each client of the cohort after the round, at
       CLIENTS; () if clients have no memory.
     given_labels: The pseudo-labels (`GivenLabels`) of each client of the
@@ -105,7 +103,6 @@ class FederatedProcess(tff.templates.IterativeProcess):
     initialize_memory: tff.Computation | None = None,
     prepare: tff.Computation | None = None,
   ):
-    """Initializes the process from its computations; see the class."""
     super().__init__(initialize_fn, next_fn)
     self.initialize_memory = initialize_memory
     self.prepare = prepare
@@ -122,22 +119,10 @@ def build_federated_process(
 ) -> FederatedProcess:
   """Builds a process from a function that runs one round.
 
-  Args:
-    initialize_fn: The computation ( -> S@SERVER).
-    run_round: (state, server data, client data, and memories if clients have
-      any) -> `RoundOutput`, called inside a federated computation. Memories and
-      given labels may be the empty structure at each client.
-    server_data_type: The type L*@SERVER.
-    client_data_type: The type {U*}@CLIENTS.
-    initialize_memory: The computation ( -> C), or None.
-    prepare: (state, server data, client data) -> state, called inside a
-      federated computation; or None.
+  `run_round` and `prepare` are called inside a federated computation: `prepare`
+  with state, server data and client data, `run_round` also with memories if
+  clients have any. Memories and given labels may be empty at each client.
   """
-  types = [
-    ('state', initialize_fn.type_signature.result),
-    ('server_data', server_data_type),
-    ('client_data', client_data_type),
-  ]
 
   def run(arguments: tff.Value) -> RoundOutput:
     output = run_round(*arguments)
@@ -146,19 +131,23 @@ def build_federated_process(
       given_labels=_drop_if_empty(output.given_labels),
     )
 
-  prepare_fn = None
-  if prepare is not None:
-    prepare_fn = tff.federated_computation(
-      lambda arguments: prepare(*arguments), tff.StructType(types)
-    )
+  types = [
+    ('state', initialize_fn.type_signature.result),
+    ('server_data', server_data_type),
+    ('client_data', client_data_type),
+  ]
+  memory = []
   if initialize_memory is not None:
     memory_type = initialize_memory.type_signature.result
-    types.append(('memories', tff.FederatedType(memory_type, tff.CLIENTS)))
+    memory = [('memories', tff.FederatedType(memory_type, tff.CLIENTS))]
   return FederatedProcess(
     initialize_fn,
-    tff.federated_computation(run, tff.StructType(types)),
+    tff.federated_computation(run, tff.StructType([*types, *memory])),
     initialize_memory,
-    prepare_fn,
+    prepare
+    and tff.federated_computation(
+      lambda arguments: prepare(*arguments), tff.StructType(types)
+    ),
   )
 
 

@@ -3,20 +3,20 @@
 
 """Federated SGD: the gradient that a client sends, and the server's step.
 
-A round is one step of the global model (`rounds.gradient_round`). Each client
-sends the gradient of a batch; the server adds its own gradient and steps.
+A round is one step of the global model. Each client sends the gradient of a
+batch; the server adds its own gradient and steps.
 """
 
 import collections
 from collections.abc import Mapping
-import functools
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
@@ -57,14 +57,12 @@ def report(
   node: federated_process.Node,
   optimizer_state: Any,
   given_labels: pseudo_labels.GivenLabels,
-) -> client_report.LocalTraining:
+) -> client_work.LocalTraining:
   """A client's `LocalTraining` whose update is the gradient of a batch.
 
-  The loss is the sum of the cross-entropies of `images`, divided by
-  `num_images`, the size of the batch before the selection.
-
-  `images` are uint8 [selected, height, width, channels], possibly none;
-  `labels` are int32 [selected].
+  `images`, uint8 [selected, height, width, channels], possibly none, have
+  `labels`, int32 [selected]. The loss is the sum of their cross-entropies,
+  divided by `num_images`, the size of the batch before the selection.
   """
   num_selected = tf.cast(tf.shape(images)[0], tf.float32)
   total_images = tf.cast(num_images, tf.float32)
@@ -87,11 +85,7 @@ def report(
   gradient, loss_sum, num_correct = tf.cond(
     num_selected > 0,
     compute_gradient,
-    lambda: (
-      tuple(tf.zeros_like(array) for array in weights.trainable),
-      0.0,
-      0.0,
-    ),
+    lambda: (tuple(map(tf.zeros_like, weights.trainable)), 0.0, 0.0),
   )
   training = training_loop.TrainingResult(
     tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
@@ -103,7 +97,43 @@ def report(
       num_visited=total_images,
     ),
   )
-  return client_report.labeled_in_steps(training, num_images, given_labels)
+  return client_work.labeled_in_steps(training, num_images, given_labels)
+
+
+def gradient_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value | None = None,
+) -> federated_process.RoundOutput:
+  """Federated SGD: a round is one step of the global model.
+
+  The gradient of the step is the gradient of the server's batch plus the mean
+  of the clients' updates, which are gradients of their batches. The server work
+  is from `build_server_work`; the finalizer is not used.
+  """
+
+  def zero_if_unused(is_used, gradient):
+    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
+
+  context = p.begin(state)
+  received = p.send(state, context, server_data)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
+  stepped = p.server(
+    state, state.global_model_weights, context, server_data, gradient
+  )
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': stepped.measurements, 'aggregator': mean.measurements},
+    global_model_weights=p.with_statistics(stepped.weights, server_data),
+    aggregator=mean.state,
+    server_work=stepped.state,
+  )
 
 
 def build_server_work(
@@ -122,69 +152,53 @@ def build_server_work(
   default round 0 has a step, too.
   """
 
-  def take_step(optimizer_state, clients_gradient, weights, context, data):
-    node = federated_process.Node(context)
-    indices = random_draws.select_batch(
-      tf.shape(data['label'])[0],
-      batch_size,
-      context.round_num,  # The server trains in each round.
-      random_seeds.stateless_seed(
-        context.seed, random_seeds.Purpose.SERVER_ORDER
-      ),
-    )
-    images = augmentation_fn(
-      tf.gather(data['image'], indices),
-      node.seed(random_seeds.Purpose.SERVER_AUGMENTATION),
-    )
-    gradient, output = training_loop.cross_entropy_gradient(
-      classifier,
-      weights,
-      images,
-      tf.gather(data['label'], indices),
-      node.seed(random_seeds.Purpose.DROPOUT_MASK),
-    )
-    optimizer_state, trainable = optimizer.next(
-      optimizer_state,
-      weights.trainable,
-      tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
-    )
-    return (
-      optimizer_state,
-      tuple(trainable),
-      output.loss,
-      output.num_correct / tf.cast(tf.shape(indices)[0], tf.float32),
-    )
-
-  def pretrain(optimizer_state, weights, context, data):
-    result = pretraining_fn(weights, context, data, optimizer_state)
-    return (
-      result.optimizer_state,
-      result.trainable,
-      result.sums.loss / result.sums.num_examples,
-      result.sums.num_correct / result.sums.num_examples,
-    )
-
-  def train(optimizer_state, weights, context, dataset, clients_gradient):
+  def train(state, weights, context, dataset, clients_gradient):
     data = pipelines.concatenate_chunks(dataset)
-    before = optimizer.set_hparams(
-      optimizer_state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+    state = optimizer.set_hparams(
+      state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
     )
-    step = functools.partial(
-      take_step, before, clients_gradient, weights, context, data
-    )
-    if pretraining_fn is None:
-      optimizer_state, trainable, loss, accuracy = step()
-    else:
-      optimizer_state, trainable, loss, accuracy = tf.cond(
-        context.round_num > 0,
-        step,
-        functools.partial(pretrain, before, weights, context, data),
+
+    def take_step():
+      node = federated_process.Node(context)
+      purpose = random_seeds.Purpose
+      indices = random_draws.select_batch(
+        tf.shape(data['label'])[0],
+        batch_size,
+        context.round_num,  # The server trains in each round.
+        random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
       )
-    return (
-      optimizer_state,
-      weights._replace(trainable=trainable),
-      collections.OrderedDict(loss=loss, accuracy=accuracy),
+      images = augmentation_fn(
+        tf.gather(data['image'], indices),
+        node.seed(purpose.SERVER_AUGMENTATION),
+      )
+      gradient, output = training_loop.cross_entropy_gradient(
+        classifier,
+        weights,
+        images,
+        tf.gather(data['label'], indices),
+        node.seed(purpose.DROPOUT_MASK),
+      )
+      new_state, trainable = optimizer.next(
+        state,
+        weights.trainable,
+        tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
+      )
+      size = tf.cast(tf.shape(indices)[0], tf.float32)
+      metrics = collections.OrderedDict(
+        loss=output.loss, accuracy=output.num_correct / size
+      )
+      return new_state, tuple(trainable), metrics
+
+    def pretrain():
+      result = pretraining_fn(weights, context, data, state)
+      return result.optimizer_state, result.trainable, result.sums.means()
+
+    new_state, trainable, metrics = (
+      take_step()
+      if pretraining_fn is None
+      else tf.cond(context.round_num > 0, take_step, pretrain)
     )
+    return new_state, weights._replace(trainable=trainable), metrics
 
   return server_work.ServerWork(
     initialize=lambda: training_loop.initial_optimizer_state(

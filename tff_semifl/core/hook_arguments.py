@@ -32,8 +32,8 @@ class Server:
     round_num: int32 scalar.
     weights: The global model: in `tell` before the round, in `guidance` after
       the round.
-    data: In `tell` the labeled images, a dataset of chunks with `image`, uint8
-      [images, height, width, channels], and `label`, int32 [images]; else None.
+    data: In `tell` the labeled images, chunks with `image`, uint8 [images,
+      height, width, channels], and `label`, int32 [images]; else None.
   """
 
   model: functional.ImageClassifier
@@ -120,8 +120,8 @@ class Mix(NamedTuple):
 class Step:
   """A training step: a batch of images, and the current model.
 
-  Padding may follow the images of a batch (`compiled_loop`). The methods
-  of `Step` leave the padding out; a plain `tf.reduce_mean` would not.
+  Padding may follow the images of a batch (`rows`). The methods of `Step` leave
+  the padding out; a plain `tf.reduce_mean` would not.
 
   Attributes:
     images: uint8 [batch, height, width, channels].
@@ -133,8 +133,8 @@ class Step:
     client: The client's `ClientContext`.
     model: The model.
     rows: The batch.
-    image_weights: (float32 [batch],), the weights of images in the loss, or ()
-      for equal weights.
+    image_weights: float32 [batch], the weights of images in the loss; None for
+      equal weights.
     weak_augmentation: See `augment_weakly`.
     node: The source of random numbers.
     keys: int32 scalars that identify the step: epoch and batch.
@@ -150,7 +150,7 @@ class Step:
   client: ClientContext
   model: functional.ImageClassifier
   rows: rows_lib.Rows
-  image_weights: tuple[tf.Tensor, ...]
+  image_weights: tf.Tensor | None
   weak_augmentation: augmentation.Augmentation
   node: federated_process.Node
   keys: Sequence[tf.Tensor]
@@ -174,11 +174,7 @@ class Step:
     return self.node.seed(purpose, *self.keys, *keys)
 
   def augment_weakly(self, images: tf.Tensor) -> tf.Tensor:
-    """Weakly augments images other than the batch's.
-
-    Args:
-      images: uint8 or float32 [batch, height, width, channels].
-    """
+    """Weakly augments other images than the batch's, uint8 or float32."""
     return self.weak_augmentation(
       images, self.seed(random_seeds.Purpose.WEAK_VIEW)
     )
@@ -195,8 +191,7 @@ class Step:
     Args:
       images: uint8 or float32 [batch, height, width, channels], in 0..255.
       weights: By default the current weights.
-      dropout_key: Passes of a step with the same key have the same dropout
-        mask.
+      dropout_key: Passes of a step with one key have the same dropout mask.
     """
     return self._pass(self.model.train_logits, images, weights, dropout_key)
 
@@ -217,14 +212,11 @@ class Step:
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:
     """The weighted mean of values, float32 [batch], over the batch."""
-    for weights in self.rows.weigh(self.image_weights):
-      values *= weights
-    return tf.reduce_mean(values)
+    weights = self.rows.weigh(self.image_weights)
+    return tf.reduce_mean(values if weights is None else values * weights)
 
   def cross_entropy(
-    self,
-    logits: tf.Tensor,
-    targets: tf.Tensor | None = None,
+    self, logits: tf.Tensor, targets: tf.Tensor | None = None
   ) -> tf.Tensor:
     """The mean cross-entropy over the images of the batch, a float32 scalar.
 
@@ -234,12 +226,11 @@ class Step:
       logits: float32 [batch, classes].
       targets: int32 [batch] or float32 [batch, classes]; by default the labels.
     """
-    offset = self.labels.offset
     return losses.cross_entropy(
       logits,
       self.labels.labels if targets is None else targets,
-      *self.rows.weigh(self.image_weights),
-      offset=offset if isinstance(offset, tf.Tensor) else None,
+      self.rows.weigh(self.image_weights),
+      offset=self.labels.offset,
     )
 
   def distance(self, weights: functional.ModelWeights) -> tf.Tensor:

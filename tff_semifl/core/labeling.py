@@ -30,19 +30,19 @@ class Images(NamedTuple):
   Attributes:
     image: uint8 [images, height, width, channels].
     index: int32 [images], the position among the client's images.
-    true_label: (int32 [images],) if the client has labels, else ().
-    label: The labels that the method gave, or ().
-    weight: (float32 [images],), the weights of images in the loss, or () for
-      equal weights.
-    is_selected: bool [images], whether an image is trained on, or ().
+    true_label: int32 [images] if the client has labels.
+    label: The `PseudoLabels` that the method gave.
+    weight: float32 [images], the weights of images in the loss; None for equal
+      weights.
+    is_selected: bool [images], whether an image is trained on.
   """
 
   image: tf.Tensor
   index: tf.Tensor
-  true_label: tuple[tf.Tensor, ...]
-  label: Any = ()
-  weight: tuple[tf.Tensor, ...] = ()
-  is_selected: Any = ()
+  true_label: tf.Tensor | None = None
+  label: pseudo_labels.PseudoLabels | Any = None
+  weight: tf.Tensor | None = None
+  is_selected: tf.Tensor | Any = None
 
 
 class AugmentedImages(NamedTuple):
@@ -51,7 +51,7 @@ class AugmentedImages(NamedTuple):
   images: Images
   weak: tf.Tensor
   strong: tf.Tensor
-  mix: hook_arguments.Mix | tuple[()]
+  mix: hook_arguments.Mix | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,6 +82,17 @@ class Labeler:
       )
     )
 
+    def infer(function: Callable[..., tf.Tensor], width: int, weights: Any):
+      return views.map_batches(
+        lambda batch: function(weights, tf.cast(batch, tf.float32)),
+        width=width,
+        size=INFERENCE_BATCH_SIZE,
+      )
+
+    def infer_features(weights: functional.ModelWeights) -> tf.Tensor:
+      features = features_lib.require_features(model.features)
+      return infer(features.infer, features.size, weights)
+
     messages = self.node.context.guidance or {}
     return hook_arguments.ClientContext(
       images=rows.examples.image,
@@ -90,11 +101,9 @@ class Labeler:
       received=self.received,
       weights=weights,
       num_classes=model.num_classes,
-      logits_fn=functools.partial(
-        _infer, model.logits, views, model.num_classes
-      ),
-      features_fn=functools.partial(_infer_features, model, views),
-      true_labels=next(iter(rows.examples.true_label), None),
+      logits_fn=functools.partial(infer, model.logits, model.num_classes),
+      features_fn=infer_features,
+      true_labels=rows.examples.true_label,
     )
 
   def context_of_batch(
@@ -110,7 +119,7 @@ class Labeler:
     """
     model, augmented = self.model, batch.examples
 
-    def infer(function, weights):
+    def infer(function: Callable[..., tf.Tensor], weights: Any):
       return function(
         weights, tf.cast(augmented.weak, tf.float32), num_real=batch.num_real
       )
@@ -123,7 +132,7 @@ class Labeler:
       features_fn=lambda weights: infer(
         features_lib.require_features(model.features).batch, weights
       ),
-      true_labels=next(iter(augmented.images.true_label), None),
+      true_labels=augmented.images.true_label,
     )
 
   def label(
@@ -135,29 +144,27 @@ class Labeler:
     label, weight and selection; and the labels in the form that a simulation
     compares with the truth.
     """
-    result = self.method.label(context, state)
+    hook = self.method.label
+    result = hook(context, state)
     if not isinstance(result, tuple | list) or len(result) != 2:
       raise method_lib.wrong_result(
-        self.method.label, 'a pair, labels and selection', result
+        hook, 'a pair, labels and selection', result
       )
-    labels, selection = result
-    labels = self._complete(labels, context.num_classes)
-    selection = tf.convert_to_tensor(selection)
+    labels = self._complete(result[0], context.num_classes)
+    selection = tf.convert_to_tensor(result[1])
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
     ):
       raise method_lib.wrong_result(
-        self.method.label, 'labels with bool or float32 [images]', selection
+        hook, 'labels with bool or float32 [images]', selection
       )
-    is_selected, weight = pseudo_labels.split_selection(selection)
+    weight = None if selection.dtype == tf.bool else selection
+    is_selected = selection if weight is None else selection > 0
     images = rows.examples._replace(
       label=labels.as_rows(), weight=weight, is_selected=is_selected
     )
     given = pseudo_labels.give_at_once(
-      images.index,
-      labels.labels,
-      is_selected,
-      rows.is_real,
+      images.index, labels.labels, is_selected, rows.is_real
     )
     return labels, images, given
 
@@ -177,26 +184,3 @@ class Labeler:
         labels,
       )
     return pseudo_labels.complete(labels, num_classes)
-
-
-def _infer(
-  function: Callable[..., tf.Tensor],
-  views: rows_lib.Rows,
-  width: int,
-  weights: functional.ModelWeights,
-) -> tf.Tensor:
-  """The outputs of a model for all images, float32 [images, width]."""
-  return views.map_batches(
-    lambda batch: function(weights, tf.cast(batch, tf.float32)),
-    width=width,
-    size=INFERENCE_BATCH_SIZE,
-  )
-
-
-def _infer_features(
-  model: functional.ImageClassifier,
-  views: rows_lib.Rows,
-  weights: functional.ModelWeights,
-) -> tf.Tensor:
-  features = features_lib.require_features(model.features)
-  return _infer(features.infer, views, features.size, weights)

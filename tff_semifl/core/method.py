@@ -250,41 +250,31 @@ def summarize(part: settings.Settings) -> str:
 
 def check_scalar(hook: Callable[..., Any], value: Any) -> tf.Tensor:
   """Checks that the result of a hook is a float32 scalar, and returns it."""
-  wanted = 'a float32 scalar'
-  if hook.__name__ == 'loss':
-    wanted += ', such as step.mean(values)'
-  try:
+  if value is not None:
     value = tf.convert_to_tensor(value)
-  except (TypeError, ValueError) as error:
-    raise wrong_result(hook, wanted, value) from error
-  if value.dtype != tf.float32 or value.shape.rank != 0:
-    raise wrong_result(hook, wanted, value)
+  if value is None or value.dtype != tf.float32 or value.shape.rank != 0:
+    example = ', such as step.mean(values)' if hook.__name__ == 'loss' else ''
+    raise wrong_result(hook, f'a float32 scalar{example}', value)
   return value
 
 
 def check_like(hook: Callable[..., Any], before: Any, after: Any) -> None:
   """Checks that `after` has the names, dtypes and shapes of `before`."""
-  wanted = _type_of(before)
-  try:
-    found = _type_of(after)
-  except (TypeError, ValueError) as error:
-    raise wrong_result(hook, f'{_show(wanted)}, as before', after) from error
-  if not wanted.is_assignable_from(found):
-    raise wrong_result(hook, f'{_show(wanted)}, as before', _show(found))
+  wanted, found = _type_of(before), None if after is None else _type_of(after)
+  if found is None or not wanted.is_assignable_from(found):
+    raise wrong_result(
+      hook,
+      f'{wanted.compact_representation()}, as before',
+      found and found.compact_representation(),
+    )
 
 
 def _type_of(structure: Any) -> tff.Type:
-  tensors = tf.nest.map_structure(tf.convert_to_tensor, structure)
-  return tff.types.to_type(
-    tf.nest.map_structure(
-      lambda each: tff.TensorType(each.dtype.as_numpy_dtype, each.shape),
-      tensors,
-    )
-  )
+  def type_of_one(value: Any) -> tff.TensorType:
+    tensor = tf.convert_to_tensor(value)
+    return tff.TensorType(tensor.dtype.as_numpy_dtype, tensor.shape)
 
-
-def _show(found: tff.Type) -> str:
-  return found.compact_representation()
+  return tff.types.to_type(tf.nest.map_structure(type_of_one, structure))
 
 
 def wrong_result(

@@ -6,59 +6,55 @@
 TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
 optimizers multiply the learning rate into the momentum buffer, which is a
 different method if the rate changes while the buffer is kept.
+
+Most weights of a model are small vectors, and an operation on one of them costs
+little more than its launch: small tensors are concatenated to one vector.
 """
 
 import collections
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 import dataclasses
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import packing
-
 LEARNING_RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
 _ACCUMULATOR_KEY = 'accumulator'
 
 Weights = Sequence[tf.Tensor]
 
+# Tensors of at most this many elements are concatenated. On a CPU, copies of
+# larger ones take more time than they save; on a GPU, an operation on a tensor
+# of this size takes about as long as its launch.
+_LARGEST_ON_CPU = 2**12
+_LARGEST_ON_GPU = 2**20
 
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class _NesterovSGD(tff.learning.optimizers.Optimizer):
   """See `build_nesterov_sgd`."""
 
-  def __init__(
-    self,
-    learning_rate: float,
-    momentum: float,
-    weight_decay: float,
-    is_decayed: Sequence[bool] | None,
-  ):
-    self._learning_rate = learning_rate
-    self._momentum = momentum
-    self._weight_decay = weight_decay
-    self._is_decayed = is_decayed
+  learning_rate: float
+  momentum: float
+  weight_decay: float
+  is_decayed: Sequence[bool] | None
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
     # As PyTorch's buffer, which starts as the first gradient.
     return collections.OrderedDict(
       [
-        (LEARNING_RATE_KEY, tf.constant(self._learning_rate, tf.float32)),
+        (LEARNING_RATE_KEY, tf.constant(self.learning_rate, tf.float32)),
         (_ACCUMULATOR_KEY, [tf.zeros(s.shape, s.dtype) for s in specs]),
       ]
     )
 
   def next(
-    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
-  ) -> tuple[Mapping[str, Any], Weights]:
-    return self.step(state, weights, gradients, None)
-
-  def step(
     self,
     state: Mapping[str, Any],
     weights: Weights,
     gradients: Weights,
-    scale: tf.Tensor | None,
+    scale: tf.Tensor | None = None,
   ) -> tuple[Mapping[str, Any], Weights]:
     """Takes a step along `gradients`, times `scale` unless it is None."""
     learning_rate = state[LEARNING_RATE_KEY]
@@ -67,26 +63,22 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
       if scale is not None:
         g *= scale
       # TensorFlow does not always drop a product with 0.
-      if is_decayed and self._weight_decay:
-        g += self._weight_decay * w
-      if not self._momentum:
+      if is_decayed and self.weight_decay:
+        g += self.weight_decay * w
+      if not self.momentum:
         return w - learning_rate * g, g
-      a = self._momentum * a + g
-      return w - learning_rate * (g + self._momentum * a), a
+      a = self.momentum * a + g
+      return w - learning_rate * (g + self.momentum * a), a
 
-    weights, accumulator = packing.map_elements(
+    weights, accumulator = map_elements(
       move,
       gradients,
       weights,
       state[_ACCUMULATOR_KEY],
-      kinds=self._is_decayed or [True] * len(weights),
+      kinds=self.is_decayed or [True] * len(weights),
     )
-    new_state = collections.OrderedDict(
-      [
-        (LEARNING_RATE_KEY, learning_rate),
-        (_ACCUMULATOR_KEY, accumulator),
-      ]
-    )
+    new_state = collections.OrderedDict(state)
+    new_state[_ACCUMULATOR_KEY] = accumulator
     return new_state, weights
 
   def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -129,13 +121,13 @@ class _Wrapped(tff.learning.optimizers.Optimizer):
     scale = None
     if self.clip_norm is not None:
       # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
-      norm = tf.linalg.global_norm(packing.pack(gradients))
+      norm = tf.linalg.global_norm(pack(gradients))
       scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
     own, of_own = self._select(weights), self._select(gradients)
     if self.is_trained is not None:
       of_own = tuple(map(self.mask_gradient, of_own))
     if isinstance(self.inner, _NesterovSGD):
-      state, trained = self.inner.step(state, own, of_own, scale)
+      state, trained = self.inner.next(state, own, of_own, scale)
     else:
       if scale is not None:
         of_own = tuple(scale * g for g in of_own)
@@ -225,7 +217,12 @@ def build_nesterov_sgd(
   only kernels decay.
   """
   return _Wrapped(
-    inner=_NesterovSGD(learning_rate, momentum, weight_decay, is_decayed),
+    inner=_NesterovSGD(
+      learning_rate=learning_rate,
+      momentum=momentum,
+      weight_decay=weight_decay,
+      is_decayed=is_decayed,
+    ),
     clip_norm=clip_norm,
   )
 
@@ -278,3 +275,75 @@ def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
   return tf.nest.map_structure(
     lambda old, new: decay * old + (1.0 - decay) * new, average, weights
   )
+
+
+def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+  """Concatenates tensors of known shapes to fewer tensors."""
+  tensors = list(map(tf.convert_to_tensor, tensors))
+  return [
+    _pack([tensors[index] for index in indices])
+    for _, indices in _group(tensors, [None] * len(tensors))
+  ]
+
+
+def map_elements(
+  fn: Callable[..., tuple[tf.Tensor, ...]],
+  *tensors: Sequence[tf.Tensor],
+  kinds: Sequence[Hashable],
+) -> tuple[list[tf.Tensor], ...]:
+  """Applies an elementwise function to the tensors of several lists.
+
+  `fn` is (tensors of one shape, one of each list; kind) -> tensors of that
+  shape. Lists have equal length; tensors in the same place have the same type
+  and known shape. Tensors of different `kinds` are not concatenated. Returns a
+  list for each result of `fn`.
+  """
+  rows = [
+    list(map(tf.convert_to_tensor, row)) for row in zip(*tensors, strict=True)
+  ]
+  first = [row[0] for row in rows]
+  results: list[Any] = [None] * len(rows)
+  for kind, indices in _group(first, kinds):
+    packed = [
+      _pack([rows[index][i] for index in indices]) for i in range(len(tensors))
+    ]
+    outputs = fn(*packed, kind)
+    if len(indices) == 1:
+      results[indices[0]] = outputs
+      continue
+    shapes = [first[index].shape for index in indices]
+    sizes = [shape.num_elements() for shape in shapes]
+    parts = [tf.split(each, sizes) for each in outputs]
+    for index, shape, *row in zip(indices, shapes, *parts, strict=True):
+      results[index] = tuple(_reshape(part, shape) for part in row)
+  return tuple(map(list, zip(*results, strict=True)))
+
+
+def _group(
+  tensors: Sequence[tf.Tensor], kinds: Sequence[Hashable]
+) -> list[tuple[Hashable, list[int]]]:
+  """Groups of tensors to concatenate: pairs of a kind and indices."""
+  # Graphs also run on other machines; the size affects only speed.
+  on_gpu = tf.config.list_physical_devices('GPU')
+  most = _LARGEST_ON_GPU if on_gpu else _LARGEST_ON_CPU
+  groups = {}
+  for index, (kind, tensor) in enumerate(zip(kinds, tensors, strict=True)):
+    is_packed = tensor.shape.num_elements() <= most
+    # Not the index in place of the dtype: a dtype equals an integer.
+    key = kind, tensor.dtype, None if is_packed else index
+    groups.setdefault(key, []).append(index)
+  return [(kind, indices) for (kind, *_), indices in groups.items()]
+
+
+def _pack(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
+  """Concatenates tensors to one vector; a single tensor is left as it is."""
+  if len(tensors) == 1:
+    return tensors[0]
+  return tf.concat([_reshape(each, [-1]) for each in tensors], axis=0)
+
+
+def _reshape(tensor: tf.Tensor, shape: Sequence[int]) -> tf.Tensor:
+  """Reshapes a tensor, unless it is a vector and should be one."""
+  if len(shape) == tensor.shape.rank == 1:
+    return tensor
+  return tf.reshape(tensor, shape)

@@ -24,24 +24,24 @@ class PseudoLabels(NamedTuple):
     confidences: float32 [num_images] in [0, 1], the probability of that class.
     probabilities: float32 [num_images, classes] (soft labels).
     prior: float32 [classes], an estimate of the class shares of the images
-      (`client_prior`); or ().
+      (`client_prior`), or None.
     unaligned: float32 [num_images, classes], the model's own probabilities, if
-      labels come from distribution alignment; or ().
+      labels come from distribution alignment, else None.
     offset: float32 [classes] or [num_images, classes], added to logits in the
-      losses; or ().
+      losses, or None.
   """
 
   labels: tf.Tensor
   confidences: tf.Tensor
   probabilities: tf.Tensor
-  prior: tf.Tensor | tuple[()] = ()
-  unaligned: tf.Tensor | tuple[()] = ()
-  offset: tf.Tensor | tuple[()] = ()
+  prior: tf.Tensor | None = None
+  unaligned: tf.Tensor | None = None
+  offset: tf.Tensor | None = None
 
   def as_rows(self) -> 'PseudoLabels':
     """The fields with a row for each image; `offset` is repeated for each."""
     offset = self.offset
-    if isinstance(offset, tf.Tensor):
+    if offset is not None:
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))
     return PseudoLabels(
       self.labels, self.confidences, self.probabilities, offset=offset
@@ -69,6 +69,12 @@ def complete(labels: Any, num_classes: int) -> PseudoLabels:
   )
 
 
+def from_logits(logits: tf.Tensor) -> PseudoLabels:
+  """Pseudo-labels from logits, float [num_images, classes], by softmax."""
+  probabilities = tf.nn.softmax(tf.cast(logits, tf.float32))
+  return complete(probabilities, logits.shape[-1])
+
+
 def mean_over_images(values: tf.Tensor) -> tf.Tensor:
   """The mean over the first axis of float32 [num_images, ...]; 0 if empty."""
   return tf.math.divide_no_nan(
@@ -76,33 +82,10 @@ def mean_over_images(values: tf.Tensor) -> tf.Tensor:
   )
 
 
-def from_logits(logits: tf.Tensor) -> PseudoLabels:
-  """Pseudo-labels from logits, float [num_images, classes], by softmax."""
-  probabilities = tf.nn.softmax(tf.cast(logits, tf.float32))
-  return PseudoLabels(
-    labels=tf.argmax(probabilities, axis=-1, output_type=tf.int32),
-    confidences=tf.reduce_max(probabilities, axis=-1),
-    probabilities=probabilities,
-  )
-
-
 def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
   """Probabilities to the power of 1 / temperature, normalized (MixMatch)."""
   # As the softmax of logarithms, so that powers of small numbers are not 0.
   return tf.nn.softmax(tf.math.log(probabilities) / temperature)
-
-
-def split_selection(
-  selected: tf.Tensor,
-) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
-  """Splits a selection into flags, bool [images], and weights.
-
-  A selection is bool [images], for which the weights are (); or float32
-  [images], the weights of images in the loss, at least 0.
-  """
-  if selected.dtype == tf.bool:
-    return selected, ()
-  return selected > 0, (selected,)
 
 
 def is_confident(
@@ -117,7 +100,7 @@ def is_confident(
 
 
 # The value of `GivenLabels.image` for padding.
-PADDING = -1
+_PADDING = -1
 
 
 class GivenLabels(NamedTuple):
@@ -144,17 +127,13 @@ class GivenLabels(NamedTuple):
 
   def keep_if(self, is_kept: tf.Tensor) -> 'GivenLabels':
     """The labels without padding if `is_kept`, a bool scalar, else none."""
-    is_label = is_kept & (self.image > PADDING)
+    is_label = is_kept & (self.image > _PADDING)
     return GivenLabels(*(tf.boolean_mask(array, is_label) for array in self))
 
 
+_DTYPES = (np.int32, np.int32, np.float32)
 GIVEN_LABELS_TYPE = tff.types.to_type(
-  GivenLabels(
-    *(
-      tff.TensorType(dtype, (None,))
-      for dtype in (np.int32, np.int32, np.float32)
-    )
-  )
+  GivenLabels(*(tff.TensorType(dtype, (None,)) for dtype in _DTYPES))
 )
 
 
@@ -164,9 +143,47 @@ def no_given_labels() -> GivenLabels:
   return GivenLabels(
     *(
       tf.compat.v1.placeholder_with_default(tf.zeros([0], dtype), [None])
-      for dtype in (tf.int32, tf.int32, tf.float32)
+      for dtype in _DTYPES
     )
   )
+
+
+class LabelBuffer(NamedTuple):
+  """`GivenLabels` of a fixed size, for loops that XLA compiles.
+
+  `labels` have padding after the first `number`, an int32 scalar.
+  """
+
+  labels: GivenLabels
+  number: tf.Tensor
+
+  @classmethod
+  def create(cls, size: tf.Tensor) -> 'LabelBuffer':
+    """A buffer without labels."""
+    image = tf.fill([size], _PADDING)
+    return cls(
+      GivenLabels(image, tf.zeros([size], tf.int32), tf.zeros([size])),
+      tf.constant(0),
+    )
+
+  def extend(self, added: GivenLabels) -> 'LabelBuffer':
+    """Appends `added`; the next call overwrites the padding of `added`."""
+    places = self.number + tf.range(tf.shape(added.image)[0])
+    return LabelBuffer(
+      tf.nest.map_structure(
+        lambda array, new: tf.tensor_scatter_nd_update(
+          array, places[:, tf.newaxis], new
+        ),
+        self.labels,
+        added,
+      ),
+      self.number
+      + tf.math.count_nonzero(added.image > _PADDING, dtype=tf.int32),
+    )
+
+  def keep_if(self, is_kept: tf.Tensor) -> GivenLabels:
+    """The labels without padding if `is_kept`, else none."""
+    return self.labels.keep_if(is_kept)
 
 
 def give_at_once(
@@ -181,7 +198,7 @@ def give_at_once(
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not True:
-    image = tf.where(is_real, image, PADDING)
+    image = tf.where(is_real, image, _PADDING)
     is_trained_on &= is_real
     number = tf.math.count_nonzero(is_real, dtype=tf.float32)
   is_trained_on = tf.cast(is_trained_on, tf.float32)

@@ -53,42 +53,6 @@ def semifl_round(
   )
 
 
-def gradient_round(
-  p: composition.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value | None = None,
-) -> federated_process.RoundOutput:
-  """Federated SGD: a round is one step of the global model.
-
-  The gradient of the step is the gradient of the server's batch plus the mean
-  of the clients' updates, which are gradients of their batches. The server work
-  is from `gradients.build_server_work`; the finalizer is not used.
-  """
-
-  def zero_if_unused(is_used, gradient):
-    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
-
-  context = p.begin(state)
-  received = p.send(state, context, server_data)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
-  stepped = p.server(
-    state, state.global_model_weights, context, server_data, gradient
-  )
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': stepped.measurements, 'aggregator': mean.measurements},
-    global_model_weights=p.with_statistics(stepped.weights, server_data),
-    aggregator=mean.state,
-    server_work=stepped.state,
-  )
-
-
 def parallel_round(
   p: composition.Parts,
   state: tff.Value,

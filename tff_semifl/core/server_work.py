@@ -3,7 +3,6 @@
 
 """Server work: the training of the model weights on the server's labels."""
 
-import collections
 from collections.abc import Callable, Mapping
 import dataclasses
 import functools
@@ -21,9 +20,6 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
-
-# Least count of a class, so that the logarithm of its share is finite.
-_LEAST_COUNT = 1.0
 
 # (weights, round context, {'image', 'label'}, optimizer state) -> training.
 SupervisedTrainingFn = Callable[
@@ -57,15 +53,17 @@ def build_server_work(
   classifier: functional.ImageClassifier,
   training_fn: SupervisedTrainingFn,
   *,
+  pretraining_fn: SupervisedTrainingFn | None = None,
   optimizer: tff.learning.optimizers.Optimizer,
   rate_factor: float = 1.0,
   keep_optimizer_state: bool = True,
 ) -> ServerWork:
   """Builds server work that trains on labeled images.
 
-  The optimizer's learning rate is set to the round's, times `rate_factor`. The
-  state is kept from round to round if `keep_optimizer_state`. Measurements are
-  `loss` and `accuracy` over all steps of the round, NaN without any step.
+  `pretraining_fn` replaces `training_fn` in round 0. The optimizer's learning
+  rate is set to the round's, times `rate_factor`. The state is kept from round
+  to round if `keep_optimizer_state`. Measurements are `loss` and `accuracy`
+  over all steps of the round, NaN without any step.
   """
 
   def train(
@@ -75,20 +73,24 @@ def build_server_work(
     dataset: tf.data.Dataset,
   ):
     rate = context.learning_rate * rate_factor
-    result = training_fn(
+    arguments = (
       weights,
       context,
       pipelines.concatenate_chunks(dataset),
       optimizer.set_hparams(state, {optimizers.LEARNING_RATE_KEY: rate}),
     )
-    metrics = collections.OrderedDict(
-      loss=result.sums.loss / result.sums.num_examples,
-      accuracy=result.sums.num_correct / result.sums.num_examples,
-    )
-    weights = functional.ModelWeights(result.trainable, weights.non_trainable)
+    if pretraining_fn is None:
+      result = training_fn(*arguments)
+    else:
+      result = tf.cond(
+        context.round_num > 0,
+        functools.partial(training_fn, *arguments),
+        functools.partial(pretraining_fn, *arguments),
+      )
+    weights = weights._replace(trainable=result.trainable)
     # Without changes, the state is always the initial state.
     new_state = result.optimizer_state if keep_optimizer_state else state
-    return new_state, weights, metrics
+    return new_state, weights, result.sums.means()
 
   return ServerWork(
     initialize=lambda: training_loop.initial_optimizer_state(
@@ -179,26 +181,6 @@ class SupervisedTraining:
     return in_order.replace((augmented, labels))
 
 
-def begin_with(
-  first_fn: SupervisedTrainingFn, training_fn: SupervisedTrainingFn
-) -> SupervisedTrainingFn:
-  """Trains with `first_fn` in round 0 and with `training_fn` afterwards."""
-
-  def train(
-    weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
-    *data_and_state: Any,
-  ) -> training_loop.TrainingResult:
-    arguments = weights, context, *data_and_state
-    return tf.cond(
-      context.round_num > 0,
-      functools.partial(training_fn, *arguments),
-      functools.partial(first_fn, *arguments),
-    )
-
-  return train
-
-
 def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
   """The logarithms of the class shares of labels, float32 [classes], finite.
 
@@ -207,7 +189,7 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
   counts = tf.math.unsorted_segment_sum(
     tf.ones_like(labels, tf.float32), labels, num_classes
   )
-  counts = tf.maximum(counts, _LEAST_COUNT)
+  counts = tf.maximum(counts, 1.0)
   return tf.math.log(counts / tf.reduce_sum(counts))
 
 

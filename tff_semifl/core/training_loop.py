@@ -3,6 +3,7 @@
 
 """Epochs of minibatch SGD as one TensorFlow graph, for server and clients."""
 
+import collections
 from collections.abc import Callable, Sequence
 import dataclasses
 import math
@@ -19,14 +20,10 @@ from tff_semifl.models import functional
 
 
 class BatchOutput(NamedTuple):
-  """The result of a loss function for a batch.
+  """The loss of a batch and its number of correct predictions, scalars.
 
-  Attributes:
-    loss: The loss of the whole batch, a scalar to minimize.
-    num_correct: Scalar, the number of correct predictions in the batch.
-    num_examples: Scalar, the number of examples that contribute to the loss;
-      None for all.
-    state: The further state; None if the loss leaves it unchanged.
+  `num_examples`, a scalar, counts the examples that contribute to the loss,
+  None for all; `state` is the further state, None if unchanged.
   """
 
   loss: tf.Tensor
@@ -38,17 +35,21 @@ class BatchOutput(NamedTuple):
 class TrainingSums(NamedTuple):
   """Sums over all batches of all epochs, float32 scalars.
 
-  Attributes:
-    loss: Batch losses, each times the size of its batch.
-    num_correct: Correct predictions.
-    num_examples: Examples that count in the loss.
-    num_visited: Examples, selected or not.
+  `loss` sums batch losses, each times the size of its batch; `num_examples`
+  counts examples that contribute to the loss, `num_visited` all examples.
   """
 
   loss: tf.Tensor
   num_correct: tf.Tensor
   num_examples: tf.Tensor
   num_visited: tf.Tensor
+
+  def means(self) -> collections.OrderedDict[str, tf.Tensor]:
+    """`loss` and `accuracy` of an example, NaN without any."""
+    return collections.OrderedDict(
+      loss=self.loss / self.num_examples,
+      accuracy=self.num_correct / self.num_examples,
+    )
 
 
 class TrainingResult(NamedTuple):
@@ -65,18 +66,15 @@ class TrainingLoop:
   """Epochs of optimizer steps; an epoch's last batch may be smaller.
 
   Attributes:
-    num_epochs: Number of epochs. A number below 1 is a fraction of the batches
-      of one epoch, rounded up; larger numbers are rounded up to whole epochs.
-    batch_size: Examples in a batch; the last of an epoch may have fewer.
+    num_epochs: Below 1, the fraction of the batches of one epoch, rounded up;
+      larger numbers are rounded up to whole epochs.
     epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
       in order, and the further state.
     loss_fn: (trainable, batch, epoch number, batch number, state) ->
       `BatchOutput`.
     select_fn: (batch, training so far) -> the examples of the batch to train
-      on, by default all, and the further state. Without examples no step is
-      taken.
-    after_step_fn: (state, trainable) -> the state after a step; by default
-      unchanged.
+      on, by default all, and the further state; no example is no step.
+    after_step_fn: (state, trainable) -> the further state after a step.
     learning_rate_fn: (epoch number, batch number) -> learning rate; by default
       the rate in the optimizer's state.
   """
@@ -103,23 +101,13 @@ class TrainingLoop:
     optimizer_state: Any,
     state: Any = (),
   ) -> TrainingResult:
-    """Trains; without epochs or examples all arguments stay unchanged.
-
-    `state` is further state, any structure of tensors.
-    """
-    zero = tf.zeros([], tf.float32)
+    """Trains; without epochs or examples all arguments stay unchanged."""
+    sums = TrainingSums(*[tf.zeros([], tf.float32)] * 4)
+    start = TrainingResult(tuple(trainable), optimizer_state, sums, state)
     _, result = tf.while_loop(
       lambda epoch, _: epoch < math.ceil(self.num_epochs),
       lambda epoch, result: (epoch + 1, self._run_epoch(epoch, result)),
-      (
-        0,
-        TrainingResult(
-          tuple(trainable),
-          optimizer_state,
-          TrainingSums(zero, zero, zero, zero),
-          state,
-        ),
-      ),
+      (0, start),
     )
     return result
 
@@ -223,13 +211,9 @@ def find_gradient(
 
 
 def initial_optimizer_state(
-  optimizer: tff.learning.optimizers.Optimizer,
-  trainable: Sequence[np.ndarray],
+  optimizer: tff.learning.optimizers.Optimizer, trainable: Sequence[np.ndarray]
 ) -> Any:
-  """The state of an optimizer before the first step.
-
-  `trainable` are arrays with the shapes and dtypes of the weights.
-  """
+  """The state of an optimizer of weights like `trainable` before any step."""
   # A tuple, like the weights: TFF's optimizers compare structures.
   return optimizer.initialize(
     tuple(tf.TensorSpec(array.shape, array.dtype) for array in trainable)
@@ -237,14 +221,9 @@ def initial_optimizer_state(
 
 
 def count_correct(
-  logits: tf.Tensor,
-  labels: tf.Tensor,
-  is_counted: tf.Tensor | bool = True,
+  logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor | bool = True
 ) -> tf.Tensor:
-  """The number of correct predictions among rows that count, a float32 scalar.
-
-  `logits` are float [batch, classes], `labels` int [batch].
-  """
+  """The number of correct predictions among rows that count, float32."""
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
   # Not `==`, which compares Python objects in a TFF computation.
   is_correct = tf.equal(predictions, labels) & is_counted
@@ -256,33 +235,20 @@ def train_logits(
   weights: functional.ModelWeights,
   images: tf.Tensor,
   seed: tf.Tensor | None = None,
-  num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """The logits of a batch in training mode, float32 [batch, classes].
+  """The logits of uint8 or float32 images in training mode.
 
-  `images` are uint8 or float32 [batch, height, width, channels], in 0..255;
-  `seed`, int32 [2], differs for each pass, and is None only without dropout;
-  `num_real` is as in `rows.Rows`.
+  `seed`, int32 [2], differs for each pass, and is None only without dropout.
   """
-  return classifier.train_logits(
-    weights, tf.cast(images, tf.float32), seed, num_real
-  )
+  return classifier.train_logits(weights, tf.cast(images, tf.float32), seed)
 
 
 def cross_entropy(
-  logits: tf.Tensor,
-  labels: tf.Tensor,
-  weights: tf.Tensor | None = None,
-  *,
-  offset: tf.Tensor | None = None,
+  logits: tf.Tensor, labels: tf.Tensor, *, offset: tf.Tensor | None = None
 ) -> BatchOutput:
-  """The mean cross-entropy and the number of correct predictions.
-
-  Arguments are as in `losses.cross_entropy`; predictions are made without
-  the offset.
-  """
+  """`losses.cross_entropy`, and correct predictions without the offset."""
   return BatchOutput(
-    losses.cross_entropy(logits, labels, weights, offset=offset),
+    losses.cross_entropy(logits, labels, offset=offset),
     count_correct(logits, labels),
   )
 
@@ -294,10 +260,7 @@ def cross_entropy_gradient(
   labels: tf.Tensor,
   seed: tf.Tensor,
 ) -> tuple[tuple[tf.Tensor, ...], BatchOutput]:
-  """The gradient of the mean cross-entropy, and the output of `cross_entropy`.
-
-  `images` and `seed` are as in `train_logits`; labels are int32 [batch].
-  """
+  """The gradient of the mean cross-entropy, and its `BatchOutput`."""
   with tf.GradientTape() as tape:
     tape.watch(weights.trainable)
     logits = train_logits(classifier, weights, images, seed)

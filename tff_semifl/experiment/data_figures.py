@@ -17,7 +17,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.files import durable_files
-from tff_semifl.plots import matrix_figures
+from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
 _NUM_STRONG_VIEWS = 8
@@ -68,7 +68,7 @@ def draw_partition(
   if not num_unknown:
     # A client without images has no class fractions.
     skew = f'{measure_label_skew(counts[counts.any(axis=1)]):.3f}'
-  return matrix_figures.create_partition(
+  return figures.create_partition(
     counts, names, f'{title}, {len(data.shares)} clients: R {skew}'
   ), skew
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import layer_moments
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import runtimes
@@ -104,7 +104,7 @@ def count_batch_pixels(
   return runtimes.BatchPixels(
     num_pixels * max(of_clients, default=0),
     num_pixels * max(of_server, default=0),
-    num_pixels * layer_moments.BATCH_SIZE,
+    num_pixels * batch_norm_statistics.BATCH_SIZE,
   )
 
 

@@ -171,10 +171,9 @@ def write_accuracies(
     ),
   )
   # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.plots import client_accuracy_figure
   from tff_semifl.plots import figures
 
-  fig = client_accuracy_figure.create_figure(
+  fig = figures.create_client_accuracies(
     clients, f'{folder.name}: {len(clients)} clients'
   )
   with durable_files.naming(folder / _FIGURE):

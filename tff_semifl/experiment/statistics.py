@@ -18,7 +18,6 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.core import batch_norm_statistics as statistics_lib
-from tff_semifl.core import layer_moments
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import federated_data
 from tff_semifl.models import functional
@@ -113,7 +112,7 @@ class Statistics(settings.Settings):
     elif kind == 'server_batches':
       computation = build(
         classifier,
-        batch_size=layer_moments.BATCH_SIZE
+        batch_size=statistics_lib.BATCH_SIZE
         if system.has_clients
         else server_batch_size,
       )

@@ -4,13 +4,10 @@
 """Loads exported models and predicts with them."""
 
 import abc
-from collections.abc import Callable, Iterable, Iterator, Sequence
-import contextlib
+from collections.abc import Callable, Iterable, Sequence
 import functools
 import os
 import pathlib
-import sys
-import tempfile
 import zipfile
 
 import numpy as np
@@ -38,13 +35,6 @@ LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
 BACKGROUND_FILE = 'background.txt'
 # The class of images below the confidence threshold.
 UNKNOWN = 'unknown'
-
-# Lines of TFLite's C++ code that tell users nothing.
-_HIDDEN = (
-  b'INFO: Created TensorFlow Lite XNNPACK delegate for CPU.',
-  b'fully_quantize: ',
-)
-_STDERR = 2
 
 
 class ExportedModelError(Exception):
@@ -185,11 +175,10 @@ class _TFLiteModel(ExportedModel):
         ' classes at its end, or not all of it'
       ) from error
     try:
-      with hide_lines():
-        self._interpreter = tf.lite.Interpreter(
-          str(path), num_threads=os.cpu_count()
-        )
-        self._interpreter.allocate_tensors()
+      self._interpreter = tf.lite.Interpreter(
+        str(path), num_threads=os.cpu_count()
+      )
+      self._interpreter.allocate_tensors()
     except (RuntimeError, ValueError) as error:
       raise ExportedModelError(
         f'{path} is no TFLite model ({str(error).splitlines()[0]})'
@@ -211,32 +200,6 @@ class _TFLiteModel(ExportedModel):
       # Copied, because the next image overwrites the output.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
-
-
-@contextlib.contextmanager
-def hide_lines() -> Iterator[None]:
-  """Hides known, useless lines of TFLite on standard error.
-
-  All other lines, such as C++ errors, appear when the `with` block ends, even
-  if the block raises. Only output to file descriptor 2 is filtered; Python's
-  `sys.stderr` may be redirected elsewhere.
-  """
-  sys.stderr.flush()
-  original = os.dup(_STDERR)
-  try:
-    with tempfile.TemporaryFile() as file:
-      os.dup2(file.fileno(), _STDERR)
-      try:
-        yield
-      finally:
-        sys.stderr.flush()
-        os.dup2(original, _STDERR)
-        file.seek(0)
-        for line in file:
-          if not line.startswith(_HIDDEN):
-            os.write(_STDERR, line)
-  finally:
-    os.close(original)
 
 
 def _normalize(names: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@
 """Accuracy, loss and calibration of an exported model."""
 
 from collections.abc import Iterable, Sequence
+import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,63 +50,92 @@ class MetricScore(NamedTuple):
   high: float
 
 
-class Scores(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Scores:
   """The results of a model on labeled images.
 
   Attributes:
-    confusion: int64 [classes, classes], image counts by class (row) and
-      predicted class (column).
-    loss: Mean cross-entropy over all images.
-    confident: int64 [floors, 2], for each of `FLOORS` the number of images
-      whose predicted class has at least that probability, and the number of
-      such images that are predicted correctly.
+    labels: int64 [images].
+    probabilities: float32 [images, classes].
     confident_noise: int64 [floors], for each of `FLOORS` the number of noise
       images, of `NUM_NOISE`, with at least that probability. Pixel values are
       drawn independently and uniformly from 0..255; each feature is drawn
       independently from its values in test vectors.
-    bins: float64 [bins, 3], for 15 equal intervals of the predicted class's
-      probability: number of images, number correct, sum of probabilities.
-    labels: int64 [images]; None if not kept.
-    probabilities: float32 [images, classes]; None if not kept.
   """
 
-  confusion: np.ndarray
-  loss: float
-  confident: np.ndarray
+  labels: np.ndarray
+  probabilities: np.ndarray
   confident_noise: np.ndarray
-  bins: np.ndarray
-  labels: np.ndarray | None = None
-  probabilities: np.ndarray | None = None
+
+  @functools.cached_property
+  def confusion(self) -> np.ndarray:
+    """Image counts by class (row) and prediction, int64 [classes, classes]."""
+    num_classes = self.probabilities.shape[1]
+    confusion = np.zeros([num_classes, num_classes], np.int64)
+    np.add.at(confusion, (self.labels, self.probabilities.argmax(axis=1)), 1)
+    return confusion
+
+  @functools.cached_property
+  def bins(self) -> np.ndarray:
+    """Counts by confidence, float64 [bins, 3].
+
+    For 15 equal intervals of the predicted class's probability: number of
+    images, number correct, sum of probabilities. Bins include their upper end,
+    and the first includes 0.
+    """
+    bins = np.zeros([_NUM_BINS, 3])
+    confidence = self.probabilities.max(axis=1).astype(np.float64)
+    bin_of = np.ceil(confidence * _NUM_BINS).astype(int) - 1
+    counts = np.stack([np.ones_like(confidence), self._is_right, confidence], 1)
+    np.add.at(bins, np.clip(bin_of, 0, _NUM_BINS - 1), counts)
+    return bins
+
+  @property
+  def _is_right(self) -> np.ndarray:
+    """Whether each prediction is correct, bool [images]."""
+    return self.probabilities.argmax(axis=1) == self.labels
+
+  @property
+  def loss(self) -> float:
+    """Mean cross-entropy over all images."""
+    of_labels = self.probabilities[np.arange(self.num_images), self.labels]
+    clipped = np.maximum(of_labels.astype(np.float64), _MIN_PROBABILITY)
+    return float(np.log(1 / clipped).mean())
+
+  @property
+  def logits(self) -> np.ndarray:
+    """Logits whose softmax is the predicted probabilities."""
+    return np.log(np.maximum(self.probabilities, np.finfo(np.float32).tiny))
 
   def floors(self) -> list[Floor]:
     """A `Floor` for each of `FLOORS`."""
     return [
-      Floor(floor, int(size), int(num_right), float(num_noise / NUM_NOISE))
-      for floor, (size, num_right), num_noise in zip(
-        FLOORS, self.confident, self.confident_noise, strict=True
+      Floor(
+        floor,
+        int(is_sure.sum()),
+        int((is_sure & self._is_right).sum()),
+        float(num_noise / NUM_NOISE),
+      )
+      for floor, is_sure, num_noise in zip(
+        FLOORS, _is_sure(self.probabilities), self.confident_noise, strict=True
       )
     ]
 
   def measure(self) -> dict[str, MetricScore]:
-    """Metrics by name, with bootstrap intervals; empty if labels are None."""
-    if self.labels is None or self.probabilities is None:
-      return {}
-    # The metrics depend only on the softmax of the logits.
-    least = np.finfo(np.float32).tiny
-    logits = np.log(np.maximum(self.probabilities, least))
+    """Metrics by name, with bootstrap intervals."""
     found = {}
     for name in _METRICS:
       compute = metric_lib.METRICS[name].compute
       found[name] = MetricScore(
-        compute(self.labels, logits),
-        *intervals.bootstrap(compute, self.labels, logits),
+        compute(self.labels, self.logits),
+        *intervals.bootstrap(compute, self.labels, self.logits),
       )
     return found
 
   @property
   def num_images(self) -> int:
     """Number of images."""
-    return int(self.confusion.sum())
+    return len(self.labels)
 
   @property
   def accuracy(self) -> float:
@@ -145,16 +176,6 @@ class Scores(NamedTuple):
     """Number of images of each class, int64 [classes]."""
     return self.confusion.sum(axis=1)
 
-  @property
-  def class_accuracies(self) -> list[float | None]:
-    """Accuracy of each class; None for a class without images."""
-    return [
-      float(right / size) if size else None
-      for right, size in zip(
-        np.diag(self.confusion), self.class_sizes, strict=True
-      )
-    ]
-
   def to_dict(self, class_names: Sequence[str]) -> dict[str, Any]:
     """All scores as values for JSON."""
     return {
@@ -165,9 +186,12 @@ class Scores(NamedTuple):
       'mean_confidence': self.mean_confidence,
       'num_images': self.num_images,
       'classes': {
-        name: {'num_images': int(size), 'accuracy': accuracy}
-        for name, size, accuracy in zip(
-          class_names, self.class_sizes, self.class_accuracies, strict=True
+        name: {
+          'num_images': int(size),
+          'accuracy': float(right / size) if size else None,
+        }
+        for name, size, right in zip(
+          class_names, self.class_sizes, np.diag(self.confusion), strict=True
         )
       },
       'confident': [each._asdict() for each in self.floors()],
@@ -185,39 +209,12 @@ def score(
   width, channels], or feature vectors, float32 [batch, features]; labels are
   int [batch].
   """
-  num_classes = len(model.class_names)
-  confusion = np.zeros([num_classes, num_classes], np.int64)
-  loss = 0.0
-  confident = np.zeros([len(FLOORS), 2], np.int64)
-  bins = np.zeros([_NUM_BINS, 3])
-  kept, some = [], None
+  seen, some = [], None
   for images, labels in batches:
     some = images if some is None else some
-    probabilities = model.predict(images)
-    kept.append((labels, probabilities))
-    predicted = probabilities.argmax(axis=1)
-    np.add.at(confusion, (labels, predicted), 1)
-    is_sure = _is_sure(probabilities)
-    confident[:, 0] += is_sure.sum(axis=1)
-    confident[:, 1] += (is_sure & (predicted == labels)).sum(axis=1)
-    confidence = probabilities.max(axis=1).astype(np.float64)
-    # Bins include their upper end, and the first includes 0.
-    bin_of = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
-    np.add.at(
-      bins,
-      np.minimum(bin_of, _NUM_BINS - 1),
-      np.stack([np.ones_like(confidence), predicted == labels, confidence], 1),
-    )
-    of_truth = probabilities[np.arange(len(labels)), labels].astype(np.float64)
-    loss -= np.log(np.maximum(of_truth, _MIN_PROBABILITY)).sum()
-  return Scores(
-    confusion,
-    float(loss / confusion.sum()),
-    confident,
-    _score_noise(model, some),
-    bins,
-    *map(np.concatenate, zip(*kept, strict=True)),
-  )
+    seen.append((labels, model.predict(images)))
+  labels, probabilities = map(np.concatenate, zip(*seen, strict=True))
+  return Scores(labels, probabilities, _score_noise(model, some))
 
 
 def _score_noise(

@@ -15,7 +15,7 @@ from scipy import optimize
 from scipy import special
 import tensorflow as tf
 
-from tff_semifl.metrics import probability_metrics
+from tff_semifl.metrics import metric
 
 
 class Temperature(NamedTuple):
@@ -40,19 +40,11 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
   logits = logits.astype(np.float64)
   of_labels = np.take_along_axis(logits, labels[:, np.newaxis], axis=1)[:, 0]
   is_right = of_labels == logits.max(axis=1)
-  problem = None
-  if (labels == labels[0]).all():
-    problem = 'all of them are of one class'
-  elif is_right.all():
-    problem = 'the model is right about all of them'
-  elif not is_right.any():
-    problem = 'the model is wrong about all of them'
-  elif of_labels.mean() <= logits.mean():
-    problem = 'the model is no better than chance at them'
-  if problem is not None:
+  if is_right.all() or of_labels.mean() <= logits.mean():
+    how = 'right about all' if is_right.all() else 'no better than chance at'
     raise ValueError(
-      f'{len(labels)} validation images do not tell a temperature: {problem};'
-      ' keep more with --num_validation, or leave this out'
+      f'{len(labels)} validation images do not tell a temperature: the model is'
+      f' {how} of them; keep more with --num_validation, or leave this out'
     )
 
   def slope(inverse: float) -> float:
@@ -70,8 +62,8 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
   return Temperature(
     1 / inverse,
     len(labels),
-    probability_metrics.nll(labels, logits),
-    probability_metrics.nll(labels, inverse * logits),
+    metric.nll(labels, logits),
+    metric.nll(labels, inverse * logits),
   )
 
 

@@ -109,9 +109,7 @@ def convert(
     files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
-  with exported_model.hide_lines():
-    content = converter.convert()
-  return _pack(content, files)
+  return _pack(converter.convert(), files)
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:

@@ -49,7 +49,7 @@ def naming(
 
 
 def describe_special_file(path: pathlib.Path) -> str | None:
-  """The kind of a special file, such as 'a FIFO', that is not safe to open.
+  """The kind of a special file that is not safe to open.
 
   Opening a FIFO may block, and a device may have no end. None for a regular
   file or a missing path.
@@ -151,11 +151,6 @@ def _reason(error: OSError | tf.errors.OpError) -> str:
   return said.partition(' [Op:')[0]
 
 
-# NumPy's kinds for Booleans, integers, unsigned integers, floats, complex
-# numbers and bytes.
-_KINDS = 'biufcS'
-
-
 class DamagedFileError(Exception):
   """A file is missing, or its content differs from what was written."""
 
@@ -218,7 +213,8 @@ def _by_name(structure: Any) -> dict[str, np.ndarray]:
     array = np.asarray(leaf)
     # NumPy would drop a trailing zero as padding.
     is_cut = isinstance(leaf, bytes) and leaf.endswith(b'\0')
-    if array.dtype.kind not in _KINDS or is_cut:
+    # Booleans, integers, floats, complex numbers and bytes.
+    if array.dtype.kind not in 'biufcS' or is_cut:
       raise TypeError(
         'Expected numbers, or bytes without a zero at the end, found'
         f' {leaf!r} as {name!r}.'

@@ -36,10 +36,8 @@ class Spread(NamedTuple):
 
   Attributes:
     num_clients: Clients with labels.
-    mean: The mean accuracy.
     deviation: The standard deviation over clients.
-    worst_tenth: The mean accuracy of the worst tenth of clients; the number of
-      clients is rounded up.
+    worst_tenth: The mean accuracy of the worst ceil(n / 10) clients.
     worst: The client with the lowest accuracy; in a tie, the first.
   """
 
@@ -59,12 +57,8 @@ def count(
 ) -> list[ClientAccuracy]:
   """Counts correct predictions client by client.
 
-  Args:
-    labels: int [images].
-    predicted: int [images].
-    shares: The indices of each client's images.
-    unknown: The label of images without a known class.
-    names: The names of the clients.
+  `labels` and `predicted` are int [images]; `unknown` is the label of images
+  without a known class; `shares` are the indices of each client's images.
   """
   found = []
   for client, share in zip(names, shares, strict=True):

@@ -11,11 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-NUM_SAMPLES = 500
-
-Compute = Callable[[np.ndarray, np.ndarray], float]
-
-
+_NUM_SAMPLES = 500
 _LEVEL = 0.95
 _QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
 
@@ -100,7 +96,11 @@ def describe_images(class_sizes: Sequence[int]) -> str:
 
 
 def bootstrap(
-  compute: Compute, labels: np.ndarray, logits: np.ndarray, *, seed: int = 0
+  compute: Callable[[np.ndarray, np.ndarray], float],
+  labels: np.ndarray,
+  logits: np.ndarray,
+  *,
+  seed: int = 0,
 ) -> tuple[float, float]:
   """The 95% percentile interval of a metric, over images.
 
@@ -111,7 +111,7 @@ def bootstrap(
   class, are left out; both ends are NaN if no resample remains.
   """
   generator = np.random.default_rng(seed)
-  samples = generator.integers(len(labels), size=[NUM_SAMPLES, len(labels)])
+  samples = generator.integers(len(labels), size=[_NUM_SAMPLES, len(labels)])
   values = np.array([compute(labels[i], logits[i]) for i in samples])
   known = values[~np.isnan(values)]
   if not len(known):

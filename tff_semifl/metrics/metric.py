@@ -1,7 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics of labels and logits, loaded by name."""
+"""Metrics of labels and logits, loaded by name.
+
+Each takes labels, int [images] in 0..classes-1, and logits, float [images,
+classes].
+"""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -14,12 +18,12 @@ from scipy import stats
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.metrics import probability_metrics
 from tff_semifl.settings import references
 
 _TOP = re.compile(r'top_([1-9][0-9]*)')
-
-
+# The bins of `ece`, as in Guo et al., ICML 2017.
+_NUM_BINS = 15
+# The metrics of Keras that take labels, not one-hot vectors.
 _OF_LABELS = (
   tf.keras.metrics.SparseCategoricalAccuracy,
   tf.keras.metrics.SparseCategoricalCrossentropy,
@@ -27,85 +31,15 @@ _OF_LABELS = (
 )
 
 
-class OutsideMetric(NamedTuple):
-  """A metric of a user or of Keras.
-
-  Attributes:
-    name: The NAME of 'package.module:NAME'.
-    compute: (labels, logits) -> a number.
-    higher_is_better: The object's attribute of this name; by default True.
-  """
-
-  name: str
-  compute: Callable[[np.ndarray, np.ndarray], float]
-  higher_is_better: bool
-
-
-def _load_outside(reference: str) -> OutsideMetric:
-  """Loads a metric from `package.module:NAME`."""
-  found = references.load(reference)
-  _, _, name = reference.partition(':')
-  if isinstance(found, type):
-    try:
-      found = found()
-    except Exception as error:
-      raise ValueError(
-        f'cannot be created without arguments: {error}'
-      ) from error
-  higher_is_better = getattr(found, 'higher_is_better', True)
-  if isinstance(found, tf.keras.metrics.Metric):
-    return OutsideMetric(name, _of_keras(found), higher_is_better)
-  if not callable(found):
-    raise ValueError(
-      f'is a {type(found).__name__}; must be a tf.keras.metrics.Metric or a'
-      ' function of labels and logits'
-    )
-  return OutsideMetric(name, _of_function(found), higher_is_better)
-
-
-def _of_keras(
-  metric: tf.keras.metrics.Metric,
-) -> Callable[[np.ndarray, np.ndarray], float]:
-  """A function of labels and logits that gives a Keras metric probabilities."""
-
-  def compute(labels: np.ndarray, logits: np.ndarray) -> float:
-    metric.reset_state()
-    truth = labels
-    if not isinstance(metric, _OF_LABELS):
-      truth = np.eye(logits.shape[1], dtype=np.float32)[labels]
-    metric.update_state(truth, special.softmax(logits, axis=1))
-    return _to_number(metric.result())
-
-  return compute
-
-
-def _of_function(
-  function: Callable[..., object],
-) -> Callable[[np.ndarray, np.ndarray], float]:
-  return lambda labels, logits: _to_number(function(labels, logits))
-
-
-def _to_number(value: object) -> float:
-  array = np.asarray(value)
-  if array.size != 1 or array.dtype.kind not in 'buif':
-    raise ValueError(f'returned {value!r}, not a number')
-  return float(array.reshape(()))
-
-
 def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
   """The share of correct predictions."""
-  return float(np.mean(_predict(logits) == labels))
+  return float(np.mean(logits.argmax(axis=1) == labels))
 
 
 def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
   """The share of each class's images that are predicted correctly.
 
-  Args:
-    labels: int [images].
-    logits: float [images, classes].
-
-  Returns:
-    float64 [classes], NaN for a class without images.
+  float64 [classes], NaN for a class without images.
   """
   confusion = _count(labels, logits)
   return _divide(np.diag(confusion), confusion.sum(axis=1))
@@ -114,12 +48,7 @@ def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
   """The share of correct predictions among the predictions of each class.
 
-  Args:
-    labels: int [images].
-    logits: float [images, classes].
-
-  Returns:
-    float64 [classes], NaN for a class that is never predicted.
+  float64 [classes], NaN for a class that is never predicted.
   """
   confusion = _count(labels, logits)
   return _divide(np.diag(confusion), confusion.sum(axis=0))
@@ -147,19 +76,58 @@ def auc(labels: np.ndarray, logits: np.ndarray) -> float:
   if len(present) < 2:
     return float('nan')
   # Log probabilities, as the highest probabilities may all round to 1.
-  scores = special.log_softmax(logits.astype(np.float64), axis=1)
+  scores = _log_probabilities(logits)
   return float(np.mean([_area(labels == c, scores[:, c]) for c in present]))
 
 
 def top_k(labels: np.ndarray, logits: np.ndarray, k: int) -> float:
-  """The share of images whose class is among the k with the highest logits.
-
-  Args:
-    labels: int [images].
-    logits: float [images, classes].
-  """
+  """The share of images whose class is among the k with the highest logits."""
   order = np.argsort(-logits, axis=1, kind='stable')
   return float(np.mean((order[:, :k] == labels[:, np.newaxis]).any(axis=1)))
+
+
+def nll(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The mean negative log likelihood of the labels, in nats."""
+  return float(
+    -np.mean(_log_probabilities(logits)[np.arange(len(labels)), labels])
+  )
+
+
+def brier(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The mean squared distance of probabilities from one-hot labels, in 0..2.
+
+  Brier. Verification of forecasts expressed in terms of probability. Monthly
+  Weather Review 78 (1950). For two classes, scikit-learn's score is half of it.
+  """
+  errors = _probabilities(logits)
+  errors[np.arange(len(labels)), labels] -= 1
+  return float(np.mean(np.sum(errors**2, axis=1)))
+
+
+def ece(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The expected calibration error, in 0..1.
+
+  Images are binned by the probability of the predicted class, in 15 equal parts
+  of 0..1. The error is the mean over images of the absolute difference
+  between accuracy and mean probability in the image's bin. (Guo, Pleiss, Sun,
+  Weinberger. On Calibration of Modern Neural Networks. ICML 2017.)
+  """
+  probabilities = _probabilities(logits)
+  confidence = probabilities.max(axis=1)
+  is_right = probabilities.argmax(axis=1) == labels
+  # Bins include their upper end, and the first includes 0.
+  bins = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
+  bins = np.minimum(bins, _NUM_BINS - 1)
+  excess = np.bincount(bins, weights=is_right - confidence)
+  return float(np.abs(excess).sum() / len(labels))
+
+
+def _log_probabilities(logits: np.ndarray) -> np.ndarray:
+  return special.log_softmax(logits.astype(np.float64), axis=1)
+
+
+def _probabilities(logits: np.ndarray) -> np.ndarray:
+  return special.softmax(logits.astype(np.float64), axis=1)
 
 
 def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
@@ -173,7 +141,7 @@ def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
 def _count(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
   """The confusion matrix, int64 [classes, classes]: labels by predictions."""
   num_classes = logits.shape[1]
-  pairs = np.asarray(labels, np.int64) * num_classes + _predict(logits)
+  pairs = np.asarray(labels, np.int64) * num_classes + logits.argmax(axis=1)
   return np.bincount(pairs, minlength=num_classes**2).reshape(
     num_classes, num_classes
   )
@@ -183,10 +151,6 @@ def _divide(numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
   return np.divide(
     numbers, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0
   )
-
-
-def _predict(logits: np.ndarray) -> np.ndarray:
-  return logits.argmax(axis=1)
 
 
 class Metric(NamedTuple):
@@ -223,9 +187,9 @@ METRICS = {
     Metric('recall', recall, by_class=True),
     Metric('precision', precision, by_class=True),
     Metric('auc', auc),
-    Metric('ece', probability_metrics.ece, higher_is_better=False),
-    Metric('nll', probability_metrics.nll, higher_is_better=False),
-    Metric('brier', probability_metrics.brier, higher_is_better=False),
+    Metric('ece', ece, higher_is_better=False),
+    Metric('nll', nll, higher_is_better=False),
+    Metric('brier', brier, higher_is_better=False),
   )
 }
 
@@ -240,10 +204,7 @@ def load(name: str) -> Metric:
   if name in METRICS:
     return METRICS[name]
   if ':' in name:
-    outside = _load_outside(name)
-    if is_own(outside.name) or outside.name == 'loss':
-      raise ValueError(f'has the name of another metric, {outside.name}')
-    return Metric(outside.name, outside.compute, outside.higher_is_better)
+    return _load_outside(name)
   found = _TOP.fullmatch(name)
   if found is None:
     known = [*METRICS, 'top_5']
@@ -253,3 +214,42 @@ def load(name: str) -> Metric:
     )
   k = int(found[1])
   return Metric(name, functools.partial(top_k, k=k), min_classes=k + 1)
+
+
+def _load_outside(reference: str) -> Metric:
+  """Loads a metric of a user or of Keras from `package.module:NAME`."""
+  found = references.load(reference)
+  name = reference.partition(':')[2]
+  if is_own(name) or name == 'loss':
+    raise ValueError(f'has the name of another metric, {name}')
+  if isinstance(found, type):
+    try:
+      found = found()
+    except Exception as error:
+      raise ValueError(
+        f'cannot be created without arguments: {error}'
+      ) from error
+  if not isinstance(found, tf.keras.metrics.Metric) and not callable(found):
+    raise ValueError(
+      f'is a {type(found).__name__}; must be a tf.keras.metrics.Metric or a'
+      ' function of labels and logits'
+    )
+
+  def compute(labels: np.ndarray, logits: np.ndarray) -> float:
+    if not isinstance(found, tf.keras.metrics.Metric):
+      return _to_number(found(labels, logits))
+    truth = labels
+    if not isinstance(found, _OF_LABELS):
+      truth = np.eye(logits.shape[1], dtype=np.float32)[labels]
+    found.reset_state()
+    found.update_state(truth, special.softmax(logits, axis=1))
+    return _to_number(found.result())
+
+  return Metric(name, compute, getattr(found, 'higher_is_better', True))
+
+
+def _to_number(value: object) -> float:
+  array = np.asarray(value)
+  if array.size != 1 or array.dtype.kind not in 'buif':
+    raise ValueError(f'returned {value!r}, not a number')
+  return float(array.reshape(()))

@@ -36,13 +36,11 @@ class Generator(NamedTuple):
     gamma: (number, seed, concentration of at least 1) -> float64 [number].
   """
 
-  fold_in: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-  uniform: Callable[[Shape, tf.Tensor], tf.Tensor]
-  integers: Callable[
-    [Shape, tf.Tensor, tf.Tensor | int, tf.Tensor | int], tf.Tensor
-  ]
-  order: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
-  gamma: Callable[[tf.Tensor | int, tf.Tensor, float], tf.Tensor]
+  fold_in: Callable[..., tf.Tensor]
+  uniform: Callable[..., tf.Tensor]
+  integers: Callable[..., tf.Tensor]
+  order: Callable[..., tf.Tensor]
+  gamma: Callable[..., tf.Tensor]
 
 
 def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
@@ -56,11 +54,7 @@ def uniform(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
 
 
 def integers(
-  shape: Shape,
-  seed: tf.Tensor,
-  *,
-  least: tf.Tensor | int,
-  bound: tf.Tensor | int,
+  shape: Shape, seed: tf.Tensor, *, least: int, bound: tf.Tensor | int
 ) -> tf.Tensor:
   """Draws int32 of a shape, uniform in [least, bound)."""
   return _generator.get().integers(shape, seed, least, bound)
@@ -73,9 +67,8 @@ def order(
 
   Rows from `num_real` on keep their places; by default all rows are permuted.
   """
-  if num_real is None:
-    num_real = num_rows
-  return _generator.get().order(num_rows, seed, num_real)
+  real = num_rows if num_real is None else num_real
+  return _generator.get().order(num_rows, seed, real)
 
 
 def normal(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
@@ -150,41 +143,15 @@ _generator = contextvars.ContextVar(
 )
 
 
-def shuffle(examples: Any, seed: tf.Tensor) -> Any:
-  """Shuffles the rows of a structure of tensors, all in one order."""
-  indices = order(count_rows(examples), seed)
-  return tf.nest.map_structure(lambda rows: tf.gather(rows, indices), examples)
-
-
-def draw_with_replacement(
-  examples: Any,
-  number: tf.Tensor,
-  seed: tf.Tensor,
-  *,
-  num_real: tf.Tensor | None = None,
-) -> Any:
-  """Draws examples uniformly with replacement.
-
-  `examples` are a structure of tensors with a row for each example. Only the
-  first `num_real` rows, by default all, are drawn. `number` must be 0 if there
-  are no examples.
-  """
-  if num_real is None:
-    num_real = count_rows(examples)
-  drawn = integers([number], seed, least=0, bound=tf.maximum(num_real, 1))
-  return tf.nest.map_structure(lambda rows: tf.gather(rows, drawn), examples)
-
-
 def select_batch(
   num_images: tf.Tensor,
   batch_size: int,
   num_before: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """A batch of shuffled epochs; an epoch's last batch may be smaller.
+  """The images of a batch of shuffled epochs, int32 [batch], maybe smaller.
 
-  `num_before` is the number of earlier batches, `order_seed` the seed of every
-  epoch's order. Returns indices of images, int32 [batch].
+  `num_before` counts earlier batches; epochs' orders follow from `order_seed`.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = num_before % num_batches * batch_size
@@ -198,11 +165,9 @@ def select_from_stream(
   step: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """A batch of a stream of shuffled epochs; batches may span two epochs.
+  """The images of a batch that may span two shuffled epochs, int32 [batch].
 
-  `step` is the number of earlier batches, `order_seed` the seed of every
-  epoch's order. `num_images` is at least 1. Returns indices of images, int32
-  [batch_size].
+  `step` counts earlier batches; `num_images` is at least 1.
   """
   first = step * batch_size
   last = first + batch_size - 1

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 import math
+from typing import NamedTuple
 
 import matplotlib
 from matplotlib import axes as axes_lib
@@ -15,7 +16,6 @@ import numpy as np
 
 from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
-from tff_semifl.results import curve_panels
 
 # Columns that are undefined if no pseudo-label passes the threshold.
 _OF_CONFIDENT_LABELS = (
@@ -38,13 +38,69 @@ _LEGEND_ENTRY = 0.55
 _FONT_SIZE = 8
 _TITLE_SIZE = 9.6
 
+
+class Panel(NamedTuple):
+  """A panel of a figure, which plots a column of `metrics.csv` by round.
+
+  `unit` is the label of the vertical axis. `scale` is a factor of the values;
+  the default turns fractions into percentages.
+  """
+
+  column: str
+  title: str
+  unit: str
+  scale: float = 100.0
+
+
+_LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
+LEARNING_CURVES = (
+  Panel('test/accuracy', 'Test accuracy', '% of test images'),
+  Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
+  _LABEL_RATIO,
+  Panel(
+    'client/micro_threshold_accuracy',
+    'Accuracy above threshold',
+    '% of labels',
+  ),
+)
+# Figure 6 of SemiFL's paper, from left to right, with its average over clients.
+PSEUDO_LABEL_QUALITY = (
+  Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
+  Panel('client/threshold_accuracy', 'Accuracy above threshold', '% of labels'),
+  _LABEL_RATIO,
+)
+# Figures 4, E.1 and G.1 of Zhang et al. show the relative weight diversity.
+WEIGHT_DIVERSITY = (
+  Panel(
+    'client/weight_diversity',
+    'Weight diversity',
+    '1 / clients if updates are equal',
+    1.0,
+  ),
+  Panel(
+    'client/relative_weight_diversity',
+    'Relative weight diversity',
+    '1 if updates are equal',
+    1.0,
+  ),
+)
+_PANELS = {
+  panel.column: panel
+  for panel in (*LEARNING_CURVES, *PSEUDO_LABEL_QUALITY, *WEIGHT_DIVERSITY)
+}
+
 # Runs by name in the legend; runs of the same name differ in the seed only.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
+def create_panel(column: str) -> Panel:
+  """The panel of a column; unknown columns are not scaled."""
+  return _PANELS.get(column, Panel(column, column, '', 1.0))
+
+
 def create_figure(
   experiments: Experiments,
-  panels: Sequence[curve_panels.Panel],
+  panels: Sequence[Panel],
   title: str,
   references: Experiments | None = None,
 ) -> figure.Figure:
@@ -54,9 +110,8 @@ def create_figure(
   deviation (percentages are clipped to 0..100), over their common rounds.
   Curves that are nowhere above 0 and panels without curves are left out.
   Undefined values, for which the table has 0, are gaps: clients' columns in
-  round 0, and the accuracy above the threshold if no label passes. With a
-  single name whose server trains in round 0 alone, a horizontal line shows the
-  labels alone. `references` are drawn as horizontal lines at their last round.
+  round 0, and the accuracy above the threshold if no label passes. `references`
+  are drawn as horizontal lines at their last round.
   """
   curves = {
     panel: {
@@ -72,17 +127,10 @@ def create_figure(
     raise metrics_table.MetricsError(
       f'there is nothing to draw: none of {columns} is above 0'
     )
-  # Horizontal lines show the last row of a run; for the labels alone, round 0.
   levels = {
     _label(f'{name}, last round', len(runs)): runs
     for name, runs in (references or {}).items()
   }
-  if len(experiments) == 1:
-    [runs] = experiments.values()
-    if all(map(_begins_with_labels_alone, runs)):
-      levels[_label('labels alone, round 0', len(runs))] = [
-        {column: values[:1] for column, values in run.items()} for run in runs
-      ]
   width, height = _PANEL_SIZE
   width *= len(curves)
   labels = figures.wrap_names(
@@ -143,18 +191,6 @@ def create_figure(
   return fig
 
 
-def _begins_with_labels_alone(run: metrics_table.Metrics) -> bool:
-  """Whether the server trains in no round after round 0, but clients do."""
-  is_later = run['round'] > 0
-  nothing = np.full(len(is_later), np.nan)
-  return bool(
-    not is_later[0]
-    and np.any(run.get('client/label_ratio', nothing)[is_later] > 0)
-    and 'server/loss' in run
-    and np.all(np.isnan(run['server/loss'][is_later]))
-  )
-
-
 def _label(name: str, num_runs: int) -> str:
   return f'{name} ({num_runs} runs)' if num_runs > 1 else name
 
@@ -196,18 +232,14 @@ def _draw_curve(
   return line
 
 
-def _last_mean(
-  runs: Sequence[metrics_table.Metrics], panel: curve_panels.Panel
-) -> float:
+def _last_mean(runs: Sequence[metrics_table.Metrics], panel: Panel) -> float:
   """The mean of the runs' last values; NaN if a run lacks the column."""
   if not all(panel.column in run for run in runs):
     return math.nan
   return float(np.mean([[*_by_round(run, panel).values()][-1] for run in runs]))
 
 
-def _by_round(
-  run: metrics_table.Metrics, panel: curve_panels.Panel
-) -> dict[int, float]:
+def _by_round(run: metrics_table.Metrics, panel: Panel) -> dict[int, float]:
   """The values of a panel by round, NaN where undefined."""
   column = panel.column
   values = panel.scale * run[column]

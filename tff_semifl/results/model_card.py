@@ -21,7 +21,6 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.metrics import intervals
 from tff_semifl.plots import figures
-from tff_semifl.plots import matrix_figures
 from tff_semifl.privacy import privacy_statement
 from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
@@ -29,20 +28,6 @@ from tff_semifl.results import run_facts
 _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')
 # A system has clients if it has one of these settings.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
-_SETTINGS = {
-  'task': 'task',
-  'num_labeled': 'labeled images',
-  'num_validation': 'of these not trained on',
-  'validation_fold': 'of these, the part not trained on',
-  'num_clients': 'clients',
-  'clients_per_round': 'clients in a round',
-  'partition': 'partition among clients',
-  'classes_per_client': 'classes per client',
-  'dirichlet_concentration': 'Dirichlet concentration',
-  'skew': 'skew of clients',
-  'total_steps': 'steps',
-  'seed': 'seed',
-}
 
 
 class ModelCard(NamedTuple):
@@ -76,7 +61,7 @@ class ModelCard(NamedTuple):
     (folder / export_formats.CARD).write_text(_to_markdown(self))
     scores = self.files[0].scores
     if scores is not None:
-      fig = matrix_figures.create_confusion(
+      fig = figures.create_confusion(
         scores.confusion,
         self.class_names,
         f'{self.name}: {scores.accuracy:.1%} of {scores.num_images} test'
@@ -194,7 +179,6 @@ def _training(
   )
   facts = {
     'system': hparams.system,
-    **{what: hparams.flags.get(name) for name, what in _SETTINGS.items()},
     'data': hparams.data,
     'rounds': rounds,
     f'{kind} accuracy in training': f'{trained.accuracy:.1%} after that round,'

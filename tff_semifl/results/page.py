@@ -3,9 +3,9 @@
 
 """Building blocks of an HTML page that needs no other file and no network.
 
-Functions escape their text, except arguments that are documented as HTML. The
-style sheet, `report.css`, follows the reader's choice of light or dark, and
-fits a phone: wide tables scroll by themselves.
+Functions escape their text, except arguments that are documented as HTML.
+`report_template.html` has the style sheet, which follows the reader's choice of
+light or dark, and fits a phone: wide tables scroll by themselves.
 """
 
 import base64
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import html
 import io
 import pathlib
+import string
 
 import matplotlib
 from matplotlib import figure
@@ -42,30 +43,14 @@ _FIGURE_STYLE = {
 _MAX_WHOLE = 40
 # Larger images are scaled down to this size.
 _MAX_SIDE = 160
-# The policy keeps the page from loading anything, even if a name contains HTML.
-_PAGE = """\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-style-src 'unsafe-inline'; img-src data:">
-<title>{title}</title>
-<style>
-{style}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{body}</body>
-</html>
-"""
 
 
 def page(title: str, body: Iterable[str]) -> str:
   """A complete page; `body` is HTML."""
-  style = pathlib.Path(__file__).with_name('report.css').read_text()
-  return _PAGE.format(title=text(title), style=style, body=''.join(body))
+  template = pathlib.Path(__file__).with_name('report_template.html')
+  return string.Template(template.read_text()).substitute(
+    title=text(title), body=''.join(body)
+  )
 
 
 def text(content: object) -> str:
@@ -113,11 +98,13 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(create: Callable[[], figure.Figure], label: str) -> str:
+def draw(
+  label: str, create: Callable[..., figure.Figure], *args: object
+) -> str:
   """A figure as SVG; `label` is the text for screen readers."""
   file = io.StringIO()
   with matplotlib.rc_context(_FIGURE_STYLE):
-    create().savefig(file, format='svg', metadata={'Date': None})
+    create(*args).savefig(file, format='svg', metadata={'Date': None})
   # Leaves out the XML prolog, which only separate files have.
   content = file.getvalue()
   svg = content[content.index('<svg') :]

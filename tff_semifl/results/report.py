@@ -5,10 +5,8 @@
 
 from collections.abc import Iterator, Sequence
 import contextlib
-import functools
 import pathlib
 import shlex
-import textwrap
 
 import numpy as np
 import tqdm
@@ -21,10 +19,8 @@ from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
-from tff_semifl.plots import client_accuracy_figure
-from tff_semifl.plots import matrix_figures
+from tff_semifl.plots import figures
 from tff_semifl.results import page
-from tff_semifl.results import report_of_classes
 from tff_semifl.results import report_of_groups
 from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
@@ -34,6 +30,10 @@ from tff_semifl.results import summary
 _MAX_IN_FULL = 8
 # With more logits, 500 samples take minutes.
 _MAX_BOOTSTRAPPED = 500_000
+# Further classes are in a collapsed table.
+_SHOWN_CLASSES = 25
+# A matrix of more classes would be too fine for a page.
+_MAX_CONFUSION = 100
 # With this many images, one image is half a point of accuracy.
 _FEW_IMAGES = 200
 
@@ -50,12 +50,7 @@ def find_runs(folders: Sequence[pathlib.Path]) -> list[pathlib.Path]:
       # Raises an error that says why a folder is no experiment.
       saved_experiment.read_hparams(folder)
     found.append(folder)
-  taken = set()
-  for folder in found:
-    if folder.resolve() in taken:
-      raise saved_experiment.SavedExperimentError(f'{folder}: is there twice')
-    taken.add(folder.resolve())
-  return found
+  return list(dict.fromkeys(found))
 
 
 def write(path: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
@@ -125,7 +120,7 @@ def _create_run(run: run_record.RunRecord) -> Iterator[str]:
   yield page.heading('Learning curves')
   yield report_of_groups.curves({run.hparams.system or run.name: [run.metrics]})
   if run.evaluated is not None:
-    yield from report_of_classes.create(run.class_names, run.evaluated)
+    yield from _classes(run.class_names, run.evaluated)
   yield page.heading('Clients')
   yield from _clients(run)
   yield page.heading('Privacy')
@@ -175,21 +170,14 @@ def _summary(run: run_record.RunRecord) -> Iterator[str]:
   if run.result:
     yield f'<pre>{page.text(chr(10).join(run.result))}</pre>\n'
   chosen = trained.choice.describe() if trained.choice else 'the last'
-  facts = {
-    'system': run.hparams.system,
-    **{
-      what: run.hparams.flags.get(name)
-      for name, what in (
-        ('task', 'task'),
-        ('num_labeled', 'labeled images'),
-        ('num_clients', 'clients'),
-        ('seed', 'seed'),
-      )
-    },
-    'model of round': f'{trained.round_num}, {chosen}',
-  }
   yield page.table(
-    ['', ''], [fact for fact in facts.items() if fact[1] is not None]
+    ['', ''],
+    [
+      ('system', run.hparams.system),
+      ('task', run.hparams.flags.get('task', '')),
+      ('seed', run.hparams.flags.get('seed', '')),
+      ('model of round', f'{trained.round_num}, {chosen}'),
+    ],
   )
 
 
@@ -197,7 +185,7 @@ def _metrics(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
   """Yields title, value, interval and better direction of each metric."""
   for name, value in run.measure().items():
     yield (
-      run_record.TITLES[name],
+      run_facts.TITLES[name],
       summary.show(name, value) or 'not defined here',
       '' if run.evaluated is None else _interval(name, run.evaluated),
       'higher' if metric_lib.METRICS[name].higher_is_better else 'lower',
@@ -205,12 +193,12 @@ def _metrics(run: run_record.RunRecord) -> Iterator[tuple[str, ...]]:
   # Metrics of the setting `metrics`; a table has the metrics by class.
   for name, value in run.recorded_values.items():
     of_class = name.partition('/')[0] in metric_lib.METRICS and '/' in name
-    if name not in ('loss', *run_record.TITLES) and not of_class:
+    if name not in ('loss', *run_facts.TITLES) and not of_class:
       yield name, summary.show(name, value), '', ''
 
 
 def _interval(name: str, evaluated: run_record.Evaluated) -> str:
-  labels, logits = evaluated.scores.labels, evaluated.logits
+  labels, logits = evaluated.scores.labels, evaluated.scores.logits
   if name == 'accuracy':
     num_right = int(np.sum(logits.argmax(axis=1) == labels))
     return str(intervals.of_accuracy(num_right, len(labels)))
@@ -218,6 +206,61 @@ def _interval(name: str, evaluated: run_record.Evaluated) -> str:
     return 'too many images for a bootstrap'
   ends = intervals.bootstrap(metric_lib.METRICS[name].compute, labels, logits)
   return summary.show_interval(name, intervals.Interval(*ends))
+
+
+def _classes(
+  class_names: Sequence[str], evaluated: run_record.Evaluated
+) -> Iterator[str]:
+  """Yields recall, precision, confusions, calibration and images, as HTML."""
+  scores = evaluated.scores
+  yield page.heading('Classes')
+  headings, rows = run_facts.class_table(class_names, scores)
+  if len(rows) > _SHOWN_CLASSES:
+    recall = np.diag(scores.confusion) / np.maximum(scores.class_sizes, 1)
+    # Classes without images come last.
+    order = np.lexsort([recall, scores.class_sizes == 0])[:_SHOWN_CLASSES]
+    yield page.paragraph(f'The {_SHOWN_CLASSES} with the lowest recall:')
+    yield page.table(headings, [rows[i] for i in order])
+    yield page.details(f'all {len(rows)} classes', page.table(headings, rows))
+  else:
+    yield page.table(headings, rows)
+  if len(class_names) <= _MAX_CONFUSION:
+    figure = page.draw(
+      'Confusion matrix of the classes',
+      figures.create_confusion,
+      scores.confusion,
+      class_names,
+      'Confusion matrix',
+    )
+    yield page.box('scroll large', figure)
+  yield page.heading('Calibration')
+  calibration = run_facts.describe_calibration(scores)
+  yield page.paragraph(run_facts.sentence(calibration))
+  figure = page.draw(
+    'Accuracy by confidence', figures.create_reliability_diagram, scores.bins
+  )
+  yield page.box('figures', figure)
+  if evaluated.unsure:
+    yield page.heading('Wrong images, the most confident first')
+    yield _gallery(class_names, evaluated.wrong)
+    yield page.heading('Images whose two likeliest classes are closest')
+    yield _gallery(class_names, evaluated.unsure)
+
+
+def _gallery(
+  class_names: Sequence[str], examples: Sequence[run_record.Example]
+) -> str:
+  if not examples:
+    return page.paragraph('There are none.')
+  shown = []
+  for each in examples:
+    caption = f'{class_names[each.predicted]} ({each.confidence:.0%})'
+    if each.label == each.predicted:
+      caption += ', right'
+    else:
+      caption = f'{class_names[each.label]}, taken for {caption}'
+    shown.append(page.show_image(each.image, caption))
+  return page.box('gallery', ''.join(shown))
 
 
 def _clients(run: run_record.RunRecord) -> Iterator[str]:
@@ -230,13 +273,13 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
         for name, c in run.client_classes.items()
       ),
     )
-    create_figure = functools.partial(
-      matrix_figures.create_partition,
+    figure = page.draw(
+      'Estimated images of each client',
+      figures.create_partition,
       np.stack([*run.client_classes.values()], axis=1),
       [*run.client_classes],
       'Estimated classes of clients',
     )
-    figure = page.draw(create_figure, 'Estimated images of each client')
     yield page.box('large', figure)
   if not run.clients:
     yield page.paragraph(
@@ -246,10 +289,13 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
     return
   described = model_results.describe_accuracies(run.clients)
   yield page.paragraph(run_facts.sentence(described))
-  create_figure = functools.partial(
-    client_accuracy_figure.create_figure, run.clients, 'Accuracy of clients'
+  figure = page.draw(
+    'Accuracy of each client',
+    figures.create_client_accuracies,
+    run.clients,
+    'Accuracy of clients',
   )
-  yield page.box('large', page.draw(create_figure, 'Accuracy of each client'))
+  yield page.box('large', figure)
 
 
 def _privacy(run: run_record.RunRecord) -> Iterator[str]:
@@ -275,10 +321,4 @@ def _spell_command(run: run_record.RunRecord) -> str:
     f'python -m launch.train {run.hparams.system}',
     *(shlex.quote(f'--{k}={settings.show(v)}') for k, v in changes.items()),
   ]
-  return textwrap.fill(
-    ' '.join(words),
-    76,
-    subsequent_indent='  ',
-    break_long_words=False,
-    break_on_hyphens=False,
-  ).replace('\n', ' \\\n')
+  return ' \\\n  '.join(words)

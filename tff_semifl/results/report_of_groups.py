@@ -15,7 +15,6 @@ import numpy as np
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import run_settings
 from tff_semifl.metrics import intervals
-from tff_semifl.results import curve_panels
 from tff_semifl.results import learning_curves
 from tff_semifl.results import page
 from tff_semifl.results import run_record
@@ -31,11 +30,9 @@ _SHOWN = {
   'nll': 'NLL',
   'ece': 'ECE',
 }
-# The longest table of paired differences.
-_MAX_PAIRS = 60
 _LOSSES = (
-  curve_panels.Panel('test/loss', 'Test loss', '', 1.0),
-  curve_panels.Panel('validation/loss', 'Validation loss', '', 1.0),
+  learning_curves.Panel('test/loss', 'Test loss', '', 1.0),
+  learning_curves.Panel('validation/loss', 'Validation loss', '', 1.0),
 )
 
 # The seed and the fold of a run.
@@ -117,7 +114,7 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
 def curves(experiments: learning_curves.Experiments) -> str:
   """Learning curves of experiments, as HTML; omits figures without data."""
 
-  def create_figure(panel: curve_panels.Panel) -> figure.Figure:
+  def create_figure(panel: learning_curves.Panel) -> figure.Figure:
     fig = learning_curves.create_figure(experiments, [panel], '')
     # A single panel may be wider than panels side by side.
     fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
@@ -128,14 +125,10 @@ def curves(experiments: learning_curves.Experiments) -> str:
     return fig
 
   drawn = []
-  panels = curve_panels.choose(
-    curve_panels.LEARNING_CURVES, itertools.chain(*experiments.values())
-  )
-  for panel in (*panels, *_LOSSES):
+  for panel in (*learning_curves.LEARNING_CURVES, *_LOSSES):
     try:
-      drawn.append(
-        page.draw(lambda p=panel: create_figure(p), f'{panel.title} by round')
-      )
+      label = f'{panel.title} by round'
+      drawn.append(page.draw(label, create_figure, panel))
     except metrics_table.MetricsError:
       continue
   return page.box('figures', ''.join(drawn))
@@ -190,11 +183,8 @@ def _means(groups: Sequence[Group]) -> str:
     for name in names:
       values = [each.get(name) for each in group.values.values()]
       found = summary.summarize(values if group.has(name) else ())
-      shown = summary.show(name, found.mean)
-      if spread := summary.show_deviation(name, found.deviation):
-        shown += f' ± {spread.removesuffix(" points")}'
-        shown += f'\n{summary.show_interval(name, found.interval)}'
-      cells.append(shown)
+      interval = summary.show_interval(name, found.interval)
+      cells.append(f'{summary.show_mean(name, found)}\n{interval}'.strip())
     rows.append([group.name, len(group.runs), *cells])
   headings = ['runs of', 'number', *(_SHOWN[name] for name in names)]
   return page.table(headings, rows)
@@ -208,7 +198,7 @@ def _differences(groups: Sequence[Group]) -> Iterator[str]:
     " both have. Intervals are Student's t of the paired differences."
   )
   names = [name for name in _SHOWN if all(group.has(name) for group in groups)]
-  rows, pairs = [], []
+  rows = []
   for group in others:
     common = [key for key in first.runs if key in group.runs]
     cells = []
@@ -217,32 +207,10 @@ def _differences(groups: Sequence[Group]) -> Iterator[str]:
         [group.values[key][name] for key in common],
         [first.values[key][name] for key in common],
       )
-      cells.append(summary.show_difference(name, found.mean, found.interval))
+      cells.append(summary.show_difference(name, found))
     rows.append([group.name, len(common), *cells])
-    for key in common:
-      before, after = first.runs[key].evaluated, group.runs[key].evaluated
-      if before and after and before.digest == after.digest:
-        seed = ' '.join(str(each) for each in key if each is not None)
-        pairs.append([group.name, seed, _paired(before, after)])
   headings = ['runs of', 'pairs', *(_SHOWN[name] for name in names)]
   yield page.table(headings, rows)
-  if pairs:
-    yield page.paragraph(
-      'Each pair of runs on its own, with intervals that are about other'
-      ' images (Agresti and Min, 2005).'
-    )
-    yield page.table(['run', 'seed', 'accuracy'], pairs[:_MAX_PAIRS])
-
-
-def _paired(before: run_record.Evaluated, after: run_record.Evaluated) -> str:
-  """The gain in accuracy on the same images, with an interval."""
-  first, second = (
-    each.logits.argmax(axis=1) == each.scores.labels for each in (before, after)
-  )
-  difference = after.scores.accuracy - before.scores.accuracy
-  return summary.show_difference(
-    'accuracy', difference, intervals.of_difference(first, second)
-  )
 
 
 def _runs(groups: Sequence[Group]) -> str:

@@ -9,8 +9,6 @@ A table is a pair of headings and rows, for `markdown.table` or `page.table`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import math
 
-import numpy as np
-
 from tff_semifl import settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import run_settings
@@ -20,10 +18,14 @@ from tff_semifl.metrics import intervals
 
 Table = tuple[Sequence[str], Iterable[Sequence[str]]]
 
-_NAMES = {
+TITLES = {
+  'accuracy': 'accuracy',
   'balanced_accuracy': 'balanced accuracy',
   'macro_f1': 'macro-F1',
   'auc': 'AUC, one class against the rest',
+  'nll': 'negative log likelihood',
+  'brier': 'Brier score',
+  'ece': 'expected calibration error',
 }
 _CLASS_HEADINGS = (
   *('class', 'images', 'recall (95% interval)', 'precision (95% interval)'),
@@ -126,7 +128,7 @@ def describe_metrics(
     shown = f'{value:.3f} (95% interval {low:.3f} to {high:.3f}, bootstrap)'
     if math.isnan(value):
       shown = 'not defined for images of one class'
-    yield f'{_NAMES[name]}: {shown}'
+    yield f'{TITLES[name]}: {shown}'
 
 
 def describe_limits(
@@ -155,14 +157,8 @@ def describe_limits(
       'What was exported was not tested itself; the model had an accuracy of'
       f' {trained.accuracy:.1%} in training.'
     )
-  else:
-    yield from _describe_limits_of_scores(class_names, scores)
-  yield from _LIMITS_OF_ALL
-
-
-def _describe_limits_of_scores(
-  class_names: Sequence[str], scores: scores_lib.Scores
-) -> Iterator[str]:
+    yield from _LIMITS_OF_ALL
+    return
   sizes = scores.class_sizes
   few = [
     f'{name} ({size})'
@@ -174,26 +170,10 @@ def _describe_limits_of_scores(
       f'Accuracies of classes with fewer than {_FEW_IMAGES} test images are'
       f' imprecise: {", ".join(few)}.'
     )
-  known = [
-    (accuracy, name)
-    for name, accuracy in zip(class_names, scores.class_accuracies, strict=True)
-    if accuracy is not None
-  ]
   if sizes.max() > _UNBALANCED * sizes.min():
-    mean = float(np.mean([accuracy for accuracy, _ in known]))
-    of_classes = ''
-    if len(known) < len(sizes):
-      of_classes = (
-        f', over the {len(known)} of {len(sizes)} classes that have any'
-      )
     yield (
       f'Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
-      ' class. Large classes dominate the accuracy; the mean over classes is'
-      f' {mean:.1%}{of_classes}.'
+      ' class. Large classes dominate the accuracy.'
     )
-  (least, worst), (most, best) = min(known), max(known)
-  yield (
-    f'Accuracy differs by class: {least:.1%} for {worst}, {most:.1%} for'
-    f' {best}.'
-  )
   yield f'Its {describe_calibration(scores)}.'
+  yield from _LIMITS_OF_ALL

@@ -34,18 +34,10 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.privacy import privacy_statement
+from tff_semifl.results import run_facts
 
 _BATCH_SIZE = 250
 _NUM_EXAMPLES = 12
-TITLES = {
-  'accuracy': 'accuracy',
-  'balanced_accuracy': 'balanced accuracy',
-  'macro_f1': 'macro-F1',
-  'auc': 'AUC, one class against the rest',
-  'nll': 'negative log likelihood',
-  'brier': 'Brier score',
-  'ece': 'expected calibration error',
-}
 _WARNING = re.compile(r'\S+ WARNING (.*)')
 
 
@@ -69,12 +61,6 @@ class Evaluated(NamedTuple):
   # probable classes are closest; empty for feature vectors.
   wrong: Sequence[Example]
   unsure: Sequence[Example]
-
-  @property
-  def logits(self) -> np.ndarray:
-    """Logits whose softmax is the predicted probabilities."""
-    least = np.finfo(np.float32).tiny
-    return np.log(np.maximum(self.scores.probabilities, least))
 
 
 class RunRecord(NamedTuple):
@@ -132,13 +118,14 @@ class RunRecord(NamedTuple):
     }
 
   def measure(self) -> dict[str, float]:
-    """The metrics in `TITLES` of the kept model, by name."""
+    """The metrics in `run_facts.TITLES` of the kept model, by name."""
     if self.evaluated is None:
       values = {'accuracy': self.trained.accuracy, **self.recorded_values}
-      return {name: values[name] for name in TITLES if name in values}
-    labels, logits = self.evaluated.scores.labels, self.evaluated.logits
+      return {name: values[name] for name in run_facts.TITLES if name in values}
+    labels, logits = self.evaluated.scores.labels, self.evaluated.scores.logits
     return {
-      name: metric_lib.METRICS[name].compute(labels, logits) for name in TITLES
+      name: metric_lib.METRICS[name].compute(labels, logits)
+      for name in run_facts.TITLES
     }
 
 

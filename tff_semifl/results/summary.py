@@ -1,14 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Means, deviations and paired differences of runs that differ in a seed."""
+"""Means and differences of runs that differ in the seed or validation fold.
 
-from collections.abc import Sequence
+References:
+  Student. The probable error of a mean. Biometrika, 1908.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 import math
 import statistics
 from typing import NamedTuple
 
+import numpy as np
+
 from tff_semifl.metrics import intervals
+from tff_semifl.metrics import metric as metric_lib
+from tff_semifl.results import markdown
 
 # Metrics that are shares, which are shown in percent.
 _SHARES = ('accuracy', 'balanced_accuracy')
@@ -82,34 +90,86 @@ def show_interval(name: str, interval: intervals.Interval | None) -> str:
   return f'{show(name, interval.low)} to {show(name, interval.high)}'
 
 
-def show_difference(
-  name: str,
-  difference: float | None,
-  interval: tuple[float, float] | None = None,
-) -> str:
-  """A signed difference as text, in points for shares, with any interval."""
-  if difference is None or math.isnan(difference):
+def show_difference(name: str, found: Summary) -> str:
+  """A mean difference as text, in points for shares, with its interval."""
+  if found.mean is None or math.isnan(found.mean):
     return ''
-  ends = [difference, *(interval or ())]
-  shown = [
-    f'{100 * end:+.1f}' if name in _SHARES else f'{end:+.3f}' for end in ends
-  ]
-  return shown[0] + (f' ({" to ".join(shown[1:])})' if interval else '')
+  mean, *ends = (
+    f'{100 * end:+.1f}' if name in _SHARES else f'{end:+.3f}'
+    for end in (found.mean, *(found.interval or ()))
+  )
+  return mean + (f' ({" to ".join(ends)})' if ends else '')
 
 
-def show_share(mean: float | None, deviation: float | None) -> str:
-  """A share in percent, with the deviation in points in parentheses."""
-  if mean is None:
-    return ''
-  return f'{mean:.1%}' + (
-    '' if deviation is None else f' ({100 * deviation:.1f})'
+def show_mean(name: str, found: Summary) -> str:
+  """A mean as text, with the deviation of two or more runs."""
+  spread = show_deviation(name, found.deviation).removesuffix(' points')
+  return show(name, found.mean) + (f' ± {spread}' if spread else '')
+
+
+class Repetition(NamedTuple):
+  """A run, named by its seed or fold, with metrics of the exported model.
+
+  `labels`, int [images], and `logits`, float [images, classes], belong to the
+  evaluated images. `values` are metrics by name, and may be NaN.
+  """
+
+  name: str
+  round_num: int
+  labels: np.ndarray
+  logits: np.ndarray
+  values: Mapping[str, float]
+
+
+def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
+  """A table of each seed's metrics, with mean, deviation and interval."""
+  rows = [[run.name, str(run.round_num), *_show_all(run)] for run in runs]
+  names = list(runs[0].values)
+  if len(runs) > 1:
+    found = {
+      name: summarize([run.values[name] for run in runs]) for name in names
+    }
+    for title, to_text, field in (
+      ('mean', show, 'mean'),
+      ('standard deviation', show_deviation, 'deviation'),
+      ('95% interval', show_interval, 'interval'),
+    ):
+      cells = [to_text(name, getattr(found[name], field)) for name in names]
+      rows.append([title, '', *cells])
+  return markdown.table(['seed', 'round', *names], rows)
+
+
+def folds_to_markdown(runs: Sequence[Repetition]) -> str:
+  """A table of each fold's metrics."""
+  return markdown.table(
+    ['fold', 'images', 'round', *runs[0].values],
+    (
+      [run.name, str(len(run.labels)), str(run.round_num), *_show_all(run)]
+      for run in runs
+    ),
   )
 
 
-def show_points(difference: float | None, error: float | None) -> str:
-  """A difference of shares in points, with the error in parentheses."""
-  if difference is None:
-    return ''
-  return f'{100 * difference:+.1f}' + (
-    '' if error is None else f' ({100 * error:.1f})'
+def describe_out_of_fold(
+  runs: Sequence[Repetition], metrics: Sequence[metric_lib.Metric]
+) -> Iterator[str]:
+  """Out-of-fold metrics: no image is predicted by a model trained on it."""
+  labels = np.concatenate([run.labels for run in runs])
+  logits = np.concatenate([run.logits for run in runs])
+  num_right = int(np.sum(logits.argmax(axis=1) == labels))
+  yield (
+    f'out-of-fold accuracy: {intervals.show(num_right, len(labels))} of'
+    f' {len(labels)} labeled images'
   )
+  for metric in metrics:
+    value = metric.compute(labels, logits)
+    line = f'out-of-fold {metric.name}: {value:.4g}'
+    # A user's metric may take long.
+    if metric_lib.is_own(metric.name):
+      low, high = intervals.bootstrap(metric.compute, labels, logits)
+      line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
+    yield line
+
+
+def _show_all(run: Repetition) -> list[str]:
+  return [show(name, value) for name, value in run.values.items()]

@@ -14,14 +14,14 @@ from tff_semifl.results import summary
 
 _CAPTION = """\
 Test accuracy after the last round, and the best of all rounds, chosen on test
-images: mean of complete runs (sample standard deviation). Differences compare
+images: mean of complete runs ± sample standard deviation. Differences compare
 the last accuracy with that of the first row of the same task, in points: mean
-over the seeds of both (standard error). A single seed has neither; log.txt of
-the run has the interval over test images. SemiFL's paper reports the best
-round, with the population's standard deviation. Minutes are a run's mean."""
+over the seeds of both (95% interval). A single seed has neither; log.txt of the
+run has the interval over test images. SemiFL's paper reports the best round,
+with the population's standard deviation. Minutes are a run's mean."""
 _VALIDATION_CAPTION = """\
 Loss and accuracy on validation images after the last round: mean of complete
-runs (sample standard deviation). These images are held out of the server's
+runs ± sample standard deviation. These images are held out of the server's
 labeled ones; nothing was tested."""
 
 
@@ -96,9 +96,9 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
       (
         row.entry.label,
         row.seeds,
-        summary.show_share(last.mean, last.deviation),
-        summary.show_share(best.mean, best.deviation),
-        summary.show_points(gain.mean, gain.error),
+        summary.show_mean('accuracy', last),
+        summary.show_mean('accuracy', best),
+        summary.show_difference('accuracy', gain),
         text,
         '' if minutes is None else f'{minutes:.1f}',
       )
@@ -135,24 +135,18 @@ def tabulate_validation(
       for name in metrics_table.Validation._fields
     )
     setting, value = row.entry.varied or (None, None)
-    spread = '' if loss.deviation is None else f' ({loss.deviation:.4f})'
     shown.append(
       (
         row.entry.label,
         row.seeds,
-        '' if loss.mean is None else f'{loss.mean:.4f}{spread}',
-        summary.show_share(accuracy.mean, accuracy.deviation),
+        summary.show_mean('loss', loss),
+        summary.show_mean('accuracy', accuracy),
         '' if minutes.mean is None else f'{minutes.mean:.1f}',
       )
     )
-    identity = _identity(row)
-    counts = {name: identity.pop(name) for name in ('seeds', 'complete')}
     numbers.append(
       {
-        **identity,
-        'setting': setting,
-        'value': value,
-        **counts,
+        **_identity(row, setting=setting, value=value),
         'validation_loss_mean': loss.mean,
         'validation_accuracy_mean': accuracy.mean,
         'minutes_mean': minutes.mean,
@@ -233,11 +227,12 @@ def _loss(row: Row) -> float:
   return loss if loss is not None and math.isfinite(loss) else math.inf
 
 
-def _identity(row: Row) -> dict[str, object]:
+def _identity(row: Row, **others: object) -> dict[str, object]:
   return {
     'name': row.entry.label,
     'system': row.entry.system_name,
     'source': row.entry.source,
+    **others,
     'seeds': len(row.results),
     'complete': row.num_complete,
   }

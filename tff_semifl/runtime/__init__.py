@@ -1,16 +1,32 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runtimes of TFF computations: this process, a worker, or a Ray cluster."""
+"""Runtimes of TFF computations: this process, a worker, or a Ray cluster.
 
-from tff_semifl.runtime.contexts import AsyncContext
-from tff_semifl.runtime.contexts import simulation_context
+with runtime.simulation_context('in_process'):
+  state = process.initialize()
+  output = process.next(state, client_datasets)
+"""
+
+import asyncio
+import atexit
+from collections.abc import Iterator, Sequence
+import contextlib
+import gc
+import inspect
+import threading
+from typing import Any, Literal, get_args
+
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import native
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.limited_functions import OWN_THREADS
+from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray.options import RayOptions
 from tff_semifl.runtime.ray.programs import find_client_programs
 
@@ -26,3 +42,115 @@ __all__ = (
   'find_client_programs',
   'simulation_context',
 )
+
+Kind = Literal['in_process', 'native', 'ray']
+
+# TFF's worker takes half a second to end, if it ends at all.
+_COLLECT_SECONDS = 5
+
+
+@contextlib.contextmanager
+def simulation_context(
+  kind: Kind = 'in_process',
+  *,
+  default_num_clients: int = 0,
+  max_concurrent_clients: int | None = None,
+  devices: Sequence[str] | None = None,
+  client_threads_per_operation: int | None = None,
+  ray: RayOptions | None = None,
+) -> Iterator[tff.framework.SyncContext]:
+  """Sets the runtime of computations called in the `with` block.
+
+  Replaces TFF's default context until the end of the block.
+
+  Args:
+    default_num_clients: The number of clients if no argument of a computation
+      determines it.
+    devices: See `InProcessContext`; for `in_process` only.
+    client_threads_per_operation: See `InProcessContext`; for `in_process` only.
+    ray: For `ray` only.
+  """
+  if kind not in get_args(Kind):
+    raise ValueError(
+      f'Expected `kind` to be one of {sorted(get_args(Kind))}, found {kind!r}.'
+    )
+  if kind != 'ray' and ray is not None:
+    raise ValueError('`ray` is for the kind `ray`.')
+  if kind != 'in_process' and (devices or client_threads_per_operation):
+    raise ValueError(
+      '`devices` and `client_threads_per_operation` are for the kind '
+      '`in_process`.'
+    )
+  if kind == 'in_process':
+    creator = contextlib.closing(
+      InProcessContext(
+        default_num_clients=default_num_clients,
+        max_concurrent_clients=max_concurrent_clients,
+        devices=devices,
+        client_threads_per_operation=client_threads_per_operation,
+      )
+    )
+  elif kind == 'native':
+    creator = native.connect(default_num_clients, max_concurrent_clients)
+  else:
+    options = (ray or RayOptions())._replace(max_actors=max_concurrent_clients)
+    ray_options.prepare(is_local=options.address is None)
+    # Ray is optional, and its import takes a second.
+    from tff_semifl.runtime.ray import context as ray_context
+
+    creator = ray_context.connect(options, default_num_clients)
+  former = tff.framework.get_context_stack().current
+  with creator as context:
+    tff.framework.set_default_context(context)
+    try:
+      yield context
+    finally:
+      tff.framework.set_default_context(former)
+
+
+class AsyncContext(tff.framework.AsyncContext):
+  """Makes a synchronous context awaitable.
+
+  An example for TFF's programs:
+
+    tff.framework.set_default_context(
+        tff.program.NativeFederatedContext(runtime.AsyncContext(context))
+    )
+  """
+
+  def __init__(self, context: tff.framework.SyncContext):
+    """Wraps a context, which must allow calls from other threads."""
+    self._context = context
+
+  async def invoke(self, comp: Any, arg: Any) -> Any:
+    """Runs a computation in a thread; `arg` may be awaitable."""
+    if inspect.isawaitable(arg):
+      arg = await arg
+    return await asyncio.to_thread(self._context.invoke, comp, arg)
+
+
+class _EndedContext(tff.framework.SyncContext):
+  """The last context of a process, which refuses all computations."""
+
+  def invoke(self, comp: Any, arg: Any) -> Any:
+    raise RuntimeError('The interpreter is shutting down.')
+
+
+@atexit.register
+def _discard_default_context() -> None:
+  """Drops TFF's default context before the interpreter shuts down.
+
+  TFF's context stops its worker when the context is garbage-collected. At
+  interpreter shutdown this fails with a traceback, and the worker runs on.
+  """
+  held = [tff.framework.get_context_stack().current]
+  tff.framework.set_default_context(_EndedContext())
+
+  def collect():
+    held.clear()
+    gc.collect()
+
+  # TFF sends SIGINT to the worker and waits, but the worker may ignore SIGINT.
+  thread = threading.Thread(target=collect, daemon=True)
+  thread.start()
+  thread.join(_COLLECT_SECONDS)

@@ -55,11 +55,9 @@ class ClientPool:
       else None
     )
 
-  def map(
-    self, fn: Callable[..., Any], *values: Iterable[Any]
-  ) -> Iterator[Any]:
+  def map(self, fn: Callable[[int], Any], clients: Iterable[int]) -> Iterator:
     """Applies a function in the threads of the pool; results keep the order."""
-    return (map if self._threads is None else self._threads.map)(fn, *values)
+    return (map if self._threads is None else self._threads.map)(fn, clients)
 
   def at_client(self, client: int) -> contextlib.AbstractContextManager[None]:
     """Places operations in the `with` block on the device of a client."""
@@ -67,7 +65,7 @@ class ClientPool:
 
   def at_server(self) -> contextlib.AbstractContextManager[None]:
     """Places operations in the `with` block on the device of the server."""
-    return self.at_client(0)
+    return tf.device(self.devices[0])
 
   def close(self, *, wait: bool = True) -> None:
     """Ends the threads; without `wait`, cancels work that has not begun."""
@@ -76,28 +74,28 @@ class ClientPool:
 
 
 class Cohort:
-  """The clients of one call, and the pool in which the clients work."""
+  """The clients of one call, or one of them, and the pool where they work."""
 
-  def __init__(self, size: int, pool: ClientPool):
-    """Initializes a cohort of `size` clients that work in `pool`."""
-    self.size = size
-    # Indices of the clients that dropped out, whose values are None.
+  def __init__(self, total: int, pool: ClientPool, client: int | None = None):
+    """Initializes a cohort of `total` clients, or of `client` alone."""
+    self.clients = range(total) if client is None else (client,)
+    # Clients that dropped out, whose values are None.
     self.absent: set[int] = set()
+    self._total = total
     self._pool = pool
 
   def present(self) -> list[int]:
-    """The indices of the clients that have not dropped out."""
-    return [each for each in range(self.size) if each not in self.absent]
+    """The clients that have not dropped out."""
+    return [each for each in self.clients if each not in self.absent]
 
   def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
-    """Applies a function to each client's member, in the pool's threads."""
-    fn = _at_client(fn)
-
-    def run(client, member):
-      with self._pool.at_client(client):
-        return self.run_for(client, fn, member)
-
-    return tuple(self._pool.map(run, range(self.size), self.members(value)))
+    """Applies a function to each client's member, in the current thread."""
+    if isinstance(fn, limited_functions.LimitedFunction):
+      fn = fn.run_at_client
+    return tuple(
+      self.run_for(client, fn, member)
+      for client, member in zip(self.clients, self.members(value), strict=True)
+    )
 
   def run_each(self, fn: Callable[[int, 'Cohort'], Any]) -> Iterator[Any]:
     """Yields `fn(client, cohort of this client)` for each client, in order.
@@ -108,14 +106,14 @@ class Cohort:
 
     def run(client):
       with self._pool.at_client(client):
-        return fn(client, _Alone(self, client))
+        return fn(client, Cohort(self._total, self._pool, client))
 
-    yield from self._pool.map(run, range(self.size))
+    yield from self._pool.map(run, self.clients)
 
   def members(self, value: Any) -> tuple[Any, ...]:
     """The values of all clients, as a tuple."""
     if isinstance(value, values.AllEqual):
-      return (value.member,) * self.size
+      return (value.member,) * len(self.clients)
     return value
 
   def run_for(self, client: int, fn: Callable[[Any], Any], value: Any) -> Any:
@@ -124,27 +122,9 @@ class Cohort:
       return fn(value)
     except Exception as error:
       raise errors.ComputationError(
-        f'Client {client} (of {self.size}, counted from 0): {error}'
+        self.name_client(client, str(error))
       ) from errors.reason(error)
 
-
-class _Alone(Cohort):
-  """A cohort of one client, which works in the current thread."""
-
-  def __init__(self, cohort: Cohort, client: int):
-    super().__init__(1, cohort._pool)
-    self._cohort = cohort
-    self._client = client
-
-  def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
-    [member] = self.members(value)
-    return (self._cohort.run_for(self._client, _at_client(fn), member),)
-
-
-def _at_client(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
-  """The variant of a function that uses the threads of a client."""
-  return (
-    fn.run_at_client
-    if isinstance(fn, limited_functions.LimitedFunction)
-    else fn
-  )
+  def name_client(self, client: int, message: str) -> str:
+    """An error message that names the client."""
+    return f'Client {client} (of {self._total}, counted from 0): {message}'

@@ -11,12 +11,9 @@ from collections.abc import Iterator
 import contextlib
 import threading
 
-import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import interpreter
 
 _lock = threading.RLock()
 
@@ -65,69 +62,16 @@ def compile_computation(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ConcreteComputation:
   """Compiles a computation for a worker, which caches TensorFlow code by id."""
-  block = _replace_intrinsics(computation)
-  _check_not_secure(block)
   return tff.backends.native.transform_to_native_form(
-    tff.framework.ConcreteComputation.from_building_block(block)
+    tff.framework.ConcreteComputation.from_building_block(
+      _replace_intrinsics(computation)
+    )
   )
-
-
-def _check_not_secure(block):
-  """Raises `NotImplementedError` if a result needs secure aggregation."""
-  if not private_api.tree_analysis.contains_called_intrinsic(
-    block, list(interpreter.REFUSED)
-  ):
-    return
-  # The call-dominant form has only calls that the result depends on.
-  block = tff.framework.to_call_dominant(block)
-  for uri in interpreter.REFUSED:
-    if private_api.tree_analysis.contains_called_intrinsic(block, uri):
-      interpreter.get_intrinsic(uri)  # Raises.
 
 
 def _replace_intrinsics(computation):
   """Replaces means, sums and other intrinsics by `federated_aggregate`."""
-  block, _ = tff.framework.transform_postorder(
-    computation.to_building_block(), _replace_mean
+  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
+    computation.to_building_block()
   )
-  # Means come first: `replace_intrinsics_with_bodies` would replace each mean
-  # by TFF's slower implementation.
-  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
   return block
-
-
-def _replace_mean(block):
-  """Replaces an unweighted float32 mean by sum / number of clients.
-
-  TFF's own implementation multiplies each array of each client by ones, which
-  takes a third of the time of a mean. Results are the same.
-  """
-  if not (
-    isinstance(block, tff.framework.Intrinsic)
-    and block.uri == 'federated_mean'
-    and private_api.type_analysis.contains_only(
-      block.type_signature.parameter.member,
-      lambda part: isinstance(part, tff.StructType)
-      or (isinstance(part, tff.TensorType) and part.dtype == np.float32),
-    )
-  ):
-    return block, False
-  value = tff.framework.Reference('value', block.type_signature.parameter)
-  one = private_api.tensorflow_blocks.create_generic_constant(
-    tff.FederatedType(np.float32, tff.CLIENTS), 1
-  )
-  sums = private_api.blocks.create_federated_zip(
-    tff.framework.Struct(
-      [
-        private_api.blocks.create_federated_sum(value),
-        private_api.blocks.create_federated_sum(one),
-      ]
-    )
-  )
-  return tff.framework.Lambda(
-    value.name,
-    value.type_signature,
-    private_api.tensorflow_blocks.apply_binary_operator_with_upcast(
-      sums, tf.divide
-    ),
-  ), True

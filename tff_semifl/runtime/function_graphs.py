@@ -33,17 +33,6 @@ _ANONYMOUS_TABLES = {
 # iterators on other devices cannot read datasets.
 _CPU_ONLY = ('Dataset', 'Iterator')
 
-# Ops with state that outlives a call, and what to use instead.
-_REFUSED_OPS = {
-  'FIFOQueueV2': '`tf.data`',
-  'PaddingFIFOQueueV2': '`tf.data`',
-  'PriorityQueueV2': '`tf.data`',
-  'RandomShuffleQueueV2': '`tf.data`',
-  'IteratorV2': '`iter(dataset)` in a `tf.function`',
-  'OneShotIterator': '`iter(dataset)` in a `tf.function`',
-  'VariableV2': '`tf.Variable`',
-}
-
 # Ops that call Python functions of this process.
 PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
@@ -119,9 +108,8 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
   return graph_def
 
 
-def has_loop(code: Any) -> bool:
-  """Whether TensorFlow code has a loop; all training code has loops."""
-  graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
+def has_loop(graph_def: tf.compat.v1.GraphDef) -> bool:
+  """Whether a graph has a loop; all training code has loops."""
   return any(node.op in _LOOPS for node in all_nodes(graph_def))
 
 
@@ -149,11 +137,6 @@ def _own_resources(graph_def) -> None:
   for node in all_nodes(graph_def):
     # A colocation may refer to a pruned node.
     node.attr.pop('_class', None)
-    if node.op in _REFUSED_OPS:
-      raise NotImplementedError(
-        f'Found an op ({node.op}) that would not be fresh at each call. Use '
-        f'{_REFUSED_OPS[node.op]}.'
-      )
     if node.op == 'VarHandleOp':
       node.attr['shared_name'].s = _ANONYMOUS_NAME
     elif node.op in _ANONYMOUS_TABLES:

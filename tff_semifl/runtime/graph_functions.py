@@ -10,7 +10,6 @@ stay on their device. (TFF's worker runs each graph in a session instead.)
 
 from collections.abc import Callable, Iterator, Sequence
 import hashlib
-import re
 import threading
 from typing import Any
 import weakref
@@ -21,13 +20,6 @@ import tensorflow_federated as tff
 from tff_semifl.runtime import eager
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
-
-_MAX_TYPE_LENGTH = 80
-# Parts of TensorFlow's messages that do not name the error.
-_NO_NEWS = re.compile(
-  r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
-  r'| \[Op:\w+\]'
-)
 
 # A nested list of tensors; a dataset is represented by its variant tensor.
 Value = Any
@@ -63,7 +55,7 @@ class GraphFunction:
         function, [tensors[index] for index in self._used_feeds]
       )
     except tf.errors.OpError as error:
-      raise failure(self._type, error) from error
+      raise errors.of_code(self._type, error) from error
     return unflatten(self._result, map(eager.release_attributes, fetched))
 
   def _get_function(self):
@@ -112,35 +104,6 @@ def import_part(
   return tf.compat.v1.wrap_function(run, specs), used
 
 
-def with_loops(
-  create: Callable[[tff.framework.CompiledComputation], GraphFunction],
-) -> Callable[[tff.framework.CompiledComputation], GraphFunction]:
-  """A graph function factory that calls `create` only for code with loops.
-
-  All training code has a loop.
-  """
-
-  def create_either(block: tff.framework.CompiledComputation) -> GraphFunction:
-    if function_graphs.has_loop(block.proto.tensorflow):
-      return create(block)
-    return GraphFunction(block)
-
-  return create_either
-
-
-def failure(
-  code_type: tff.Type, error: tf.errors.OpError
-) -> errors.ComputationError:
-  """Converts a TensorFlow error; the message has `code_type` if it is short."""
-  shown = f' of type {code_type.compact_representation()}'
-  # Types of models have thousands of characters.
-  if len(shown) > _MAX_TYPE_LENGTH:
-    shown = ''
-  return errors.ComputationError(
-    f'TensorFlow code{shown} failed: {_NO_NEWS.sub("", error.message)}'
-  )
-
-
 class GraphFunctionCache:
   """One graph function for equal graphs, for as long as it is in use."""
 
@@ -154,9 +117,6 @@ class GraphFunctionCache:
     self._create = create
     self._functions = weakref.WeakValueDictionary()
     self._lock = threading.Lock()
-
-  def __len__(self) -> int:
-    return len(self._functions)
 
   def get(self, block: tff.framework.CompiledComputation) -> GraphFunction:
     """The graph function of a block, created if the cache has none."""

@@ -66,10 +66,6 @@ class InProcessContext(tff.framework.SyncContext):
         `TF_OVERRIDE_GLOBAL_THREADPOOL=true` in the environment before
         TensorFlow's first operation.
     """
-    if default_num_clients < 0:
-      raise ValueError(
-        f'Expected `default_num_clients` >= 0, found {default_num_clients}.'
-      )
     self._default_num_clients = default_num_clients
     self._pool = cohorts.ClientPool(max_concurrent_clients, devices)
     create = graph_functions.GraphFunction
@@ -79,11 +75,9 @@ class InProcessContext(tff.framework.SyncContext):
           '`client_threads_per_operation` is for clients on CPUs.'
         )
       limited_functions.check_environment()
-      create = graph_functions.with_loops(
-        functools.partial(
-          limited_functions.LimitedFunction,
-          threads_per_operation=client_threads_per_operation,
-        )
+      create = functools.partial(
+        limited_functions.LimitedFunction,
+        threads_per_operation=client_threads_per_operation,
       )
     self._functions = graph_functions.GraphFunctionCache(create)
     self._build_evaluate = build_evaluate
@@ -99,16 +93,14 @@ class InProcessContext(tff.framework.SyncContext):
     """Runs a computation; `arg` is None if it has no parameter."""
     # Exits a `tf.function` that the caller may be tracing.
     with tf.init_scope():
-      if not tf.executing_eagerly():
-        raise RuntimeError(
-          'Please call computations outside of `tf.Graph().as_default()`.'
-        )
       parameter_type = comp.type_signature.parameter
-      cohort = cohorts.Cohort(
-        self._num_clients(arg, parameter_type), self._pool
-      )
+      argument, num_clients = None, None
+      if parameter_type is not None:
+        num_clients = values.num_clients(arg, parameter_type)
+      if num_clients is None:
+        num_clients = self._default_num_clients
+      cohort = cohorts.Cohort(num_clients, self._pool)
       function = self._embed_function(comp, cohort)
-      argument = None
       if parameter_type is not None:
         argument = values.embed(
           arg,
@@ -123,12 +115,6 @@ class InProcessContext(tff.framework.SyncContext):
           f'{_name(comp)}{error}'
         ) from errors.reason(error)
       return values.extract(result, comp.type_signature.result)
-
-  def _num_clients(self, arg, parameter_type):
-    if parameter_type is None:
-      return self._default_num_clients
-    count = values.num_clients(arg, parameter_type)
-    return self._default_num_clients if count is None else count
 
   def _embed_function(self, comp, cohort):
     """Compiles a computation to a function of runtime values."""

@@ -19,20 +19,6 @@ from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import values
 
-_SECURE_SUM_HINT = (
-  'There is no secure aggregation in a simulation. To compute the same '
-  'number in the clear, compile with '
-  '`tff.backends.test.replace_secure_intrinsics_with_bodies` first, or '
-  'pass an aggregator that is not secure.'
-)
-# Intrinsics that a simulation does not have, with what to use instead.
-REFUSED = {
-  'federated_secure_modular_sum': _SECURE_SUM_HINT,
-  'federated_secure_select': 'Use `tff.federated_select` in a simulation.',
-  'federated_secure_sum': _SECURE_SUM_HINT,
-  'federated_secure_sum_bitwidth': _SECURE_SUM_HINT,
-}
-
 
 class Scope(NamedTuple):
   """The cohort of a call, and the values of references by name."""
@@ -56,11 +42,6 @@ def build_evaluate(
   for block_type, build in _BUILDERS.items():
     if isinstance(block, block_type):
       return build(block, cache)
-  if isinstance(block, tff.framework.Data):
-    raise NotImplementedError(
-      'Found a reference to external data, which cannot be resolved. '
-      'Pass the data as an argument, or have TensorFlow code read it.'
-    )
   raise NotImplementedError(f'Cannot run a {type(block).__name__}: {block}')
 
 
@@ -92,17 +73,19 @@ def _build_compiled(block, cache):
 
 def _build_intrinsic(block, cache):
   del cache
-  intrinsic = get_intrinsic(block.uri)
-  intrinsic_type = block.type_signature
-
-  def evaluate(scope):
-    return functools.partial(_call_intrinsic, intrinsic, scope, intrinsic_type)
-
-  return evaluate
-
-
-def _call_intrinsic(intrinsic, scope, intrinsic_type, argument):
-  return intrinsic(scope.cohort, argument, intrinsic_type)
+  if block.uri not in _INTRINSICS:
+    hint = 'this runtime does not know it'
+    if block.uri.startswith('federated_secure'):
+      hint = (
+        'there is no secure aggregation in a simulation; pass an aggregator '
+        'that is not secure'
+      )
+    raise NotImplementedError(f'`{block.uri}` cannot be run: {hint}.')
+  intrinsic = _INTRINSICS[block.uri]
+  if intrinsic is _select:
+    element_type = block.type_signature.result.member.element
+    intrinsic = functools.partial(_select, element_type)
+  return lambda scope: functools.partial(intrinsic, scope.cohort)
 
 
 def _build_lambda(block, cache):
@@ -158,66 +141,33 @@ _BUILDERS = {
 }
 
 
-# Intrinsics: functions of the cohort, the argument and the intrinsic's type.
-def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
-  """The implementation of an intrinsic; raises if there is none."""
-  if uri not in _INTRINSICS:
-    hint = REFUSED.get(uri, 'It is not known to this runtime.')
-    raise NotImplementedError(f'`{uri}` cannot be run. {hint}')
-  return _INTRINSICS[uri]
-
-
-def _aggregate(cohort, argument, intrinsic_type):
+def _aggregate(cohort, argument):
   """Aggregates client values in the order of the clients."""
-  del intrinsic_type
   value, total, accumulate, _, report = argument
-  for client, member in enumerate(cohort.members(value)):
+  for client, member in zip(cohort.clients, cohort.members(value), strict=True):
     total = cohort.run_for(client, accumulate, [total, member])
   return report(total)
 
 
-def _apply(cohort, argument, intrinsic_type):
-  del cohort, intrinsic_type
-  fn, value = argument
-  return fn(value)
-
-
-def _at_clients(cohort, argument, intrinsic_type):
-  del cohort, intrinsic_type
+def _at_clients(cohort, argument):
+  del cohort
   return values.AllEqual(argument)
 
 
-def _at_server(cohort, argument, intrinsic_type):
-  del cohort, intrinsic_type
+def _at_server(cohort, argument):
+  del cohort
   return argument
 
 
-def _eval_at_clients(cohort, argument, intrinsic_type):
-  del intrinsic_type
-  return cohort.map(argument, values.AllEqual(None))
-
-
-def _eval_at_server(cohort, argument, intrinsic_type):
-  del cohort, intrinsic_type
-  return argument(None)
-
-
-def _map(cohort, argument, intrinsic_type):
-  del intrinsic_type
-  fn, value = argument
-  return cohort.map(fn, value)
-
-
-def _map_all_equal(cohort, argument, intrinsic_type):
-  del cohort, intrinsic_type
+def _map_all_equal(cohort, argument):
+  del cohort
   fn, value = argument
   return values.AllEqual(fn(value.member))
 
 
-def _select(cohort, argument, intrinsic_type):
+def _select(element_type, cohort, argument):
   """For each client, the dataset of the slices that its keys select."""
   keys, _, server_value, select_fn = argument
-  element_type = intrinsic_type.result.member.element
   spec = values.to_element_spec(element_type)
 
   def stack(tensor_spec, *tensors):
@@ -240,12 +190,11 @@ def _select(cohort, argument, intrinsic_type):
   return cohort.map(select, keys)
 
 
-def _zip_at_clients(cohort, argument, intrinsic_type):
-  del intrinsic_type
+def _zip_at_clients(cohort, argument):
   members = _map_struct(cohort.members, argument)
   return tuple(
-    _map_struct(operator.itemgetter(client), members)
-    for client in range(cohort.size)
+    _map_struct(operator.itemgetter(index), members)
+    for index in range(len(cohort.clients))
   )
 
 
@@ -255,13 +204,16 @@ def _map_struct(fn, value):
   return fn(value)
 
 
+# Intrinsics: functions of the cohort and the argument.
 _INTRINSICS = {
   'federated_aggregate': _aggregate,
-  'federated_apply': _apply,
+  'federated_apply': lambda cohort, argument: argument[0](argument[1]),
   'federated_broadcast': _at_clients,
-  'federated_eval_at_clients': _eval_at_clients,
-  'federated_eval_at_server': _eval_at_server,
-  'federated_map': _map,
+  'federated_eval_at_clients': lambda cohort, fn: cohort.map(
+    fn, values.AllEqual(None)
+  ),
+  'federated_eval_at_server': lambda cohort, fn: fn(None),
+  'federated_map': lambda cohort, argument: cohort.map(*argument),
   'federated_map_all_equal': _map_all_equal,
   'federated_select': _select,
   'federated_value_at_clients': _at_clients,

@@ -19,6 +19,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import eager
+from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
 
@@ -55,7 +56,8 @@ class LimitedFunction(graph_functions.GraphFunction):
   ) -> graph_functions.Value:
     """Runs the graph function like `__call__`, with the threads of a client.
 
-    Code that reads a dataset piece by piece uses the threads of the process.
+    Code without a loop, or that reads a dataset piece by piece, uses the
+    threads of the process.
     """
     run = self._get_run()
     if run is None:
@@ -63,7 +65,7 @@ class LimitedFunction(graph_functions.GraphFunction):
     try:
       fetched = run(list(graph_functions.flatten(argument)))
     except tf.errors.OpError as error:
-      raise graph_functions.failure(self._type, error) from error
+      raise errors.of_code(self._type, error) from error
     return graph_functions.unflatten(
       self._result, map(eager.release_attributes, fetched)
     )
@@ -90,9 +92,11 @@ def _build(
   """A function from feeds to fetches that runs a graph in a session.
 
   A session cannot be fed a dataset, so the dataset's content is read before.
-  None if the graph does more with a dataset than read it once, or if nothing
-  but reading is left to compute.
+  None if the graph has no loop, does more with a dataset than read it once, or
+  if nothing but reading is left to compute.
   """
+  if not function_graphs.has_loop(graph_def):
+    return None
   nodes = {node.name: node for node in graph_def.node}
   given = {_complete(name): index for index, name in enumerate(feeds)}
   inputs, part = _find_part(nodes, given, fetches)

@@ -17,12 +17,11 @@ aggregate of this stage or of later stages.
 from collections.abc import Callable, Generator, Sequence
 import contextlib
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import values
@@ -109,7 +108,7 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
     if uri in _CLIENT_STEPS:
       of_clients.append((name, block))
     elif uri == _AGGREGATE:
-      folds.append(_Fold(name, block.argument, cache))
+      folds.append(_build_fold(name, block.argument, cache))
     elif uri in _AFTER_CLIENTS:
       after.append((name, interpreter.build_evaluate(block, cache)))
     else:
@@ -142,8 +141,9 @@ def run_nothing(
 def _fold_clients(scope, run_clients, outputs, kept, folds):
   """Runs the clients, and aggregates their values in the order of clients."""
   cohort = scope.cohort
-  found = {name: [None] * cohort.size for name in kept}
-  sums = [fold.start(scope) for fold in folds]
+  found = {name: [None] * len(cohort.clients) for name in kept}
+  totals = [fold.zero(scope) for fold in folds]
+  accumulate = [fold.accumulate(scope) for fold in folds]
   # Values that no client of this stage computes.
   others = [
     None if fold.source in outputs else cohort.members(fold.value(scope))
@@ -156,16 +156,16 @@ def _fold_clients(scope, run_clients, outputs, kept, folds):
         cohort.absent.add(client)
         continue
       by_name = dict(zip(outputs, result, strict=True))
-      for fold, total, other in zip(folds, sums, others, strict=True):
+      for i, (fold, other) in enumerate(zip(folds, others, strict=True)):
         member = by_name[fold.source] if other is None else other[client]
-        total.add(cohort, client, member)
+        totals[i] = cohort.run_for(client, accumulate[i], [totals[i], member])
       for name, value in by_name.items():
         if name in kept:
           found[name][client] = value
   for name, members in found.items():
     scope.names[name] = tuple(members)
-  for fold, total in zip(folds, sums, strict=True):
-    scope.names[fold.name] = total.report()
+  for fold, total in zip(folds, totals, strict=True):
+    scope.names[fold.name] = fold.report(scope)(total)
 
 
 def _build_clients(cache, steps, outputs):
@@ -202,48 +202,31 @@ def _at_client(value: Any, client: int) -> Any:
   return value
 
 
-class _Fold:
-  """A step `name` that aggregates client values."""
+class _Fold(NamedTuple):
+  """A step `name` that aggregates the client values of the step `source`.
 
-  def __init__(self, name, argument, cache):
-    self.name = name
-    value, self._zero, self._accumulate, self._report = (
-      tff.framework.Selection(argument, index=i)
-      if not isinstance(argument, tff.framework.Struct)
-      else argument[i]
-      for i in (0, 1, 2, 4)
-    )
-    # The aggregated step; None if the value is not the output of a step.
-    self.source = (
-      value.name if isinstance(value, tff.framework.Reference) else None
-    )
-    self.value = interpreter.build_evaluate(value, cache)
-    self._zero = interpreter.build_evaluate(self._zero, cache)
-    self._accumulate = interpreter.build_evaluate(self._accumulate, cache)
-    self._report = interpreter.build_evaluate(self._report, cache)
+  `source` is None if `value` is not the output of a step.
+  """
 
-  def start(self, scope: interpreter.Scope) -> '_Sum':
-    """The aggregate of no clients."""
-    return _Sum(self._zero(scope), self._accumulate(scope), self._report(scope))
+  name: str
+  source: str | None
+  value: interpreter.Evaluate
+  zero: interpreter.Evaluate
+  accumulate: interpreter.Evaluate
+  report: interpreter.Evaluate
 
 
-class _Sum:
-  """The running aggregate of clients."""
-
-  def __init__(self, zero, accumulate, report):
-    self._total = zero
-    self._accumulate = accumulate
-    self._report = report
-
-  def add(self, cohort: cohorts.Cohort, client: int, member: Any) -> None:
-    """Adds the value of the next client."""
-    self._total = cohort.run_for(
-      client, self._accumulate, [self._total, member]
-    )
-
-  def report(self) -> Any:
-    """The result of the aggregation."""
-    return self._report(self._total)
+def _build_fold(name, argument, cache):
+  """The `_Fold` of a call of `federated_aggregate`."""
+  value, *functions = (
+    tff.framework.Selection(argument, index=i)
+    if not isinstance(argument, tff.framework.Struct)
+    else argument[i]
+    for i in (0, 1, 2, 4)
+  )
+  source = value.name if isinstance(value, tff.framework.Reference) else None
+  built = (interpreter.build_evaluate(b, cache) for b in (value, *functions))
+  return _Fold(name, source, *built)
 
 
 def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:

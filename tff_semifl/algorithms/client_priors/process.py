@@ -25,7 +25,6 @@ from tff_semifl.algorithms.client_priors import labels_alone
 from tff_semifl.algorithms.client_priors import linear_head
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
-from tff_semifl.core import client_report
 from tff_semifl.core import federated_process
 from tff_semifl.core import pseudo_labels
 from tff_semifl.data import pipelines
@@ -65,9 +64,8 @@ def summarize(
     label_ratio=measured.count / measured.count,
     num_participating=num_clients - measured.num_rejected,
     num_rejected=measured.num_rejected,
-    **client_report.measure_diversity(
-      client_report.update_sums((), None), num_clients
-    ),
+    weight_diversity=nothing,
+    relative_weight_diversity=nothing,
     # How much likelier own class shares make an example, and how clients
     # differ: small strength, different clients.
     evidence=of_first(averages.evidence),

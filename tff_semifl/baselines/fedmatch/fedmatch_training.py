@@ -15,7 +15,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
@@ -113,7 +113,7 @@ class ClientTraining:
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     helpers: tuple[tf.Tensor, ...],
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     num_images = tf.shape(data['image'])[0]
     kernels = fedmatch_networks.find_parts(self.classifier.trainable_names)
 
@@ -164,7 +164,7 @@ class ClientTraining:
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
-    return client_report.labeled_in_steps(
+    return client_work.labeled_in_steps(
       training._replace(sums=sums._replace(loss=loss_sum)),
       num_images,
       training.state,

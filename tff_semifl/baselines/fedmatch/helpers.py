@@ -18,7 +18,6 @@ import numpy as np
 from scipy import spatial
 import tensorflow as tf
 
-from tff_semifl.core import client_report
 from tff_semifl.core import client_states
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
@@ -88,7 +87,7 @@ def build_helped_work(
 
   def update_client(
     received: Any, dataset: tf.data.Dataset, helpers: Any
-  ) -> tuple[client_report.ClientResult, client_report.ClientSums]:
+  ) -> tuple[client_work.ClientResult, client_work.ClientSums]:
     weights, _ = received
     result, sums = build_work(tuple(helpers)).update(received, dataset)
     trained = tuple(

@@ -29,7 +29,7 @@ from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedsgd import union_images
 from tff_semifl.baselines.fedsgd import union_work
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import gradients
@@ -52,7 +52,7 @@ class FedSGD(gradient_steps.GradientSteps):
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The gradient of FixMatch on one batch.
 
     The loss is the sum of cross-entropies of strongly augmented images whose

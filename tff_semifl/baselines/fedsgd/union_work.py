@@ -22,7 +22,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.algorithms import system
 from tff_semifl.baselines.fedsgd import union_images
-from tff_semifl.core import client_report
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
@@ -236,9 +236,9 @@ def _summarize_clients(
   sums: _Sums, num_images: tf.Tensor
 ) -> collections.OrderedDict[str, tf.Tensor]:
   """The clients' metrics; `num_images` are the images of each client."""
-  client, ratio = sums.client, client_report.Ratio
-  return client_report.summarize(
-    client_report.ClientSums(
+  client, ratio = sums.client, client_work.Ratio
+  return client_work.summarize(
+    client_work.ClientSums(
       collections.OrderedDict(
         loss=ratio(client.loss, client.num_examples),
         accuracy=ratio(client.num_correct, client.num_examples),
@@ -246,7 +246,6 @@ def _summarize_clients(
         num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
         num_rejected=tf.constant(0.0),
       ),
-      updates=client_report.update_sums((), None),
     )
   )
 

@@ -40,7 +40,7 @@ class FixMatch(pooled_method.PooledMethod):
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.unlabeled.unlabeled_loss_weight
-      * losses.masked_cross_entropy(
+      * losses.cross_entropy(
         strong_logits,
         labels.labels,
         pseudo_labels.is_confident(

@@ -51,7 +51,7 @@ class PseudoLabeling(pooled_method.PooledMethod):
       share = tf.reduce_mean(tf.cast(is_sure, tf.float32))
       loss = share * losses.cross_entropy(logits, labels.labels)
     else:
-      loss = losses.masked_cross_entropy(logits, labels.labels, is_sure)
+      loss = losses.cross_entropy(logits, labels.labels, is_sure)
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.ramped.factor(step.progress) * loss,

@@ -33,7 +33,6 @@ from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
-from tff_semifl.core import client_report
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
@@ -191,7 +190,7 @@ def build_elastic_work(
   A client that is rejected or has no images has an update of zero and keeps its
   memory. `max_update_norm_ratio` bounds the change of the client's own model.
   """
-  kernel_index = client_report.find_classifier_kernel(classifier)
+  kernel_index = client_work.find_classifier_kernel(classifier)
 
   def initialize_memory() -> ElasticMemory:
     trainable = classifier.initial_weights.trainable
@@ -202,7 +201,7 @@ def build_elastic_work(
 
   def update_client(
     received: Any, dataset: tf.data.Dataset, memory: ElasticMemory
-  ) -> tuple[client_report.ClientResult, client_report.ClientSums]:
+  ) -> tuple[client_work.ClientResult, client_work.ClientSums]:
     anchor, context = received
     own = anchor._replace(trainable=tuple(memory.trainable))
     local = train_fn(
@@ -214,7 +213,7 @@ def build_elastic_work(
         {optimizers.LEARNING_RATE_KEY: context.learning_rate},
       ),
     )
-    result, sums = client_report.report(
+    result, sums = client_work.report(
       own,
       memory.optimizer_state,
       local,

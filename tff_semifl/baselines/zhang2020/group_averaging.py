@@ -22,10 +22,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.baselines.zhang2020 import running_statistics
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
-from tff_semifl.core import running_statistics
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional

@@ -20,12 +20,12 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
-from tff_semifl.core import client_report
+from tff_semifl.baselines.zhang2020 import running_statistics
+from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import rows as rows_lib
-from tff_semifl.core import running_statistics
 from tff_semifl.core import training_loop
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -212,12 +212,12 @@ class LabeledTraining:
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     """The local training of a client with labels (Table 3, Table G.1)."""
     node = federated_process.Node(context, data['client_id'])
-    return client_report.trained_on_true_labels(
+    return client_work.LocalTraining(
       self.train_node(weights, data, optimizer_state, node),
-      tf.shape(data['label'])[0],
+      client_work.has_images(tf.shape(data['label'])[0]),
     )
 
 
@@ -246,7 +246,7 @@ class PseudoLabelTraining:
     context: federated_process.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
-  ) -> client_report.LocalTraining:
+  ) -> client_work.LocalTraining:
     num_images = tf.shape(data['image'])[0]
     node = federated_process.Node(context, data['client_id'])
 
@@ -258,7 +258,7 @@ class PseudoLabelTraining:
         labels, self.confidence_threshold
       )
       return training_loop.BatchOutput(
-        losses.masked_cross_entropy(logits, labels.labels, is_confident),
+        losses.cross_entropy(logits, labels.labels, is_confident),
         training_loop.count_correct(logits, labels.labels, is_confident),
         tf.math.count_nonzero(is_confident, dtype=tf.float32),
         given.extend(
@@ -278,4 +278,4 @@ class PseudoLabelTraining:
       loss_fn=loss,
       state=pseudo_labels.no_given_labels(),
     )
-    return client_report.labeled_in_steps(training, num_images, training.state)
+    return client_work.labeled_in_steps(training, num_images, training.state)

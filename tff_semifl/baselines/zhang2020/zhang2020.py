@@ -34,10 +34,10 @@ from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.baselines.zhang2020 import running_statistics
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import running_statistics
 from tff_semifl.core import schedules
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional

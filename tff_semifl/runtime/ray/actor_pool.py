@@ -22,7 +22,6 @@ from tff_semifl.runtime import errors
 from tff_semifl.runtime import sites
 from tff_semifl.runtime.ray import actor as ray_actor
 from tff_semifl.runtime.ray import options as ray_options
-from tff_semifl.runtime.ray import remote_actor
 from tff_semifl.runtime.ray import site as ray_site
 
 # The maximum wait for results before timeouts are checked.
@@ -32,7 +31,7 @@ _LOOK_SECONDS = 2
 _MAX_FAILED_STARTS = 3
 # A task that was running in this many lost actors is likely the cause.
 _MAX_LOSSES = 3
-# The maximum number of tasks per actor ahead of the next result.
+# The maximum number of results per actor that wait for an earlier result.
 _WINDOW = 4
 
 
@@ -49,7 +48,7 @@ class ActorPool:
   def __init__(self, options: ray_options.RayOptions):
     """Starts actors on the machines of the cluster."""
     self._options = options
-    self._actors: list[remote_actor.RemoteActor] = []
+    self._actors: list[ray_actor.RemoteActor] = []
     self._failed_starts = collections.Counter()
     self._own_machine = ray.get_runtime_context().get_node_id()
     federation = options.federation
@@ -104,12 +103,13 @@ class ActorPool:
         self._submit(tasks, waiting, next_result)
         results |= self._collect()
         for actor, why in self._find_lost():
-          again = self._lose(actor, why)
-          waiting[actor.site].extendleft(reversed(again))
-          if actor.site is not None:
+          self._lose(actor, why)
+          if actor.task is None:
             continue
-          losses.update(again)
-          if any(losses[number] >= _MAX_LOSSES for number in again):
+          number, _ = actor.task
+          waiting[actor.site].appendleft(number)
+          losses[number] += actor.site is None
+          if losses[number] >= _MAX_LOSSES:
             raise errors.WorkerError(
               f'one task has lost {_MAX_LOSSES} actors: {self._why_lost}'
             )
@@ -119,27 +119,19 @@ class ActorPool:
           next_result += 1
     finally:
       for actor in self._actors:
-        for _, reference in actor.tasks:
-          ray.cancel(reference)
-        actor.tasks.clear()
+        if actor.task is not None:
+          ray.cancel(actor.task[1])
+        actor.task = None
 
   def _submit(self, tasks, waiting, next_result):
-    """Gives ready actors up to two tasks each."""
+    """Gives a task to each ready actor that has none."""
     ready = [actor for actor in self._actors if actor.is_ready]
     end = next_result + _WINDOW * len(ready)
-    for site, numbers in waiting.items():
-      able = [actor for actor in ready if actor.site == site]
-      # If more tasks wait than actors are able, an actor gets its second task
-      # while the first runs.
-      for depth in (0, 1) if len(numbers) > len(able) else (0,):
-        for actor in able:
-          if len(actor.tasks) == depth and numbers and numbers[0] < end:
-            number = numbers.popleft()
-            if not actor.tasks:
-              now = time.monotonic()
-              actor.asked = actor.heard = actor.turned = now
-            reference = tasks[number].start(actor.handle)
-            actor.tasks.append((number, reference))
+    for actor in ready:
+      numbers = waiting[actor.site]
+      if actor.task is None and numbers and numbers[0] < end:
+        number = numbers.popleft()
+        actor.submit(number, tasks[number].start)
 
   def _drop_out(self, waiting):
     """Results (None) for waiting tasks of sites without a ready actor."""
@@ -163,18 +155,16 @@ class ActorPool:
     done, _ = ray.wait(references, num_returns=len(references), timeout=0)
     done = set(done)
     results = {}
-    now = time.monotonic()
     for actor in self._actors:
-      with contextlib.suppress(remote_actor.LostError):
-        while actor.tasks and actor.tasks[0][1] in done:
-          number, reference = actor.tasks[0]
+      with contextlib.suppress(ray_actor.LostError):
+        if actor.task is not None and actor.task[1] in done:
+          number, reference = actor.task
           results[number] = actor.get(reference)
-          actor.tasks.popleft()
-          actor.heard = actor.turned = now
+          actor.task = None
         if actor.question in done:
           self._hear(actor, actor.get(actor.question))
           actor.question = None
-          actor.heard = now
+          actor.turned = time.monotonic()
     return results
 
   def _hear(self, actor, answer):
@@ -198,8 +188,6 @@ class ActorPool:
     actor.is_ready = True
     if site is None:
       actor.name = f'actor {pid} at {actor.name.split()[-1]}'
-    else:
-      logging.info('%s has %d images', actor.name, site.num_images)
     self._failed_starts.pop(actor.node_id, None)
     if actor.is_late:
       logging.warning('%s has joined', actor.name)
@@ -211,7 +199,7 @@ class ActorPool:
     return [(actor, why) for actor, why in losses if why is not None]
 
   def _lose(self, actor, why):
-    """Removes an actor, and returns the indices of its tasks."""
+    """Removes an actor."""
     _kill(actor.handle)
     self._actors.remove(actor)
     self._looked = -_LOOK_SECONDS
@@ -226,9 +214,6 @@ class ActorPool:
     if not actor.is_ready:
       self._failed_starts[actor.node_id] += 1
     logging.warning('%s is lost: %s; %s', actor.name, why, result)
-    again = [number for number, _ in actor.tasks]
-    actor.tasks.clear()
-    return again
 
   def _renew(self):
     """Starts actors on machines with free resources, every few seconds."""
@@ -241,7 +226,7 @@ class ActorPool:
       # Ray will end this process without a message.
       raise errors.WorkerError('the machine of this program left the cluster')
     for actor in self._actors:
-      if actor.node_id not in machines and not actor.tasks:
+      if actor.node_id not in machines and actor.task is None:
         actor.error = 'its machine left the cluster'
     counts = collections.Counter(each.node_id for each in self._actors)
     placed = ray_options.place(
@@ -264,12 +249,12 @@ class ActorPool:
 
   def _start(self, machine, share):
     actor = self._actor_class.options(
-      **share._asdict(),
+      **share,
       scheduling_strategy=scheduling_strategies.NodeAffinitySchedulingStrategy(
         machine['NodeID'], soft=False
       ),
     ).remote(self._options.threads_per_operation)
-    return remote_actor.RemoteActor(actor, machine)
+    return ray_actor.RemoteActor(actor, machine)
 
 
 def _check_sites(federation: sites.Federation) -> None:

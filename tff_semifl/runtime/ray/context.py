@@ -21,17 +21,18 @@ from typing import Any
 
 import numpy as np
 import ray
+import tensorflow_federated as tff
 
-from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import in_process
+from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
+from tff_semifl.runtime.ray import actor as ray_actor
 from tff_semifl.runtime.ray import actor_pool
 from tff_semifl.runtime.ray import cluster as ray_cluster
 from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import programs as ray_programs
-from tff_semifl.runtime.ray import remote_actor
 from tff_semifl.runtime.ray import values as ray_values
 
 
@@ -49,28 +50,42 @@ class Runner:
   def run(
     self,
     program: ray_programs.Program,
-    inputs: Sequence[Any],
-    cohort: cohorts.Cohort | None,
+    scope: interpreter.Scope,
+    at_server: bool = False,
   ) -> Generator[list[Any] | None, None, None]:
     """Runs a program for each client, or for the server; see `programs.Run`."""
+    cohort = None if at_server else scope.cohort
     clients = [0] if cohort is None else cohort.present()
     if clients:
+      inputs = [evaluate(scope) for evaluate in program.inputs]
       with self._lock:
         try:
           yield from self._run(program, inputs, cohort, clients)
         except ray.exceptions.RayError as error:
           # For example, the object store is full.
-          reason = remote_actor.first_reason(error)
+          reason = ray_actor.first_reason(error)
           raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
   def _run(self, program, inputs, cohort, clients):
-    content = [self._put(program.content, 'programs')]
-    shared_data = []
-    common = ray.put(self._encode_common(program, inputs, shared_data))
+    # In a list, as Ray would send the content with each task.
+    content = [self._put('programs', program.content)]
+    typed = list(zip(inputs, program.input_types, strict=True))
+    common = ray.put(
+      [
+        [self._encode('in common', value.member, value_type)]
+        if isinstance(value, values.AllEqual)
+        else []
+        for value, value_type in typed
+      ]
+    )
 
     def submit(client, actor):
-      own, data = self._encode_own(program, inputs, client, list(shared_data))
-      return actor.run.remote(program.key, content, common, own, *data)
+      own = [
+        self._encode('of each client', value[client], value_type)
+        for value, value_type in typed
+        if not isinstance(value, values.AllEqual)
+      ]
+      return actor.run.remote(program.key, content, common, own)
 
     tasks = [
       actor_pool.Task(functools.partial(submit, client), _site(inputs, client))
@@ -85,44 +100,19 @@ class Runner:
       if isinstance(result, Exception):
         message = str(result)
         if cohort is not None:
-          message = (
-            f'Client {client} (of {cohort.size}, counted from 0): {message}'
-          )
+          message = cohort.name_client(client, message)
         raise errors.ComputationError(message) from errors.reason(result)
       self.sent['results'] += ray_values.count_bytes(result)
       yield ray_values.decode(result)
 
-  def _encode_common(self, program, inputs, data):
-    """For each input, [encoded value] if all clients share it, else []."""
-    encoded = [
-      [ray_values.encode(value.member, value_type, self._take_into(data))]
-      if isinstance(value, values.AllEqual)
-      else []
-      for value, value_type in zip(inputs, program.input_types, strict=True)
-    ]
-    self.sent['in common'] += ray_values.count_bytes(encoded)
-    return encoded
+  def _encode(self, kind: str, value: Any, value_type: tff.Type) -> Any:
+    message = ray_values.encode(
+      value, value_type, functools.partial(self._put, 'data')
+    )
+    self.sent[kind] += ray_values.count_bytes(message)
+    return message
 
-  def _encode_own(self, program, inputs, client, data):
-    """Encodes the values of one client; appends their contents to `data`."""
-    encoded = [
-      ray_values.encode(value[client], value_type, self._take_into(data))
-      for value, value_type in zip(inputs, program.input_types, strict=True)
-      if not isinstance(value, values.AllEqual)
-    ]
-    self.sent['of each client'] += ray_values.count_bytes(encoded)
-    return encoded, data
-
-  def _take_into(self, data: list[ray.ObjectRef]):
-    """A function that appends a content to `data`, and returns its index."""
-
-    def take(content: bytes) -> int:
-      data.append(self._put(content, 'data'))
-      return len(data) - 1
-
-    return take
-
-  def _put(self, content: bytes, kind: str) -> ray.ObjectRef:
+  def _put(self, kind: str, content: bytes) -> ray.ObjectRef:
     reference, is_new = self._contents.put(content)
     if is_new:
       self.sent[kind] += len(content)

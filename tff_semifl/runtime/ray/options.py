@@ -72,25 +72,15 @@ def prepare(*, is_local: bool) -> None:
       os.environ['RAY_AUTH_TOKEN'] = secrets.token_hex(32)
     elif not sys.modules['ray'].is_initialized():
       raise errors.WorkerError(
-        'Ray was imported before its cluster could be given a token, without'
-        ' which any user of this machine may use it: do not import Ray before'
-        ' the first context, or set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN'
-        ' before that (RAY_AUTH_MODE=disabled for no token)'
+        'any user of this machine may use a cluster without a token: import Ray'
+        ' after the first context, or set RAY_AUTH_MODE before'
       )
-
-
-class Share(NamedTuple):
-  """The resources of an actor; GPUs may be a fraction."""
-
-  num_cpus: float
-  num_gpus: float
-  resources: Mapping[str, float] | None = None
 
 
 def place(
   machines: Sequence[Mapping[str, Any]], options: RayOptions
-) -> dict[str, tuple[int, Share]]:
-  """The number of actors, and the resources of an actor, by machine id.
+) -> dict[str, tuple[int, dict[str, Any]]]:
+  """The number of actors, and Ray's options of an actor, by machine id.
 
   Actors use all GPUs, or all CPUs if no machine has a GPU, up to `max_actors`
   actors. In addition, each site of the federation gets one actor. Machines of
@@ -106,13 +96,13 @@ def place(
   placed = {}
   for node, each in resources.items():
     if has_gpus:
-      share = Share(0, options.gpus_per_client)
+      share = {'num_cpus': 0, 'num_gpus': options.gpus_per_client}
       # Rounds up slightly: seven sevenths of a GPU are one GPU.
       count = int(each.get('GPU', 0) / options.gpus_per_client + 1e-6)
     else:
       num_cpus = each.get('CPU', 0)
       cores = min(options.threads_per_operation or num_cpus, num_cpus)
-      share = Share(cores, 0)
+      share = {'num_cpus': cores, 'num_gpus': 0}
       # Machines without CPUs only coordinate.
       count = int(num_cpus // cores) if num_cpus >= 1 else 0
     if left is not None:
@@ -125,7 +115,8 @@ def place(
     name = site_of(machine)
     if name in sites:
       gpus = min(options.gpus_per_client, machine['Resources'].get('GPU', 0))
-      share = Share(0, gpus, {f'{SITE_RESOURCE}{name}': 1})
+      site = {f'{SITE_RESOURCE}{name}': 1}
+      share = {'num_cpus': 0, 'num_gpus': gpus, 'resources': site}
       placed[machine['NodeID']] = 1, share
   return placed
 

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
@@ -36,27 +35,14 @@ class Program(NamedTuple):
   """A function from a struct of inputs to a struct of outputs.
 
   `content` is the serialized function, and `key` a hash of `content`. `inputs`
-  evaluate the inputs in the original computation. `input_types` have no
-  placement.
+  evaluate the inputs in the original computation, each as `AllEqual` or a tuple
+  of client values. `input_types` have no placement.
   """
 
   key: str
   content: bytes
   inputs: tuple[interpreter.Evaluate, ...]
   input_types: tuple[tff.Type, ...]
-
-  @property
-  def takes_dataset(self) -> bool:
-    """Whether an input is or contains a dataset."""
-    return any(_has(each, tff.SequenceType) for each in self.input_types)
-
-  def digest(self) -> str:
-    """A hash that is equal in all processes (see `graph_digest`)."""
-    return graph_digest.digest(read(self.content))
-
-  def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
-    """The inputs, each `AllEqual` or a tuple of client values."""
-    return [evaluate(scope) for evaluate in self.inputs]
 
 
 def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
@@ -66,13 +52,9 @@ def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
   )
 
 
-# Runs a program for each present client of a cohort, or once for the server.
-# Inputs are values at clients (see `values`). Yields the outputs of each client
-# in order; None for a client that drops out.
-Run = Callable[
-  [Program, Sequence[Any], cohorts.Cohort | None],
-  Generator[Sequence[Any] | None, None, None],
-]
+# Runs a program for each present client, or once if `at_server`. Yields the
+# outputs of each client in order; None for a client that drops out.
+Run = Callable[..., Generator[Sequence[Any] | None, None, None]]
 
 
 def build_evaluate(
@@ -89,8 +71,7 @@ def build_evaluate(
     block = _call(block)
 
   def build_clients(steps, outputs):
-    program = build_program(steps, outputs, cache)
-    return functools.partial(_run_at_clients, run, program)
+    return functools.partial(run, build_program(steps, outputs, cache))
 
   def build_step(step):
     if not _takes_dataset(step[1]):
@@ -101,12 +82,8 @@ def build_evaluate(
   return stages.build_evaluate(block, cache, build_clients, build_step)
 
 
-def _run_at_clients(run, program, scope):
-  return run(program, program.evaluate_inputs(scope), scope.cohort)
-
-
 def _run_at_server(run, program, scope):
-  [[value]] = run(program, program.evaluate_inputs(scope), None)
+  [[value]] = run(program, scope, at_server=True)
   return value
 
 
@@ -130,7 +107,7 @@ def _call(compiled):
 def find_client_programs(
   computation: tff.framework.ConcreteComputation,
 ) -> list[str]:
-  """The hashes of the programs that clients run on their data."""
+  """The hashes, equal in all processes, of what clients run on data."""
   cache = graph_functions.GraphFunctionCache()
   programs = []
 
@@ -142,7 +119,11 @@ def find_client_programs(
   stages.build_evaluate(
     compiler.compile_to_block(computation), cache, build_clients
   )
-  return [each.digest() for each in reversed(programs) if each.takes_dataset]
+  return [
+    graph_digest.digest(read(program.content))
+    for program in reversed(programs)
+    if any(_has(each, tff.SequenceType) for each in program.input_types)
+  ]
 
 
 def _takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:

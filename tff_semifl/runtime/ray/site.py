@@ -38,11 +38,9 @@ class Description(NamedTuple):
 class Site(NamedTuple):
   """A site, as the processes of its machine see it.
 
-  Attributes:
-    description: What the training program receives.
-    images: The path of a file with all images, uint8, concatenated.
-    messages: The path of a file for messages to the site's operator.
-    approved: Hashes of the programs that may run; None for any program.
+  `images` is the path of a file with all images, uint8, concatenated, and
+  `messages` that of a file for messages to the site's operator. `approved` are
+  hashes of the programs that may run; None for any program.
   """
 
   description: Description
@@ -74,10 +72,9 @@ class Site(NamedTuple):
     try:
       images = np.fromfile(self.images, np.uint8)
     except OSError as error:
-      # The message of `error` has the path, which is private.
-      reason = error.strerror
+      # The full message has the path, which is private.
       raise errors.SiteAwayError(
-        f'{name} cannot read its images: {reason}'
+        f'{name} cannot read its images: {error.strerror}'
       ) from None
     return tf.data.experimental.to_variant(
       tf.data.Dataset.from_tensors(
@@ -119,27 +116,18 @@ class Site(NamedTuple):
 def find_problem(
   name: str, image_shape: sites.ImageShape, found: Description | None
 ) -> str | None:
-  """Why a site cannot be used; None if the site can be used.
-
-  Args:
-    name: The expected name.
-    image_shape: The expected shape of images.
-    found: The description that the site itself sent.
-  """
+  """Why a site that sent the description `found` cannot be used, or None."""
   if found is None or found.name != name:
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:
     return None
-  height, width, num_channels = image_shape
-  return (
-    f'its images are of {_show(found.image_shape)}, those of this program of'
-    f' {_show(image_shape)}; start launch.site with'
-    f' --image_size={height}x{width} --{"" if num_channels == 1 else "no"}gray'
+  ours, theirs = (
+    'x'.join(map(str, s)) for s in (image_shape, found.image_shape)
   )
-
-
-def _show(image_shape: sites.ImageShape) -> str:
-  return 'x'.join(map(str, image_shape))
+  return (
+    f'its images are of {theirs}, those of this program of {ours}; start'
+    ' launch.site with the same --image_size and --gray'
+  )
 
 
 def _may_be_images(part: tff.Type) -> bool:

@@ -39,8 +39,8 @@ def encode(
 ) -> Any:
   """Encodes a value as nested arrays, `DatasetGraph`s and `SiteDataset`s.
 
-  `take_content` maps the bytes of a large constant to its entry in
-  `DatasetGraph.contents`. By default, graphs keep their constants.
+  Without `take_content`, which stores the bytes of a large constant and returns
+  an entry of `DatasetGraph.contents`, graphs keep their constants.
   """
   if isinstance(value_type, tff.StructType):
     return [

@@ -16,12 +16,13 @@ forward pass computes the statistics, and makes a step about a third longer.
 
 import collections
 from collections.abc import Mapping, Sequence
+import dataclasses
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import layer_moments
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.models import functional
 
 # PyTorch's default, which Zhang et al. use.
@@ -32,33 +33,24 @@ _STATISTICS_KEY = 'statistics'
 Weights = Sequence[tf.Tensor]
 
 
+@dataclasses.dataclass(frozen=True)
 class _TrackingOptimizer(tff.learning.optimizers.Optimizer):
   """The optimizer that `track` returns."""
 
-  def __init__(
-    self,
-    inner: tff.learning.optimizers.Optimizer,
-    initial_statistics: Sequence[Any],
-  ):
-    self._inner = inner
-    self._initial_statistics = initial_statistics
+  inner: tff.learning.optimizers.Optimizer
+  initial_statistics: Sequence[Any]
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    return collections.OrderedDict(
-      [
-        (_OPTIMIZER_KEY, self._inner.initialize(specs)),
-        (
-          _STATISTICS_KEY,
-          [tf.constant(array) for array in self._initial_statistics],
-        ),
-      ]
+    return _state(
+      self.inner.initialize(specs),
+      list(map(tf.constant, self.initial_statistics)),
     )
 
   def next(
     self, state: Mapping[str, Any], weights: Weights, gradients: Weights
   ) -> tuple[Mapping[str, Any], Weights]:
-    num_trained = len(weights) - len(self._initial_statistics)
-    optimizer_state, trained = self._inner.next(
+    num_trained = len(weights) - len(self.initial_statistics)
+    optimizer_state, trained = self.inner.next(
       state[_OPTIMIZER_KEY], weights[:num_trained], gradients[:num_trained]
     )
     statistics = [
@@ -67,26 +59,24 @@ class _TrackingOptimizer(tff.learning.optimizers.Optimizer):
         weights[num_trained:], gradients[num_trained:], strict=True
       )
     ]
-    new_state = collections.OrderedDict(
-      [(_OPTIMIZER_KEY, optimizer_state), (_STATISTICS_KEY, statistics)]
-    )
-    return new_state, [*trained, *statistics]
+    return _state(optimizer_state, statistics), [*trained, *statistics]
 
   def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-    return self._inner.get_hparams(state[_OPTIMIZER_KEY])
+    return self.inner.get_hparams(state[_OPTIMIZER_KEY])
 
   def set_hparams(
     self, state: Mapping[str, Any], hparams: Mapping[str, Any]
   ) -> Mapping[str, Any]:
-    return collections.OrderedDict(
-      [
-        (
-          _OPTIMIZER_KEY,
-          self._inner.set_hparams(state[_OPTIMIZER_KEY], hparams),
-        ),
-        (_STATISTICS_KEY, state[_STATISTICS_KEY]),
-      ]
+    return _state(
+      self.inner.set_hparams(state[_OPTIMIZER_KEY], hparams),
+      state[_STATISTICS_KEY],
     )
+
+
+def _state(optimizer_state: Any, statistics: Any) -> Mapping[str, Any]:
+  return collections.OrderedDict(
+    [(_OPTIMIZER_KEY, optimizer_state), (_STATISTICS_KEY, statistics)]
+  )
 
 
 def track(
@@ -125,7 +115,7 @@ def pull(
   found = []
   for moments in classifier.batch_moments(weights, images):
     _, mean, variance = tf.unstack(
-      layer_moments.unbiased_statistics(tf.stop_gradient(moments))
+      batch_norm_statistics.unbiased_statistics(tf.stop_gradient(moments))
     )
     found += [mean, variance]
   distance = tf.add_n(
