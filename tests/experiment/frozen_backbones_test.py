@@ -46,7 +46,7 @@ class FrozenBackbonesTest(parameterized.TestCase):
       'weights': str(folder / 'random.weights.h5'),
       'freeze_backbone': True,
       'total_rounds': 1,
-      'total_epochs': 1,
+      'total_epochs': 2,
       'clients_per_round': 2,
       'client_epochs': 1,
       'server_epochs': 1,

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import io
 import math
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,6 +17,7 @@ from tests import small_digits
 from tests import small_systems
 from tests.experiment import some_metrics
 from tff_semifl.cli import commands
+from tff_semifl.data import sources
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import training_warnings
@@ -42,15 +44,24 @@ _ABSENT = _round(0.25, math.nan, num_participating=0.0, num_dropped=4.0)
 class TrainingWarningsTest(parameterized.TestCase):
   def _watch(self, *rounds, first_round=1, **options):
     """Returns the warnings of some rounds."""
+    chosen = {
+      'clients_per_round': 4,
+      'num_test_images': 1000,
+      'confidence_threshold': 0.95,
+      **options,
+    }
     watcher = training_warnings.TrainingWarnings(
       'mine',
-      **{
-        'clients_per_round': 4,
-        'num_classes': 2,
-        'num_test_images': 1000,
-        'confidence_threshold': 0.95,
-        **options,
-      },
+      types.SimpleNamespace(
+        clients=types.SimpleNamespace(
+          clients_per_round=chosen['clients_per_round']
+        ),
+        task=types.SimpleNamespace(num_classes=2),
+        data=types.SimpleNamespace(
+          test=sources.LabeledImages((), range(chosen['num_test_images']))
+        ),
+        used_settings={'confidence_threshold': chosen['confidence_threshold']},
+      ),
     )
     with self.assertLogs(level='WARNING') as logs:
       # Without a warning, `assertLogs` would fail.
