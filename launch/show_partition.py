@@ -13,20 +13,32 @@ in the files --output_file.
 With the same flags, `launch.train semifl` uses the same partition.
 """
 
+import dataclasses
+
 import numpy as np
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
-from tff_semifl.cli import output_flag
-from tff_semifl.cli import setting_flags
+from tff_semifl.cli import parts
 from tff_semifl.experiment import data_figures
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.plots import figures
 
 
-def main(settings: experiment_settings.Data) -> None:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShowPartition(settings_lib.Settings):
+  """The settings of this program, beside those of data."""
+
+  output_file: tuple[str, ...] = settings_lib.setting(
+    ('results/partition.png',),
+    'Files to write, separated by commas.',
+    parts.FIGURES,
+  )
+
+
+def main(own: ShowPartition, settings: experiment_settings.Data) -> None:
   """Prints the summary and draws the figure."""
-  files = output_flag.figures('results/partition.png')
+  files = own.output_file
   names = settings.task.sites
   if names:
     raise settings_lib.SettingError(
@@ -37,7 +49,7 @@ def main(settings: experiment_settings.Data) -> None:
   task = settings.task.create()
   data = settings.fill_in(task).load(task)
   fig, skew = data_figures.draw_partition(task, data, settings.title)
-  with output_flag.writing(*files):
+  with settings_lib.blame('output_file', files, OSError):
     figures.save(fig, files)
   num_images = len(data.unlabeled.true_labels)
   sizes = [*map(len, data.shares)]
@@ -56,9 +68,4 @@ def main(settings: experiment_settings.Data) -> None:
 
 
 if __name__ == '__main__':
-  setting_flags.run(
-    'python -m launch.show_partition',
-    commands.create_data,
-    main,
-    elsewhere=commands.names_of_all_settings,
-  )
+  commands.run_on_data(main, ShowPartition())

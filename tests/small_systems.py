@@ -37,15 +37,9 @@ def create(
   *,
   usual: Mapping[str, Any] = _NOTHING,
 ) -> Any:
-  """Creates a system.
+  """A system of the registry with other settings.
 
-  Args:
-    system_name: One of `system_registry.SYSTEMS`.
-    changes: Settings by name, which the system must have.
-    usual: Other settings, as far as the system has them.
-
-  Returns:
-    A `system_lib.System`.
+  It must have `changes`, and `usual` as far as it has them.
   """
   system = settings.change_present(system_registry.SYSTEMS[system_name], usual)
   return settings.fill_in(
@@ -83,14 +77,7 @@ def create_ingredients(
   strong_augmentation: augmentation.Augmentation = linear_reference.unchanged,
   **others: Any,
 ) -> system_lib.Ingredients:
-  """Creates the arguments, beside settings, that build a process.
-
-  Args:
-    classifier: The model. By default that of `linear_reference`.
-    weak_augmentation: By default images stay as they are.
-    strong_augmentation: Likewise.
-    **others: Other ingredients.
-  """
+  """Ingredients of a process, by default with a linear model."""
   return system_lib.Ingredients(
     classifier=classifier or _create_classifier(),
     weak_augmentation=weak_augmentation,
@@ -122,14 +109,7 @@ def build(
 
 
 def without_process(system_name: str) -> Any:
-  """A context in which experiments do not build the slow process.
-
-  Args:
-    system_name: One of `system_registry.SYSTEMS`.
-
-  Returns:
-    A context manager.
-  """
+  """A context in which experiments do not build the slow process."""
   return mock.patch.object(type(system_registry.SYSTEMS[system_name]), 'build')
 
 
@@ -152,12 +132,6 @@ def building_once(system_name: str) -> Any:
 
   For runs that differ in what no process depends on, such as where images are,
   and for those that resume others. Their model and their task must be the same.
-
-  Args:
-    system_name: One of `system_registry.SYSTEMS`.
-
-  Returns:
-    A context manager.
   """
   system_type = type(system_registry.SYSTEMS[system_name])
   build_once = _once(system_type.build, key=lambda system, _: system)

@@ -56,14 +56,6 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertIsNone(found.shares)
     self.assertFalse(feature_files.has_client_ids(self._path))
 
-  def test_integers_name_clients_too(self):
-    found, class_names = self._read(client_ids=np.arange(40) // 20 * 7 - 3)
-    self.assertSequenceEqual(
-      [share.tolist() for share in found.shares],
-      [list(range(20)), list(range(20, 40))],
-    )
-    self.assertEqual(found.client_names, ['-3', '4'])
-
   @parameterized.parameters(np.array, lambda names: np.char.encode(names))
   def test_labels_may_be_names(self, make):
     changes = {
@@ -84,7 +76,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(given.train.labels, _ARRAYS['labels'])
 
   @parameterized.named_parameters(
-    ('no_labels', {'labels': None}, 'has no array labels'),
+    ('no_labels', {'labels': None}, 'has features but no labels'),
     (
       'unknown_array',
       {'client_id': np.zeros(40)},

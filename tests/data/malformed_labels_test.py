@@ -11,9 +11,7 @@ import numpy as np
 
 from tests import damage
 from tff_semifl.data import partition
-from tff_semifl.data import pipelines
 from tff_semifl.data import skewed_partition
-from tff_semifl.data import sources
 
 # Some labels are below 0 or above the last class.
 _LABELS = strategies.lists(strategies.integers(-1, 4), max_size=60).map(
@@ -89,16 +87,6 @@ class MalformedLabelsTest(parameterized.TestCase):
         labels, num_classes, skew, num_clients, seed
       ),
     )
-
-  def test_population_of_clients_without_images(self):
-    data = sources.ImagePool(
-      np.zeros([0, 2, 2, 1], np.uint8), np.zeros(0, np.int32)
-    )
-    for shares in ([], [np.zeros(0, np.int64)] * 2):
-      population = pipelines.ClientPopulation(
-        data, shares, clients_per_round=len(shares), seed=0
-      )
-      self.assertLen(population.datasets(1), len(shares))
 
 
 if __name__ == '__main__':

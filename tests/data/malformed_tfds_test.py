@@ -79,12 +79,6 @@ class MalformedTfdsTest(parameterized.TestCase):
     self.records.unlink()
     self._assert_refused('No such file or directory)')
 
-  def test_split_that_is_not_there(self):
-    with self.assertRaisesRegex(
-      data_errors.DataError, "^split 'test' of data set 'cifar10' cannot"
-    ):
-      tfds_images.load('cifar10', ['test'], str(self.folder))
-
   @parameterized.parameters('', '{')
   def test_description_that_is_none(self, text):
     self.info.write_text(text)

@@ -39,15 +39,6 @@ def _count_mapped_files():
 
 
 class MappedImagesTest(parameterized.TestCase, tf.test.TestCase):
-  def test_reads_images_in_any_order(self):
-    data = _create_data(7)
-    images = mapped_images.MappedImages([data])
-    indices = [6, 0, 3, 3]
-    self.assertAllEqual(images.read(indices), data.images[indices])
-    self.assertAllEqual(
-      tf.function(images.read)(tf.constant([], tf.int64)), data.images[:0]
-    )
-
   def test_references_are_to_all_parts_with_their_labels(self):
     data = [_create_data(4), _create_data(0), _create_data(5)]
     images = mapped_images.MappedImages(data)
@@ -151,28 +142,6 @@ class TakeIndicesTest(tf.test.TestCase):
       self.assertEqual(at_server, 2 * data.images.sum())
       self.assertEqual(
         at_clients, [2 * data.images[share].sum() for share in shares]
-      )
-
-  def test_reads_bare_images(self):
-    data = _create_data(7)
-    images = mapped_images.MappedImages([data])
-    computation = mapped_images.take_indices(
-      _build_sums(
-        tff.SequenceType(tff.TensorType(np.uint8, (None, *_SHAPE))),
-        lambda chunk: chunk,
-      ),
-      images,
-    )
-    self.assertEqual(
-      computation.type_signature.parameter.compact_representation(),
-      '<at_server=int64[?]*@SERVER,factor=int32@SERVER,'
-      'at_clients={int64[?]*}@CLIENTS>',
-    )
-    indices = tf.data.Dataset.from_tensors(images.references[0].images)
-    with runtime.simulation_context():
-      self.assertEqual(
-        computation(indices, 1, [indices]),
-        (data.images.sum(), [data.images.sum()]),
       )
 
 

@@ -13,6 +13,7 @@ from tff_semifl.data import own_images
 
 # All levels of gray, in 4 images of 8x8 pixels.
 _GRAY = np.arange(256, dtype=np.uint8).reshape(4, 8, 8, 1)
+_FEATURES = np.random.default_rng(0).standard_normal((6, 4), np.float32)
 _COLOR = np.repeat(_GRAY, 3, axis=-1)
 
 
@@ -50,13 +51,12 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     (
       'channels_first',
       np.moveaxis(_COLOR, -1, 1),
-      r'shape \(4, 3, 8, 8\), with channels first',
+      r'shape \(4, 3, 8, 8\), .*give np\.moveaxis\(images, 1, -1\)',
     ),
     (
       'transparency',
       np.repeat(_GRAY, 4, axis=-1),
-      # Without opacity, hidden colors would become visible.
-      r'with 4 channels.*images\[\.\.\.,',
+      'with 4 channels; give 1 for gray or 3 for opaque color',
     ),
     ('flat', _GRAY.reshape(4, 64), r'shape \(4, 64\); give an array \[images,'),
     ('none', [], 'found no images; give one at least'),
@@ -87,9 +87,59 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
       own_images.convert('train', images)
 
-  def test_names_the_image_that_is_unlike_others(self):
-    with self.assertRaisesRegex(ValueError, r'^train\[1\]: found floats in'):
-      own_images.convert('train', [_COLOR[3], _COLOR[1] / 255])
+
+def _with(value, row=2, column=3):
+  features = _FEATURES.copy()
+  features[row, column] = value
+  return features
+
+
+class FeaturesTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(np.float16, np.float64)
+  def test_floats_become_float32(self, dtype):
+    given = _FEATURES.astype(dtype)
+    found = own_images.convert_examples('train', given)
+    self.assertEqual(found.dtype, np.float32)
+    self.assertAllEqual(found, given.astype(np.float32))
+
+  def test_float32_is_not_copied(self):
+    self.assertIs(own_images.convert_examples('train', _FEATURES), _FEATURES)
+
+  def test_sequence_of_vectors(self):
+    # As images, these two would be of different scales.
+    small = [np.array([0.5, 0.25]), np.array([200.0, 3.0])]
+    self.assertAllEqual(own_images.convert_examples('train', small), small)
+
+  @parameterized.named_parameters(
+    ('integers', np.arange(12).reshape(6, 2), r'int64 of shape \(6, 2\)'),
+    ('no_vector', _FEATURES[:0], r'float32 of shape \(0, 4\); give floats'),
+    ('nan', _with(np.nan), 'nan in row 2, column 3'),
+    (
+      'more_than_float32_has',
+      _FEATURES.astype(np.float64) * 1e300,
+      r'1\.11\d+e\+300 in row 0, column 0',
+    ),
+  )
+  def test_refuses(self, features, message):
+    with self.assertRaisesRegex(ValueError, f'^train: found -?{message}'):
+      own_images.convert_examples('train', features)
+
+  def test_measures_by_feature(self):
+    # The last feature is constant.
+    features = np.array([[1, 10, 0.1], [3, 50, 0.1]], np.float32)
+    mean, deviation = own_images.measure_features(features)
+    self.assertAllClose(mean, [2, 30, 0.1])
+    self.assertAllClose(deviation, [1, 20, 1])
+    own_images.check_server_features('train', features)
+    with self.assertRaisesRegex(
+      ValueError, '^train: found the same values in all 3 feature vectors'
+    ):
+      own_images.check_server_features('train', features[[0, 0, 0]])
+    features[1, 2] = -1e20
+    with self.assertRaisesRegex(
+      ValueError, r'^train: found -1e\+20 in row 1, column 2; give'
+    ):
+      own_images.check_server_features('train', features)
 
 
 class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):

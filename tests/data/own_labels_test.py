@@ -88,11 +88,12 @@ class ClassesTest(parameterized.TestCase):
       own_labels.name_classes('train', np.array(labels))
 
   @parameterized.named_parameters(
-    ('a_string', 'cat', "the string 'cat'; give a list of strings"),
-    ('twice', ['a', 'b', 'a'], "'a' twice; give a list of strings"),
-    ('twice_by_accents', ['\u00e9', 'a', 'e\u0301'], "'\u00e9' twice; give a"),
-    ('not_a_string', ['a', None], 'None; give a list of strings'),
-    ('two_lines', ['a', 'b\nc'], r"'b\\nc', with a line break"),
+    ('a_string', 'cat', "'cat'; give a list of strings"),
+    ('twice', ['a', 'b', 'a'], 'a name twice in'),
+    ('twice_by_accents', ['\u00e9', 'a', 'e\u0301'], 'a name twice in'),
+    ('not_a_string', ['a', None], r"\['a', None\]; give a list of strings"),
+    ('one', ['a'], r"\['a'\], fewer than two"),
+    ('two_lines', ['a', 'b\nc'], '.*, with a line break'),
   )
   def test_refuses_names(self, names, message):
     with self.assertRaisesRegex(ValueError, f'^class_names: found {message}'):
@@ -105,6 +106,31 @@ class ClassesTest(parameterized.TestCase):
   def test_refuses_labels_of_no_class(self, labels, message):
     with self.assertRaisesRegex(ValueError, f'^test: found the {message}'):
       own_labels.index('test', np.array(labels), ('cat', 'dog'))
+
+
+class IndexByClientTest(parameterized.TestCase):
+  def test_some_are_unknown(self):
+    shares = [np.arange(2), np.arange(2, 5), np.arange(5, 5), np.arange(5, 8)]
+    labels = {'a': ['dog', 'cat'], 'b': None, 'c': [], 'd': ['dog', '', 'cat']}
+    for given in (labels, list(labels.values())):
+      found = own_labels.index_by_client('a', given, shares, ('cat', 'dog'))
+      np.testing.assert_array_equal(found, [1, 0, -1, -1, -1, 1, -1, 0])
+      self.assertEqual(found.dtype, np.int32)
+    found = own_labels.index_by_client(
+      'a', [[[0], [-1]]], [np.arange(2)], ('cat', 'dog')
+    )
+    np.testing.assert_array_equal(found, [0, -1])
+
+  @parameterized.parameters(
+    ([[0]], '^l: found labels of 1 clients, but images of'),
+    ([[0], [0]], r'^l\[1\]: found 2 images and 1 labels'),
+    ([['owl'], None], r"^l\[0\]: found the label 'owl'"),
+  )
+  def test_refuses(self, labels, message):
+    with self.assertRaisesRegex(ValueError, message):
+      own_labels.index_by_client(
+        'l', labels, [np.arange(1), np.arange(1, 3)], ('cat', 'dog')
+      )
 
 
 if __name__ == '__main__':

@@ -12,9 +12,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
+from tff_semifl.data import folding
 from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
+from tff_semifl.runtime import sites
 
 _IMAGE_SHAPE = (2, 3, 1)
 
@@ -46,11 +48,14 @@ def _get_element(dataset):
 
 
 class TypesTest(parameterized.TestCase):
-  def test_client_type_has_no_labels(self):
-    self.assertEqual(
-      str(pipelines.client_type((32, 32, 3))),
-      '<client_id=int32,image=uint8[?,32,32,3]>*',
-    )
+  def test_client_type(self):
+    for shape, images in (
+      ((4, 5, 3), 'uint8[?,4,5,3]'),
+      ((5,), 'float32[?,5]'),
+    ):
+      self.assertEqual(
+        str(pipelines.client_type(shape)), f'<client_id=int32,image={images}>*'
+      )
 
   def _assert_is_of_type(self, dataset, sequence_type):
     types = dict(tff.structure.to_elements(sequence_type.element))
@@ -78,12 +83,6 @@ class TypesTest(parameterized.TestCase):
 
 
 class LabeledDatasetsTest(tf.test.TestCase):
-  def test_labeled_dataset_is_one_chunk(self):
-    data = _create_data(7)
-    chunk = _get_element(pipelines.labeled_dataset(data))
-    self.assertAllEqual(chunk['image'], data.images)
-    self.assertAllEqual(chunk['label'], data.labels)
-
   def test_batched_dataset_keeps_order_and_remainder(self):
     data = _create_data(7)
     chunks = list(pipelines.batched_dataset(data, 3))
@@ -108,10 +107,8 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_round_0_has_no_clients(self):
     """Round 0 trains the server alone (D1)."""
-    population = _create_population()
-    self.assertEmpty(population.cohort(0))
-    self.assertEmpty(population.datasets(0))
-    self.assertEmpty(population.true_labels(0))
+    self.assertEmpty(_create_population().cohort(0))
+    self.assertEmpty(_create_population().datasets(0))
 
   def test_cohort_is_a_function_of_seed_and_round(self):
     first = _create_population(seed=1)
@@ -148,6 +145,31 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual(list(chunk), ['client_id', 'image'])
         self.assertEqual(chunk['client_id'], client)
         self.assertAllEqual(chunk['image'], data.images[clients[client]])
+      for client, labels in zip(
+        population.cohort(round_num),
+        population.true_labels(round_num),
+        strict=True,
+      ):
+        self.assertAllEqual(labels, data.labels[clients[client]])
+
+  def test_datasets_of_images_at_sites(self):
+    images = sources.SiteImages(['east', 'north', 'west'], _IMAGE_SHAPE)
+    population = pipelines.ClientPopulation(
+      sources.ImagePool(images, np.full(3, sources.UNKNOWN_LABEL, np.int32)),
+      np.split(np.arange(3), 3),
+      clients_per_round=2,
+      seed=0,
+      know_participation=True,
+    )
+    for client, dataset in zip(
+      population.cohort(1), population.datasets(1), strict=True
+    ):
+      self.assertIsInstance(dataset, sites.SiteDataset)
+      self.assertEqual(dataset.site, images.names[client])
+      self.assertEqual(dataset.fields['client_id'], client)
+      self.assertEqual(
+        list(dataset.element_spec), ['client_id', 'earlier_rounds', 'image']
+      )
 
   def test_clients_know_their_earlier_rounds(self):
     population = _create_population(
@@ -184,15 +206,6 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual(
           [chunk['earlier_rounds'] for chunk in found], expected[round_num]
         )
-
-  def test_true_labels_are_in_the_order_of_images(self):
-    data = _create_data(20)
-    clients = partition.partition_iid(20, 10, seed=0)
-    population = _create_population()
-    for client, labels in zip(
-      population.cohort(1), population.true_labels(1), strict=True
-    ):
-      self.assertAllEqual(labels, data.labels[clients[client]])
 
   def test_with_clients_per_round(self):
     population = _create_population(clients_per_round=3, seed=4)
@@ -238,13 +251,6 @@ class DropoutTest(parameterized.TestCase):
       probability,
       delta=5 * np.sqrt(probability * (1 - probability) / draws),
     )
-
-  def test_who_was_chosen_is_no_matter_of_dropout(self):
-    for round_num in range(20):
-      self.assertEqual(
-        _create_population(dropout_probability=0.9).chosen(round_num),
-        _create_population(dropout_probability=0.0).cohort(round_num),
-      )
 
   def test_is_a_function_of_seed_and_round(self):
     def dropped(seed, rounds):
@@ -303,6 +309,35 @@ def _cut(structure, scalars, sizes):
   return tf.data.Dataset.from_generator(
     generate, output_signature=collections.OrderedDict(spec)
   )
+
+
+def _fold_digits(dataset):
+  return folding.fold(
+    dataset, 0, lambda total, element: 10 * total + element['digit']
+  )
+
+
+class FoldTest(parameterized.TestCase):
+  @parameterized.parameters(([], 0), ([1, 2, 3, 4], 1234))
+  def test_elements_come_in_order(self, digits, expected):
+    dataset = tf.data.Dataset.from_tensor_slices(
+      {'digit': np.array(digits, np.int32)}
+    )
+    self.assertEqual(int(_fold_digits(dataset)), expected)
+    computation = tff.tensorflow.computation(
+      _fold_digits, tff.SequenceType({'digit': np.int32})
+    )
+    with runtime.simulation_context('in_process'):
+      self.assertEqual(computation(dataset), expected)
+
+  def test_elements_of_different_sizes(self):
+    chunks = tf.data.Dataset.range(7).batch(3)
+    total = folding.fold(
+      chunks,
+      tf.constant(0, tf.int64),
+      lambda total, chunk: 10 * total + tf.reduce_sum(chunk),
+    )
+    self.assertEqual(int(total), 10 * (10 * (0 + 1 + 2) + 3 + 4 + 5) + 6)
 
 
 @tff.tensorflow.computation(pipelines.labeled_type(_IMAGE_SHAPE))

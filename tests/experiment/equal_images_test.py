@@ -9,9 +9,7 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system
-from tff_semifl.data import site_images
 from tff_semifl.data import sources
-from tff_semifl.data import stored_images
 from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import own_data
@@ -192,17 +190,17 @@ class EqualImagesTest(parameterized.TestCase):
     self.assertLen(found.unlabeled.images, 3)
 
   def test_images_on_disk(self):
-    unlabeled = stored_images.create((5, 2, 2, 1))
+    unlabeled = sources.create_stored((5, 2, 2, 1))
     for index, image in enumerate(_images([20, 11, 22, 23, 24])):
       unlabeled[index] = image
     data = _create_data(unlabeled=unlabeled)
     self.assertLen(_split(data).equal_images, 1)
     found = _split(data, drop_test_duplicates=True).unlabeled.images
-    self.assertIsInstance(found, stored_images.StoredImages)
+    self.assertIsInstance(found, sources.StoredImages)
     self.assertEqual(_levels(found), [20, 22, 23, 24])
 
   def test_what_sites_have_is_not_known(self):
-    sites = site_images.SiteImages(['east', 'west'], (2, 2, 1))
+    sites = sources.SiteImages(['east', 'west'], (2, 2, 1))
     data = _create_data(
       test=_labeled([10, 2], [0, 1]),
       unlabeled=sites,

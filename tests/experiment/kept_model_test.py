@@ -23,7 +23,7 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
-from tff_semifl.models import weight_kinds
+from tff_semifl.models import functional
 
 
 class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
@@ -90,7 +90,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
       trained.choice.describe(), 'the first with the best test/brier (0.'
     )
     model = experiment.model
-    weight_kinds.find(model).assign(trained.weights)
+    functional.find_weights(model).assign(trained.weights)
     images = small_own_task.PIXELS[..., np.newaxis]
     served = tf.saved_model.load(str(folder.export_path)).signatures[
       'serving_default'

@@ -37,7 +37,6 @@ from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
-from tff_semifl.models import weight_kinds
 
 _SIZE = 32
 _IMAGES = np.random.default_rng(0).integers(
@@ -140,7 +139,7 @@ class TrainingTest(parameterized.TestCase):
     experiment = self._create(
       model='outside:model', normalization=normalization, input_range='0_to_1'
     )
-    kinds = weight_kinds.find(experiment.model)
+    kinds = functional.find_weights(experiment.model)
     self.assertLen(kinds.frozen, 2 + 4)
     self.assertLen(kinds.statistics, 2 if normalization != 'group' else 0)
     folder = self._run(experiment)
@@ -181,7 +180,7 @@ class TrainingTest(parameterized.TestCase):
         for layer in keras_conversion.inner_layers(experiment.model)
       )
     )
-    self.assertEmpty(weight_kinds.find(experiment.model).frozen)
+    self.assertEmpty(functional.find_weights(experiment.model).frozen)
     self._run(experiment)
 
   @parameterized.parameters(
@@ -189,7 +188,7 @@ class TrainingTest(parameterized.TestCase):
   )
   def test_fine_tuned(self, model, changes):
     experiment = self._create(model=model, **changes)
-    self.assertEmpty(weight_kinds.find(experiment.model).frozen)
+    self.assertEmpty(functional.find_weights(experiment.model).frozen)
     self._run(experiment)
 
   @parameterized.parameters(
@@ -212,7 +211,7 @@ class TrainingTest(parameterized.TestCase):
       [each.shape for each in experiment.classifier.initial_weights.trainable],
       [(pretrained.output_shape[-1], 2), (2,)],
     )
-    self.assertEmpty(weight_kinds.find(experiment.model).statistics)
+    self.assertEmpty(functional.find_weights(experiment.model).statistics)
     # The weights are those of the file.
     dense = experiment.model.layers[-1]
     images = _IMAGES.astype(np.float32)

@@ -17,8 +17,8 @@ from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiment import keras_models
 from tff_semifl.experiment import models
+from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
-from tff_semifl.models import weight_kinds
 
 
 def _create_linear(task, seed):
@@ -63,7 +63,7 @@ class ModelsTest(parameterized.TestCase):
     created = model.create(self.task, seed=0)
     self.assertEqual(
       model.has_static_batch_norm,
-      bool(weight_kinds.find(created).statistics),
+      bool(functional.find_weights(created).statistics),
     )
 
   @parameterized.parameters(('linear', False), ('normalized', True))

@@ -3,9 +3,6 @@
 
 """Tests for tasks of images that a program has; tests/data has their forms."""
 
-import json
-import pathlib
-
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -40,21 +37,6 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     )
     # The server has all of `train`.
     self.assertEqual(task.num_labeled, 6)
-
-  def test_shares_of_unlabeled_images(self):
-    path = pathlib.Path(self.create_tempdir()) / 'shares.json'
-    shares = {'ann': [4, 0], 'bob': [1, 5, 2]}
-    path.write_text(json.dumps(shares))
-    data = own_data.own_data(
-      _TRAIN,
-      _TEST,
-      unlabeled=tf.data.Dataset.from_tensor_slices(_POOL),
-      shares=path,
-    ).load()
-    # No client has image 3.
-    self.assertAllEqual(data.unlabeled, np.delete(_POOL, 3, axis=0))
-    for found, given in zip(data.shares, shares.values(), strict=True):
-      self.assertAllEqual(data.unlabeled[found], _POOL[given])
 
   def test_shares_by_settings(self):
     task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
@@ -123,9 +105,8 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     kinds = [
       {'num_labeled': 3},
       {'num_labeled': 3, 'unlabeled': _POOL},
-      {'unlabeled': _POOL, 'shares': [[0, 1], [2, 3]]},
-      {'unlabeled': _POOL, 'shares': [[0, 2], [1, 3]]},
       {'clients': [_POOL[:2], _POOL[2:]]},
+      {'clients': [_POOL[:3], _POOL[3:]]},
     ]
     descriptions = {
       own_data.own_data(_TRAIN, _TEST, **kind).data_description
@@ -138,14 +119,13 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     (
       'both_ways',
-      {'clients': [_POOL], 'shares': [[0]]},
+      {'clients': [_POOL], 'unlabeled': _POOL},
       'clients: ',
     ),
-    ('shares_alone', {'shares': [[0]]}, 'unlabeled: '),
     (
       'numbers_twice',
       {'clients': [_POOL], 'num_labeled': 3},
-      'num_labeled: ',
+      'clients: found unlabeled or num_labeled',
     ),
     (
       'no_labels_at_the_server',

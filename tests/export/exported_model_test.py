@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 from tests.export import small_model
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
@@ -54,7 +54,7 @@ class ExportedModelTest(parameterized.TestCase):
     self.assertEqual(model.least_confidence, 0.75)
     for num_images, shape in ((1, _SHAPE), (5, _SHAPE), (3, (30, 20, 1))):
       images = small_model.random_images(num_images, shape)
-      fitted = resizing.fit_to_size(tf.constant(images), 8, 12).numpy()
+      fitted = pixels.fit_to_size(tf.constant(images), 8, 12).numpy()
       found = model.predict(images)
       self.assertEqual(found.dtype, np.float32)
       np.testing.assert_allclose(

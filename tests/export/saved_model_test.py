@@ -18,7 +18,7 @@ import tensorflow as tf
 from tests.export import small_model
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
-from tff_semifl.models import residual
+from tff_semifl.models import keras_conversion
 
 _NAMES = small_model.CLASS_NAMES
 # Loads a model where there is TensorFlow, but neither TFF nor this project.
@@ -65,11 +65,11 @@ class SavedModelTest(parameterized.TestCase):
     return tf.saved_model.load(str(self.path)).signatures['serving_default']
 
   def test_gives_probabilities_and_names_for_any_batch(self):
-    self._check_names((8, 12, 3), residual.create_static_batch_norm)
+    self._check_names((8, 12, 3), keras_conversion.to_static_batch_norm)
 
   @parameterized.named_parameters(
-    ('of_gray_images', (8, 8, 1), residual.create_static_batch_norm),
-    ('with_group_normalization', (8, 8, 3), residual.create_group_norm),
+    ('of_gray_images', (8, 8, 1), keras_conversion.to_static_batch_norm),
+    ('with_group_normalization', (8, 8, 3), keras_conversion.to_group_norm),
   )
   @pytest.mark.slow
   def test_gives_probabilities_and_names(self, shape, create):

@@ -3,10 +3,12 @@
 
 """A small network to export, and its outputs."""
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.models import residual
+from tff_semifl.models import keras_conversion
 from tff_semifl.models import wide_resnet
 
 CLASS_NAMES = ('cat', 'dog', 'great owl')
@@ -14,9 +16,9 @@ CLASS_NAMES = ('cat', 'dog', 'great owl')
 
 def create(
   image_shape: tuple[int, int, int] = (8, 8, 1),
-  create_normalization: residual.Normalization = (
-    residual.create_static_batch_norm
-  ),
+  replace_batch_norm: Callable[
+    [tf.keras.layers.Layer], tf.keras.layers.Layer
+  ] = keras_conversion.to_static_batch_norm,
 ) -> tf.keras.Model:
   """Creates a network as trained ones are, with three classes."""
   num_channels = image_shape[-1]
@@ -28,8 +30,10 @@ def create(
     num_groups=1,
     pixel_mean=(0.5,) * num_channels,
     pixel_standard_deviation=(0.25,) * num_channels,
-    create_normalization=create_normalization,
     seed=1,
+  )
+  model = keras_conversion.convert(
+    model, replace_batch_norm, replaces_static=True
   )
   generator = np.random.default_rng(2)
   for weight in model.non_trainable_weights:

@@ -3,8 +3,6 @@
 
 """Tests of measuring an exported model on images."""
 
-import contextlib
-import io
 import json
 import math
 import pathlib
@@ -12,18 +10,16 @@ import tempfile
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
 from launch import evaluate
 from tests.data import image_tree
 from tests.export import brightness_model
+from tests.launch import programs
 from tff_semifl import settings
-from tff_semifl.cli import program
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import task_registry
 from tff_semifl.metrics import intervals
 
 
@@ -41,15 +37,12 @@ class EvaluateTest(parameterized.TestCase):
 
   def _evaluate(self, model='saved_model', task=None, **values):
     """Returns what the program prints."""
-    chosen = task and settings.change(task_registry.ChosenTask(), task)
-    values = {'exported_model': self._models.get(model, model)} | values
-    output = io.StringIO()
-    with (
-      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
-      contextlib.redirect_stdout(output),
-    ):
-      evaluate.main(chosen)
-    return output.getvalue().splitlines()
+    values = {
+      'exported_model': self._models.get(model, model),
+      **(task or {}),
+      **values,
+    }
+    return programs.run(evaluate.main, evaluate.create, **values)
 
   @parameterized.parameters('saved_model', 'tflite')
   def test_folder_of_class_folders(self, model):
@@ -141,28 +134,28 @@ class EvaluateTest(parameterized.TestCase):
     (
       'no_model',
       {'exported_model': '', 'task': {'task': 'digits'}},
-      '--exported_model=: name the folder',
+      'exported_model=: name the folder',
     ),
     (
       'model_that_is_not_there',
       {'exported_model': 'nowhere', 'task': {'task': 'digits'}},
-      '--exported_model=nowhere: nowhere is missing',
+      'exported_model=nowhere: nowhere is missing',
     ),
-    ('nothing_to_test_on', {}, '--images: give either this or --task'),
+    ('nothing_to_test_on', {}, 'images: give either this or --task'),
     (
       'two_things_to_test_on',
       {'task': {'task': 'digits'}, 'images': 'photos'},
-      '--images=.*: give either this or --task',
+      'images=.*: give either this or --task',
     ),
     (
       'folder_that_is_not_there',
       {'images': 'nowhere'},
-      '--images=nowhere: in nowhere: . is missing or is no folder',
+      'images=nowhere: in nowhere: . is missing or is no folder',
     ),
     (
       'file_that_cannot_be_written',
       {'images': '{photos}', 'output_file': '/proc/nothing/a.json'},
-      '--output_file=/proc/nothing/a.json: ',
+      'output_file=/proc/nothing/a.json: ',
     ),
   )
   def test_bad_flags_are_named(self, values, message):
@@ -172,22 +165,23 @@ class EvaluateTest(parameterized.TestCase):
       k: v.replace('{photos}', photos) if isinstance(v, str) else v
       for k, v in values.items()
     }
-    with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
+    with self.assertRaisesRegex(settings.SettingError, f'^{message}'):
       self._evaluate(**values)
 
   def test_images_that_cannot_be_used_are_named(self):
     for name in ('cat/a.png', 'newt/a.png'):
       image_tree.write_image(self._folder / name, 100)
     with self.assertRaisesRegex(
-      program.FlagError, 'the model has no class newt; its classes are cat, dog'
+      settings.SettingError,
+      'the model has no class newt; its classes are cat, dog',
     ):
       self._evaluate(images=self._folder)
     (self._folder / 'newt').rename(self._folder / 'dog')
     for name in ('cat/b.png', 'dog/c.png'):
       (self._folder / name).write_text('no image')
     with self.assertRaisesRegex(
-      program.FlagError,
-      f'^flag --images={self._folder}: .*/cat/b.png is no JPEG, .*'
+      settings.SettingError,
+      f'^images={self._folder}: .*/cat/b.png is no JPEG, .*'
       ' image; .*/dog/c.png is no JPEG, ',
     ):
       self._evaluate(images=self._folder)

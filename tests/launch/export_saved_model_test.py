@@ -11,7 +11,6 @@ import shutil
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from tests import small_systems
 from tests.data import image_tree
 from tests.data import tfds_files
 from tests.export import small_model
+from tests.launch import programs
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import program
@@ -47,14 +47,12 @@ class ExportSavedModelTest(parameterized.TestCase):
 
   def _export(self, **values):
     """Returns what the program prints."""
-    values = {'experiment': self._experiment} | values
-    printed = io.StringIO()
-    with (
-      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
-      contextlib.redirect_stdout(printed),
-    ):
-      export_saved_model.main()
-    return printed.getvalue()
+    lines = programs.run(
+      export_saved_model.main,
+      export_saved_model.Export(),
+      **{'experiment': self._experiment} | values,
+    )
+    return '\n'.join(lines)
 
   def _assert_exported(self, model, path):
     shape = model.input_shape[1:]
@@ -66,9 +64,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     )
 
   def _assert_refused(self, message, **values):
-    with self.assertRaises(
-      (program.FlagError, settings.SettingError)
-    ) as raised:
+    with self.assertRaises(settings.SettingError) as raised:
       self._export(**values)
     self.assertRegex(program.describe(raised.exception), f'^flag {message}')
 
@@ -291,7 +287,7 @@ class ExportSavedModelTest(parameterized.TestCase):
       mock.patch.object(
         tf.lite.TFLiteConverter, 'convert', side_effect=OSError
       ),
-      self.assertRaises(program.FlagError),
+      self.assertRaises(settings.SettingError),
     ):
       self._export(format='tflite')
     self.assertEqual(sorted(export.rglob('*')), before)

@@ -11,7 +11,6 @@ import pathlib
 import tempfile
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 
 from launch import evaluate
@@ -23,8 +22,9 @@ from tests import forked_programs
 from tests.data import image_tree
 from tests.data import small_features
 from tests.export import brightness_model
+from tests.launch import programs
+from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.cli import program
 
 _ARRAYS = small_features.create()
 
@@ -54,18 +54,9 @@ class FeaturesTest(absltest.TestCase):
       f'--output_dir={cls._folder}',
     )
 
-  def _run(self, main, *arguments, **flags):
-    """Returns the lines that a program prints."""
-    output = io.StringIO()
-    flags = {name: str(value) for name, value in flags.items()}
-    with flagsaver.as_parsed(**flags), contextlib.redirect_stdout(output):
-      main(*arguments)
-    return output.getvalue().splitlines()
-
-  def _assert_fails(self, message, main, *arguments, **flags):
-    with self.assertRaises(Exception) as raised:
-      self._run(main, *arguments, **flags)
-    self.assertRegex(program.describe(raised.exception), message)
+  def _assert_fails(self, message, main, create, **values):
+    with self.assertRaisesRegex(settings.SettingError, message):
+      programs.run(main, create, **values)
 
   def _data(self, **values):
     """Returns settings of data, filled in."""
@@ -102,17 +93,21 @@ class FeaturesTest(absltest.TestCase):
 
   def test_evaluates(self):
     json_file = self._folder / 'results.json'
-    printed = self._run(
+    printed = programs.run(
       evaluate.main,
-      None,
+      evaluate.create,
       exported_model=self._export,
       images=self._file,
       output_file=json_file,
     )
     self.assertStartsWith(printed[0], 'accuracy: 100.0% of 30 images')
     self.assertEqual(json.loads(json_file.read_text())['accuracy'], 1)
-    of_task = self._run(
-      evaluate.main, self._data().chosen_task, exported_model=self._export
+    of_task = programs.run(
+      evaluate.main,
+      evaluate.create,
+      exported_model=self._export,
+      task='features',
+      features_file=self._file,
     )
     self.assertEqual(of_task, printed)
 
@@ -120,8 +115,9 @@ class FeaturesTest(absltest.TestCase):
     file = self._folder / 'new.npy'
     np.save(file, _ARRAYS['test_features'][:4])
     table = self._folder / 'predictions.csv'
-    printed = self._run(
+    printed = programs.run(
       predict.main,
+      predict.Predict(),
       exported_model=self._export,
       images=f'{file},{self._file}',
       output_file=table,
@@ -139,8 +135,9 @@ class FeaturesTest(absltest.TestCase):
 
   def test_exports_for_phones(self):
     export = self._folder / 'phones'
-    printed = self._run(
+    printed = programs.run(
       export_saved_model.main,
+      export_saved_model.Export(),
       experiment=self._experiment,
       export_dir=export,
       format='saved_model,tflite_float32,tflite_float16',
@@ -153,8 +150,9 @@ class FeaturesTest(absltest.TestCase):
       (export / 'README.md').read_text(),
     )
     self._assert_fails(
-      '^flag --format=.*: all features would share the 8 bits of int8',
+      '^format=.*: all features would share the 8 bits of int8',
       export_saved_model.main,
+      export_saved_model.Export(),
       experiment=self._experiment,
       export_dir=export,
       format='tflite_int8',
@@ -162,14 +160,21 @@ class FeaturesTest(absltest.TestCase):
 
   def test_draws_the_partition_but_no_augmentations(self):
     fig = self._folder / 'partition.png'
-    printed = self._run(show_partition.main, self._data(), output_file=fig)
-    self.assertIn('images without: 40, of which 0 with no client', printed)
-    self.assertTrue(fig.exists())
-    self._assert_fails(
-      '^flag --task=features: has feature vectors, which have no augmentations',
-      show_augmentations.main,
-      self._data(),
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+      show_partition.main(
+        show_partition.ShowPartition(output_file=(str(fig),)), self._data()
+      )
+    self.assertIn(
+      'images without: 40, of which 0 with no client', output.getvalue()
     )
+    self.assertTrue(fig.exists())
+    with self.assertRaisesRegex(
+      settings.SettingError, '^task=features: has feature vectors, which have'
+    ):
+      show_augmentations.main(
+        show_augmentations.ShowAugmentations(), self._data()
+      )
 
   def test_a_model_takes_what_it_was_trained_on(self):
     image = self._folder / 'photos' / 'a.png'
@@ -181,16 +186,18 @@ class FeaturesTest(absltest.TestCase):
       (wide, f'{wide} features: found 7 features; the model takes 6'),
     ):
       self._assert_fails(
-        f'^flag --images=.*: {message}',
+        f'^images=.*: {message}',
         predict.main,
+        predict.Predict(),
         exported_model=self._export,
         images=images,
         output_file=self._folder / 'none.csv',
       )
     of_images = brightness_model.export(self._folder / 'of_images')
     self._assert_fails(
-      '^flag --images=.*small.npz ',
+      '^images=.*small.npz ',
       predict.main,
+      predict.Predict(),
       exported_model=of_images['saved_model'],
       images=self._file,
       output_file=self._folder / 'none.csv',

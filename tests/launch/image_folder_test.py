@@ -11,7 +11,6 @@ import pathlib
 import shutil
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -229,19 +228,20 @@ class ImageFolderTest(absltest.TestCase):
     )
 
   def test_pictures(self):
-    output = io.StringIO()
     partition_file = self._folder / 'partition.png'
     augmentations_file = self._folder / 'augmentations.png'
     chosen = self._command(strong_augmentation='fixmatch').experiment.data
-    for show, file in (
-      (show_partition.main, partition_file),
-      (show_augmentations.main, augmentations_file),
-    ):
-      with (
-        flagsaver.flagsaver(output_file=[str(file)], num_images=1),
-        contextlib.redirect_stdout(output),
-      ):
-        show(chosen)
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+      show_partition.main(
+        show_partition.ShowPartition(output_file=(str(partition_file),)), chosen
+      )
+      show_augmentations.main(
+        show_augmentations.ShowAugmentations(
+          output_file=str(augmentations_file), num_images=1
+        ),
+        chosen,
+      )
     lines = output.getvalue().splitlines()
     # In each class, two of the server's images are equal.
     (equal,) = (line for line in lines if line.startswith('note:'))

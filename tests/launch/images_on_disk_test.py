@@ -14,7 +14,7 @@ from tests import small_systems
 from tests.data import image_tree
 from tests.experiment import saved_run
 from tff_semifl.cli import commands
-from tff_semifl.data import stored_images
+from tff_semifl.data import sources
 from tff_semifl.experiment import running
 
 _SETTINGS = {
@@ -68,9 +68,7 @@ class ImagesOnDiskTest(absltest.TestCase):
     self.assertGreater(float(expected.rows[-1]['client/label_ratio']), 0)
     other_folder = self.create_tempdir().full_path
     on_disk, found = self._run(other_folder, images_on_disk=True)
-    self.assertIsInstance(
-      on_disk.data.unlabeled.images, stored_images.StoredImages
-    )
+    self.assertIsInstance(on_disk.data.unlabeled.images, sources.StoredImages)
     self.assertEqual(found, expected)
     with self.subTest('a run is resumed wherever its images are'):
       (results,) = pathlib.Path(folder).iterdir()

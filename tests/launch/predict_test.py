@@ -3,7 +3,6 @@
 
 """Tests of predicting the classes of images."""
 
-import contextlib
 import csv
 import io
 import pathlib
@@ -12,7 +11,6 @@ import tempfile
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import PIL.Image
 import pytest
@@ -20,7 +18,8 @@ import pytest
 from launch import predict
 from tests.data import image_tree
 from tests.export import brightness_model
-from tff_semifl.cli import program
+from tests.launch import programs
+from tff_semifl import settings
 from tff_semifl.data import image_files
 from tff_semifl.export import saved_model
 
@@ -50,13 +49,7 @@ class PredictTest(parameterized.TestCase):
       'images': self._photos,
       'output_file': self._output,
     } | values
-    printed = io.StringIO()
-    with (
-      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
-      contextlib.redirect_stdout(printed),
-    ):
-      predict.main()
-    return printed.getvalue().splitlines()
+    return programs.run(predict.main, predict.Predict(), **values)
 
   def _rows(self):
     with self._output.open(newline='') as file:
@@ -99,13 +92,16 @@ class PredictTest(parameterized.TestCase):
   def test_standard_output_has_the_table_alone(self):
     self._predict()
     binary = io.TextIOWrapper(io.BytesIO())
+    chosen = settings.change(
+      predict.Predict(),
+      {
+        'exported_model': str(self._models['saved_model']),
+        'images': (str(self._photos),),
+        'output_file': '-',
+      },
+    )
     with mock.patch.object(sys, 'stdout', binary):
-      with flagsaver.as_parsed(
-        exported_model=str(self._models['saved_model']),
-        images=str(self._photos),
-        output_file='-',
-      ):
-        predict.main()
+      predict.main(chosen)
     self.assertEqual(binary.buffer.getvalue(), self._output.read_bytes())
 
   def test_transparent_images_are_seen_as_in_training(
@@ -157,8 +153,8 @@ class PredictTest(parameterized.TestCase):
     saved_model.export_saved_model(model, ['cat', 'unknown'], folder)
     self._predict(folder)
     with self.assertRaisesRegex(
-      program.FlagError,
-      '^flag --least_confidence=0.5: ',
+      settings.SettingError,
+      '^least_confidence=0.5: ',
     ):
       self._predict(folder, least_confidence=0.5, overwrite='true')
 
@@ -177,7 +173,7 @@ class PredictTest(parameterized.TestCase):
     self._output.parent.mkdir()
     self._output.write_text('old')
     with self.assertRaisesRegex(
-      program.FlagError, f'^flag --output_file={self._output}: .*--overwrite'
+      settings.SettingError, f'^output_file={self._output}: .*--overwrite'
     ):
       self._predict()
     self.assertEqual(self._output.read_text(), 'old')
@@ -190,8 +186,8 @@ class PredictTest(parameterized.TestCase):
     for name in ('b/e.png', 'notes.txt'):
       (self._photos / name).write_text('no image')
     with self.assertRaisesRegex(
-      program.FlagError,
-      f'^flag --images={self._photos}: {self._photos}/b/e.png is no JPEG, .*'
+      settings.SettingError,
+      f'^images={self._photos}: {self._photos}/b/e.png is no JPEG, .*'
       f' image; {self._photos}/notes.txt is no JPEG, .* image$',
     ):
       self._predict(overwrite='true')
@@ -220,16 +216,16 @@ class PredictTest(parameterized.TestCase):
       self.assertIn(str(name), [row['path'] for row in csv.DictReader(file)])
 
   @parameterized.named_parameters(
-    ('no_model', {'exported_model': ''}, '--exported_model=: '),
-    ('missing', {'images': 'nowhere'}, '--images=nowhere: '),
+    ('no_model', {'exported_model': ''}, 'exported_model=: '),
+    ('missing', {'images': 'nowhere'}, 'images=nowhere: '),
     (
       'table_that_cannot_be_written',
       {'output_file': '/proc/nothing/a.csv'},
-      '--output_file=/proc/nothing/a.csv: ',
+      'output_file=/proc/nothing/a.csv: ',
     ),
   )
   def test_bad_flags_are_named(self, values, message):
-    with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
+    with self.assertRaisesRegex(settings.SettingError, f'^{message}'):
       self._predict(**values)
 
 

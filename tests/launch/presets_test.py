@@ -6,13 +6,12 @@
 import pathlib
 import re
 
-from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from tests.experiment import preset_cells
 from tff_semifl import settings
-from tff_semifl.cli import command_text
+from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.experiment import presets as table
 from tff_semifl.experiment import system_registry
@@ -31,7 +30,7 @@ def _parse(system_name, *arguments):
 class PresetsTest(parameterized.TestCase):
   def test_nothing_is_added_without_one(self):
     arguments = ['--seed=1', '--tensorboard', '--other', '2']
-    self.assertEqual(command_text.expand('semifl', arguments), arguments)
+    self.assertEqual(commands.expand('semifl', arguments), arguments)
 
   @parameterized.parameters(*_ONE_OF_EACH_SYSTEM)
   def test_flags_mean_the_preset(self, name):
@@ -73,11 +72,11 @@ class PresetsTest(parameterized.TestCase):
       settings.SettingError,
       f'^preset={_NAME}: is a preset of semifl, not of fedavg_fixmatch$',
     ):
-      command_text.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
+      commands.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
     with self.assertRaisesRegex(settings.SettingError, '^preset=semifl/none'):
-      command_text.expand('semifl', ['--preset=semifl/none'])
-    with self.assertRaisesRegex(flags.Error, 'preset'):
-      command_text.expand('semifl', ['--preset'])
+      commands.expand('semifl', ['--preset=semifl/none'])
+    with self.assertRaisesRegex(command_line.UsageError, 'preset'):
+      commands.expand('semifl', ['--preset'])
 
 
 _PAGE = _ROOT / 'docs' / 'reproducing.md'

@@ -9,7 +9,6 @@ import pathlib
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 from PIL import Image
@@ -17,9 +16,9 @@ import pytest
 
 from launch import show_augmentations
 from tests import forked_programs
+from tff_semifl import settings
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.cli import commands
-from tff_semifl.cli import program
 
 
 def _choose(**values):
@@ -41,10 +40,14 @@ class ShowAugmentationsTest(parameterized.TestCase):
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'figure.png')
     output = io.StringIO()
     with (
-      flagsaver.flagsaver(num_images=3, output_file=[str(path)]),
       contextlib.redirect_stdout(output),
     ):
-      show_augmentations.main(_choose(**values))
+      show_augmentations.main(
+        show_augmentations.ShowAugmentations(
+          num_images=3, output_file=str(path)
+        ),
+        _choose(**values),
+      )
     *lines, last = output.getvalue().splitlines()
     self.assertEqual(last, f'figure: {path}')
     return _read(path), lines
@@ -73,11 +76,12 @@ class ShowAugmentationsTest(parameterized.TestCase):
     )
 
   def test_too_many_images(self):
-    with flagsaver.flagsaver(num_images=10000):
-      with self.assertRaisesRegex(
-        program.FlagError, '--num_images=10000: there are 1437 images'
-      ):
-        show_augmentations.main(_choose())
+    with self.assertRaisesRegex(
+      settings.SettingError, '^num_images=10000: there are 1437 images'
+    ):
+      show_augmentations.main(
+        show_augmentations.ShowAugmentations(num_images=10000), _choose()
+      )
 
   @pytest.mark.slow
   def test_the_real_program(self):

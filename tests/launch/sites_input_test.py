@@ -78,7 +78,9 @@ class TrainingTest(parameterized.TestCase):
 
   def test_partition_is_not_known(self):
     with self.assertRaisesRegex(settings.SettingError, '^sites=east,west: '):
-      show_partition.main(self._create().experiment.data)
+      show_partition.main(
+        show_partition.ShowPartition(), self._create().experiment.data
+      )
 
 
 class SiteTest(parameterized.TestCase):

@@ -16,7 +16,6 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import training
 from tff_semifl.models import functional
-from tff_semifl.models import weight_kinds
 
 
 class _State(NamedTuple):
@@ -63,7 +62,7 @@ def save(
   generator = np.random.default_rng(round_num)
   for weight in model.weights:
     weight.assign(weight + generator.uniform(0, 0.1, size=weight.shape))
-  kinds = weight_kinds.find(model)
+  kinds = functional.find_weights(model)
   weights = functional.ModelWeights(
     tuple(weight.numpy() for weight in kinds.trainable),
     tuple(weight.numpy() for weight in kinds.statistics),

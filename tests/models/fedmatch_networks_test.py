@@ -13,7 +13,6 @@ import tensorflow as tf
 from tests.models import residual_reference
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
-from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
 
 
@@ -23,16 +22,15 @@ def _create_model(
   num_classes=10,
   depth=28,
   width=2,
-  create_convolution=fedmatch_networks.create_decomposed_convolution,
+  create=fedmatch_networks.create_decomposed_wide_resnet,
 ):
-  return wide_resnet.create_wide_resnet(
+  return create(
     (size, size, 3),
     num_classes,
     depth=depth,
     width=width,
     pixel_mean=(0.5, 0.4, 0.3),
     pixel_standard_deviation=(0.2, 0.3, 0.4),
-    create_convolution=create_convolution,
   )
 
 
@@ -58,9 +56,7 @@ class DecomposedWideResNetTest(tf.test.TestCase):
 
   def test_without_phi_it_is_the_plain_network(self):
     model = _create_model(8, depth=6, width=1)
-    plain = _create_model(
-      8, depth=6, width=1, create_convolution=residual.create_plain_convolution
-    )
+    plain = _create_model(8, 10, 6, 1, wide_resnet.create_wide_resnet)
     for layer in _get_convolutions(model):
       layer.phi.assign(tf.zeros_like(layer.phi))
     images = np.random.default_rng(0).uniform(0, 255, size=(3, 8, 8, 3))
@@ -127,25 +123,27 @@ class FunctionalTest(tf.test.TestCase):
     self.assertNotAllClose(whole, half, rtol=1e-5, atol=1e-5)
 
   def test_models_are_saved_and_loaded(self):
-    for model in (_create_model(8, depth=4, width=1), _create_resnet()):
-      path = self.create_tempdir().full_path + '/model.keras'
-      model.save(path)
-      images = np.full([1, 8, 8, 3], 100, np.float32)
-      loaded = tf.keras.models.load_model(path)
-      self.assertAllClose(loaded(images), model(images))
+    inputs = tf.keras.Input((8, 8, 3))
+    x = fedmatch_networks.DecomposedConvolution(2, 3, 1, 0)(inputs)
+    x = fedmatch_networks.SparseConvolution(2, 0)(x)
+    x = fedmatch_networks.SparseDense(3, 0)(tf.keras.layers.Flatten()(x))
+    model = tf.keras.Model(inputs, x)
+    path = self.create_tempdir().full_path + '/model.keras'
+    model.save(path)
+    images = np.full([1, 8, 8, 3], 100, np.float32)
+    loaded = tf.keras.models.load_model(path)
+    self.assertAllClose(loaded(images), model(images))
 
   def test_plain_network_has_no_parts(self):
-    model = _create_model(
-      8, depth=4, width=1, create_convolution=residual.create_plain_convolution
-    )
     with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
-      fedmatch_networks.find_parts(functional.from_keras(model).trainable_names)
+      fedmatch_networks.find_parts(['dense/kernel:0'])
 
 
-def _create_resnet(size=8, num_classes=10, seed=0):
-  return fedmatch_networks.create_fedmatch_resnet(
-    (size, size, 3), num_classes, seed=seed
-  )
+def _create_resnet(size=8):
+  return fedmatch_networks.create_fedmatch_resnet((size, size, 3), 10)
+
+
+_create_resnet_once = functools.cache(_create_resnet)
 
 
 def _get_parts(model):
@@ -179,9 +177,9 @@ def _forward(images, kernels):
 
 class FedMatchResNetTest(tf.test.TestCase):
   def test_published_parameter_counts(self):
-    model = _create_resnet(32)
-    for part in _get_parts(model):
-      self.assertEqual(residual_reference.count(part), 6_568_640)
+    # In a graph, no initial weights are drawn.
+    with tf.Graph().as_default():
+      model = _create_resnet(32)
     self.assertEqual(residual_reference.count(model.weights), 2 * 6_568_640)
     # Three halvings, of which the last leaves what the authors pool.
     (pooling,) = residual_reference.in_order_of_creation(
@@ -190,11 +188,11 @@ class FedMatchResNetTest(tf.test.TestCase):
     self.assertEqual(pooling.input_shape[1:], (4, 4, 512))
 
   def test_phi_starts_as_a_fifth_of_sigma(self):
-    for sigma, phi in zip(*_get_parts(_create_resnet()), strict=True):
+    for sigma, phi in zip(*_get_parts(_create_resnet_once()), strict=True):
       self.assertAllClose(phi, 0.2 * sigma)
 
   def test_sigma_has_the_variance_of_its_inputs(self):
-    for sigma in _get_parts(_create_resnet())[0]:
+    for sigma in _get_parts(_create_resnet_once())[0]:
       standardized = np.ravel(sigma) * np.sqrt(np.prod(sigma.shape[:-1]))
       # Squares of a normal distribution cut at two standard deviations, and
       # scaled to variance one, have a variance below two.
@@ -204,7 +202,7 @@ class FedMatchResNetTest(tf.test.TestCase):
       self.assertLess(np.abs(standardized).max(), 2 / 0.879)
 
   def test_equals_a_second_network(self):
-    model = _create_resnet()
+    model = _create_resnet_once()
     images = np.random.default_rng(0).uniform(0, 255, size=(3, 8, 8, 3))
     sigma, phi = _get_parts(model)
     self.assertAllClose(

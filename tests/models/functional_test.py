@@ -8,7 +8,6 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -138,22 +137,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     expected = tape.gradient(expected, self._model.trainable_weights)
     for each, gradient in zip(found, expected, strict=True):
       self.assertAllClose(each, gradient, rtol=1e-3, atol=1e-4)
-
-  @pytest.mark.slow
-  def test_assigned_weights_are_those_of_the_model(self):
-    weights = _random_weights(self._classifier)
-    images = _random_images(3)
-    model = _create_keras_model()
-    functional.assign_weights(model, weights)
-    self.assertAllClose(
-      model(images, training=False), self._classifier.logits(weights, images)
-    )
-    for changed in (
-      functional.ModelWeights(weights.trainable[:-1], weights.non_trainable),
-      functional.ModelWeights(weights.trainable[::-1], weights.non_trainable),
-    ):
-      with self.assertRaises(ValueError):
-        functional.assign_weights(model, changed)
 
   def test_same_inside_computations(self):
     images = _random_images(3)

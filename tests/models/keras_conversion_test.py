@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.models import residual_reference
 from tff_semifl.models import functional
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
-from tff_semifl.models import weight_kinds
 
 _SHAPE = (6, 6, 3)
 _IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
@@ -55,12 +55,6 @@ def _create_model(backbone=None, **call):
   return tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
 
 
-def _without_dropout(model):
-  """Returns the outputs in training mode, but for dropout."""
-  with keyed_dropout.turned_off():
-    return model(_IMAGES, training=True)
-
-
 def _connect(*layers, shape=_SHAPE):
   return tf.keras.Sequential(
     [
@@ -73,38 +67,32 @@ def _connect(*layers, shape=_SHAPE):
 
 
 class ConvertTest(parameterized.TestCase, tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
     tf.keras.utils.set_random_seed(0)
-
-  def test_same_function_in_inference(self):
-    model = _create_model()
-    converted = keras_conversion.convert(model)
-    self.assertAllClose(converted(_IMAGES), model(_IMAGES), rtol=1e-4)
-    classifier = functional.from_keras(model)
-    self.assertAllClose(
-      classifier.logits(classifier.initial_weights, _IMAGES),
-      model(_IMAGES),
-      rtol=1e-4,
-    )
-    # Keras' own model is as it was.
-    self.assertLen(model.layers[1].layers, len(_create_backbone().layers))
-
-  def test_same_function_in_training(self):
-    model = _create_model()
-    converted = keras_conversion.convert(model)
-    for layer in keras_conversion.inner_layers(model):
+    cls._model = _create_model()
+    cls._classifier = functional.from_keras(cls._model)
+    # Before calls in training mode, which change Keras's moving averages.
+    cls._inference = cls._model(_IMAGES)
+    # The classifier's dropout is a copy; Keras's own draws cannot be repeated.
+    for layer in keras_conversion.inner_layers(cls._model):
       if isinstance(layer, tf.keras.layers.Dropout):
         layer.rate = 0
-    self.assertAllClose(
-      _without_dropout(converted), model(_IMAGES, training=True), rtol=1e-3
-    )
+
+  def test_same_function_in_inference_and_training(self):
+    weights = self._classifier.initial_weights
+    for logits, expected in (
+      (self._classifier.logits, self._inference),
+      (self._classifier.batch_logits, self._model(_IMAGES, training=True)),
+    ):
+      self.assertAllClose(logits(weights, _IMAGES), expected, rtol=1e-3)
 
   def test_dropout_drops_as_it_did(self):
-    classifier = functional.from_keras(_create_model())
-
     def logits(seed):
-      return classifier.train_logits(classifier.initial_weights, _IMAGES, seed)
+      return self._classifier.train_logits(
+        self._classifier.initial_weights, _IMAGES, seed
+      )
 
     self.assertAllEqual(logits([1, 2]), logits([1, 2]))
     self.assertNotAllClose(logits([1, 2]), logits([1, 3]))
@@ -122,35 +110,20 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(found, 3)
 
   def test_gradients_are_those_of_keras(self):
-    model = _create_model()
-    for layer in keras_conversion.inner_layers(model):
-      if isinstance(layer, tf.keras.layers.Dropout):
-        layer.rate = 0
-    classifier = functional.from_keras(model)
-    weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+    weights = tf.nest.map_structure(
+      tf.constant, self._classifier.initial_weights
+    )
     with tf.GradientTape() as tape:
       tape.watch(weights.trainable)
-      logits = classifier.train_logits(weights, _IMAGES, [0, 0])
+      logits = self._classifier.batch_logits(weights, _IMAGES)
       loss = tf.reduce_sum(tf.nn.softmax(logits)[:, 0])
     found = tape.gradient(loss, weights.trainable)
     with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(tf.nn.softmax(model(_IMAGES, training=True))[:, 0])
-    expected = tape.gradient(loss, model.trainable_weights)
+      logits = self._model(_IMAGES, training=True)
+      loss = tf.reduce_sum(tf.nn.softmax(logits)[:, 0])
+    expected = tape.gradient(loss, self._model.trainable_weights)
     for each, gradient in zip(found, expected, strict=True):
       self.assertAllClose(each, gradient, rtol=1e-2, atol=1e-4)
-
-  @pytest.mark.slow
-  def test_group_normalization_in_place_of_batches(self):
-    model = _create_model()
-    classifier = functional.from_keras(
-      keras_conversion.convert(model, keras_conversion.to_group_norm)
-    )
-    self.assertEmpty(classifier.initial_weights.non_trainable)
-    self.assertIsNone(classifier.batch_moments)
-    for found, expected in zip(
-      classifier.initial_weights.trainable, model.trainable_weights, strict=True
-    ):
-      self.assertAllEqual(found, expected)
 
   @pytest.mark.slow
   def test_models_with_operators_made_after_a_classifier(self):
@@ -199,6 +172,60 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     )
 
 
+class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(
+    # Zhang et al. have 32 groups in every layer (D21).
+    (512, 32),
+    # 32 do not divide these: the next smaller number that does.
+    (48, 24),
+    # Fewer channels than that.
+    (16, 16),
+  )
+  def test_groups(self, num_channels, num_groups):
+    x = np.random.default_rng(0).normal(3, 2, size=(2, 4, 4, num_channels))
+    layer = tf.keras.layers.BatchNormalization()
+    layer.build(x.shape)
+    layer = keras_conversion.to_group_norm(layer)
+    self.assertAllClose(
+      layer(x.astype(np.float32)),
+      residual_reference.normalize_groups(x, num_groups),
+      atol=1e-4,
+    )
+
+  def test_epsilon_is_not_that_of_keras(self):
+    # Variance 1e-4: divided by sqrt(1e-4 + 1e-5), or with Keras' 1e-3 by
+    # sqrt(1e-4 + 1e-3), three times as much.
+    x = np.array([-0.01, 0.01], np.float32).reshape(1, 1, 2, 1)
+    layer = static_batch_norm.StaticBatchNormalization()
+    layer.build(tf.TensorShape(x.shape))
+    self.assertAllClose(
+      keras_conversion.to_group_norm(layer)(x),
+      x / np.sqrt(1e-4 + 1e-5),
+      rtol=1e-3,
+    )
+
+  @pytest.mark.slow
+  def test_model_has_no_statistics_and_no_modes(self):
+    model = _create_model()
+    converted = keras_conversion.convert(model, keras_conversion.to_group_norm)
+    classifier = functional.from_keras(converted)
+    weights = classifier.initial_weights
+    self.assertEmpty(weights.non_trainable)
+    self.assertIsNone(classifier.batch_moments)
+    for found, expected in zip(
+      weights.trainable, model.trainable_weights, strict=True
+    ):
+      self.assertAllEqual(found, expected)
+    logits = classifier.logits(weights, _IMAGES)
+    self.assertAllClose(
+      classifier.batch_logits(weights, _IMAGES), logits, atol=1e-3
+    )
+    # No image depends on the others of its batch.
+    self.assertAllClose(
+      classifier.logits(weights, _IMAGES[:1]), logits[:1], atol=1e-3
+    )
+
+
 class FrozenTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
@@ -227,7 +254,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     backbone.layers[3].trainable = False  # Its normalization.
     model = _create_model(backbone)
     converted = keras_conversion.convert(model)
-    kinds = weight_kinds.find(converted)
+    kinds = functional.find_weights(converted)
     # Kernel, bias, beta, mean and variance.
     self.assertLen(kinds.frozen, 5)
     # Static batch normalization.

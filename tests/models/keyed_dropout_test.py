@@ -56,12 +56,6 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(layer(inputs), inputs)
     self.assertAllEqual(_drop(inputs, rate=0.0), inputs)
 
-  def test_turned_off_in_training(self):
-    inputs = tf.random.stateless_normal([4, 2, 2, 3], _SEED)
-    layer = keyed_dropout.KeyedDropout(0.25, key=0)
-    with keyed_dropout.turned_off():
-      self.assertAllEqual(layer(inputs, training=True), inputs)
-
   def test_training_without_seed(self):
     layer = keyed_dropout.KeyedDropout(0.25, key=0, name='drop')
     with self.assertRaisesRegex(ValueError, "'drop' draws .* needs a seed"):
@@ -103,15 +97,6 @@ class ClassifierTest(tf.test.TestCase):
     self.assertAllClose(
       self._classifier.logits(self._weights, self._images),
       self._model(self._images),
-      rtol=1e-4,
-    )
-
-  def test_logits_by_the_batch_drop_nothing(self):
-    with keyed_dropout.turned_off():
-      expected = self._model(self._images, training=True)
-    self.assertAllClose(
-      self._classifier.batch_logits(self._weights, self._images),
-      expected,
       rtol=1e-4,
     )
 

@@ -114,18 +114,6 @@ class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(others[0][3:], np.zeros_like(inputs[3:]))
     self.assertAllClose(others[1:], gradients[1:], rtol=1e-3, atol=1e-3)
 
-  def test_unknown_sizes_in_a_graph(self):
-    layer = _create_layer()
-    in_graph = tf.function(
-      lambda x: layer(x, training=True),
-      input_signature=[tf.TensorSpec([None, None, None, _CHANNELS])],
-    )
-    for shape in ((5, 3, 2), (2, 4, 4)):
-      inputs = _random_inputs(shape=shape)
-      self.assertAllClose(
-        in_graph(inputs), layer(inputs, training=True), atol=1e-5
-      )
-
 
 def _moments(inputs):
   with static_batch_norm.collecting_moments() as collected:
@@ -145,13 +133,6 @@ class MomentsTest(tf.test.TestCase):
     self.assertAllClose(
       squares, np.sum((rows - rows.mean(axis=0)) ** 2, axis=0), rtol=1e-4
     )
-
-  def test_values_far_from_zero(self):
-    # In float32, the difference of sums of squares would lose all digits.
-    inputs = np.random.default_rng(0).normal(1e3, 1, [50, 8, 8, _CHANNELS])
-    inputs = inputs.astype(np.float32)
-    expected = inputs.astype(np.float64).var(axis=(0, 1, 2)) * 50 * 8 * 8
-    self.assertAllClose(_moments(inputs)[2], expected, rtol=1e-3)
 
   def test_of_many_values(self):
     # Of a mean unlike 0, as pixels have. Added up one after another, they would

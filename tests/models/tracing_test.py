@@ -57,11 +57,6 @@ class AsItIsTest(parameterized.TestCase):
     )
     self.assertEqual(fn(tf.constant(_VALUES)).numpy().tolist(), _NOT_NEGATIVE)
 
-  def test_what_layers_do_is_translated(self):
-    layer = _Turning()
-    fn = tf.function(pure_functions.as_it_is(layer.__call__))
-    self.assertEqual(fn(tf.constant(_VALUES)).numpy().tolist(), _NOT_NEGATIVE)
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -11,14 +11,14 @@ import pytest
 import tensorflow as tf
 
 from tff_semifl.models import functional
-from tff_semifl.models import residual
+from tff_semifl.models import keras_conversion
 from tff_semifl.models import wide_resnet
 
 _IMAGES = np.random.default_rng(0).uniform(0, 255, (6, 8, 8, 3))
 _IMAGES = _IMAGES.astype(np.float32)
 
 
-def _create_model(create_normalization=residual.create_static_batch_norm):
+def _create_model():
   return wide_resnet.create_wide_resnet(
     _IMAGES.shape[1:],
     5,
@@ -27,15 +27,17 @@ def _create_model(create_normalization=residual.create_static_batch_norm):
     num_groups=2,
     pixel_mean=(0.4, 0.5, 0.6),
     pixel_standard_deviation=(0.2, 0.3, 0.4),
-    create_normalization=create_normalization,
   )
 
 
 @functools.cache
 def _create_classifier(
-  create_normalization=residual.create_static_batch_norm, **precision
+  replace_batch_norm=keras_conversion.to_static_batch_norm, **precision
 ):
-  return functional.from_keras(_create_model(create_normalization), **precision)
+  model = keras_conversion.convert(
+    _create_model(), replace_batch_norm, replaces_static=True
+  )
+  return functional.from_keras(model, **precision)
 
 
 def _take_pass(classifier, num_real=None):
@@ -68,13 +70,13 @@ def _operations(classifier):
 class BFloat16Test(tf.test.TestCase):
   @pytest.mark.slow
   def test_convolutions_are_bfloat16_and_normalizations_float32(self):
-    for create_normalization, normalization in (
-      (residual.create_static_batch_norm, 'FusedBatchNormV3'),
+    for replace_batch_norm, normalization in (
+      (keras_conversion.to_static_batch_norm, 'FusedBatchNormV3'),
       # Group normalization divides by the root of the variance.
-      (residual.create_group_norm, 'Rsqrt'),
+      (keras_conversion.to_group_norm, 'Rsqrt'),
     ):
       classifier = _create_classifier(
-        create_normalization, train_in_bfloat16=True
+        replace_batch_norm, train_in_bfloat16=True
       )
       types = {}
       for op, dtype, _ in _operations(classifier):

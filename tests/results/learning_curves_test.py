@@ -158,20 +158,6 @@ class LearningCurvesTest(parameterized.TestCase):
     np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
     np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
 
-  def test_curves_differ_in_color_and_in_line(self, number=28):
-    fig = learning_curves.create_figure(
-      {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
-    )
-    lines = fig.axes[0].lines
-    looks = [(line.get_color(), line.get_linestyle()) for line in lines]
-    self.assertLen({*looks}, number)
-    # Neighbors in the legend differ in both.
-    for (color, style), (next_color, next_style) in zip(
-      looks, looks[1:], strict=False
-    ):
-      self.assertNotEqual(color, next_color)
-      self.assertNotEqual(style, next_style)
-
   def test_nothing_to_draw(self):
     with self.assertRaisesRegex(
       metrics_table.MetricsError,

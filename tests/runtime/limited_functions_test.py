@@ -55,11 +55,6 @@ def _train_on_chunks(kernel, dataset):
 
 
 @tff.tensorflow.computation(_KERNEL, _IMAGES)
-def _train_on_each(kernel, dataset):
-  return dataset.reduce(kernel, _train)
-
-
-@tff.tensorflow.computation(_KERNEL, _IMAGES)
 def _train_piece_by_piece(kernel, dataset):
   @tf.function
   def run():
@@ -128,8 +123,7 @@ class LimitedFunctionTest(tf.test.TestCase, parameterized.TestCase):
     # Code, and whether it can run in a session.
     (_train_on_all, True),
     (_train_on_chunks, True),
-    (_train_on_each, False),
-    (_train_piece_by_piece, False),
+    (_train_piece_by_piece, True),
     (_train_a_variable, True),
     (_train_compiled, True),
   )

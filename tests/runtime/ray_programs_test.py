@@ -130,7 +130,7 @@ class StagesTest(absltest.TestCase):
       return tff.federated_sum(tff.federated_map(work, x))
 
     with self.assertRaisesRegex(runtime.NotPortableError, 'tf.numpy_function'):
-      runtime.find_client_programs(work_at_clients)
+      ray_programs.find_client_programs(work_at_clients)
 
   def test_steps_of_a_client_are_one_program(self):
     int_at_clients = tff.FederatedType(np.int32, tff.CLIENTS)

@@ -29,7 +29,6 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import class_shares
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.core import gradients
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
@@ -161,7 +160,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
     num_images = tf.shape(data['image'])[0]
-    batch = gradients.select_batch(node, data, self.client.client_batch_size)
+    batch = self.select_batch(node, data)
     # The images of the batch come first, then other images in a random order.
     order = random_draws.order(num_images, node.seed(purpose.PSEUDO_LABEL_VIEW))
     is_in_batch = tf.scatter_nd(
@@ -189,7 +188,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     is_kept = pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
-    update = gradients.report(
+    update = gradient_steps.report(
       classifier,
       weights,
       tf.boolean_mask(augmented, is_kept),
@@ -225,7 +224,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
   ) -> server_work.ServerWork:
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     batch_size = self.server.filled_batch_size
-    return gradients.build_server_work(
+    return gradient_steps.build_server_work(
       classifier,
       augmentation_fn=ingredients.strong_augmentation,
       optimizer=optimizer,

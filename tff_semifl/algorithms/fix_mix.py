@@ -19,10 +19,10 @@ from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import training_settings
-from tff_semifl.augment import mixup
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 
@@ -193,17 +193,19 @@ class FixMix(Fix):
 
   def mix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The loss of the batch's images, mixed with images of `step.mix`."""
-    coefficient = mixup.sample_coefficient(
+    # Not max(x, 1 - x), as in other papers.
+    coefficient = random_draws.beta(
+      1,
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
       concentration=self.mixup_concentration,
-    )
+    )[0]
     pair = (
       (step.images, step.mix.images)
       if self.mix_before_augmentation
       else (step.weak, step.mix.weak)
     )
     first, second = (tf.cast(images, tf.float32) for images in pair)
-    mixture = mixup.mix(first, second, coefficient)
+    mixture = coefficient * first + (1.0 - coefficient) * second
     if self.mix_before_augmentation:
       mixture = step.augment_weakly(mixture)
     logits = step.logits(mixture, dropout_key=1)

@@ -1,29 +1,40 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems in which a round is one step along the clients' mean gradient."""
+"""Federated SGD: a round is one step along the clients' mean gradient.
+
+Each client sends the gradient of a batch; the server adds its own gradient and
+takes the step.
+"""
 
 import abc
+import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 from typing import Any
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
+from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import gradients
 from tff_semifl.core import method
-from tff_semifl.core import server_work as server_work_lib
+from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 _WITHOUT_PRIVACY = aggregator_settings.choose_without_privacy(
   'the images that a client of federated SGD trains on depend on how often it'
@@ -63,7 +74,7 @@ class GradientSteps(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
-    """The client update: the gradient of one batch, from `gradients.report`.
+    """The client update: the gradient of one batch, from `report`.
 
     `data` is of `pipelines.client_with_participation_type`.
     """
@@ -71,8 +82,8 @@ class GradientSteps(system.System):
   @abc.abstractmethod
   def build_server_work(
     self, ingredients: system.Ingredients
-  ) -> server_work_lib.ServerWork:
-    """Builds the server work, by `gradients.build_server_work`."""
+  ) -> server_work.ServerWork:
+    """Builds the server work, by `build_server_work`."""
 
   @property
   def guides(self) -> method.Guides:
@@ -108,10 +119,189 @@ class GradientSteps(system.System):
         aggregator=aggregator,
         guides=self.guides,
       ),
-      gradients.gradient_round,
+      gradient_round,
+    )
+
+  def select_batch(
+    self, node: federated_process.Node, data: Mapping[str, tf.Tensor]
+  ) -> tf.Tensor:
+    """The positions of a client's batch among its images, int32 [batch].
+
+    A client takes one batch in each round in which it takes part, and each
+    image once an epoch; an epoch's last batch may be smaller.
+    """
+    return random_draws.select_batch(
+      tf.shape(data['image'])[0],
+      self.client.client_batch_size,
+      data['earlier_rounds'],
+      random_seeds.stateless_seed(
+        node.context.seed, random_seeds.Purpose.FIX_ORDER, node.key
+      ),
     )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))
+
+
+def report(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+  labels: tf.Tensor,
+  *,
+  num_images: tf.Tensor,
+  node: federated_process.Node,
+  optimizer_state: Any,
+  given_labels: pseudo_labels.GivenLabels,
+) -> client_work.LocalTraining:
+  """A client's `LocalTraining` whose update is the gradient of a batch.
+
+  `images`, uint8 [selected, height, width, channels], possibly none, have
+  `labels`, int32 [selected]. The loss is the sum of their cross-entropies,
+  divided by `num_images`, the size of the batch before the selection.
+  """
+  num_selected = tf.cast(tf.shape(images)[0], tf.float32)
+  total_images = tf.cast(num_images, tf.float32)
+
+  def compute_gradient():
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      logits = training_loop.train_logits(
+        classifier,
+        weights,
+        images,
+        node.seed(random_seeds.Purpose.DROPOUT_MASK),
+      )
+      output = training_loop.cross_entropy(logits, labels)
+      total = num_selected * output.loss
+      loss = total / total_images
+    gradient = tape.gradient(loss, weights.trainable)
+    return tuple(gradient), total, output.num_correct
+
+  gradient, loss_sum, num_correct = tf.cond(
+    num_selected > 0,
+    compute_gradient,
+    lambda: (tuple(map(tf.zeros_like, weights.trainable)), 0.0, 0.0),
+  )
+  training = training_loop.TrainingResult(
+    tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
+    optimizer_state,
+    training_loop.TrainingSums(
+      loss=loss_sum,
+      num_correct=num_correct,
+      num_examples=num_selected,
+      num_visited=total_images,
+    ),
+  )
+  return client_work.labeled_in_steps(training, num_images, given_labels)
+
+
+def gradient_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value | None = None,
+) -> federated_process.RoundOutput:
+  """Federated SGD: a round is one step of the global model.
+
+  The gradient of the step is the gradient of the server's batch plus the mean
+  of the clients' updates, which are gradients of their batches. The server work
+  is from `build_server_work`; the finalizer is not used.
+  """
+
+  def zero_if_unused(is_used, gradient):
+    return tuple(tf.where(is_used, g, tf.zeros_like(g)) for g in gradient)
+
+  context = p.begin(state)
+  received = p.send(state, context, server_data)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  gradient = composition.run(zero_if_unused, mean.is_used, mean.update)
+  stepped = p.server(
+    state, state.global_model_weights, context, server_data, gradient
+  )
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': stepped.measurements, 'aggregator': mean.measurements},
+    global_model_weights=p.with_statistics(stepped.weights, server_data),
+    aggregator=mean.state,
+    server_work=stepped.state,
+  )
+
+
+def build_server_work(
+  classifier: functional.ImageClassifier,
+  *,
+  augmentation_fn: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  batch_size: int,
+  pretraining_fn: server_work.SupervisedTrainingFn | None = None,
+) -> server_work.ServerWork:
+  """Builds server work that takes a step with server and client gradients.
+
+  The gradient of the step is the server's plus the mean of the clients', which
+  the server work takes as its last argument. `pretraining_fn` replaces the step
+  in round 0, before clients take part, and passes on the optimizer's state; by
+  default round 0 has a step, too.
+  """
+
+  def train(state, weights, context, dataset, clients_gradient):
+    data = pipelines.concatenate_chunks(dataset)
+    state = optimizer.set_hparams(
+      state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+    )
+
+    def take_step():
+      node = federated_process.Node(context)
+      purpose = random_seeds.Purpose
+      indices = random_draws.select_batch(
+        tf.shape(data['label'])[0],
+        batch_size,
+        context.round_num,  # The server trains in each round.
+        random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
+      )
+      images = augmentation_fn(
+        tf.gather(data['image'], indices),
+        node.seed(purpose.SERVER_AUGMENTATION),
+      )
+      gradient, output = training_loop.cross_entropy_gradient(
+        classifier,
+        weights,
+        images,
+        tf.gather(data['label'], indices),
+        node.seed(purpose.DROPOUT_MASK),
+      )
+      new_state, trainable = optimizer.next(
+        state,
+        weights.trainable,
+        tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
+      )
+      size = tf.cast(tf.shape(indices)[0], tf.float32)
+      metrics = collections.OrderedDict(
+        loss=output.loss, accuracy=output.num_correct / size
+      )
+      return new_state, tuple(trainable), metrics
+
+    def pretrain():
+      assert pretraining_fn is not None
+      result = pretraining_fn(weights, context, data, state)
+      return result.optimizer_state, result.trainable, result.sums.means()
+
+    new_state, trainable, metrics = (
+      take_step()
+      if pretraining_fn is None
+      else tf.cond(context.round_num > 0, take_step, pretrain)
+    )
+    return new_state, weights._replace(trainable=trainable), metrics
+
+  return server_work.ServerWork(
+    initialize=lambda: training_loop.initial_optimizer_state(
+      optimizer, classifier.initial_weights.trainable
+    ),
+    train=train,
+  )

@@ -38,7 +38,7 @@ def check_labels(
 
   @tf.function(autograph=False)
   def compute() -> tf.Tensor:
-    with random_draws.drawing_by(portable_draws.GENERATOR):
+    with random_draws.drawing_by(portable_draws):
       labeler = _create_labeler(method, training)
       rows = rows_lib.Rows(_create_images(method, training))
       context = labeler.context(rows, labeler.received)
@@ -83,7 +83,7 @@ def check_padding(
 
   @tf.function(autograph=False)
   def compute() -> list[tf.Tensor]:
-    with random_draws.drawing_by(portable_draws.GENERATOR):
+    with random_draws.drawing_by(portable_draws):
       labeler = _create_labeler(method, training)
       images = _create_images(method, training)
       real = rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES))

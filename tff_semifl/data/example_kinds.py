@@ -24,14 +24,12 @@ class ExampleKind(NamedTuple):
     unit: The value that counts as 1 in means and standard deviations.
     draw_noise: (generator, shape) -> random values of the dtype: uniform
       pixels, or standard normal features.
-    how_to_align: The advice in errors about examples of different shapes.
   """
 
   name: str
   dtype: np.dtype
   unit: float
   draw_noise: Callable[[np.random.Generator, Sequence[int]], np.ndarray]
-  how_to_align: str
 
 
 IMAGES = ExampleKind(
@@ -39,14 +37,12 @@ IMAGES = ExampleKind(
   np.dtype(np.uint8),
   255.0,
   lambda generator, shape: generator.integers(256, size=shape, dtype=np.uint8),
-  'make them alike, with tf.image.resize say',
 )
 FEATURES = ExampleKind(
   'feature vectors',
   np.dtype(np.float32),
   1.0,
   lambda generator, shape: generator.standard_normal(shape, np.float32),
-  'compute all of them by the same model',
 )
 _BY_RANK = {3: IMAGES, 1: FEATURES}
 

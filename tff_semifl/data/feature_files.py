@@ -23,7 +23,7 @@ import zipfile
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import own_features
+from tff_semifl.data import own_images
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
@@ -54,8 +54,7 @@ def read(
   path: str | os.PathLike,
 ) -> tuple[sources.TaskData, tuple[str, ...]]:
   """Reads the data and class names of a file; the test set may be empty."""
-  arrays = _read_arrays(pathlib.Path(path))
-  return _create(arrays)
+  return _create(_read_arrays(pathlib.Path(path)))
 
 
 def read_test(
@@ -63,7 +62,9 @@ def read_test(
 ) -> sources.LabeledImages:
   """Reads the test features and labels of a file; ignores other arrays."""
   arrays = _read_arrays(pathlib.Path(path), ('test_features', 'test_labels'))
-  vectors = own_features.convert('test_features', arrays['test_features'])
+  vectors = own_images.convert_features(
+    'test_features', arrays['test_features']
+  )
   labels = own_labels.flatten(
     'test_labels', arrays['test_labels'], len(vectors)
   )
@@ -80,7 +81,7 @@ def read_vectors(
   Raises a `ValueError` if the vectors do not have `num_features` features.
   """
   arrays = _read_arrays(pathlib.Path(path), ('features',))
-  vectors = own_features.convert('features', arrays['features'])
+  vectors = own_images.convert_features('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
     raise ValueError(
       f'features: found {vectors.shape[1]} features; the model takes'
@@ -118,7 +119,6 @@ def _read_arrays(
 
   A .npy has a single array, which is returned under the only name in `names`.
   """
-  expected = 'give a .npz, as numpy.savez writes it'
   try:
     found = np.load(path, allow_pickle=False)
   except FileNotFoundError as error:
@@ -126,12 +126,12 @@ def _read_arrays(
   # NumPy raises ValueError for pickles, EOFError for empty files.
   except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
     raise data_errors.DataError(
-      f'cannot be read as arrays ({_first_line(error)}); {expected}, without'
-      ' pickled objects'
+      f'cannot be read as arrays ({_first_line(error)}); give a .npz, as'
+      ' numpy.savez writes it, without pickled objects'
     ) from error
   if isinstance(found, np.ndarray):
     if len(names) != 1:
-      raise data_errors.DataError(f'has a single array; {expected}')
+      raise data_errors.DataError('has a single array; give a .npz')
     return {names[0]: found}
   with found:
     missing = [name for name in names if name not in found.files]
@@ -152,12 +152,8 @@ def _check_names(found: list[str]) -> None:
         f'has an array {name}, which nothing reads; arrays are'
         f' {", ".join(_NEEDS)}'
       )
-  for name in ('features', 'labels'):
-    if name not in found:
-      raise data_errors.DataError(
-        f'has no array {name}; it must have the features and labels of the'
-        ' server'
-      )
+  if 'features' not in found:
+    raise data_errors.DataError('has no array features, those of the server')
   for name in found:
     if _NEEDS[name] not in found:
       raise data_errors.DataError(
@@ -184,9 +180,9 @@ def _first_line(error: Exception) -> str:
 def _create(
   arrays: Mapping[str, np.ndarray],
 ) -> tuple[sources.TaskData, tuple[str, ...]]:
-  """Checks and converts the arrays of a file."""
-  features = own_features.convert('features', arrays['features'])
-  own_features.check_server('features', features)
+  """Converts the arrays of a file; client and test arrays are optional."""
+  features = own_images.convert_features('features', arrays['features'])
+  own_images.check_server_features('features', features)
   labels = own_labels.flatten('labels', arrays['labels'], len(features))
   if 'class_names' in arrays:
     class_names = own_labels.check_names(
@@ -200,11 +196,11 @@ def _create(
   def read(name: str) -> np.ndarray | None:
     if name not in arrays:
       return None
-    others = own_features.convert(name, arrays[name])
+    others = own_images.convert_features(name, arrays[name])
     if others.shape[1] != features.shape[1]:
       raise ValueError(
         f'{name}: found {others.shape[1]} features; those of the server have'
-        f' {features.shape[1]}; compute all of them by the same model'
+        f' {features.shape[1]}'
       )
     return others
 
@@ -232,21 +228,16 @@ def _read_shares(
   ids: np.ndarray, number: int
 ) -> tuple[list[np.ndarray], list[str]]:
   """The indices of each client's vectors, and the clients' sorted ids."""
-  found = f'client_ids: found {ids.dtype} of shape {ids.shape}'
-  if ids.ndim != 1 or ids.dtype.kind not in 'uiUS':
-    raise ValueError(f'{found}; give an integer or a string for each vector')
-  if len(ids) != number:
+  if ids.shape != (number,) or ids.dtype.kind not in 'uiUS':
     raise ValueError(
-      f'{found}, for {number} vectors of clients; give one for each'
+      f'client_ids: found {ids.dtype} of shape {ids.shape}; give an integer or'
+      f' a string for each of the {number} vectors of clients'
     )
   if ids.dtype.kind == 'U':
     ids = np.array([own_labels.normalize(each) for each in ids])
   found, client, sizes = np.unique(ids, return_inverse=True, return_counts=True)
   in_order = np.argsort(client, kind='stable')
-  client_names = [
-    each.decode(errors='backslashreplace')
-    if isinstance(each, bytes)
-    else str(each)
-    for each in found.tolist()
-  ]
-  return np.split(in_order, np.cumsum(sizes)[:-1]), client_names
+  if ids.dtype.kind == 'S':
+    found = np.char.decode(found, errors='backslashreplace')
+  shares = np.split(in_order, np.cumsum(sizes)[:-1])
+  return shares, [*map(str, found.tolist())]

@@ -21,22 +21,12 @@ import PIL.ImageColor
 import PIL.ImageOps
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 
 # The formats of cameras, browsers, scanners and data sets, recognized by the
 # files' bytes, not by their names. Pillow's many other decoders are hardly
 # audited, and its PostScript decoder runs Ghostscript.
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
-# Formats by the brand, bytes 8 to 11 of a file.
-_PHONE_FORMATS = {
-  b'heic': 'HEIC',
-  b'heix': 'HEIC',
-  b'hevc': 'HEIC',
-  b'mif1': 'HEIC',
-  b'msf1': 'HEIC',
-  b'avif': 'AVIF',
-  b'avis': 'AVIF',
-}
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 # The TIFF tag BitsPerSample.
 _BITS_TAG = 258
@@ -49,14 +39,10 @@ WHITE: Color = (255, 255, 255)
 
 
 class OnOddSize(enum.Enum):
-  """The treatment of images that differ from the requested size.
-
-  Attributes:
-    REFUSE: Raise an error.
-    RESIZE: Scale to cover the size, and crop the center.
-  """
+  """The treatment of images that differ from the requested size."""
 
   REFUSE = 'refuse'
+  # Scale to cover the size, and crop the center.
   RESIZE = 'resize'
 
 
@@ -94,15 +80,14 @@ def read_image(
   """
   height, width, num_channels = shape
   image = _open(file)
-  is_odd = image.size != (width, height)
-  if is_odd and on_odd_size is OnOddSize.REFUSE:
+  if image.size == (width, height):
+    return _to_pixels(image, num_channels, background)
+  if on_odd_size is OnOddSize.REFUSE:
     raise data_errors.DataError(
       f'is {image.height}x{image.width}, not {height}x{width}', 'on_odd_size'
     )
   decoded = _to_pixels(image, num_channels, background)
-  if not is_odd:
-    return decoded
-  fitted = resizing.fit_image(decoded.pixels, height, width)
+  fitted = pixels.fit_image(decoded.pixels, height, width)
   return decoded._replace(pixels=fitted, is_resized=True)
 
 
@@ -162,13 +147,7 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
   except data_errors.DataError:
     raise
   except PIL.UnidentifiedImageError as error:
-    found = 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
-    if (name := _find_phone_format(file)) is not None:
-      found = (
-        f'has the format {name}; convert it to JPEG, by'
-        f' `magick FILE.{name.lower()} FILE.jpg` say'
-      )
-    raise data_errors.DataError(found) from error
+    raise data_errors.DataError(_describe_unknown(file)) from error
   except PIL.Image.DecompressionBombError as error:
     num_pixels = int(re.search(r'\d+', str(error))[0])
     raise data_errors.DataError(
@@ -179,11 +158,13 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
     raise data_errors.DataError(f'cannot be read ({error})') from error
 
 
-def _find_phone_format(file: pathlib.Path) -> str | None:
-  """'HEIC' or 'AVIF', unsupported formats of phones; None for other files."""
+def _describe_unknown(file: pathlib.Path) -> str:
+  """The problem of a file that Pillow does not know, such as of a phone."""
   with open(file, 'rb') as stream:
     header = stream.read(12)
-  return _PHONE_FORMATS.get(header[8:]) if header[4:8] == b'ftyp' else None
+  if header[4:8] == b'ftyp':
+    return 'has the format HEIC or AVIF; convert it to JPEG'
+  return 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
 
 
 def _to_pixels(
@@ -204,5 +185,8 @@ def _to_pixels(
     image = image.convert(_TARGET_MODES[num_channels])
   except ValueError as error:
     raise data_errors.DataError(f'cannot be read ({error})') from error
-  pixels = np.asarray(image).reshape(image.height, image.width, num_channels)
-  return DecodedImage(pixels, is_resized=False, is_transparent=is_transparent)
+  return DecodedImage(
+    np.asarray(image).reshape(image.height, image.width, num_channels),
+    is_resized=False,
+    is_transparent=is_transparent,
+  )

@@ -12,7 +12,7 @@ Classes, clients and images are sorted by name. `image_listing` says which files
 are ignored.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import itertools
 import math
 import os
@@ -25,11 +25,10 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
-from tff_semifl.data import measuring_labels
 from tff_semifl.data import sources
 
-# Larger images, such as photos from a camera, fill the memory, and a step takes
-# seconds. They keep their size only if --image_size asks for it.
+# Larger images, such as photos, keep their size only if --image_size asks for
+# it: they fill the memory, and a step takes seconds.
 MAX_DEFAULT_SIZE = 128
 # The size if images differ in size, or exceed `MAX_DEFAULT_SIZE`.
 DEFAULT_SIZE = (64, 64)
@@ -47,7 +46,7 @@ class ImageFolders(NamedTuple):
     num_resized: The number of images whose files have a different size.
     files: Paths relative to the root folder: first the server's images, then
       the test images, then the clients' images.
-    unlabeled_labels: Labels of clients' images, see `measuring_labels`.
+    unlabeled_labels: int32 [number], see `image_listing.read_labels`.
   """
 
   class_names: tuple[str, ...]
@@ -74,15 +73,13 @@ def read_image_folders(
   If `form.size` is None, all images get the size of the server's images, or
   `DEFAULT_SIZE` if the server's images differ in size or are larger than
   `MAX_DEFAULT_SIZE`. If `form` refuses odd sizes, the first image decides.
-
-  Args:
-    max_bytes_in_memory: Clients' images that take more than this in all are
-      kept in a file in `stored_images.folder()`.
+  Clients' images that take more than `max_bytes_in_memory` in all are kept in a
+  file.
   """
   root_path = pathlib.Path(root)
   problems = []
   server, clients, test = _list_all(root_path, has_clients, problems)
-  unlabeled_labels = measuring_labels.read(
+  unlabeled_labels = image_listing.read_labels(
     root_path / 'clients',
     list(itertools.chain(*clients.values())),
     list(server),
@@ -150,22 +147,13 @@ def _list_all(
   if clients and not any(clients.values()):
     report('clients', 'has no image in it')
   for name in server:
-    if not _is_text(name):
-      report(f'server/{name}', 'has a name that is no Unicode')
-    if '\n' in name:
-      report(f'server/{name}', 'has a line break in its name')
+    # Bytes that are no Unicode become surrogates.
+    if '\n' in name or any('\ud800' <= each <= '\udfff' for each in name):
+      report(f'server/{name}', 'has a line break or no Unicode in its name')
   for name in test or ():
     if name not in server:
       report(f'test/{name}', 'is no class of the server')
   return server, clients, test
-
-
-def _is_text(name: str) -> bool:
-  try:
-    name.encode()
-  except UnicodeEncodeError:
-    return False
-  return True
 
 
 def _label(
@@ -200,37 +188,27 @@ def _find_size_of_all(
   root: pathlib.Path, server: _Folders, form: image_reading.ImageForm
 ) -> tuple[int, int]:
   """The size of all images if the settings choose none."""
+  files = list(itertools.chain(*server.values()))
   if form.on_odd_size is image_files.OnOddSize.RESIZE:
-    common = _find_common_size(itertools.chain(*server.values()))
+    sizes = {*image_reading.map_in_threads(_find_size, files)}
+    common = sizes.pop() if len(sizes) == 1 else None
     if common is None or max(common) > MAX_DEFAULT_SIZE:
       return DEFAULT_SIZE
     return common
-  first_file = next(iter(server.values()))[0]
   try:
-    height, width = image_files.read_size(first_file)
+    height, width = image_files.read_size(files[0])
   except data_errors.DataError as error:
-    data_errors.raise_if_any(
-      root, [data_errors.Problem(first_file, str(error))]
-    )
+    problem = data_errors.Problem(files[0], str(error))
+    data_errors.raise_if_any(root, [problem])
     raise
   if max(height, width) > MAX_DEFAULT_SIZE:
     raise data_errors.DataError(
-      f'in {root}: {first_file.relative_to(root)} is {height}x{width}; what is'
+      f'in {root}: {files[0].relative_to(root)} is {height}x{width}; what is'
       f' larger than {MAX_DEFAULT_SIZE} is trained on only if that size is'
       ' asked for',
       'image_size',
     )
   return height, width
-
-
-def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
-  """The common size of all images; None if sizes differ or cannot be read."""
-  common = None
-  for size in image_reading.map_in_threads(_find_size, files):
-    common = common or size
-    if size is None or size != common:
-      return None
-  return common
 
 
 def _find_size(file: pathlib.Path) -> tuple[int, int] | None:

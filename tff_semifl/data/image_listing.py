@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists folders of images, and reports problems in their structure.
+"""Lists folders of images, with problems in their structure, and reads labels.
 
 Hidden files, and files that Windows and macOS leave in folders, are ignored.
 Any other unusable file is an error, so that no data are dropped silently.
@@ -10,14 +10,19 @@ unreadable paths.
 """
 
 from collections.abc import Iterator, Sequence
+import csv
+import itertools
 import os
 import pathlib
 
+import numpy as np
+
 from tff_semifl.data import data_errors
 from tff_semifl.data import own_labels
+from tff_semifl.data import sources
 
-# labels.csv has labels of a client's images, see `measuring_labels`.
-_IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
+_LABELS = 'labels.csv'
+_IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', _LABELS})
 
 
 def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
@@ -51,35 +56,32 @@ def list_folders(
 
   Subfolders whose names are equal after `own_labels.normalize` are merged.
   """
+
+  def report(path: pathlib.Path, reason: str) -> None:
+    problems.append(data_errors.Problem(path, reason))
+
   if not os.path.isdir(folder):
-    problems.append(data_errors.Problem(folder, 'is missing or is no folder'))
+    report(folder, 'is missing or is no folder')
     return {}
   found = {}
   for path in list_folder(folder):
     if not os.path.isdir(path):
-      problems.append(
-        data_errors.Problem(path, 'is a file where a folder should be')
-      )
+      report(path, 'is a file where a folder should be')
       continue
     if _leads_back(path):
-      problems.append(
-        data_errors.Problem(path, 'is a link to a folder that it is in')
-      )
+      report(path, 'is a link to a folder that it is in')
       continue
     if are_clients:
       files = list_tree(path)
     else:
       files = list(list_folder(path))
-      problems.extend(
-        data_errors.Problem(file, 'is a folder where an image should be')
-        for file in files
-        if os.path.isdir(file)
-      )
+      for file in filter(os.path.isdir, files):
+        report(file, 'is a folder where an image should be')
       if not files:
-        problems.append(data_errors.Problem(path, 'is empty'))
+        report(path, 'is empty')
     found.setdefault(own_labels.normalize(path.name), []).extend(files)
   if not found:
-    problems.append(data_errors.Problem(folder, 'has no folder in it'))
+    report(folder, 'has no folder in it')
   return dict(sorted(found.items()))
 
 
@@ -131,3 +133,62 @@ def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   for path in paths:
     if not path.name.startswith('.') and path.name not in _IGNORED:
       yield path
+
+
+def read_labels(
+  root: pathlib.Path,
+  files: Sequence[pathlib.Path],
+  class_names: Sequence[str],
+  problems: list[data_errors.Problem],
+) -> np.ndarray:
+  """Reads labels from each `labels.csv` in clients' folders, at any depth.
+
+  The labels, int32 [files], are for metrics only; a file without a label has
+  `sources.UNKNOWN_LABEL`.
+  """
+  labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
+  folders = {
+    inner: [each for each in (inner, *inner.parents) if root in each.parents]
+    for inner in dict.fromkeys(file.parent for file in files)
+  }
+  # Spreadsheets and file systems spell accented letters differently.
+  places = {
+    folder / own_labels.normalize(str(file.relative_to(folder))): number
+    for number, file in enumerate(files)
+    for folder in folders[file.parent]
+  } | {file: number for number, file in enumerate(files)}
+  for folder in dict.fromkeys(itertools.chain(*folders.values())):
+    path = folder / _LABELS
+    if not path.is_file():
+      continue
+    try:
+      rows = _read_rows(path)
+    except (csv.Error, OSError, ValueError) as error:
+      problems.append(data_errors.Problem(path, f'cannot be read ({error})'))
+      continue
+    for name, label in rows:
+      place = places.get(
+        folder / name, places.get(folder / own_labels.normalize(name))
+      )
+      if place is None:
+        problem = f'names {name}, which is no image of this folder'
+      elif label not in class_names:
+        problem = f'has the label {label}, which is no class of the server'
+      else:
+        labels[place] = class_names.index(label)
+        continue
+      problems.append(data_errors.Problem(path, problem))
+      break
+  return labels
+
+
+def _read_rows(path: pathlib.Path) -> list[tuple[str, str]]:
+  # Spreadsheets write a byte-order mark.
+  with path.open(newline='', encoding='utf-8-sig') as file:
+    reader = csv.DictReader(file, strict=True)
+    if not {'file', 'label'} <= {*(reader.fieldnames or ())}:
+      raise ValueError('it needs the columns file and label')
+    return [
+      (row['file'] or '', own_labels.normalize(row['label'] or ''))
+      for row in reader
+    ]

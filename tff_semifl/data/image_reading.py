@@ -20,7 +20,6 @@ import tqdm
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import sources
-from tff_semifl.data import stored_images
 
 _MAX_BATCH_SIZE = 64
 # Large photos make batches of one.
@@ -51,7 +50,7 @@ class ImageForm(NamedTuple):
 class ReadImages(NamedTuple):
   """Images from files, uint8 [number, height, width, channels]."""
 
-  images: np.ndarray | stored_images.StoredImages
+  images: np.ndarray | sources.StoredImages
   num_resized: int
   num_transparent: int
 
@@ -66,7 +65,6 @@ def read(
 
   Images that take more than `max_bytes_in_memory` in all are kept on disk.
   """
-  # Reading into a preallocated array avoids a second copy of all images.
   images = _allocate((len(files), *form.shape), max_bytes_in_memory)
   num_resized = num_transparent = 0
   # The bar appears only if reading takes more than a second.
@@ -124,13 +122,12 @@ def _allocate(
         f'{what} do not fit into the memory', 'image_size'
       ) from error
   try:
-    return stored_images.create(shape)
+    return sources.create_stored(shape)
   except (OSError, OverflowError) as error:
     raise data_errors.DataError(
       f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
-      f' {stored_images.folder()} ({getattr(error, "strerror", error)}); name a'
-      ' folder on a larger disk by the environment variable TMPDIR, or choose a'
-      ' smaller image_size',
+      f' {sources.storage_folder()} ({getattr(error, "strerror", error)}); set'
+      ' TMPDIR to a folder on a larger disk, or choose a smaller image_size',
       'images_on_disk',
     ) from error
 

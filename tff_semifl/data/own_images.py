@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Converts a user's images to uint8 arrays.
+"""Converts a user's images and feature vectors to arrays.
 
-Each function takes the name of the field that the images were given as. Errors
-say what was found in the field, what is expected, and what to do.
+Each function takes the name of the field that the data were given as. Errors
+say what was found in the field, and what is expected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,14 @@ import tensorflow as tf
 _EXPECTED = (
   'give an array [images, height, width, channels] or a tf.data.Dataset'
 )
+_EXPECTED_FEATURES = 'give floats [number, features]'
 _CHANNELS = (1, 3)
 # Pillow's modes that NumPy converts to gray levels or red, green and blue.
 _LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')
 # A data set in 0..255 has at least one pixel of this level or above.
 _BRIGHT = 64
+# The squares of 1e8 such features add up to less than the largest float32.
+_LARGEST_FEATURE = 1e15
 
 
 def check_form(field: str, data: Any) -> None:
@@ -30,21 +33,15 @@ def check_form(field: str, data: Any) -> None:
   problem = None
   if isinstance(data, str | os.PathLike):
     problem = (
-      f'the path {os.fspath(data)!r}; read the images first and {_EXPECTED}, or'
-      ' use the task image_folder'
+      f'the path {os.fspath(data)!r}; read the images first, or use the task'
+      ' image_folder'
     )
   elif isinstance(data, PIL.Image.Image):
     problem = 'a single PIL image; give a list of them'
   elif isinstance(data, Iterator):
-    problem = (
-      f'a {type(data).__name__}, which can be read only once; collect its items'
-      f' and {_EXPECTED}'
-    )
+    problem = f'a {type(data).__name__}, which can be read once; {_EXPECTED}'
   elif is_client_data(data):
-    problem = (
-      'a ClientData; give it as clients, or take'
-      ' create_tf_dataset_from_all_clients() of it'
-    )
+    problem = 'a ClientData; give it as clients'
   if problem is not None:
     raise ValueError(f'{field}: found {problem}')
 
@@ -69,16 +66,10 @@ def stack(field: str, images: Any) -> np.ndarray:
   fields = [f'{field}[{index}]' for index in range(len(images))]
   arrays = [*map(_to_array, fields, images)]
   shapes = sorted({array.shape for array in arrays})
-  if _is_labeled(arrays):
-    raise ValueError(
-      f'{field}: found a pair of arrays of shapes {arrays[0].shape} and'
-      f' {arrays[1].shape}, as images and their labels have; give the images'
-      ' alone'
-    )
   if len(shapes) > 1:
     raise ValueError(
-      f'{field}: found images of different shapes, {shapes[0]} and'
-      f' {shapes[1]}; resize them to one size, with tf.image.resize say'
+      f'{field}: found arrays of different shapes, {shapes[0]} and'
+      f' {shapes[1]}; give images of one size, without their labels'
     )
   if shapes and len(shapes[0]) > 1:
     # Features have no white level.
@@ -87,19 +78,13 @@ def stack(field: str, images: Any) -> np.ndarray:
 
 
 def _to_array(field: str, image: Any) -> np.ndarray:
-  if isinstance(image, PIL.Image.Image):
-    if image.has_transparency_data:
-      raise ValueError(
-        f'{field}: found a PIL image of mode {image.mode} with transparency;'
-        ' put it on a color: rgba = image.convert("RGBA"), and'
-        ' PIL.Image.alpha_composite(PIL.Image.new("RGBA", rgba.size, "white"),'
-        ' rgba).convert("RGB")'
-      )
-    if image.mode not in _LEVELS:
-      raise ValueError(
-        f'{field}: found a PIL image of mode {image.mode}; give'
-        " image.convert('RGB')"
-      )
+  if isinstance(image, PIL.Image.Image) and (
+    image.has_transparency_data or image.mode not in _LEVELS
+  ):
+    raise ValueError(
+      f'{field}: found a PIL image of mode {image.mode}; give opaque ones in'
+      ' gray or RGB, as PIL.Image.alpha_composite and convert make them'
+    )
   return np.asarray(image)
 
 
@@ -122,12 +107,12 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
     )
 
 
-def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
-  """Whether the arrays are a pair (images, labels), not a list of images."""
-  # Two images have the ranks 3 and 2 if one is in color. Features have rank 2,
-  # and their labels 1.
-  ranks = tuple(array.ndim for array in arrays)
-  return ranks in ((2, 1), (3, 1), (4, 1), (4, 2))
+def convert_examples(field: str, examples: Any) -> np.ndarray:
+  """Converts images, or feature vectors if examples have one dimension."""
+  array = stack(field, examples)
+  if array.ndim == 2:
+    return convert_features(field, array)
+  return convert(field, array)
 
 
 def convert(field: str, images: Any) -> np.ndarray:
@@ -150,17 +135,10 @@ def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
   elif len(shape) != 4:
     raise ValueError(f'{found}; {_EXPECTED}')
   elif shape[3] not in _CHANNELS:
+    remedy = 'give 1 for gray or 3 for opaque color, in the last axis'
     if shape[1] in _CHANNELS:
-      raise ValueError(
-        f'{found}, with channels first; give np.moveaxis(images, 1, -1), of'
-        ' shape [images, height, width, channels]'
-      )
-    last = shape[3] - 1
-    raise ValueError(
-      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for color;'
-      ' where the last is opacity in 0..255, give the images on white, 255 -'
-      f' (255 - images[..., :{last}]) * (images[..., {last}:] / 255)'
-    )
+      remedy = 'give np.moveaxis(images, 1, -1), with channels in the last axis'
+    raise ValueError(f'{found}, with {shape[3]} channels; {remedy}')
   if 0 in images.shape:
     raise ValueError(f'{found}, without a pixel; {_EXPECTED}')
   return images
@@ -177,18 +155,69 @@ def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
   found = f'{field}: found pixels in {least:g}..{most:g}'
   if not (least >= 0 and most <= 255):
     raise ValueError(
-      f'{found}; give them in 0..255 or 0..1, without nan and before they are'
-      ' normalized: the model does that'
+      f'{found}; give them in 0..255 or 0..1, before they are normalized'
     )
   is_float = images.dtype.kind == 'f'
   if is_float and most <= 1:
     return np.rint(images * 255).astype(np.uint8)
   if most < _BRIGHT:
-    raise ValueError(
-      f'{found}, all nearly black; give images * (255 / m), where m is the'
-      ' value of white'
-    )
+    raise ValueError(f'{found}, all nearly black; white must be 255, or 1.0')
   return (np.rint(images) if is_float else images).astype(np.uint8)
+
+
+def convert_features(field: str, features: np.ndarray) -> np.ndarray:
+  """Converts floats [number, features] to float32; copies only if needed."""
+  found = f'{field}: found {features.dtype} of shape {features.shape}'
+  if features.ndim != 2 or features.dtype.kind != 'f':
+    raise ValueError(
+      f'{found}; {_EXPECTED_FEATURES}, or images [images, height, width,'
+      ' channels]'
+    )
+  if 0 in features.shape:
+    raise ValueError(f'{found}; {_EXPECTED_FEATURES}, at least one of each')
+  with np.errstate(over='ignore'):
+    converted = np.ascontiguousarray(features, np.float32)
+  _check_features(field, features, np.isfinite(converted), 'finite float32')
+  return converted
+
+
+def check_server_features(field: str, features: np.ndarray) -> None:
+  """Raises `ValueError` if the server can learn nothing from its features.
+
+  Clients check their own features, and leave out what they cannot use.
+  """
+  is_usable = np.abs(features) <= _LARGEST_FEATURE
+  _check_features(field, features, is_usable, f'up to {_LARGEST_FEATURE:g}')
+  if (features.min(axis=0) == features.max(axis=0)).all():
+    raise ValueError(
+      f'{field}: found the same values in all {len(features)} feature vectors;'
+      ' give different ones'
+    )
+
+
+def _check_features(
+  field: str, features: np.ndarray, is_usable: np.ndarray, expected: str
+) -> None:
+  if not is_usable.all():
+    row, column = np.argwhere(~is_usable)[0]
+    raise ValueError(
+      f'{field}: found {features[row, column]:g} in row {row}, column {column};'
+      f' give {expected} numbers'
+    )
+
+
+def measure_features(
+  features: np.ndarray,
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+  """The mean and standard deviation of each feature, as two tuples.
+
+  For the server's features only: clients' features are private. The deviation
+  of a constant feature is 1, so that callers can divide by it.
+  """
+  mean = features.mean(axis=0, dtype=np.float64)
+  is_constant = features.min(axis=0) == features.max(axis=0)
+  deviation = np.where(is_constant, 1.0, features.std(axis=0, dtype=np.float64))
+  return tuple(mean.tolist()), tuple(deviation.tolist())
 
 
 def read_dataset(
@@ -235,8 +264,6 @@ def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
     if num_needed <= len(found) <= 2 and not isinstance(found[0], Mapping):
       return found[:num_needed]
     what = f'of {len(found)} parts'
-    if isinstance(found[0], Mapping):
-      what = f'whose first part has {", ".join(found[0])}'
   raise ValueError(
     f'{field}: found elements {what}; map them to'
     f' {"(image, label)" if labeled else "images"}'

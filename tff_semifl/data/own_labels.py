@@ -6,11 +6,13 @@
 As in `own_images`, each function takes the name of a field for its errors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 import unicodedata
 
 import numpy as np
+
+from tff_semifl.data import sources
 
 _EXPECTED = 'give an integer or a name of a class for each image'
 
@@ -51,11 +53,6 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
       f'{field}: found {num_images} images and {len(labels)} labels; give as'
       ' many of both'
     )
-  return _to_kind(field, labels)
-
-
-def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
-  """Converts labels to int64 or str."""
   kind = labels.dtype.kind
   if kind in 'SO' and all(isinstance(each, str | bytes) for each in labels):
     try:
@@ -64,8 +61,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
       )
     except UnicodeDecodeError as error:
       raise ValueError(
-        f'{field}: found the label {error.object!r}, which is no UTF-8;'
-        f' {_EXPECTED}'
+        f'{field}: found the label {error.object!r}, which is no UTF-8'
       ) from error
   if labels.dtype.kind == 'U':
     return np.array([normalize(label) for label in labels])
@@ -103,24 +99,23 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
 
 def check_names(field: str, names: Any) -> tuple[str, ...]:
   """Checks and normalizes class names; keeps their order."""
-  expected = 'give a list of strings, a name for each class'
-  if isinstance(names, str):
-    raise ValueError(f'{field}: found the string {names!r}; {expected}')
-  checked = []
-  for name in names:
-    if isinstance(name, str):
-      name = normalize(name)
-    if not isinstance(name, str):
-      raise ValueError(f'{field}: found {name!r}; {expected}')
-    if '\n' in name:
-      # Files of class names have one per line.
-      raise ValueError(f'{field}: found {name!r}, with a line break')
-    if name in checked:
-      raise ValueError(f'{field}: found {name!r} twice; {expected}')
-    checked.append(name)
-  if len(checked) < 2:
-    raise ValueError(f'{field}: found {names}; give two classes at least')
-  return tuple(checked)
+  problem = None
+  if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+    problem = repr(names)
+  elif len(names) < 2:
+    problem = f'{names}, fewer than two'
+  elif any('\n' in name for name in names):
+    # Files of class names have one per line.
+    problem = f'{names}, with a line break'
+  else:
+    names = tuple(map(normalize, names))
+    if len(set(names)) < len(names):
+      problem = f'a name twice in {names}'
+  if problem is not None:
+    raise ValueError(
+      f'{field}: found {problem}; give a list of strings, a name for each class'
+    )
+  return names
 
 
 def check_all_have_images(
@@ -155,3 +150,37 @@ def index(
       f' labels are in 0..{len(class_names) - 1}'
     )
   return labels.astype(np.int32)
+
+
+def index_by_client(
+  field: str,
+  labels: Any,
+  shares: Sequence[np.ndarray],
+  class_names: Sequence[str],
+) -> np.ndarray:
+  """Converts the labels of each client's images, for metrics, to class indices.
+
+  `labels` is a sequence, or a mapping in the order of the clients. Each client
+  has labels as for `flatten`, or None for no labels; a label of '' or -1
+  becomes `sources.UNKNOWN_LABEL`.
+  """
+  named = (
+    list(labels.items())
+    if isinstance(labels, Mapping)
+    else list(enumerate(labels))
+  )
+  if len(named) != len(shares):
+    raise ValueError(
+      f'{field}: found labels of {len(named)} clients, but images of'
+      f' {len(shares)}; give as many, None for a client without labels'
+    )
+  indices = [np.empty(0, np.int32)]
+  for (name, each), share in zip(named, shares, strict=True):
+    found = np.full(len(share), sources.UNKNOWN_LABEL, np.int32)
+    if each is not None and len(share):
+      own = f'{field}[{name!r}]'
+      each = flatten(own, each, len(share))
+      is_known = each != ('' if each.dtype.kind == 'U' else -1)
+      found[is_known] = index(own, each[is_known], class_names)
+    indices.append(found)
+  return np.concatenate(indices)

@@ -19,7 +19,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import folding
-from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
@@ -233,7 +232,7 @@ class ClientPopulation:
 
   def _chunk(self, client: int) -> collections.OrderedDict[str, Any]:
     images = self._data.images[self._partition[client]]
-    if not isinstance(images, site_images.SiteImages):
+    if not isinstance(images, sources.SiteImages):
       images = np.asarray(images)
     return collections.OrderedDict(client_id=np.int32(client), image=images)
 
@@ -242,7 +241,7 @@ def _to_dataset(
   chunk: collections.OrderedDict[str, Any],
 ) -> tf.data.Dataset | sites.SiteDataset:
   images = chunk['image']
-  if isinstance(images, site_images.SiteImages):
+  if isinstance(images, sources.SiteImages):
     return images.dataset({k: v for k, v in chunk.items() if k != 'image'})
   return tf.data.Dataset.from_tensors(chunk)
 

@@ -1,27 +1,150 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data sets of images or features, as arrays with labels."""
+"""Images or features of a task: in memory, in a file on disk, or at sites."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 import hashlib
-from typing import NamedTuple, TypeAlias
+import math
+import os
+import pathlib
+import tempfile
+from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from tff_semifl.data import site_images
-from tff_semifl.data import stored_images
+from tff_semifl.data import data_errors
+from tff_semifl.data import example_kinds
+
+if TYPE_CHECKING:
+  from tff_semifl.runtime import sites
 
 # Marks an unknown class, as in STL-10 of TFDS.
 UNKNOWN_LABEL = -1
 _BATCH_SIZE = 1024
 
 
+class StoredImages:
+  """Images in a file, read when they are used.
+
+  An object replaces an array of images, uint8 [number, height, width,
+  channels], or of feature vectors, float32 [number, features]. A slice or an
+  array of indices selects rows without reading; `np.asarray` reads. The file is
+  anonymous, and freed with the last object that refers to the file, or with
+  this process.
+  """
+
+  def __init__(
+    self, file: IO[bytes], image_shape: tuple[int, ...], rows: np.ndarray
+  ):
+    """Initializes the images; `rows` are the selected rows, int64 [number]."""
+    self._file = file
+    self.dtype = example_kinds.kind_of(image_shape).dtype
+    self._image_shape = image_shape
+    self._rows = rows
+
+  @property
+  def shape(self) -> tuple[int, ...]:
+    return (len(self._rows), *self._image_shape)
+
+  @property
+  def path(self) -> str:
+    """The path of the file for other processes of this user."""
+    return f'/proc/{os.getpid()}/fd/{self._file.fileno()}'
+
+  def __len__(self) -> int:
+    return len(self._rows)
+
+  def __getitem__(self, key: slice | np.ndarray) -> StoredImages:
+    return StoredImages(self._file, self._image_shape, self._rows[key])
+
+  def __setitem__(self, number: int, image: np.ndarray) -> None:
+    os.pwrite(
+      self._file.fileno(),
+      np.ascontiguousarray(image, self.dtype).data,
+      self._offset(self._rows[number]),
+    )
+
+  def __array__(self, dtype: np.dtype | None = None) -> np.ndarray:
+    images = np.empty(self.shape, self.dtype)
+    # Pages of a memory map would count as memory of this process.
+    for image, row in zip(images, self._rows, strict=True):
+      os.preadv(self._file.fileno(), [image.data], self._offset(row))
+    return images.astype(dtype or self.dtype, copy=False)
+
+  def _offset(self, row: int) -> int:
+    return int(row) * math.prod(self._image_shape) * self.dtype.itemsize
+
+
+def storage_folder() -> pathlib.Path:
+  """The folder for files of images: $TMPDIR, by default /var/tmp.
+
+  Not /tmp, which is in memory on many systems.
+  """
+  return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
+
+
+def create_stored(shape: tuple[int, ...]) -> StoredImages:
+  """Creates a file of images that are all zeros."""
+  file = tempfile.TemporaryFile(dir=storage_folder())
+  stored = StoredImages(file, shape[1:], np.arange(shape[0]))
+  if size := math.prod(shape) * stored.dtype.itemsize:
+    # A full disk fails here, rather than after minutes of reading photos.
+    os.posix_fallocate(file.fileno(), 0, size)
+  return stored
+
+
+class SiteImages:
+  """Handles to the images that sites hold, one for each site.
+
+  The handles replace an array, uint8 [number, height, width, channels], with a
+  row for each site. Rows can be selected, but not read.
+
+  Attributes:
+    names: The names of the sites.
+    dtype: The dtype of the images, uint8.
+  """
+
+  dtype = np.dtype(np.uint8)
+
+  def __init__(self, names: Sequence[str], image_shape: sites.ImageShape):
+    self.names = tuple(names)
+    self._image_shape = image_shape
+
+  @property
+  def shape(self) -> tuple[int, ...]:
+    return (len(self.names), *self._image_shape)
+
+  def __len__(self) -> int:
+    return len(self.names)
+
+  def __getitem__(self, key: slice | np.ndarray) -> SiteImages:
+    names = np.asarray(self.names, object)[key]
+    return SiteImages(names.tolist(), self._image_shape)
+
+  def __array__(self, dtype: np.dtype | None = None) -> NoReturn:
+    """Raises a `DataError`, as the images cannot be read here."""
+    del dtype
+    raise data_errors.DataError(
+      'the images stay at the sites, and the chosen settings need them in one'
+      ' place',
+      'sites',
+    )
+
+  def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
+    """The dataset of a single site; `fields` are the chunk's scalars."""
+    # The runtime imports TFF, which prediction does not need.
+    from tff_semifl.runtime import sites
+
+    [name] = self.names
+    return sites.SiteDataset(name, dict(fields), self._image_shape)
+
+
 # uint8 [num_images, height, width, channels], or feature vectors, float32
-# [number, features]; in memory, in a file that `np.asarray` reads, or at sites.
-Images: TypeAlias = (
-  np.ndarray | stored_images.StoredImages | site_images.SiteImages
-)
+# [number, features].
+Images: TypeAlias = np.ndarray | StoredImages | SiteImages
 
 
 class LabeledImages(NamedTuple):
@@ -37,11 +160,11 @@ class LabeledImages(NamedTuple):
   images: np.ndarray
   labels: np.ndarray
 
-  def select(self, indices: np.ndarray) -> 'LabeledImages':
+  def select(self, indices: np.ndarray) -> LabeledImages:
     """The images at `indices`, in that order."""
     return LabeledImages(self.images[indices], self.labels[indices])
 
-  def batches(self, batch_size: int) -> Iterator['LabeledImages']:
+  def batches(self, batch_size: int) -> Iterator[LabeledImages]:
     """Yields all images in order, at most `batch_size` at a time."""
     for start in range(0, len(self.labels), batch_size):
       chosen = slice(start, start + batch_size)
@@ -51,26 +174,12 @@ class LabeledImages(NamedTuple):
 class ImagePool(NamedTuple):
   """The images that are partitioned among clients.
 
-  Attributes:
-    images: As in `LabeledImages`, or in a file, or at sites.
-    true_labels: int32 [num_images], as in `LabeledImages`. For metrics of
-      pseudo-labels only, unless clients train on labels.
+  `true_labels` are as in `LabeledImages`, for metrics of pseudo-labels only,
+  unless clients train on labels.
   """
 
   images: Images
   true_labels: np.ndarray
-
-
-def hash_images(images: Images) -> np.ndarray:
-  """Hashes images (not at sites) or feature vectors: uint64 [number].
-
-  A collision among a million different images has a probability of 3e-8.
-  """
-  digests = []
-  for start in range(0, len(images), _BATCH_SIZE):
-    batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
-    digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
-  return np.frombuffer(b''.join(digests), np.uint64)
 
 
 class TaskData(NamedTuple):
@@ -100,6 +209,18 @@ class TaskData(NamedTuple):
   names: Sequence[str] | None = None
   unlabeled_labels: np.ndarray | None = None
   client_names: Sequence[str] | None = None
+
+
+def hash_images(images: Images) -> np.ndarray:
+  """Hashes images (not at sites) or feature vectors: uint64 [number].
+
+  A collision among a million different images has a probability of 3e-8.
+  """
+  digests = []
+  for start in range(0, len(images), _BATCH_SIZE):
+    batch = np.ascontiguousarray(images[start : start + _BATCH_SIZE])
+    digests.extend(hashlib.sha256(image).digest()[:8] for image in batch)
+  return np.frombuffer(b''.join(digests), np.uint64)
 
 
 def measure_pixels(

@@ -15,7 +15,6 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.data import data_errors
-from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
 
@@ -53,7 +52,7 @@ class EqualImages(settings.Settings):
   ) -> federated_data.FederatedData:
     """Splits images, describes duplicates, and drops duplicates if chosen."""
     data = split(images)
-    is_elsewhere = isinstance(images.unlabeled, site_images.SiteImages)
+    is_elsewhere = isinstance(images.unlabeled, sources.SiteImages)
     parts = [images.train.images, images.test.images]
     if images.unlabeled is not None and not is_elsewhere:
       parts.append(images.unlabeled)

@@ -11,6 +11,7 @@ import pathlib
 
 import numpy as np
 import tensorflow as tf
+import tqdm
 
 from tff_semifl import settings
 from tff_semifl.data import image_files
@@ -18,12 +19,12 @@ from tff_semifl.data import partition
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import progress
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
-from tff_semifl.models.frozen import progress_lines
 from tff_semifl.privacy import privacy_statement
 
 SAVED_MODEL = 'saved_model'
@@ -123,8 +124,15 @@ def _report(
   test: sources.LabeledImages, what: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
   """Yields batches of images, and shows progress."""
-  progress_lines.to_stderr(f'{what} on {len(test.labels):,} images')
-  with progress_lines.create_bar(len(test.labels), what) as bar:
+  progress.say(f'{what} on {len(test.labels):,} images')
+  # The bar is shown after a second, and on terminals only.
+  with tqdm.tqdm(
+    total=len(test.labels),
+    desc=what,
+    unit=' images',
+    delay=1,
+    disable=progress.is_quiet() or None,
+  ) as bar:
     for images, labels in test.batches(_BATCH_SIZE):
       yield images, labels
       bar.update(len(labels))
@@ -147,7 +155,7 @@ def write(
   written first. For `calibration_images`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
-    progress_lines.to_stderr(f'exporting {name}')
+    progress.say(f'exporting {name}')
     saved_model.export_saved_model(
       model, class_names, path, privacy, least_confidence, background
     )
@@ -156,7 +164,7 @@ def write(
   calibrated = ''
   if precision is tflite.Precision.INT8:
     calibrated = f' and calibrating it with {len(calibration_images):,} images'
-  progress_lines.to_stderr(
+  progress.say(
     f'exporting {name}: converting the model{calibrated}, a minute or more'
   )
   file = path / f'model_{precision.value}.tflite'

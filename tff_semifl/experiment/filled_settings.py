@@ -16,7 +16,7 @@ from tff_semifl.core import batch_norm_statistics
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import runtimes
-from tff_semifl.models import weight_kinds
+from tff_semifl.models import functional
 
 # The rule in SemiFL's code when the paper was published.
 _FEW_LABELS = 250
@@ -56,7 +56,7 @@ def fill_in(
   are_there = model.has_static_batch_norm
   if are_there is None:
     create_model = create_model or (lambda: experiment.create_model(task))
-    are_there = bool(weight_kinds.find(create_model()).statistics)
+    are_there = bool(functional.find_weights(create_model()).statistics)
   statistics = experiment.statistics
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)

@@ -20,11 +20,12 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
-from tff_semifl.data import own_features
+from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
+from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 
 if typing.TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Frozen(models.Linear):
     # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
     train = self._compute_features(backbone, name, data.train.images)
-    own_features.check_server(f'features of {name} images', train)
+    own_images.check_server_features(f'features of {name} images', train)
     test = self._compute_features(backbone, 'test', data.test.images)
     unlabeled = data.unlabeled
     if unlabeled is not None:
@@ -186,8 +187,10 @@ class Frozen(models.Linear):
     folder = feature_cache.default_folder()
     if self.feature_cache is not None:
       folder = pathlib.Path(self.feature_cache)
-    found = feature_cache.compute(backbone, images, folder, say)
-    return own_features.convert(f'features of {name} images', found)
+    found = feature_cache.compute(
+      backbone, images, folder, say, quiet=progress.is_quiet()
+    )
+    return own_images.convert_features(f'features of {name} images', found)
 
 
 MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
@@ -196,9 +199,7 @@ MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
 # A program asks for features several times.
 @functools.cache
 def _say_once(line: str) -> None:
-  from tff_semifl.models.frozen import progress_lines
-
-  progress_lines.to_stderr(line)
+  progress.say(line)
 
 
 # Cached, since loading a network takes seconds and happens several times.

@@ -13,10 +13,10 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
+from tff_semifl.data import pixels
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import models
 from tff_semifl.models import model_checks
-from tff_semifl.models import pixels
 from tff_semifl.models import residual
 from tff_semifl.settings import references
 
@@ -167,7 +167,7 @@ class FunctionModel(models.Normalized):
   input_range: str = settings.setting(
     '0_to_255',
     'What the model expects pixels in; 0_to_255 if it rescales them itself.',
-    settings.one_of(*pixels.NAMES),
+    settings.one_of(*pixels.RANGES),
   )
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:

@@ -30,10 +30,8 @@ from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
-from tff_semifl.data import own_features
-from tff_semifl.data import site_images
+from tff_semifl.data import own_images
 from tff_semifl.data import sources
-from tff_semifl.data import stored_images
 from tff_semifl.experiment import image_task
 from tff_semifl.models import wide_resnet
 
@@ -113,7 +111,7 @@ def create_feature_task(
   There is no weak augmentation; strong augmentation adds Gaussian noise, see
   `augmentation.add_noise`.
   """
-  mean, standard_deviation = own_features.measure(data.train.images)
+  mean, standard_deviation = own_images.measure_features(data.train.images)
   return image_task.ImageTask(
     image_shape=data.train.images.shape[1:],
     class_names=class_names,
@@ -148,7 +146,7 @@ def describe(
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
   shares, names = data.shares or (), ()
   everything = [slice(None)]
-  if isinstance(unlabeled, site_images.SiteImages):
+  if isinstance(unlabeled, sources.SiteImages):
     # Of sites, only the names are known.
     names, unlabeled, shares = unlabeled.names, None, ()
   if unlabeled is None:
@@ -224,7 +222,7 @@ def create_folder_task(
   )
   unlabeled, shares = found.unlabeled, found.shares
   if sites:
-    unlabeled = site_images.SiteImages(
+    unlabeled = sources.SiteImages(
       sorted(sites), found.labeled.images.shape[1:]
     )
     # Each index stands for all images of a site.
@@ -267,13 +265,13 @@ def _report(
   found: image_folders.ImageFolders,
 ) -> str:
   """Warns of images on disk and changed images; describes the changes."""
-  if isinstance(found.unlabeled, stored_images.StoredImages):
+  if isinstance(found.unlabeled, sources.StoredImages):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
       ' images_on_disk=false keeps them in memory',
       root,
       math.prod(found.unlabeled.shape) / 1e9,
-      stored_images.folder(),
+      sources.storage_folder(),
     )
   changes, num_images = '', len(found.files)
   if found.num_resized:

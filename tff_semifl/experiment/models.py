@@ -16,7 +16,6 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiment import image_task
 from tff_semifl.models import features
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import residual
 from tff_semifl.settings import references
 
 # A network's function in `tff_semifl.models`, imported when it is created.
@@ -144,11 +143,13 @@ class Normalized(Model):
 class NormalizedNetwork(Normalized, Network):
   """A network of this package with a choice of normalization."""
 
-  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
-    del task
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    model = super().create(task, seed)
     if self.normalization == 'static_batch':
-      return {}
-    return {'create_normalization': residual.create_group_norm}
+      return model
+    return keras_conversion.convert(
+      model, keras_conversion.to_group_norm, replaces_static=True
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -169,7 +170,7 @@ class WideResNet(NormalizedNetwork):
   )
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
-    return super().find_arguments(task) | {
+    return {
       'depth': self.model_depth or task.model_depth,
       'width': self.model_width or task.model_width,
       'num_groups': task.model_num_groups,
@@ -186,7 +187,7 @@ class ResNet(NormalizedNetwork):
   )
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
-    return super().find_arguments(task) | {'depth': self.model_depth}
+    return {'depth': self.model_depth}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

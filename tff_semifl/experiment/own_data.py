@@ -3,7 +3,7 @@
 
 """Tasks of a Python program's own images or features."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import operator
 from typing import Any
@@ -13,9 +13,6 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
-from tff_semifl.data import measuring_labels
-from tff_semifl.data import own_clients
-from tff_semifl.data import own_features
 from tff_semifl.data import own_images
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
@@ -29,7 +26,6 @@ def own_data(
   *,
   clients: Any = None,
   unlabeled: Any = None,
-  shares: Any = None,
   unlabeled_labels: Any = None,
   num_labeled: int | None = None,
   class_names: Sequence[str] | None = None,
@@ -46,8 +42,6 @@ def own_data(
   Clients get their images in one of these ways:
 
   *   `clients`: the images of each client. The server has all of `train`.
-  *   `unlabeled` and `shares`: all images of clients, and the indices of each
-      client's images. The server has all of `train`.
   *   `num_labeled`: the server has that many images of `train`, equally many of
       each class. The other images lose their labels, and with `unlabeled`, if
       given, are partitioned by the settings `num_clients` and `partition`.
@@ -59,15 +53,13 @@ def own_data(
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
       or a `tf.data.Dataset` of pairs or such mappings, batched or not.
     test: Labeled images to evaluate on, in the same forms.
-    clients: As for `own_clients.concatenate`: arrays or datasets by client, in
-      a sequence or a mapping, or a `tff.simulation.datasets.ClientData`.
+    clients: Images by client, as arrays or datasets, in a sequence or a
+      mapping, or a `tff.simulation.datasets.ClientData`. Labels in datasets are
+      ignored.
     unlabeled: Images, or a `tf.data.Dataset` of images.
-    shares: As for `own_clients.read_shares`: indices into `unlabeled` by
-      client, in a sequence, a mapping, or a JSON or CSV file.
-    unlabeled_labels: Labels of clients' images for metrics only, not for
-      training. With `clients`, in the same order, None for a client without
-      labels; with `shares`, of all `unlabeled` images. A label of -1 or '' is
-      unknown.
+    unlabeled_labels: Labels of the images in `clients`, in the same order, for
+      metrics only, not for training. None for a client without labels; a label
+      of -1 or '' is unknown.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
       image in `train`. By default the labels that occur in `train`, strings
@@ -81,18 +73,15 @@ def own_data(
     ValueError: If an argument cannot be used. The message begins with the
       argument's name, and says what was found and what is expected.
   """
-  _check_given(clients, unlabeled, shares, num_labeled)
-  if num_labeled is not None:
-    try:
-      num_labeled = operator.index(num_labeled)
-    except TypeError:
-      num_labeled = 0
-    if num_labeled < 1:
-      raise ValueError('num_labeled: give an integer of 1 at least')
-  if unlabeled_labels is not None and clients is None and shares is None:
+  num_labeled = _to_number(num_labeled)
+  if clients is None and unlabeled_labels is not None:
     raise ValueError(
-      'unlabeled_labels: found some, but neither clients nor shares; give one'
-      ' of these, to say whose images they are of'
+      'unlabeled_labels: found some, but no clients; give the images, too'
+    )
+  if clients is not None and (unlabeled is not None or num_labeled is not None):
+    raise ValueError(
+      'clients: found unlabeled or num_labeled, too; give clients alone, and'
+      ' the server has all of train'
     )
   train_images, train_labels = _read_labeled('train', train)
   test_images, test_labels = _read_labeled('test', test)
@@ -104,11 +93,11 @@ def own_data(
     class_names = own_labels.check_names('class_names', class_names)
   train_classes = own_labels.index('train', train_labels, class_names)
   own_labels.check_all_have_images('train', train_classes, class_names)
-  client_names = None
+  pool = shares = client_names = None
   if clients is not None:
-    pool, shares, client_names = own_clients.concatenate('clients', clients)
+    pool, shares, client_names = concatenate('clients', clients)
     if unlabeled_labels is not None:
-      unlabeled_labels = measuring_labels.index_by_client(
+      unlabeled_labels = own_labels.index_by_client(
         'unlabeled_labels', unlabeled_labels, shares, class_names
       )
   elif unlabeled is not None:
@@ -116,21 +105,7 @@ def own_data(
       unlabeled, _ = own_images.read_dataset(
         'unlabeled', unlabeled, labeled=False
       )
-    pool = own_features.convert_examples('unlabeled', unlabeled)
-    if shares is not None:
-      shares, client_names = own_clients.read_shares(
-        'shares', shares, len(pool)
-      )
-      # Centralized training takes the whole pool, so unused images must go.
-      used = np.sort(np.concatenate(shares))
-      if unlabeled_labels is not None:
-        unlabeled_labels = measuring_labels.index(
-          'unlabeled_labels', unlabeled_labels, len(pool), class_names
-        )[used]
-      pool = pool[used]
-      shares = [np.searchsorted(used, share) for share in shares]
-  else:
-    pool = None
+    pool = own_images.convert_examples('unlabeled', unlabeled)
   shape = train_images.shape[1:]
   kind = example_kinds.kind_of(shape)
   for field, images in (
@@ -141,7 +116,7 @@ def own_data(
       found = images.shape[1:]
       raise ValueError(
         f'{field}: found {example_kinds.kind_of(found).name} of shape {found};'
-        f' those of train are {shape}; {kind.how_to_align}'
+        f' those of train are {shape}; give all of one shape'
       )
   data = sources.TaskData(
     train=sources.LabeledImages(train_images, train_classes),
@@ -154,7 +129,7 @@ def own_data(
     client_names=client_names,
   )
   if kind is example_kinds.FEATURES:
-    own_features.check_server('train', train_images)
+    own_images.check_server_features('train', train_images)
     task = loaded_task.create_feature_task(data, class_names)
   else:
     task = loaded_task.create_task(data, class_names, flip=flip)
@@ -163,25 +138,81 @@ def own_data(
   return dataclasses.replace(task, num_labeled=num_labeled)
 
 
-def _check_given(
-  clients: Any, unlabeled: Any, shares: Any, num_labeled: int | None
-) -> None:
-  """Checks that clients get their images in one way."""
-  if clients is not None and (unlabeled is not None or shares is not None):
+def concatenate(
+  field: str, clients: Any
+) -> tuple[np.ndarray, list[np.ndarray], list[str]]:
+  """Concatenates all clients' images, in the forms that `own_data` takes.
+
+  A client may have no images. Returns the images, each client's int64 indices,
+  and the clients' names.
+  """
+  fields, arrays, sizes, client_names = [], [], [], []
+  for name, images in _list_clients(field, clients):
+    own = f'{field}[{name!r}]'
+    own_images.check_form(own, images)
+    if isinstance(images, tf.data.Dataset):
+      images, _ = own_images.read_dataset(own, images, labeled=False)
+    array = own_images.stack(own, images)
+    sizes.append(len(array))
+    client_names.append(str(name))
+    if not len(array):
+      continue
+    if array.ndim == 2:
+      array = own_images.convert_features(own, array)
+    elif array.ndim < 2:
+      raise ValueError(
+        f'{own}: found an array of shape {array.shape}, which has no images;'
+        ' give the images of each client, without labels'
+      )
+    if arrays and array.shape[1:] != arrays[0].shape[1:]:
+      raise ValueError(
+        f'{own}: found shape {array.shape[1:]}; those of others are'
+        f' {arrays[0].shape[1:]}; give all of one shape'
+      )
+    fields.append(own)
+    arrays.append(array)
+  if not arrays:
+    raise ValueError(f'{field}: found no images; give one at least')
+  if arrays[0].ndim == 2:
+    images = np.concatenate(arrays)
+  else:
+    # All arrays at once: the brightest image of all clients tells the scale.
+    own_images.check_scales(fields, arrays)
+    images = own_images.convert(field, np.concatenate(arrays))
+  shares = np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
+  return images, shares, client_names
+
+
+def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
+  """Yields the name and the images of each client."""
+  if own_images.is_client_data(clients):
+    for name in clients.client_ids:
+      yield name, clients.create_tf_dataset_for_client(name)
+    return
+  own_images.check_form(field, clients)
+  if isinstance(clients, Mapping):
+    yield from clients.items()
+  elif isinstance(clients, Sequence):
+    yield from enumerate(clients)
+  else:
     raise ValueError(
-      'clients: found unlabeled or shares too; give clients, or both others'
+      f'{field}: found a {type(clients).__name__}; give the images of each'
+      ' client, as a list or by name'
     )
-  if shares is not None and unlabeled is None:
+
+
+def _to_number(num_labeled: Any) -> int | None:
+  if num_labeled is None:
+    return None
+  try:
+    number = operator.index(num_labeled)
+  except TypeError as error:
     raise ValueError(
-      'unlabeled: found none, but shares; give the images that these are'
-      ' indices of'
-    )
-  is_shared = clients is not None or shares is not None
-  if is_shared and num_labeled is not None:
-    raise ValueError(
-      f'num_labeled: found {num_labeled}, but clients have images of their own;'
-      ' leave it out: the server has all of train'
-    )
+      f'num_labeled: found {num_labeled!r}; give an integer'
+    ) from error
+  if number < 1:
+    raise ValueError(f'num_labeled: found {number}; give 1 at least')
+  return number
 
 
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -198,7 +229,7 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
       f'{field}: found a {type(data).__name__}; give (images, labels) or a'
       ' tf.data.Dataset of such pairs'
     )
-  images = own_features.convert_examples(field, images)
+  images = own_images.convert_examples(field, images)
   return images, own_labels.flatten(field, labels, len(images))
 
 
@@ -232,7 +263,7 @@ class OwnTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTaskWithShares(OwnTask):
-  """An own task that gives the partition among clients."""
+  """A task of a Python program that gives the partition among clients."""
 
   gives_shares = True
 

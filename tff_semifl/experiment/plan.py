@@ -81,10 +81,15 @@ def _range(sizes: Sequence[int] | np.ndarray) -> dict[str, int]:
 
 def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
   """The hashes of all programs that clients run."""
+  # Imported here, as only `--runtime=ray` has programs.
+  from tff_semifl.runtime.ray import programs
+
   computations = [experiment.process.next]
   if experiment.statistics is not None:
     computations.append(experiment.statistics.computation)
   with settings.blame('runtime', 'ray', runtime.NotPortableError):
     return [
-      key for each in computations for key in runtime.find_client_programs(each)
+      key
+      for each in computations
+      for key in programs.find_client_programs(each)
     ]

@@ -13,12 +13,25 @@ import pathlib
 import sys
 from typing import Any
 
+from absl import flags
 from tensorboard.plugins.hparams import api as hparams_api
 import tensorflow as tf
 import tqdm
 
 from tff_semifl.experiment import metrics_table
 from tff_semifl.files import durable_files
+
+
+def is_quiet() -> bool:
+  """Whether absl's --verbosity hides progress, as a number below 0 does."""
+  flag = flags.FLAGS['verbosity']
+  return bool(flag.present) and flag.value < 0
+
+
+def say(line: str) -> None:
+  """Prints a line on standard error, unless progress is hidden."""
+  if not is_quiet():
+    print(line, file=sys.stderr, flush=True)
 
 
 def describe_round(

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import own_labels
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.privacy import privacy_statement
 
 # Signatures of a SavedModel. `CLASS_NAMES` and `DESCRIPTION` take no input.
@@ -57,23 +57,16 @@ def check_least_confidence(
 
 
 class ExportedModel(abc.ABC):
-  """A classifier of images or feature vectors, loaded from disk.
-
-  Attributes:
-    class_names: A name for each class.
-    image_shape: Height, width and channels of the network's input; or the
-      number of features.
-    least_confidence: Confidence threshold, in [0, 1]; images whose most
-      probable class has a lower probability get the class `UNKNOWN`.
-    background: RGB color behind transparent pixels, in 0..255.
-    privacy: The privacy guarantee to the clients of the training; None without
-      differential privacy.
-  """
+  """A classifier of images or feature vectors, loaded from disk."""
 
   class_names: tuple[str, ...]
+  # Height, width and channels of the input; or the number of features.
   image_shape: tuple[int, ...]
+  # Images whose most probable class has a lower probability are `UNKNOWN`.
   least_confidence: float
+  # The RGB color behind transparent pixels, in 0..255.
   background: image_files.Color
+  # None without differential privacy.
   privacy: privacy_statement.PrivacyStatement | None
 
   @property
@@ -191,7 +184,7 @@ class _TFLiteModel(ExportedModel):
   def predict(self, images: np.ndarray) -> np.ndarray:
     if self.kind is example_kinds.IMAGES:
       height, width, _ = self.image_shape
-      fitted = resizing.fit_to_size(tf.constant(images), height, width)
+      fitted = pixels.fit_to_size(tf.constant(images), height, width)
       images = fitted.numpy().astype(np.uint8)
     outputs = []
     for image in images:

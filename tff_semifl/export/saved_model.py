@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.export import exported_model
 from tff_semifl.privacy import privacy_statement
 
@@ -145,20 +145,11 @@ def export_saved_model(
       name = tf.where(is_sure, name, exported_model.UNKNOWN)
     return {'probabilities': probabilities, 'class_name': name}
 
-  @tf.function(input_signature=[], autograph=False)
-  def name_classes() -> dict[str, tf.Tensor]:
-    return {exported_model.CLASS_NAMES: names}
-
-  @tf.function(input_signature=[], autograph=False)
-  def describe() -> dict[str, tf.Tensor]:
-    return {
-      exported_model.IMAGE_SHAPE: tf.constant(shape),
-      exported_model.LEAST_CONFIDENCE: tf.constant(
-        least_confidence, tf.float32
-      ),
-      exported_model.BACKGROUND: tf.constant(background),
-    }
-
+  description = {
+    exported_model.IMAGE_SHAPE: tf.constant(shape),
+    exported_model.LEAST_CONFIDENCE: tf.constant(least_confidence, tf.float32),
+    exported_model.BACKGROUND: tf.constant(background),
+  }
   serving = (
     _serve_features(shape, classify)
     if example_kinds.kind_of(shape) is example_kinds.FEATURES
@@ -170,13 +161,18 @@ def export_saved_model(
     str(path),
     signatures={
       **serving,
-      exported_model.CLASS_NAMES: name_classes,
-      exported_model.DESCRIPTION: describe,
+      exported_model.CLASS_NAMES: _return({exported_model.CLASS_NAMES: names}),
+      exported_model.DESCRIPTION: _return(description),
     },
   )
   if privacy is not None:
     (path / privacy_statement.NAME).write_text(privacy.to_json())
   _check_saved_model(path, model)
+
+
+def _return(outputs: dict[str, tf.Tensor]) -> Callable:
+  """A function without inputs."""
+  return tf.function(lambda: outputs, input_signature=[], autograph=False)
 
 
 def _serve_images(
@@ -188,7 +184,7 @@ def _serve_images(
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
     image = decode(encoded, num_channels, background)
-    return resizing.fit_to_size(image[tf.newaxis], height, width)[0]
+    return pixels.fit_to_size(image[tf.newaxis], height, width)[0]
 
   @tf.function(
     input_signature=[
@@ -197,7 +193,7 @@ def _serve_images(
     autograph=False,
   )
   def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
-    return classify(resizing.fit_to_size(images, height, width))
+    return classify(pixels.fit_to_size(images, height, width))
 
   @tf.function(
     input_signature=[tf.TensorSpec([None], tf.string, 'image_bytes')],

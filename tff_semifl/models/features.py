@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Sequence
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -69,28 +69,22 @@ def plan(
     return None
   # Cut here, not in the first call. A TFF computation is a TF 1 graph; after a
   # cut in one, Keras would create TF 1 models only.
-  body, body_for_training = map(_cut_last, (symbolic, symbolic_for_training))
-
+  body, body_for_training = (
+    each._replace(
+      model=tf.keras.Model(each.model.inputs, each.model.layers[-1].input)
+    )
+    for each in (symbolic, symbolic_for_training)
+  )
   create_for_training = functools.partial(
     create, body_for_training, jit_compile=jit_compile
   )
   return Features(
     size=last.input.shape[-1],
-    train=_when_called(create_for_training, call_fn=pure_functions.in_training),
-    batch=_when_called(
-      create_for_training, call_fn=pure_functions.without_dropout
+    train=_when_called(create_for_training, pure_functions.in_training),
+    batch=_when_called(create_for_training, pure_functions.without_dropout),
+    infer=_when_called(
+      functools.partial(create, body), pure_functions.in_inference
     ),
-    infer=_when_called(create, body, call_fn=pure_functions.in_inference),
-  )
-
-
-def _cut_last(
-  symbolic: pure_functions.SymbolicModel,
-) -> pure_functions.SymbolicModel:
-  """Removes a model's last layer."""
-  model = symbolic.model
-  return symbolic._replace(
-    model=tf.keras.Model(model.inputs, model.layers[-1].input)
   )
 
 
@@ -98,15 +92,16 @@ def require_features(features: Features | None) -> Features:
   """Returns the features; raises a `ValueError` if they are None."""
   if features is None:
     raise ValueError(
-      'there are no features: the last layer of this model is not dense.'
-      ' Please choose another model.'
+      'the last layer of this model is not dense; choose another model'
     )
   return features
 
 
-def _when_called(create, *args, **kwargs) -> Callable[..., tf.Tensor]:
+def _when_called(
+  create: Callable[..., Any], call_fn: Callable[..., tf.Tensor]
+) -> Callable[..., tf.Tensor]:
   """Delays the creation of a function to its first call."""
-  build = functools.cache(functools.partial(create, *args, **kwargs))
+  build = functools.cache(functools.partial(create, call_fn=call_fn))
 
   def function(*arguments, **options) -> tf.Tensor:
     # The call may be in the graph of a computation.

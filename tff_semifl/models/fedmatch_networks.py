@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl.models import keras_conversion
 from tff_semifl.models import residual
 from tff_semifl.models import wide_resnet
 
@@ -82,20 +83,26 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     }
 
 
-def create_decomposed_convolution(
-  filters: int, size: int, stride: int, padding: str, seed: int
-) -> tf.keras.layers.Layer:
-  """Creates a `DecomposedConvolution`, as `residual.Convolution` requires."""
-  return DecomposedConvolution(filters, size, stride, seed, padding)
-
-
 def create_decomposed_wide_resnet(*args: Any, **kwargs: Any) -> tf.keras.Model:
   """Creates a WideResNet with two-part kernels; see `create_wide_resnet`.
 
   With depth 28, width 2 and 10 classes it has 2,930,314 trainable parameters.
   """
-  return wide_resnet.create_wide_resnet(
-    *args, create_convolution=create_decomposed_convolution, **kwargs
+  return keras_conversion.clone(
+    wide_resnet.create_wide_resnet(*args, **kwargs), _decompose
+  )
+
+
+def _decompose(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
+  """Copies a layer; a convolution gets two kernels."""
+  if not isinstance(layer, tf.keras.layers.Conv2D):
+    return keras_conversion.copy_layer(layer)
+  return DecomposedConvolution(
+    layer.filters,
+    layer.kernel_size[0],
+    layer.strides[0],
+    layer.kernel_initializer.seed,
+    layer.padding,
   )
 
 
@@ -134,8 +141,8 @@ def find_parts(trainable_names: Sequence[str]) -> Parts:
   )
   if not any(parts.sigma) or sum(parts.sigma) != sum(parts.phi):
     raise ValueError(
-      'No kernel of the model has two parts. Build it with'
-      ' `create_decomposed_convolution`.'
+      'No kernel of the model has two parts; choose decomposed_wide_resnet or'
+      ' fedmatch_resnet.'
     )
   return parts
 
@@ -155,16 +162,17 @@ class _SparseLayer(tf.keras.layers.Layer):
   def add_kernel(self, shape: list[int]) -> None:
     """Creates the weights; `shape` leaves out the last axis, the outputs."""
 
-    def initialize(shape: list[int], dtype: tf.DType) -> tf.Tensor:
-      initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
-      return initializer(shape, dtype)
-
     def initialize_phi(shape: list[int], dtype: tf.DType) -> tf.Tensor:
-      return _PHI_SHARE * initialize(shape, dtype)
+      initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
+      return _PHI_SHARE * initializer(shape, dtype)
 
     shape = [*shape, self._units]
-    self.sigma = self.add_weight('sigma', shape, initializer=initialize)
-    self.phi = self.add_weight('phi', shape, initializer=initialize_phi)
+    self.sigma = self.add_weight(
+      _SIGMA,
+      shape,
+      initializer=tf.keras.initializers.VarianceScaling(seed=self._seed),
+    )
+    self.phi = self.add_weight(_PHI, shape, initializer=initialize_phi)
 
   def kernel(self, training: bool) -> tf.Tensor:
     """Sigma + phi, without the small values of phi unless `training`."""

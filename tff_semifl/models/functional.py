@@ -4,9 +4,9 @@
 """Keras models as functions that TFF computations call.
 
 `tff.learning.models.functional_model_from_keras` clones the model into a TF 1
-graph each time a computation is traced. Keras classes then no longer work
-outside that graph. Here the model is cloned once, for `tf.function`s of the
-weights (`pure_functions`), which both computations and eager code can call.
+graph each time, outside which Keras classes then no longer work. Here the model
+is cloned once, for `tf.function`s of the weights (`pure_functions`), which both
+computations and eager code can call.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,9 +23,92 @@ from tff_semifl.models import keyed_dropout
 from tff_semifl.models import model_checks
 from tff_semifl.models import pure_functions
 from tff_semifl.models import static_batch_norm
-from tff_semifl.models import weight_kinds
 
 ModelWeights = tff.learning.models.ModelWeights
+
+
+class WeightKinds(NamedTuple):
+  """The weights of a Keras model by role in training, in the model's order.
+
+  Statistics are the mean and variance of each layer that normalizes by batch
+  statistics in training. All other non-trainable weights are frozen.
+  """
+
+  trainable: tuple[tf.Variable, ...]
+  statistics: tuple[tf.Variable, ...]
+  frozen: tuple[tf.Variable, ...]
+
+  def assign(
+    self, weights: ModelWeights, frozen: Sequence[np.ndarray] | None = None
+  ) -> None:
+    """Assigns the weights' values; None leaves frozen weights unchanged."""
+    variables = [*self.trainable, *self.statistics]
+    values = [*weights.trainable, *weights.non_trainable]
+    if frozen is not None:
+      variables += self.frozen
+      values += frozen
+    if [tuple(each.shape) for each in variables] != [*map(np.shape, values)]:
+      raise ValueError('these are the weights of another model')
+    for variable, value in zip(variables, values, strict=True):
+      variable.assign(value)
+
+
+def find_weights(model: tf.keras.Model) -> WeightKinds:
+  """The weights of a model with pure layers, by kind."""
+  found = {
+    id(weight)
+    for layer in _find_normalizing(model)
+    for weight in (layer.mean, layer.variance)
+  }
+  not_trainable = model.non_trainable_weights
+  return WeightKinds(
+    tuple(model.trainable_weights),
+    tuple(each for each in not_trainable if id(each) in found),
+    tuple(each for each in not_trainable if id(each) not in found),
+  )
+
+
+def _find_normalizing(
+  model: tf.keras.Model,
+) -> list[static_batch_norm.StaticBatchNormalization]:
+  """The layers that normalize by batch statistics in training.
+
+  A call of the model shows these layers, as the model may call some of its
+  layers with `training=False`.
+  """
+  if not any(
+    isinstance(layer, static_batch_norm.StaticBatchNormalization)
+    and layer.trainable
+    for layer in keras_conversion.inner_layers(model)
+  ):
+    return []
+  layers = []
+
+  def observe(images: tf.Tensor) -> None:
+    layers.extend(layer for layer, _ in _collect_moments(model, images))
+
+  tf.function(pure_functions.as_it_is(observe)).get_concrete_function(
+    tf.TensorSpec(model.input_shape)
+  )
+  for layer in layers:
+    if layers.count(layer) > 1:
+      raise keras_conversion.LayerError(
+        layer,
+        'normalizes by the statistics of its batch in several places, but has'
+        ' statistics for one. Use a layer for each, or freeze it.',
+      )
+  return layers
+
+
+def _collect_moments(
+  model: tf.keras.Model, images: tf.Tensor
+) -> list[tuple[static_batch_norm.StaticBatchNormalization, tf.Tensor]]:
+  with (
+    keyed_dropout.turned_off(),
+    static_batch_norm.collecting_moments() as collected,
+  ):
+    model(images, training=True)
+  return collected
 
 
 class ImageClassifier(NamedTuple):
@@ -65,7 +148,7 @@ class ImageClassifier(NamedTuple):
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, ...]
   num_classes: int
-  variables: weight_kinds.WeightKinds
+  variables: WeightKinds
   features: features_lib.Features | None = None
 
   @property
@@ -110,18 +193,18 @@ def from_keras(
   model = keras_conversion.convert(model)
   model_checks.check(model)
   returns_logits = model_checks.check_structure(model)
-  kinds = weight_kinds.find(model)
+  kinds = find_weights(model)
   if not kinds.trainable:
     raise ValueError(
       f'Model {model.name!r} has no weights to train. If it is frozen, leave'
       ' its last layer trainable.'
     )
   symbolic = symbolic_for_training = pure_functions.clone_to_symbols(
-    model, kinds
+    model, sum(kinds, ())
   )
   if train_in_bfloat16:
     symbolic_for_training = pure_functions.clone_to_symbols(
-      model, kinds, pure_functions.copy_layer_in_bfloat16
+      model, sum(kinds, ()), pure_functions.copy_layer_in_bfloat16
     )
   create = functools.partial(
     pure_functions.build, frozen=[weight.numpy() for weight in kinds.frozen]
@@ -163,10 +246,9 @@ def assign_weights(
 ) -> None:
   """Overwrites the weights of a Keras model from `keras_conversion.convert`.
 
-  `frozen` are values for `weight_kinds.WeightKinds.frozen`; None keeps these
-  weights.
+  `frozen` are values for `WeightKinds.frozen`; None keeps these weights.
   """
-  weight_kinds.find(model).assign(weights, frozen)
+  find_weights(model).assign(weights, frozen)
 
 
 def _has_dropout(model: tf.keras.Model) -> bool:
@@ -178,11 +260,7 @@ def _has_dropout(model: tf.keras.Model) -> bool:
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
   """The moments of each layer with statistics, in order."""
-  with (
-    keyed_dropout.turned_off(),
-    static_batch_norm.collecting_moments() as collected,
-  ):
-    model(images, training=True)
+  collected = _collect_moments(model, images)
   # Layers may be called in another order than that of the model's weights.
   position = {id(w): i for i, w in enumerate(model.non_trainable_weights)}
   collected.sort(key=lambda each: position[id(each[0].mean)])

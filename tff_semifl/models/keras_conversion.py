@@ -14,14 +14,11 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.models import keyed_dropout
-from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 
 Layer = tf.keras.layers.Layer
-# Creates the replacement of a batch normalization. The new layer's weights must
-# be the first of the old layer's gamma, beta, mean and variance.
-BatchNormReplacement = Callable[[tf.keras.layers.BatchNormalization], Layer]
-
+# As in every layer of the code of Zhang et al.
+_MAX_GROUPS = 32
 _SPATIAL_DROPOUT = (
   tf.keras.layers.SpatialDropout1D,
   tf.keras.layers.SpatialDropout2D,
@@ -37,7 +34,7 @@ class LayerError(ValueError):
     super().__init__(f'Layer {layer.name!r} ({type(layer).__name__}) {problem}')
 
 
-def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
+def to_static_batch_norm(layer: Layer) -> Layer:
   """Static batch normalization that starts with Keras's moving averages."""
   return static_batch_norm.StaticBatchNormalization(
     epsilon=layer.epsilon,
@@ -49,39 +46,60 @@ def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
   )
 
 
-def to_group_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
+def to_group_norm(layer: Layer) -> Layer:
   """Group normalization with gamma and beta, but no statistics.
 
-  The model's outputs change. A frozen layer, whose statistics are final,
-  becomes a `StaticBatchNormalization`.
+  There are 32 groups, as in the code of Zhang et al., or the largest smaller
+  number that divides the channels: 16 groups of 16 channels, 24 of 48. The
+  model's outputs change. A frozen layer, whose statistics are final, becomes a
+  `StaticBatchNormalization`.
+
+  References:
+    Wu, He. Group normalization. ECCV 2018.
   """
   if not layer.trainable:
     return to_static_batch_norm(layer)
-  num_channels = layer.input_spec.axes[layer.axis[0]]
-  return tf.keras.layers.GroupNormalization.from_config(
-    {
-      **residual.create_group_norm(num_channels).get_config(),
-      'center': layer.center,
-      'scale': layer.scale,
-      'name': layer.name,
-      'dtype': 'float32',
-    }
+  # The mean is a weight that is not trained.
+  num_channels = layer.non_trainable_weights[0].shape[0]
+  num_groups = next(
+    groups
+    for groups in range(min(_MAX_GROUPS, num_channels), 0, -1)
+    if num_channels % groups == 0
+  )
+  return tf.keras.layers.GroupNormalization(
+    num_groups,
+    # PyTorch's default, as for static batch normalization.
+    epsilon=static_batch_norm.EPSILON,
+    center=layer.center,
+    scale=layer.scale,
+    name=layer.name,
+    dtype='float32',
   )
 
 
 def convert(
   model: tf.keras.Model,
-  replace_batch_norm: BatchNormReplacement = to_static_batch_norm,
+  replace_batch_norm: Callable[[Layer], Layer] = to_static_batch_norm,
+  *,
+  replaces_static: bool = False,
 ) -> tf.keras.Model:
   """Replaces all layers that are not pure functions.
 
-  Batch normalization is replaced by `replace_batch_norm`, dropout by
-  `KeyedDropout`, and `Normalization`, which holds tensors, by `Rescaling`.
-  Other layers, all weights and frozen states are kept. If all layers are pure,
-  the result is `model` itself.
+  Batch normalization is replaced by `replace_batch_norm`, with
+  `replaces_static` also static batch normalization; dropout by `KeyedDropout`;
+  and `Normalization`, which holds tensors, by `Rescaling`. Other layers, all
+  weights and frozen states are kept. If nothing is to be replaced, the result
+  is `model` itself.
   """
+  replaced = (
+    tf.keras.layers.BatchNormalization,
+    tf.keras.layers.Dropout,
+    tf.keras.layers.Normalization,
+  )
+  if replaces_static:
+    replaced += (static_batch_norm.StaticBatchNormalization,)
   layers = list(inner_layers(model))
-  if not any(map(_is_impure, layers)):
+  if not any(isinstance(layer, replaced) for layer in layers):
     return model
   keys = itertools.count(
     1 + max((getattr(layer, 'key', -1) for layer in layers), default=-1)
@@ -89,15 +107,16 @@ def convert(
   pairs = []
 
   def convert_layer(layer: Layer) -> Layer:
-    if not _is_impure(layer):
+    if not isinstance(layer, replaced):
       new = copy_layer(layer)
-    elif isinstance(layer, tf.keras.layers.BatchNormalization):
-      _check_axis(layer)
-      new = replace_batch_norm(layer)
     elif isinstance(layer, tf.keras.layers.Dropout):
       new = _to_keyed(layer, next(keys))
-    else:
+    elif isinstance(layer, tf.keras.layers.Normalization):
       new = _to_rescaling(layer)
+    else:
+      if isinstance(layer, tf.keras.layers.BatchNormalization):
+        _check_axis(layer)
+      new = replace_batch_norm(layer)
     pairs.append((layer, new))
     return new
 
@@ -169,18 +188,6 @@ def _check_has_graph(model: tf.keras.Model) -> None:
       ' or no input yet. Build it as tf.keras.Model(inputs, outputs), or as'
       ' Sequential that begins with tf.keras.Input.',
     )
-
-
-def _is_impure(layer: Layer) -> bool:
-  """Whether a layer is not a pure function, so that `convert` replaces it."""
-  return isinstance(
-    layer,
-    (
-      tf.keras.layers.BatchNormalization,
-      tf.keras.layers.Dropout,
-      tf.keras.layers.Normalization,
-    ),
-  )
 
 
 def _check_axis(layer: tf.keras.layers.BatchNormalization) -> None:

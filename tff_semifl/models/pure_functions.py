@@ -19,7 +19,6 @@ from tff_semifl import private_api
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
-from tff_semifl.models import weight_kinds
 
 # Pixels, means and variances need more than the eight bits of bfloat16.
 _FLOAT32_LAYERS = (
@@ -32,10 +31,10 @@ _FLOAT32_LAYERS = (
 def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
   """Exempts a function from AutoGraph, but not layers that the function calls.
 
-  AutoGraph converts everything that a `tf.function` calls, which takes four
-  seconds for a client update. `autograph=False` would also turn off conversions
-  that TensorFlow and Keras request: of layers' `call`, and of functions passed
-  to operations such as `tf.map_fn`. `fn` must have no `if` or loop on tensors.
+  AutoGraph takes four seconds for a client update. `autograph=False` would also
+  turn off conversions that TensorFlow and Keras request: of layers' `call`, and
+  of functions passed to operations such as `tf.map_fn`. `fn` must have no `if`
+  or loop on tensors.
   """
 
   def call(*arguments: Any) -> Any:
@@ -51,7 +50,8 @@ class SymbolicModel(NamedTuple):
   """A clone of a model with symbolic tensors in place of weights.
 
   A `tf.function` that calls the clone captures the symbolic tensors, for which
-  any values can be passed. `symbols` are in the order of `WeightKinds`.
+  any values can be passed. `symbols` are in the order of
+  `functional.WeightKinds`.
   """
 
   model: tf.keras.Model
@@ -99,7 +99,9 @@ def build(
     ):
       outputs = call_fn(model, images)
     needs_seed = bool(seed.consumers())
-    return tf.nest.map_structure(_to_float32, outputs)
+    return tf.nest.map_structure(
+      lambda output: tf.cast(output, tf.float32), outputs
+    )
 
   position = {id(symbol): index for index, symbol in enumerate(symbols)}
   constants = [*frozen]
@@ -198,20 +200,14 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
       [each.name for each in traced.outputs],
       name='model',
     )
+
     # A tape does not record imported operations.
-    return outputs, functools.partial(_differentiate, outputs, values)
+    def differentiate(*upstream: tf.Tensor) -> list[tf.Tensor | None]:
+      return tf.gradients(outputs, values, upstream)
+
+    return outputs, differentiate
 
   return insert
-
-
-def _differentiate(
-  outputs: list[tf.Tensor], values: list[tf.Tensor], *upstream: tf.Tensor
-) -> list[tf.Tensor | None]:
-  return tf.gradients(outputs, values, upstream)
-
-
-def _to_float32(output: tf.Tensor) -> tf.Tensor:
-  return tf.cast(output, tf.float32)
 
 
 def copy_layer_in_bfloat16(
@@ -227,11 +223,11 @@ def copy_layer_in_bfloat16(
 
 def clone_to_symbols(
   model: tf.keras.Model,
-  kinds: weight_kinds.WeightKinds,
+  weights: Sequence[tf.Variable],
   clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
   | None = None,
 ) -> SymbolicModel:
-  """Clones a model with symbolic tensors in place of weights."""
+  """Clones a model with symbolic tensors in place of `weights`, in order."""
   graph = tf.Graph()
 
   def create_symbol(
@@ -243,12 +239,9 @@ def clone_to_symbols(
   # Keras gets a tensor wherever it creates a variable.
   with tf.variable_creator_scope(create_symbol):
     clone = keras_conversion.clone(model, clone_layer)
-  weights = [*model.trainable_weights, *model.non_trainable_weights]
+  originals = [*model.trainable_weights, *model.non_trainable_weights]
   cloned = [*clone.trainable_weights, *clone.non_trainable_weights]
-  if len(cloned) != len(weights):
-    raise ValueError(
-      f'The model has {len(weights)} weights, but a clone of it {len(cloned)}:'
-      ' layers must not share weights.'
-    )
-  symbols = {id(w): symbol for w, symbol in zip(weights, cloned, strict=True)}
-  return SymbolicModel(clone, [symbols[id(w)] for w in sum(kinds, ())])
+  if len(cloned) != len(originals):
+    raise ValueError(f'Layers of model {model.name!r} must not share weights.')
+  symbols = {id(w): symbol for w, symbol in zip(originals, cloned, strict=True)}
+  return SymbolicModel(clone, [symbols[id(w)] for w in weights])

@@ -13,18 +13,18 @@ References:
   2020. Its authors' code, `libml/models.py`.
 """
 
+from collections.abc import Sequence
 import itertools
 import math
 
 import tensorflow as tf
 
-from tff_semifl.models import pixels
+from tff_semifl.data import pixels
 from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 
 # Blocks per stage by depth. The authors' "ResNet-9" has 10 layers.
 _BLOCKS_PER_STAGE = {9: 1, 18: 2}
-_STAGE_FILTERS = (64, 128, 256, 512)
 # FixMatch's values; the epsilon is the default of TensorFlow's layers.
 _LEAK = 0.1
 _EPSILON = 1e-3
@@ -38,8 +38,8 @@ def default_num_groups(image_shape: tuple[int, int, int]) -> int:
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
 
-def count_blocks(
-  image_shape: tuple[int, int, int], depth: int, num_groups: int | None = None
+def _count_blocks(
+  image_shape: tuple[int, int, int], depth: int, num_groups: int | None
 ) -> tuple[int, int]:
   """The number of groups (by default `default_num_groups`) and blocks in each.
 
@@ -67,27 +67,21 @@ def create_wide_resnet(
   pixel_mean: tuple[float, ...],
   pixel_standard_deviation: tuple[float, ...],
   num_groups: int | None = None,
-  create_normalization: residual.Normalization = (
-    residual.create_static_batch_norm
-  ),
-  create_convolution: residual.Convolution = residual.create_plain_convolution,
   seed: int = 0,
 ) -> tf.keras.Model:
   """Creates a WideResNet from raw pixels to logits.
 
+  `keras_conversion.convert` creates a variant with group normalization.
+
   Args:
     input_shape: Height, width and channels of an image.
     num_classes: Number of logits.
-    depth: See `count_blocks`.
+    depth: One more than an odd multiple of `num_groups`.
     width: Factor on the channels, 2 in the paper; group g has `16 * width *
       2**g` channels.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    num_groups: See `count_blocks`.
-    create_normalization: Maps a number of channels to a normalization layer,
-      such as `residual.create_group_norm`.
-    create_convolution: Creates all convolutions, for example
-      `fedmatch_networks.create_decomposed_convolution`.
+    num_groups: Groups of blocks; by default `default_num_groups`.
     seed: The run's seed.
 
   Returns:
@@ -98,30 +92,14 @@ def create_wide_resnet(
   Raises:
     ValueError: No network has that depth.
   """
-  num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
-  seeds = residual.layer_seeds(seed)
+  num_groups, num_blocks = _count_blocks(input_shape, depth, num_groups)
   inputs = tf.keras.Input(input_shape)
-  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
-  x = residual.convolve(
-    x,
-    16,
-    size=3,
-    stride=1,
-    seed=next(seeds),
-    create_convolution=create_convolution,
-  )
-  for group in range(num_groups):
-    for block in range(num_blocks):
-      x = residual.pre_activation_block(
-        x,
-        16 * width * 2**group,
-        stride=2 if group > 0 and block == 0 else 1,
-        create_normalization=create_normalization,
-        create_convolution=create_convolution,
-        seeds=seeds,
-      )
-  logits = residual.classify(
-    x, num_classes, create_normalization=create_normalization, seeds=seeds
+  logits = _classify(
+    pixels.standardize(inputs, pixel_mean, pixel_standard_deviation),
+    num_classes,
+    [16, *(16 * width * 2**group for group in range(num_groups))],
+    num_blocks,
+    residual.layer_seeds(seed),
   )
   return tf.keras.Model(inputs, logits, name=f'wide_resnet_{depth}x{width}')
 
@@ -133,9 +111,6 @@ def create_resnet(
   depth: int,
   pixel_mean: tuple[float, ...],
   pixel_standard_deviation: tuple[float, ...],
-  create_normalization: residual.Normalization = (
-    residual.create_static_batch_norm
-  ),
   seed: int = 0,
 ) -> tf.keras.Model:
   """Creates SemiFL's ResNet from raw pixels to logits.
@@ -146,31 +121,40 @@ def create_resnet(
   if depth not in _BLOCKS_PER_STAGE:
     possible = ' and '.join(map(str, _BLOCKS_PER_STAGE))
     raise ValueError(f'No ResNet has depth {depth}; possible are {possible}.')
-  seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
-  x = residual.convolve(
-    x, _STAGE_FILTERS[0], size=3, stride=1, seed=next(seeds)
-  )
-  for stage, filters in enumerate(_STAGE_FILTERS):
-    for block in range(_BLOCKS_PER_STAGE[depth]):
-      x = residual.pre_activation_block(
-        x,
-        filters,
-        stride=2 if stage > 0 and block == 0 else 1,
-        create_normalization=create_normalization,
-        seeds=seeds,
-      )
-  logits = residual.classify(
-    x, num_classes, create_normalization=create_normalization, seeds=seeds
+  logits = _classify(
+    pixels.standardize(inputs, pixel_mean, pixel_standard_deviation),
+    num_classes,
+    [64, 64, 128, 256, 512],
+    _BLOCKS_PER_STAGE[depth],
+    residual.layer_seeds(seed),
   )
   return tf.keras.Model(inputs, logits, name=f'resnet_{depth}')
 
 
-def _create_fixmatch_batch_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Static batch normalization with FixMatch's epsilon."""
-  del num_channels
-  return static_batch_norm.StaticBatchNormalization(epsilon=_EPSILON)
+def _classify(
+  x: tf.Tensor,
+  num_classes: int,
+  filters: Sequence[int],
+  num_blocks: int,
+  seeds: itertools.count,
+) -> tf.Tensor:
+  """The logits of a pre-activation network.
+
+  `filters` are of the stem, and then of each stage of `num_blocks` blocks. Each
+  stage but the first halves height and width.
+  """
+  stem, *stages = filters
+  x = residual.convolve(x, stem, 3, 1, residual.kaiming_normal(next(seeds)))
+  for stage, stage_filters in enumerate(stages):
+    for block in range(num_blocks):
+      stride = 2 if stage > 0 and block == 0 else 1
+      x = residual.pre_activation_block(x, stage_filters, stride, seeds)
+  x = residual.normalize_and_activate(x)
+  x = tf.keras.layers.GlobalAveragePooling2D()(x)
+  return tf.keras.layers.Dense(
+    num_classes, kernel_initializer=residual.uniform_by_inputs(next(seeds))
+  )(x)
 
 
 def create_fixmatch_wide_resnet(
@@ -180,15 +164,14 @@ def create_fixmatch_wide_resnet(
   depth: int,
   width: int,
   num_groups: int | None = None,
-  create_normalization: residual.Normalization = _create_fixmatch_batch_norm,
   seed: int = 0,
 ) -> tf.keras.Model:
   """Creates FixMatch's WideResNet, from raw pixels to logits."""
-  num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
+  num_groups, num_blocks = _count_blocks(input_shape, depth, num_groups)
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = pixels.rescale(inputs, '-1_to_1')
-  x = _convolve(x, 16, size=3, stride=1, seeds=seeds)
+  x = _convolve(x, 16, 3, 1, seeds)
   for group in range(num_groups):
     for block in range(num_blocks):
       x = _add_block(
@@ -196,10 +179,9 @@ def create_fixmatch_wide_resnet(
         16 * width * 2**group,
         stride=2 if group > 0 and block == 0 else 1,
         activates_shortcut=group == 0 and block == 0,
-        create_normalization=create_normalization,
         seeds=seeds,
       )
-  x = _normalize_and_activate(x, create_normalization)
+  x = _normalize_and_activate(x)
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
   logits = tf.keras.layers.Dense(
     num_classes,
@@ -216,7 +198,6 @@ def _add_block(
   *,
   stride: int,
   activates_shortcut: bool,
-  create_normalization: residual.Normalization,
   seeds: itertools.count,
 ) -> tf.Tensor:
   """Applies FixMatch's residual block with two 3x3 convolutions.
@@ -224,25 +205,22 @@ def _add_block(
   The shortcut takes the activated input if `activates_shortcut`, as in the
   first block, and else the raw input.
   """
-  h = _normalize_and_activate(x, create_normalization)
+  h = _normalize_and_activate(x)
   shortcut = h if activates_shortcut else x
-  h = _convolve(h, filters, size=3, stride=stride, seeds=seeds)
-  h = _normalize_and_activate(h, create_normalization)
-  h = _convolve(h, filters, size=3, stride=1, seeds=seeds)
+  h = _convolve(h, filters, 3, stride, seeds)
+  h = _convolve(_normalize_and_activate(h), filters, 3, 1, seeds)
   if shortcut.shape[-1] != filters:
-    shortcut = _convolve(shortcut, filters, size=1, stride=stride, seeds=seeds)
+    shortcut = _convolve(shortcut, filters, 1, stride, seeds)
   return tf.keras.layers.Add()([shortcut, h])
 
 
-def _normalize_and_activate(
-  x: tf.Tensor, create_normalization: residual.Normalization
-) -> tf.Tensor:
-  x = create_normalization(x.shape[-1])(x)
+def _normalize_and_activate(x: tf.Tensor) -> tf.Tensor:
+  x = static_batch_norm.StaticBatchNormalization(epsilon=_EPSILON)(x)
   return tf.keras.layers.LeakyReLU(_LEAK)(x)
 
 
 def _convolve(
-  x: tf.Tensor, filters: int, *, size: int, stride: int, seeds: itertools.count
+  x: tf.Tensor, filters: int, size: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
   """Convolves with a bias and TensorFlow's padding."""
   return tf.keras.layers.Conv2D(

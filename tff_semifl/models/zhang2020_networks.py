@@ -21,9 +21,10 @@ import math
 
 import tensorflow as tf
 
+from tff_semifl.data import pixels
 from tff_semifl.models import keyed_dropout
-from tff_semifl.models import pixels
 from tff_semifl.models import residual
+from tff_semifl.models import static_batch_norm
 
 _STAGE_FILTERS = (64, 128, 256, 512)
 _BLOCKS_PER_STAGE = 2
@@ -49,17 +50,17 @@ def create_emnist_cnn(
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
-  x = _convolve(x, _CNN_FILTERS[0], size=3, seed=next(seeds))
+  x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
+  x = _convolve(x, _CNN_FILTERS[0], next(seeds))
   x = tf.keras.layers.ReLU()(x)
-  x = _convolve(x, _CNN_FILTERS[1], size=3, seed=next(seeds))
+  x = _convolve(x, _CNN_FILTERS[1], next(seeds))
   x = tf.keras.layers.MaxPooling2D()(x)
   x = keyed_dropout.KeyedDropout(
     _CHANNEL_DROPOUT_RATE, key=0, noise_shape=(None, 1, 1, None)
   )(x)
   x = tf.keras.layers.ReLU()(x)
   x = _hide(x, seeds)
-  logits = _connect(x, num_classes, seed=next(seeds))
+  logits = _connect(x, num_classes, next(seeds))
   return tf.keras.Model(inputs, logits, name='emnist_cnn')
 
 
@@ -79,22 +80,22 @@ def create_reddi_emnist_cnn(
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
   for filters in _CNN_FILTERS:
-    x = _convolve(x, filters, size=3, seed=next(seeds))
+    x = _convolve(x, filters, next(seeds))
     x = tf.keras.layers.ReLU()(x)
   x = tf.keras.layers.MaxPooling2D()(x)
   x = keyed_dropout.KeyedDropout(_CHANNEL_DROPOUT_RATE, key=0)(x)
   x = _hide(x, seeds)
   x = keyed_dropout.KeyedDropout(_HIDDEN_DROPOUT_RATE, key=1)(x)
-  logits = _connect(x, num_classes, seed=next(seeds))
+  logits = _connect(x, num_classes, next(seeds))
   return tf.keras.Model(inputs, logits, name='reddi_emnist_cnn')
 
 
 def _hide(x: tf.Tensor, seeds: itertools.count) -> tf.Tensor:
   """Adds the hidden layer and its activation."""
   x = tf.keras.layers.Flatten()(x)
-  x = _connect(x, _HIDDEN_UNITS, seed=next(seeds))
+  x = _connect(x, _HIDDEN_UNITS, next(seeds))
   return tf.keras.layers.ReLU()(x)
 
 
@@ -104,9 +105,6 @@ def create_post_activation_resnet(
   *,
   pixel_mean: tuple[float, ...],
   pixel_standard_deviation: tuple[float, ...],
-  create_normalization: residual.Normalization = (
-    residual.create_static_batch_norm
-  ),
   seed: int = 0,
 ) -> tf.keras.Model:
   """Creates the ResNet-18 of Zhang et al. from raw pixels to logits.
@@ -115,108 +113,61 @@ def create_post_activation_resnet(
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = pixels.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
-  x = _convolve_without_bias(
-    x, _STAGE_FILTERS[0], size=3, stride=1, seeds=seeds
-  )
-  x = residual.normalize_and_activate(x, create_normalization)
+  x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
+  x = _convolve_without_bias(x, _STAGE_FILTERS[0], 3, 1, seeds)
+  x = residual.normalize_and_activate(x)
   for stage, filters in enumerate(_STAGE_FILTERS):
     for block in range(_BLOCKS_PER_STAGE):
-      x = _post_activation_block(
-        x,
-        filters,
-        stride=2 if stage > 0 and block == 0 else 1,
-        create_normalization=create_normalization,
-        seeds=seeds,
-      )
+      stride = 2 if stage > 0 and block == 0 else 1
+      x = _post_activation_block(x, filters, stride, seeds)
   # For 32x32 pixels, this is the 4x4 average pooling of the authors' code.
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
-  logits = _connect(x, num_classes, seed=next(seeds))
+  logits = _connect(x, num_classes, next(seeds))
   return tf.keras.Model(inputs, logits, name='post_activation_resnet_18')
 
 
-def _convolve_without_bias(
-  x: tf.Tensor,
-  filters: int,
-  *,
-  size: int,
-  stride: int,
-  seeds: itertools.count,
-) -> tf.Tensor:
-  return residual.convolve(
-    x,
-    filters,
-    size=size,
-    stride=stride,
-    seed=next(seeds),
-    create_convolution=_create_convolution,
-  )
-
-
 def _post_activation_block(
-  x: tf.Tensor,
-  filters: int,
-  *,
-  stride: int,
-  create_normalization: residual.Normalization,
-  seeds: itertools.count,
+  x: tf.Tensor, filters: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
   """Applies a post-activation residual block with two 3x3 convolutions."""
-  h = _convolve_without_bias(x, filters, size=3, stride=stride, seeds=seeds)
-  h = residual.normalize_and_activate(h, create_normalization)
-  h = _convolve_without_bias(h, filters, size=3, stride=1, seeds=seeds)
-  h = create_normalization(filters)(h)
+  h = _convolve_without_bias(x, filters, 3, stride, seeds)
+  h = residual.normalize_and_activate(h)
+  h = _convolve_without_bias(h, filters, 3, 1, seeds)
+  h = static_batch_norm.StaticBatchNormalization()(h)
   if x.shape[-1] != filters or stride != 1:
-    x = _convolve_without_bias(x, filters, size=1, stride=stride, seeds=seeds)
-    x = create_normalization(filters)(x)
+    x = _convolve_without_bias(x, filters, 1, stride, seeds)
+    x = static_batch_norm.StaticBatchNormalization()(x)
   return tf.keras.layers.ReLU()(tf.keras.layers.Add()([x, h]))
 
 
-# PyTorch's kernels and biases are uniform between -1 / sqrt(n) and 1 / sqrt(n),
-# where n is the number of inputs per output: "Kaiming uniform", a = sqrt(5).
+def _convolve_without_bias(
+  x: tf.Tensor, filters: int, size: int, stride: int, seeds: itertools.count
+) -> tf.Tensor:
+  initializer = residual.uniform_by_inputs(next(seeds))
+  return residual.convolve(x, filters, size, stride, initializer)
 
 
-def _create_convolution(
-  filters: int, size: int, stride: int, padding: str, seed: int
-) -> tf.keras.layers.Layer:
-  """Creates a convolution without bias, as `residual.Convolution` requires."""
+def _convolve(x: tf.Tensor, filters: int, seed: int) -> tf.Tensor:
+  """Convolves with 3x3 kernels and a bias, unpadded."""
   return tf.keras.layers.Conv2D(
     filters,
-    size,
-    strides=stride,
-    padding=padding,
-    use_bias=False,
-    kernel_initializer=_uniform_by_inputs(seed),
-  )
-
-
-def _convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
-  """Convolves [batch, height, width, channels] with a bias, unpadded."""
-  return tf.keras.layers.Conv2D(
-    filters,
-    size,
-    kernel_initializer=_uniform_by_inputs(seed),
-    bias_initializer=_uniform(size * size * x.shape[-1], seed),
+    3,
+    kernel_initializer=residual.uniform_by_inputs(seed),
+    bias_initializer=_uniform(3 * 3 * x.shape[-1], seed),
   )(x)
 
 
-def _connect(x: tf.Tensor, units: int, *, seed: int) -> tf.Tensor:
+def _connect(x: tf.Tensor, units: int, seed: int) -> tf.Tensor:
   """Applies a dense layer with a bias: [batch, inputs] to [batch, units]."""
   return tf.keras.layers.Dense(
     units,
-    kernel_initializer=_uniform_by_inputs(seed),
+    kernel_initializer=residual.uniform_by_inputs(seed),
     bias_initializer=_uniform(x.shape[-1], seed),
   )(x)
 
 
-def _uniform_by_inputs(seed: int) -> tf.keras.initializers.Initializer:
-  # A uniform variable between -b and b has variance b^2 / 3.
-  return tf.keras.initializers.VarianceScaling(
-    1 / 3, 'fan_in', 'uniform', seed=seed
-  )
-
-
 def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
+  """As `residual.uniform_by_inputs`, for biases."""
   bound = 1 / math.sqrt(num_inputs)
   # With the kernel's seed, the bias would repeat its first values.
   return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)

@@ -33,14 +33,9 @@ _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 class ModelCard(NamedTuple):
   """The content of a model card.
 
-  Attributes:
-    files: The exported files. The card shows the scores of the first file.
-    why_not_tested: Why the files were not tested; None if tested.
-    stated: The user's statements, by title, on license, intended use and the
-      accuracy of the labels alone; None if not stated.
-    least_confidence: The confidence threshold, in [0, 1].
-    temperature: The temperature of the logits; None for 1.
-    result: The system's own description of the result, in lines.
+  The card shows the scores of the first of `files`. `stated` are the user's
+  statements, by title; None if not stated. `result` is the system's own
+  description of the result, in lines.
   """
 
   name: str

@@ -133,4 +133,8 @@ def blame(name: str, value: object, *errors: type[Exception]) -> Iterator[None]:
   except SettingError:
     raise
   except errors or (ValueError,) as error:  # noqa: B030
-    raise SettingError(name, value, str(error)) from error
+    problem = str(error)
+    if isinstance(error, OSError) and error.filename:
+      named = '' if error.filename == str(value) else f'{error.filename}: '
+      problem = f'{named}{error.strerror}'
+    raise SettingError(name, value, problem) from error

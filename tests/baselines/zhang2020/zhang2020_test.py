@@ -17,21 +17,11 @@ from tests.algorithms import slotted_process
 from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 from tff_semifl import runtime
-from tff_semifl import settings
 
 
 @functools.cache
 def _build(**changes):
   return zhang2020_reference.build('consistency_averaging', changes)
-
-
-class SettingsTest(absltest.TestCase):
-  def test_group_without_slot_is_blamed_on_the_setting(self):
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      'num_groups=4: 3 clients .* in 4 groups; num_groups can be 1 to 3',
-    ):
-      _build(num_groups=4)
 
 
 class RoundTest(simulation_test_case.SimulationTestCase):

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests.models.frozen import small_backbone
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 from tff_semifl.models.frozen import backbone as backbone_lib
 
 
@@ -58,20 +58,6 @@ class BackboneTest(parameterized.TestCase):
     )
     self.assertLen({digest, *(each.digest for each in others)}, 4)
 
-  def test_digest_tells_layers_without_weights_apart(self):
-    digests = set()
-    for activation in ('relu', 'relu6'):
-      inputs = tf.keras.Input((4, 4, 3))
-      outputs = tf.keras.layers.Activation(activation)(inputs)
-      inner = tf.keras.Model(inputs, outputs)
-      outer = tf.keras.Sequential([tf.keras.Input((4, 4, 3)), inner])
-      for network in (inner, outer):
-        backbone = backbone_lib.Backbone(
-          'mine', network, backbone_lib.in_range((4, 4), '0_to_255')
-        )
-        digests.add(backbone.digest)
-    self.assertLen(digests, 4)
-
   def test_refuses_other_networks(self):
     prepare = backbone_lib.in_range((8, 8), '0_to_255')
     inputs = tf.keras.Input((8, 8, 3))
@@ -96,21 +82,6 @@ class BackboneTest(parameterized.TestCase):
 
 
 class PreparationTest(parameterized.TestCase):
-  def test_enlarges_bilinearly(self):
-    image = np.uint8([[0, 100], [0, 100]]).reshape(1, 2, 2, 1)
-    # Centers of the four new pixels are at -1/4, 1/4, 3/4 and 5/4 of the old.
-    found = backbone_lib.fit(tf.constant(image), (4, 4))
-    np.testing.assert_allclose(found[0, :, :, 0], [[0, 25, 75, 100]] * 4)
-
-  def test_averages_what_gets_smaller(self):
-    # A triangle of twice the width weighs four pixels 1, 3, 3, 1; the first is
-    # outside at the edge: (3 * 70 + 3 * 0 + 1 * 70) / 7.
-    image = np.uint8([[70, 0, 70, 0]] * 4).reshape(1, 4, 4, 1)
-    found = backbone_lib.fit(tf.constant(image), (2, 2))
-    np.testing.assert_allclose(
-      found[0, :, :, 0], [[40, 30]] * 2, rtol=0, atol=1e-4
-    )
-
   @parameterized.parameters(
     ((8, 8), (16, 16)), ((6, 4), (9, 6)), ((9, 12), (8, 8)), ((4, 9), (8, 8))
   )
@@ -118,19 +89,10 @@ class PreparationTest(parameterized.TestCase):
     images = tf.constant(small_backbone.noise(2, *shape, 3))
     np.testing.assert_allclose(
       backbone_lib.fit(images, size),
-      resizing.scale_and_crop(images, *size),
+      pixels.scale_and_crop(images, *size),
       rtol=0,
       atol=1e-3,
     )
-
-  def test_takes_gray_images_and_floats(self):
-    prepare = backbone_lib.in_range((4, 4), '0_to_1')
-    images = small_backbone.noise(2, 4, 4, 1)
-    expected = np.repeat(images / 255, 3, axis=-1)
-    for each in (images, images.astype(np.float32)):
-      found = prepare(tf.constant(each))
-      self.assertEqual(found.dtype, tf.float32)
-      np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
   def test_description_tells_sizes_and_ranges_apart(self):
     descriptions = {

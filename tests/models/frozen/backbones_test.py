@@ -20,15 +20,6 @@ from tff_semifl.models.frozen import efficientnet_lite
 
 
 class BackbonesTest(parameterized.TestCase):
-  def test_loads_a_file_as_it_is(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'mine.keras'
-    small_backbone.create_network().save(path)
-    backbone = backbones.load(str(path), input_range='-1_to_1')
-    self.assertEqual(backbone.image_size, (4, 4))
-    self.assertEqual(
-      backbone.digest, small_backbone.create(input_range='-1_to_1').digest
-    )
-
   @parameterized.parameters(
     (efficientnet_lite, 'load', 'efficientnet_lite0', ()),
     (backbones, 'load_application', 'ResNet50', ('ResNet50', 'imagenet')),
@@ -90,21 +81,6 @@ class ApplicationTest(parameterized.TestCase):
     )
     self.assertEqual(backbone.feature_dimension, 1024)
     self.assertIn('of mobilenet', backbone.preparation.description)
-
-  def test_says_what_to_do_without_network(self):
-    with (
-      mock.patch.object(
-        tf.keras.applications,
-        'MobileNetV2',
-        side_effect=Exception('URL fetch failure on https://a.test'),
-      ),
-      self.assertRaisesRegex(
-        backbone_lib.BackboneError,
-        r'^backbone MobileNetV2 with weights imagenet: URL fetch failure.*copy'
-        r' the file to ~/\.keras/models, or name it as weights$',
-      ),
-    ):
-      backbones.load_application('MobileNetV2', (32, 32))
 
   def test_refuses_wrong_weights(self):
     path = self._folder / 'weights.h5'

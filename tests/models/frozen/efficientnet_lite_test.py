@@ -49,13 +49,6 @@ class EfficientNetLiteTest(absltest.TestCase):
     # 21,008 channels.
     self.assertEqual(expected, 4_652_008 - 1_281_000 + 2 * 21_008)
 
-  def test_has_the_facts_of_the_model(self):
-    self.assertEqual(self._backbone.name, 'efficientnet_lite0')
-    self.assertEqual(self._backbone.image_size, (128, 128))
-    self.assertEqual(self._backbone.feature_dimension, 1280)
-    self.assertEqual(efficientnet_lite.FEATURE_DIMENSION, 1280)
-    self.assertFalse(self._backbone.network.trainable_variables)
-
   def test_refuses_a_file_of_other_bytes(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'weights.pth')
     path.write_bytes(efficientnet_lite.find_weights().read_bytes()[:-1] + b'?')

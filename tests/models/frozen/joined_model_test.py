@@ -58,13 +58,6 @@ class JoinedModelTest(parameterized.TestCase):
       rtol=1e-5,
     )
 
-  def test_name_is_that_of_every_process(self):
-    backbone = small_backbone.create()
-    names = {
-      frozen_models.join(backbone, _KERNEL, _BIAS).name for _ in range(2)
-    }
-    self.assertLen(names, 1)
-
   def test_exports_from_pixels_to_probabilities(self):
     image_shape = (2, 2, 1)
     backbone = small_backbone.create(input_range='0_to_1')
@@ -80,15 +73,6 @@ class JoinedModelTest(parameterized.TestCase):
       logits, means @ _KERNEL + _BIAS, rtol=0, atol=1e-5
     )
     self._check_exports(model, images, _softmax(logits), 1e-5)
-
-  def test_takes_images_of_the_size_of_the_backbone_by_default(self):
-    model = frozen_models.join(small_backbone.create(), _KERNEL, _BIAS)
-    self.assertEqual(model.input_shape, (None, 4, 4, 3))
-
-  def test_trains_the_head_alone(self):
-    model = frozen_models.join(small_backbone.create(), _KERNEL, _BIAS)
-    self.assertLen(model.trainable_variables, 2)
-    self.assertEqual(model.trainable_variables[0].shape, (3, 2))
 
   def test_refuses_a_head_of_other_features(self):
     for kernel, bias in (

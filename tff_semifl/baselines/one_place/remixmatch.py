@@ -26,6 +26,8 @@ from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
+NUM_ROTATIONS = 4
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReMixMatch(pooled_method.PooledMethod):
@@ -141,9 +143,6 @@ def _rotation_loss(
   return losses.cross_entropy(features @ kernel + bias, num_turns)
 
 
-NUM_ROTATIONS = 4
-
-
 def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Rotates quarters of the batch by 0, 90, 180 and 270 degrees.
 
@@ -155,11 +154,6 @@ def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     Gidaris, Singh, Komodakis. Unsupervised representation learning by
     predicting image rotations. ICLR 2018.
   """
-  if images.shape[1] != images.shape[2]:
-    raise ValueError(
-      'a quarter turn changes the shape of images that are not square:'
-      f' {images.shape[1:3]}'
-    )
   parts = [images[turns::NUM_ROTATIONS] for turns in range(NUM_ROTATIONS)]
   turned = [tf.image.rot90(part, turns) for turns, part in enumerate(parts)]
   num_turns = [

@@ -22,6 +22,7 @@ References:
 
 import abc
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -70,7 +71,11 @@ class _Elastic(zhang2020.ManyShortRounds):
         learning_rate_fn=steps.last_learning_rate,
         client_work=build_elastic_work(
           classifier,
-          local_steps.LabeledTraining(steps, ingredients.weak_augmentation),
+          functools.partial(
+            local_steps.train_labeled_client,
+            steps,
+            ingredients.weak_augmentation,
+          ),
           optimizer=optimizer,
           pull=self.pull,
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.data import resizing
-from tff_semifl.models import pixels
+from tff_semifl.data import pixels
 
 # Larger batches are no faster on CPUs, and this size keeps a GPU busy.
 BATCH_SIZE = 32
@@ -62,7 +61,7 @@ class Preparation:
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """Does `resizing.scale_and_crop`, with fewer operations where possible."""
+  """Does `pixels.scale_and_crop`, with fewer operations where possible."""
   height, width = images.shape[1:3]
   if height is None or width is None:
     raise ValueError(f'found images of shape {images.shape}; give one size')
@@ -72,14 +71,14 @@ def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
   # supports, gives equal results.
   if height * image_size[1] == width * image_size[0] and height < image_size[0]:
     return tf.image.resize(tf.cast(images, tf.float32), image_size)
-  return resizing.scale_and_crop(images, *image_size)
+  return pixels.scale_and_crop(images, *image_size)
 
 
 def in_range(image_size: tuple[int, int], name: str) -> Preparation:
-  """A preparation for pixels in the range `name`, one of `pixels.NAMES`."""
-  if name not in pixels.NAMES:
+  """A preparation for pixels in the range `name`, one of `pixels.RANGES`."""
+  if name not in pixels.RANGES:
     raise ValueError(
-      f'input_range: found {name!r}; give one of' f' {", ".join(pixels.NAMES)}'
+      f'input_range: found {name!r}; give one of' f' {", ".join(pixels.RANGES)}'
     )
   return Preparation(
     image_size, name, lambda images: pixels.rescale(images, name)

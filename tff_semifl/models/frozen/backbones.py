@@ -211,7 +211,7 @@ def load(
     image_size: Height and width that images are resized to; None for 224x224,
       or for the size of a `.keras` file. Time grows with the number of pixels.
     input_range: For KerasCV and `.keras` files: the pixel range of the network,
-      one of `pixels.NAMES`; '0_to_255' by default.
+      one of `pixels.RANGES`; '0_to_255' by default.
   """
   is_application = _is_application(name)
   if weights is not None and not is_application:

@@ -5,10 +5,12 @@
 
 Each pair of images and backbone has a folder, named by a digest of images,
 weights and preparation. The folder gets a file for each 512 images as soon as
-their features are computed: `00000.npy`, `00001.npy`, each float32 [images,
-feature_dimension]. Any file may be removed at any time.
+their features are computed: `00000.npz`, `00001.npz`, each with the array
+`features`, float32 [images, feature_dimension]. Such a file is a zip archive,
+whose checksum shows damage. Any file may be removed at any time.
 """
 
+from collections.abc import Callable
 import hashlib
 import json
 import os
@@ -16,18 +18,21 @@ import pathlib
 import tempfile
 
 import numpy as np
+import tqdm
 
 from tff_semifl.data import sources
 from tff_semifl.files import durable_files
 from tff_semifl.models.frozen import backbone as backbone_lib
-from tff_semifl.models.frozen import progress_lines
 
-# Part of the key, so that a change of format changes all keys.
-_FORMAT = 2
+# Part of the key.
+_FORMAT = 3
 # Images per file: a killed process loses the features of at most so many.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
-# Folders that this process computed and has reported already.
+
+# Folders that this process has computed, and reported.
 _COMPUTED = set[pathlib.Path]()
+
+Say = Callable[[str], None]
 
 
 def default_folder() -> pathlib.Path:
@@ -40,19 +45,15 @@ def compute(
   backbone: backbone_lib.Backbone,
   images: sources.Images,
   folder: pathlib.Path,
-  say: progress_lines.Say = progress_lines.to_stderr,
+  say: Say,
+  *,
+  quiet: bool = False,
 ) -> np.ndarray:
   """The features of all images; computes those that the cache lacks.
 
   Several programs may share a folder. If it has all features, nothing is
-  written.
-
-  Args:
-    images: uint8 [images, height, width, 1 or 3] in 0..255, in memory, mapped,
-      or in a file.
-
-  Returns:
-    float32 [images, feature_dimension].
+  written. Maps uint8 [images, height, width, 1 or 3] in 0..255 to float32
+  [images, feature_dimension]. `quiet` hides the progress bar.
   """
   if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):
     raise ValueError(
@@ -71,8 +72,9 @@ def compute(
   else:
     say(f'features: {len(images):,} images by {backbone.name}')
   chunks = []
+  hides = quiet or None  # With None, the bar is shown on terminals only.
   with (
-    progress_lines.create_bar(len(images), 'features', num_found) as bar,
+    tqdm.tqdm(None, 'features', len(images), disable=hides) as bar,
     durable_files.naming(folder, 'with this mended, the same command goes on'),
   ):
     # Readable by the user alone: features reveal much of photos.
@@ -83,8 +85,8 @@ def compute(
       if features is None:
         chunk = np.asarray(images[start : start + _CHUNK])
         features = backbone.features(chunk)
-        _save(own / f'{number:05}.npy', features)
-        bar.update(len(chunk))
+        _save(own / f'{number:05}.npz', features)
+      bar.update(len(features))
       chunks.append(features)
   _COMPUTED.add(own)
   return np.concatenate(chunks)
@@ -94,7 +96,7 @@ def load(
   backbone: backbone_lib.Backbone,
   images: sources.Images,
   folder: pathlib.Path,
-  say: progress_lines.Say = progress_lines.to_stderr,
+  say: Say,
 ) -> np.ndarray | None:
   """The features of all images from the cache; None if any are missing."""
   own = folder / _find_key(backbone, images)
@@ -115,40 +117,33 @@ def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
 
 
 def _read(
-  own: pathlib.Path,
-  backbone: backbone_lib.Backbone,
-  num_images: int,
-  say: progress_lines.Say,
+  own: pathlib.Path, backbone: backbone_lib.Backbone, num_images: int, say: Say
 ) -> dict[int, np.ndarray]:
   """The features of each chunk whose file is intact, by chunk number."""
   found = {}
   for number, start in enumerate(range(0, num_images, _CHUNK)):
-    path = own / f'{number:05}.npy'
+    path = own / f'{number:05}.npz'
     shape = (min(_CHUNK, num_images - start), backbone.feature_dimension)
     try:
-      features = np.load(path, allow_pickle=False)
+      with np.load(path, allow_pickle=False) as file:
+        features = file['features']
       if features.shape != shape or features.dtype != np.float32:
         raise ValueError(f'has {features.dtype} of shape {features.shape}')
       found[number] = features
     except FileNotFoundError:
       pass
-    except (OSError, ValueError, EOFError) as error:
+    # NumPy and zipfile raise errors of many types for damaged files.
+    except Exception as error:
       say(f'features: {path} is damaged ({error}); computing them again')
   return found
 
 
 def _save(path: pathlib.Path, features: np.ndarray) -> None:
   """Writes a file atomically: complete or absent, even after a power cut."""
-  # A name of its own, as another program may compute the same features.
-  with tempfile.NamedTemporaryFile(
-    dir=path.parent, suffix='.tmp', delete=False
-  ) as file:
-    try:
-      np.save(file, features)
-      file.flush()
-      os.fsync(file.fileno())
-      os.replace(file.name, path)
-    except BaseException:
-      os.unlink(file.name)
-      raise
+  # In a folder of its own, as another program may compute the same features.
+  with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    unfinished = pathlib.Path(folder) / path.name
+    with durable_files.replacing(unfinished) as file:
+      np.savez(file, features=features)
+    unfinished.rename(path)
   durable_files.sync(path.parent)

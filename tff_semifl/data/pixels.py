@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Resizes images to one size, in training and in exported models alike.
+"""Resizes images and scales pixels, in training and in exported models alike.
 
-Both resize with TensorFlow, the only library that an exported model needs.
+Both use TensorFlow, the only library that an exported model needs.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,40 @@ import functools
 
 import numpy as np
 import tensorflow as tf
+
+_FACTORS_AND_OFFSETS = {
+  '0_to_255': (1.0, 0.0),
+  '0_to_1': (1 / 255, 0.0),
+  '-1_to_1': (1 / 127.5, -1.0),
+}
+RANGES = tuple(_FACTORS_AND_OFFSETS)
+
+
+def rescale(images: tf.Tensor, name: str) -> tf.Tensor:
+  """Rescales images in 0..255 to the range `name`, one of `RANGES`."""
+  if name == '0_to_255':
+    return images
+  return tf.keras.layers.Rescaling(*_FACTORS_AND_OFFSETS[name])(images)
+
+
+def standardize(
+  images: tf.Tensor,
+  pixel_mean: tuple[float, ...],
+  pixel_standard_deviation: tuple[float, ...],
+) -> tf.Tensor:
+  """Standardizes each channel: (images / 255 - mean) / standard deviation.
+
+  Images are in 0..255, means and standard deviations of each channel in 0..1.
+  """
+  if len(pixel_mean) != images.shape[-1]:
+    raise ValueError(
+      f'`pixel_mean` has {len(pixel_mean)} values for {images.shape[-1]}'
+      ' channels.'
+    )
+  return tf.keras.layers.Rescaling(
+    [1 / (255 * s) for s in pixel_standard_deviation],
+    [-m / s for m, s in zip(pixel_mean, pixel_standard_deviation, strict=True)],
+  )(images)
 
 
 def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
@@ -28,14 +62,8 @@ def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
   """Scales images until they cover a size, then crops the center.
 
   Scaling is bilinear, with antialiasing where images shrink. Images of the
-  right size are unchanged.
-
-  Args:
-    images: [batch, any height, any width, channels] in 0..255, uint8 or
-      float32.
-
-  Returns:
-    float32 [batch, height, width, channels] in 0..255.
+  right size are unchanged. Maps uint8 or float32 [batch, any height, any width,
+  channels] to float32 [batch, height, width, channels], in 0..255.
   """
   found = tf.shape(images)[1:3]
   wanted = tf.constant([height, width])
@@ -44,8 +72,7 @@ def scale_and_crop(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
     ratios = tf.cast(wanted, tf.float32) / tf.cast(found, tf.float32)
     scale = tf.reduce_max(ratios)
     covered = tf.cast(found, tf.float32) * scale
-    # The operation behind `tf.image.resize`, which cannot crop at the same
-    # time.
+    # `tf.image.resize` cannot crop at the same time.
     return tf.raw_ops.ScaleAndTranslate(
       images=images,
       size=wanted,

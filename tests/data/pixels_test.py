@@ -10,7 +10,7 @@ import PIL.Image
 import PIL.ImageOps
 import tensorflow as tf
 
-from tff_semifl.data import resizing
+from tff_semifl.data import pixels
 
 
 def _smooth_image(height, width):
@@ -27,7 +27,7 @@ class FitToSizeTest(parameterized.TestCase):
     expected = PIL.ImageOps.fit(
       PIL.Image.fromarray(image), (16, 12), PIL.Image.Resampling.BILINEAR
     )
-    found = resizing.fit_image(image, 12, 16)
+    found = pixels.fit_image(image, 12, 16)
     self.assertEqual(found.shape, (12, 16, 3))
     # Pillow rounds twice, after each direction.
     np.testing.assert_allclose(
@@ -39,13 +39,13 @@ class FitToSizeTest(parameterized.TestCase):
     # in turn, two become one. The outer ones are gray.
     row = [100, 100, 0, 255, 0, 255, 100, 100]
     images = tf.constant(np.tile(row, [1, 4, 1]), tf.uint8)[..., tf.newaxis]
-    found = resizing.scale_and_crop(images, 2, 2)[0, :, :, 0]
+    found = pixels.scale_and_crop(images, 2, 2)[0, :, :, 0]
     # A triangle over four pixels has the weights 1/8, 3/8, 3/8, 1/8.
     left = (100 + 3 * 0 + 3 * 255 + 0) / 8
     right = (255 + 3 * 0 + 3 * 255 + 100) / 8
     np.testing.assert_allclose(found, [[left, right]] * 2, rtol=1e-5)
     np.testing.assert_array_equal(
-      resizing.fit_to_size(images, 2, 2)[0, :, :, 0],
+      pixels.fit_to_size(images, 2, 2)[0, :, :, 0],
       np.rint([[left, right]] * 2),
     )
 
@@ -56,7 +56,7 @@ class FitToSizeTest(parameterized.TestCase):
       256, size=(3, 12, 16, num_channels), dtype=np.uint8
     )
     function = tf.function(
-      lambda images: resizing.fit_to_size(images, 12, 16),
+      lambda images: pixels.fit_to_size(images, 12, 16),
       input_signature=[
         tf.TensorSpec([None, None, None, num_channels], tf.uint8)
       ],

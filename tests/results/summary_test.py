@@ -32,25 +32,23 @@ class RepetitionsTest(absltest.TestCase):
         [(0.5, 0.75), (0.6, math.nan), (0.7, 0.5)]
       )
     ]
-    lines = summary.seeds_to_markdown(runs).splitlines()
+    lines = summary.to_markdown(runs, 'seed').splitlines()
     # The deviation is 0.1, and the quantile of t 4.3027.
     self.assertEqual(
-      lines[-4:],
+      lines[-3:],
       [
-        '| 2 | 3 | 70.0% | 0.5 |',
-        '| mean | | 60.0% | |',
-        '| standard deviation | | 10.0 points | |',
-        '| 95% interval | | 35.2% to 84.8% | |',
+        '| 2 | 1 | 3 | 70.0% | 0.5 |',
+        '| mean | | | 60.0% ± 10.0 | |',
+        '| 95% interval | | | 35.2% to 84.8% | |',
       ],
     )
-    self.assertLen(summary.seeds_to_markdown(runs[:1]).splitlines(), 3)
 
   def test_predictions_of_all_folds_count_together(self):
     runs = [
       _create('1/2', [1, 1, 0], {'accuracy': 2 / 3}),
       _create('2/2', [1, 1, 1, 1, 1, 0, 1], {'accuracy': 6 / 7}),
     ]
-    self.assertIn('| 1/2 | 3 | 3 | 66.7% |', summary.folds_to_markdown(runs))
+    self.assertIn('| 1/2 | 3 | 3 | 66.7% |', summary.to_markdown(runs, 'fold'))
     first, second = summary.describe_out_of_fold(
       runs, [metric.load('macro_f1')]
     )

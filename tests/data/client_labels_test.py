@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of reading labels that only measure."""
+"""Tests of labels.csv in clients' folders, which are for metrics only."""
 
 import pathlib
 import unicodedata
@@ -14,41 +14,11 @@ from tests.data import image_tree
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
-from tff_semifl.data import measuring_labels
 
-_NAMES = ('cat', 'dog')
 _FORMS = ('NFC', 'NFD')
 
 
-class IndexTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ([0, -1, 1],), (['cat', '', 'dog'],), ([[0], [-1], [1]],)
-  )
-  def test_some_are_unknown(self, labels):
-    found = measuring_labels.index('a', labels, 3, _NAMES)
-    np.testing.assert_array_equal(found, [0, -1, 1])
-    self.assertEqual(found.dtype, np.int32)
-
-  def test_by_client(self):
-    shares = [np.arange(2), np.arange(2, 5), np.arange(5, 5), np.arange(5, 6)]
-    labels = {'a': ['dog', 'cat'], 'b': None, 'c': [], 'd': ['dog']}
-    for given in (labels, list(labels.values())):
-      found = measuring_labels.index_by_client('a', given, shares, _NAMES)
-      np.testing.assert_array_equal(found, [1, 0, -1, -1, -1, 1])
-
-  @parameterized.parameters(
-    ([[0]], '^l: found labels of 1 clients, but images of'),
-    ([[0], [0]], r'^l\[1\]: found 2 images and 1 labels'),
-    ([['owl'], None], r"^l\[0\]: found the label 'owl'"),
-  )
-  def test_refuses(self, labels, message):
-    with self.assertRaisesRegex(ValueError, message):
-      measuring_labels.index_by_client(
-        'l', labels, [np.arange(1), np.arange(1, 3)], _NAMES
-      )
-
-
-class FilesTest(parameterized.TestCase):
+class ClientLabelsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._root = image_tree.write_tree(
