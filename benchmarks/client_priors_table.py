@@ -35,7 +35,6 @@ import tff_semifl as sfl
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import client_priors
-from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
@@ -69,7 +68,7 @@ _SKEW = flags.DEFINE_integer(
 _KEEP = flags.DEFINE_enum(
   'keep',
   choice.CHOSEN,
-  [choice.CHOSEN, *held_out.CANDIDATES],
+  [choice.CHOSEN, *choice.CANDIDATES],
   'The classifier to keep.',
 )
 _SEMIFL = flags.DEFINE_bool(
@@ -156,8 +155,8 @@ def measure(
   process: _Process,
   data: federated_data.FederatedData,
   shares: list[np.ndarray],
-) -> tuple[Any, Any]:
-  """The states after round 0 and after the last."""
+) -> tuple[Any, federated_process.RoundOutput]:
+  """The state after round 0, and the result of the last round."""
   clients = pipelines.ClientPopulation(
     data.unlabeled, shares, clients_per_round=len(shares), seed=0
   )
@@ -165,8 +164,9 @@ def measure(
   first = process.next(process.initialize(), server, []).state
   state = process.prepare(first, server, clients.all_datasets())
   for round_num in range(1, _ROUNDS + 1):
-    state = process.next(state, server, clients.datasets(round_num)).state
-  return first, state
+    output = process.next(state, server, clients.datasets(round_num))
+    state = output.state
+  return first, output
 
 
 def measure_all_labels(
@@ -249,11 +249,10 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
         all_labels = f'{measure_all_labels(process, data):.4f}'
     shares = thin_out(data, _SKEW.value)
     alone, ours = measure(process, data, shares)
-    tests = [f'{_test(state, data.test):.4f}' for state in (alone, ours)]
-    errors = [
-      f'{_calibration(state, data.test):.4f}' for state in (alone, ours)
-    ]
-    kept = held_out.CANDIDATES[int(ours.kept)]
+    states = (alone, ours.state)
+    tests = [f'{_test(state, data.test):.4f}' for state in states]
+    errors = [f'{_calibration(state, data.test):.4f}' for state in states]
+    kept = choice.CANDIDATES[int(ours.metrics['client']['kept'])]
     semifl = ''
     if _SEMIFL.value:
       semifl = f'{train_semifl(task, changes):.4f}'

@@ -26,7 +26,7 @@ from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import statistics
 from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 
 _NOTHING = types.MappingProxyType({})
 
@@ -48,13 +48,12 @@ def create(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Aggregator(aggregator_settings.Aggregator):
+class _Aggregator(aggregators.Aggregator):
   """An aggregator without settings."""
 
   factory: tff.aggregators.AggregationFactory
 
-  def build(self, clients_per_round, key):
-    del clients_per_round, key  # Unused.
+  def build(self, **_):
     return self.factory
 
 

@@ -188,30 +188,6 @@ class CommandLineTest(parameterized.TestCase):
     )
     self.assertFalse(self.output_dir.exists())
 
-  def test_names_have_the_varied_value_and_validation(self):
-    self.assertEqual(
-      [
-        command[5:]
-        for command in self._sweep(
-          '--vary=learning_rate',
-          '--values=0.1,0.3',
-          '--num_validation=20',
-          '--print_commands',
-        )
-      ],
-      [
-        [
-          '--num_validation=20',
-          f'--learning_rate={value}',
-          '--seed=0',
-          f'--output_dir={self.output_dir}',
-          '--experiment_name='
-          f'semifl_good_learning_rate{value}_validation_seed0',
-        ]
-        for value in ('0.1', '0.3')
-      ],
-    )
-
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(settings.SettingError, message):
       self._sweep(*arguments, **options)
@@ -365,20 +341,6 @@ class ProcessesTest(absltest.TestCase):
       sweep_runs.describe_failure(jobs[2], -9),
       'failed with signal 9 (Killed)',
     )
-
-  def test_after_a_failure_others_go_on_to_their_end(self):
-    wait = f"""
-import pathlib, time
-while 'Traceback' not in pathlib.Path({str(self.folder / 'bad')!r}).read_text():
-  time.sleep(0.01)
-time.sleep(1)
-"""
-    jobs = [
-      self._job('bad', 'raise ValueError'),
-      self._job('long', wait),
-      self._job('never', ''),
-    ]
-    self.assertEqual(self._run(jobs, num_parallel=2), [('bad', 1), ('long', 0)])
 
   def test_closing_ends_all_in_order(self):
     jobs = [

@@ -164,14 +164,6 @@ class ComputeFeaturesTest(parameterized.TestCase):
       ):
         self._run(images_file=file)
 
-  def test_replaces_no_file_unasked(self):
-    self._output.parent.mkdir()
-    self._output.write_text('')
-    with self.assertRaisesRegex(
-      settings.SettingError, 'exists; name another file'
-    ):
-      self._run(images_file='a')
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -37,7 +37,7 @@ class FeaturesTest(absltest.TestCase):
       tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
     )
     cls._file = small_features.save(cls._folder / 'small.npz')
-    cls._first = cls._train(cls._file, 2)
+    cls._first = cls._train(cls._file, 1)
     cls._experiment = cls._folder / 'semifl_features_small_seed0'
     cls._export = cls._experiment / 'export'
 
@@ -67,12 +67,12 @@ class FeaturesTest(absltest.TestCase):
   def test_trains_and_resumes(self):
     self.assertEqual(self._first.returncode, 0, self._first.stderr)
     moved = small_features.save(self._folder / 'moved' / 'small.npz')
-    second = self._train(moved, 4)
+    second = self._train(moved, 2)
     self.assertEqual(second.returncode, 0, second.stderr)
-    self.assertIn('resumed after round 2', second.stderr)
+    self.assertIn('resumed after round 1', second.stderr)
     with (self._experiment / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
-    self.assertEqual([row['round'] for row in rows], [*'01234'])
+    self.assertEqual([row['round'] for row in rows], [*'012'])
     # Classes are far apart.
     self.assertEqual(float(rows[-1]['test/accuracy']), 1)
     for row in rows[1:]:
@@ -87,9 +87,21 @@ class FeaturesTest(absltest.TestCase):
       self._folder / 'other' / 'small.npz',
       client_features=_ARRAYS['client_features'] + 1,
     )
-    third = self._train(other, 4)
-    self.assertEqual(third.returncode, 1)
-    self.assertRegex(third.stderr, 'holds an experiment on other data')
+    command = commands.create(
+      'semifl',
+      {
+        'task': 'features',
+        'features_file': str(other),
+        'total_rounds': 2,
+        'constant_learning_rate': True,
+        'confidence_threshold': 0.6,
+        'output_dir': str(self._folder),
+      },
+    )
+    with self.assertRaisesRegex(
+      settings.SettingError, 'holds an experiment on other data'
+    ):
+      command.check_folder()
 
   def test_evaluates(self):
     json_file = self._folder / 'results.json'

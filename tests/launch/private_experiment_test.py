@@ -103,12 +103,6 @@ class PrivateExperimentTest(parameterized.TestCase):
     facts = '\n'.join(training_warnings.find_facts(public))
     self.assertNotIn('privacy', facts)
 
-  def test_no_cost_is_said_of_a_key_that_is_known(self):
-    experiment = self._create(**_PRIVATE, **_FIXED)
-    facts = '\n'.join(training_warnings.find_facts(experiment))
-    self.assertIn('privacy: none: --insecure_fixed_privacy_key', facts)
-    self.assertEmpty([*training_warnings.find_problems(experiment)])
-
   def test_key_of_an_experiment_that_was_begun_is_used_again(self):
     first = self._create(**_PRIVATE)
     folder = self._open(first, **_PRIVATE)
@@ -132,20 +126,6 @@ class PrivateExperimentTest(parameterized.TestCase):
     self.assertFalse(self._folder.exists())
     self.assertIsNone(alone.privacy_key)
     self.assertEqual(alone.clients.cohort(1), [])
-
-  def test_fixed_key_is_kept_nowhere(self):
-    experiment = self._create(**_PRIVATE, **_FIXED)
-    self._open(experiment, **_PRIVATE, **_FIXED)
-    self.assertFalse(self._file.exists())
-
-  def test_key_that_others_may_have_read_is_refused(self):
-    self._open(self._create(**_PRIVATE), **_PRIVATE)
-    self._file.chmod(0o644)
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      f'^output_dir={self._folder.parent}: .*/mine/privacy.key has mode' ' 644',
-    ):
-      self._create(**_PRIVATE)
 
   def _train_to(self, round_num):
     trained_experiment.save(

@@ -92,17 +92,6 @@ class ShowPartitionTest(absltest.TestCase):
       'flag --partition=classes: 15 of 35 unlabeled images have no known class',
     )
 
-  def test_clients_that_do_not_divide(self):
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      '^partition=classes: 7 clients with 2 classes each cannot have each of 10'
-      ' classes equally often; 5 or 10 clients can',
-    ):
-      show_partition.main(
-        show_partition.ShowPartition(),
-        commands.create_data({'partition': 'classes', 'num_clients': 7}),
-      )
-
   def test_file_that_cannot_be_written(self):
     with self.assertRaisesRegex(
       settings.SettingError, '^output_file=/proc/nothing/a.png: '

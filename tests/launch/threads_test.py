@@ -18,7 +18,6 @@ import tensorflow as tf
 from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime as runtime_lib
-from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import runtimes
@@ -194,16 +193,6 @@ class ThreadsTest(parameterized.TestCase):
       self.assertEqual(
         os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )
-
-  def test_threads_of_clients_on_gpus_are_refused(self):
-    threads = runtimes.PlacedThreads(client_threads_per_operation=2)
-    with (
-      mock.patch.object(
-        tf.config, 'list_physical_devices', lambda _: ['a GPU']
-      ),
-      self.assertRaisesRegex(settings.SettingError, 'work on GPUs'),
-    ):
-      runtimes.InProcess(threads=threads).limit_threads(mock.Mock())
 
   def test_where_threads_stay_as_they_are(self):
     runtime = runtimes.InProcess()

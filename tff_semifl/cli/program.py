@@ -144,10 +144,9 @@ def run(
   """
   if isinstance(create, settings.Settings):
     create = functools.partial(settings.change, create)
-  given = read_arguments()
   try:
     if arguments is None:
-      arguments = command_line.read_flagfiles(given)
+      arguments = command_line.read_flagfiles(read_arguments())
     levels, arguments = command_line.read(arguments, {'verbosity': int})
     # Packages of others may read absl's flags, too.
     flags.FLAGS(['', *(f'--verbosity={level}' for level in levels.values())])
@@ -162,8 +161,6 @@ def run(
   except Exception as error:
     end_with_error(error)
   _quiet_libraries()
-  for problem in command_line.find_repeated(given):
-    logging.warning('%s; the last one counts', problem)
   with _ending_in_order(interrupted):
     main(part) if takes is None else main(part, taken)
 

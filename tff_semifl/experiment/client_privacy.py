@@ -17,7 +17,7 @@ from dp_accounting import rdp
 
 from tff_semifl import settings
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_statement
 
@@ -60,7 +60,7 @@ def compute_epsilon(
 
 
 def obtain_key(
-  private_mean: aggregator_settings.PrivateMean, folder: pathlib.Path
+  private_mean: aggregators.PrivateMean, folder: pathlib.Path
 ) -> privacy_key.PrivacyKey:
   """The key of noise and cohorts: fixed, read from the folder, or new.
 
@@ -75,7 +75,7 @@ def obtain_key(
 
 
 def create_epsilon_fn(
-  private_mean: aggregator_settings.PrivateMean,
+  private_mean: aggregators.PrivateMean,
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:

@@ -22,7 +22,7 @@ from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import models
 from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.experiment import task_registry
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 
 # Settings that are recorded even if the task determines the values.
 SIZES = ('num_labeled', 'num_clients')
@@ -224,9 +224,9 @@ class ExperimentSettings(settings.Settings):
       return self.model.model.create(task, self.seed)
 
   @property
-  def private_mean(self) -> aggregator_settings.PrivateMean | None:
+  def private_mean(self) -> aggregators.PrivateMean | None:
     """The settings of differential privacy; None if not chosen."""
-    aggregation = self.system.aggregation
+    aggregation = getattr(self.system, 'averaging', None)
     return aggregation and aggregation.private_mean
 
   @property

@@ -17,8 +17,8 @@ TASKS = references.Options(
   installation.find('tasks'),
   {
     'digits': 'digits:Digits',
-    'cifar10': 'cifar10:CIFAR10',
-    'cifar100': 'cifar100:CIFAR100',
+    'cifar10': 'cifar:CIFAR10',
+    'cifar100': 'cifar:CIFAR100',
     'emnist': 'emnist:EMNIST',
     'stl10': 'stl10:STL10',
     'svhn': 'svhn:SVHN',
