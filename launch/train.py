@@ -46,6 +46,7 @@ from tff_semifl.experiment import plan
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training
 from tff_semifl.experiment import training_warnings
 from tff_semifl.metrics import intervals
@@ -206,11 +207,12 @@ def _print_outcome(
   for line in model_results.read_by_system(folder.path):
     print(line)
   if experiment.run.client_accuracy:
-    print(
-      model_results.describe_accuracies(
-        model_results.read_accuracies(folder.path)
-      )
-    )
+    measured = model_results.read_accuracies(folder.path)
+    for line in model_results.describe_accuracies(measured):
+      print(line)
+  prior = site_shares.read(folder.path)
+  if prior is not None:
+    print(site_shares.describe(prior))
   if experiment.run.client_classes:
     counts = model_results.read_classes(folder.path)
     print(model_results.describe_classes(experiment, counts))

@@ -53,7 +53,7 @@ class ClientAccuracyTest(absltest.TestCase):
       client_accuracy.ClientAccuracy(*each)
       for each in (('0', 3, 4), ('1', 1, 8), ('4', 2, 2))
     ]
-    [axes] = figures.create_client_accuracies(clients, 'mine').axes
+    [axes] = figures.create_client_accuracies(clients, title='mine').axes
     [points] = axes.collections
     np.testing.assert_allclose(
       points.get_offsets(), [[1, 1 / 8], [2, 3 / 4], [3, 1]]

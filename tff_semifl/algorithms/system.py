@@ -21,6 +21,8 @@ from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
+from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 
@@ -93,6 +95,20 @@ class Trained(NamedTuple):
   metrics: Mapping[str, float]
 
 
+class Client(NamedTuple):
+  """A client for which a model predicts, for `System.predict`.
+
+  Attributes:
+    number: The client's number.
+    logits: float32 [images, classes], of the client's unlabeled images.
+    prior: The prior of clients' class shares; None if none was estimated.
+  """
+
+  number: int
+  logits: np.ndarray
+  prior: share_prior.SharePrior | None
+
+
 class Steps(NamedTuple):
   """The optimizer steps in a round: the server's, and any client's most."""
 
@@ -159,6 +175,22 @@ class System(settings.Settings, abc.ABC):
     """Lines that describe the result; by default none."""
     del trained
     return iter(())
+
+  def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
+    """Logits for a client: by default with the class shares of the client.
+
+    `logits`, float32 [images, classes], are the exported model's for images of
+    the client that are not among `client.logits`. Only `--client_accuracy`
+    calls this; the exported model adapts by class shares.
+    """
+    if client.prior is None:
+      return logits
+    site = adaptation.estimate_site_shares(
+      tf.constant(client.logits), client.prior
+    )
+    return adaptation.adapt_logits(
+      tf.constant(logits), site.shares, client.prior
+    ).numpy()
 
   def create_share_estimate(
     self, metrics: Mapping[str, float]

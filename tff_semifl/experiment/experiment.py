@@ -33,6 +33,7 @@ from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 
+_CLIENT_TEST = 'client_test_fraction'
 _EVALUATION_BATCH_SIZE = 500
 
 _Process = tuple[functional.ImageClassifier, federated_process.FederatedProcess]
@@ -116,11 +117,15 @@ def create_experiment(
   key = private_mean and client_privacy.obtain_key(private_mean, run.path)
   images = None
   if by_index:
+    held_out = data.client_test
     images = mapped_images_lib.MappedImages(
       [data.labeled, data.unlabeled, data.test]
+      + ([held_out.pool] if held_out else [])
     )
-    labeled, unlabeled, test = images.references
+    labeled, unlabeled, test, *pool = images.references
     data = data._replace(labeled=labeled, unlabeled=unlabeled, test=test)
+    if held_out:
+      data = data._replace(client_test=held_out._replace(pool=pool[0]))
   with settings_lib.blame('clients_per_round', system.clients_per_round):
     clients = pipelines.ClientPopulation(
       data.unlabeled,
@@ -206,9 +211,10 @@ def _check_data(
       'has no test images; evaluate on labeled ones by num_validation',
     )
   if run.client_accuracy and not data.measures_clients:
+    name = 'client_accuracy' if data.client_test is None else _CLIENT_TEST
     raise settings_lib.SettingError(
-      'client_accuracy',
-      True,
+      name,
+      settings_lib.as_dict(settings).get(name, True),
       'no image of a client has a label to measure by; own_data takes'
       ' unlabeled_labels, and image_folder clients/<client>/labels.csv',
     )

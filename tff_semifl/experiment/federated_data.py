@@ -20,6 +20,7 @@ from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import data_errors
 from tff_semifl.data import partition as partition_lib
 from tff_semifl.data import sources
+from tff_semifl.experiment import client_test as client_test_lib
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import partitions
 from tff_semifl.randomness import random_seeds
@@ -120,6 +121,7 @@ class FederatedData(NamedTuple):
   equal_images: tuple[str, ...] = ()
   partition_notes: tuple[str, ...] = ()
   given_names: Sequence[str] | None = None
+  client_test: client_test_lib.ClientTest | None = None
 
   @property
   def client_names(self) -> Sequence[str]:
@@ -132,9 +134,17 @@ class FederatedData(NamedTuple):
 
   @property
   def measures_clients(self) -> bool:
-    """Whether any image of a client has a label, even if only for metrics."""
-    is_known = self.unlabeled.true_labels != sources.UNKNOWN_LABEL
-    return any(bool(np.any(is_known[share])) for share in self.shares)
+    """Whether any image to measure clients on has a label."""
+    pool, shares = self.at_clients
+    is_known = pool.true_labels != sources.UNKNOWN_LABEL
+    return any(bool(np.any(is_known[share])) for share in shares)
+
+  @property
+  def at_clients(self) -> client_test_lib.ClientTest:
+    """The images to measure clients on: those held out, or all."""
+    if self.client_test is not None:
+      return self.client_test
+    return client_test_lib.ClientTest(self.unlabeled, self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """The images that the server trains on.
@@ -235,13 +245,13 @@ class DataSplit(settings.Settings):
 
   `server` is a `Validation` if all training images are labeled, and None if
   clients have all images, with labels. `clients` is None without clients, or if
-  the task gives the partition. A pool has training images whose labels are
-  hidden, then images of unknown class.
+  the task gives the partition; `client_test` is None without clients. A pool
+  has training images whose labels are hidden, then images of unknown class.
   """
 
   server: _ServerLabels | Validation | None
   clients: partitions.Clients | None
-  has_clients: bool
+  client_test: client_test_lib.ClientTestSplit | None
   has_pool: bool
 
   def split(
@@ -263,7 +273,7 @@ class DataSplit(settings.Settings):
     else:
       everything = np.arange(len(data.train.labels))
       chosen, data = self.server.hold_out(data, everything, seed)
-      if self.has_clients:
+      if self.client_test is not None:
         chosen = chosen[partition_lib.shuffle(len(chosen), seed)]
       labeled = data.train.select(chosen)
       if self.has_pool:
@@ -272,15 +282,19 @@ class DataSplit(settings.Settings):
     if self.clients is not None:
       shares = self.clients.split(pool.true_labels, task.num_classes, seed)
       notes = self.clients.partition.describe(pool.true_labels, shares)
-    elif self.has_clients:
+    elif self.client_test is not None:
       shares, names = data.shares, data.client_names
+    held_out = None
+    if self.client_test is not None:
+      pool, shares, held_out = self.client_test.hold_out(pool, shares, seed)
     return FederatedData(
-      labeled, pool, shares, data.test, (), notes, given_names=names
+      labeled, pool, shares, data.test, (), notes, names, held_out
     )
 
   def __str__(self) -> str:
     """The part of an experiment's default name; may be empty."""
-    pieces = [self.server, self.clients and self.clients.partition]
+    partition = self.clients and self.clients.partition
+    pieces = [self.server, partition, self.client_test]
     return '_'.join(filter(None, [str(each) for each in pieces if each]))
 
 
@@ -305,7 +319,9 @@ def choose_data_split(
     clients=partitions.Clients()
     if labels.has_clients and not is_given
     else None,
-    has_clients=labels.has_clients,
+    client_test=client_test_lib.ClientTestSplit()
+    if labels.has_clients
+    else None,
     has_pool=labels not in (kinds.AT_SERVER_ALONE, kinds.ALL_AT_SERVER),
   )
 

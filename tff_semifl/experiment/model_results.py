@@ -27,6 +27,7 @@ from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
+from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
@@ -36,6 +37,8 @@ _BATCH_SIZE = 500
 # Files in an experiment's folder.
 RESULT = 'result.txt'
 ACCURACIES = 'client_accuracy.csv'
+# Prefix of columns of the model with the class shares of a client.
+ADAPTED = 'adapted_'
 CLASSES = 'client_classes.csv'
 _FIGURE = 'client_accuracy.png'
 
@@ -140,66 +143,119 @@ def write_accuracies(
   folder: pathlib.Path,
   experiment: experiment_lib.Experiment,
   weights: functional.ModelWeights,
+  prior: share_prior.SharePrior | None = None,
 ) -> None:
-  """Writes a table and a figure of clients' accuracies."""
-  pool = experiment.data.unlabeled
+  """Writes a table and a figure of clients' accuracies.
+
+  With images that are held out at clients, also of `System.predict`'s.
+  """
+  data = experiment.data
+  pool, shares = data.at_clients
   # Skips images without a label.
   chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
-  predicted = np.full(len(pool.true_labels), sources.UNKNOWN_LABEL)
-  predicted[chosen] = compute_logits(
-    experiment, weights, pool.images[chosen]
-  ).argmax(axis=1)
-  clients = client_accuracy.count(
-    pool.true_labels,
-    predicted,
-    experiment.data.shares,
-    sources.UNKNOWN_LABEL,
-    experiment.data.client_names,
-  )
-  _write_table(
-    folder / ACCURACIES,
-    ['client', 'images', 'right', 'accuracy', 'low', 'high'],
-    (
-      [
-        each.client,
-        each.num_images,
-        each.num_right,
-        each.accuracy,
-        *intervals.of_accuracy(each.num_right, each.num_images),
-      ]
-      for each in clients
-    ),
-  )
+  logits = np.zeros([len(pool.true_labels), experiment.task.num_classes])
+  logits[chosen] = compute_logits(experiment, weights, pool.images[chosen])
+  predicted = [logits.argmax(axis=1)]
+  if data.client_test is not None:
+    predicted.append(
+      _predict_at_clients(experiment, weights, prior, logits, shares)
+    )
+  measured = [
+    client_accuracy.count(
+      pool.true_labels,
+      each,
+      shares,
+      sources.UNKNOWN_LABEL,
+      data.client_names,
+    )
+    for each in predicted
+  ]
+  columns = ['client', 'images']
+  for prefix in ('', ADAPTED)[: len(measured)]:
+    columns += [prefix + name for name in ('right', 'accuracy', 'low', 'high')]
+  rows = []
+  for of_client in zip(*measured, strict=True):
+    rows.append([of_client[0].client, of_client[0].num_images])
+    for each in of_client:
+      interval = intervals.of_accuracy(each.num_right, each.num_images)
+      rows[-1] += [each.num_right, each.accuracy, *interval]
+  _write_table(folder / ACCURACIES, columns, rows)
   # Imported here: Matplotlib takes as long to import as a round of digits.
   from tff_semifl.plots import figures
 
   fig = figures.create_client_accuracies(
-    clients, f'{folder.name}: {len(clients)} clients'
+    *measured, title=f'{folder.name}: {len(measured[0])} clients'
   )
   with durable_files.naming(folder / _FIGURE):
     figures.save(fig, [folder / _FIGURE])
 
 
+def _predict_at_clients(
+  experiment: experiment_lib.Experiment,
+  weights: functional.ModelWeights,
+  prior: share_prior.SharePrior | None,
+  logits: np.ndarray,
+  shares: Sequence[np.ndarray],
+) -> np.ndarray:
+  """The predicted classes of held-out images, int64 [images], by client.
+
+  `logits` are those of all held-out images, and `shares` each client's indices.
+  """
+  data = experiment.data
+  own = compute_logits(experiment, weights, data.unlabeled.images)
+  predicted = logits.argmax(axis=1)
+  for number, (share, of_client) in enumerate(
+    zip(data.shares, shares, strict=True)
+  ):
+    client = system_lib.Client(number, own[share], prior)
+    adapted = experiment.settings.system.predict(
+      client, logits[of_client].astype(np.float32)
+    )
+    predicted[of_client] = adapted.argmax(axis=1)
+  return predicted
+
+
 def read_accuracies(
   folder: pathlib.Path,
-) -> list[client_accuracy.ClientAccuracy]:
-  """Reads each client's accuracy from the table in a folder."""
-  rows = _read_table(folder / ACCURACIES)
+) -> list[list[client_accuracy.ClientAccuracy]]:
+  """Reads clients' accuracies: the model's, and the adapted model's if known.
+
+  A list has each client once.
+  """
+  header, *rows = _read_table(folder / ACCURACIES)
   with _blaming(folder / ACCURACIES):
     return [
-      client_accuracy.ClientAccuracy(client, int(num_right), int(num_images))
-      for client, num_images, num_right, *_ in rows[1:]
+      [
+        client_accuracy.ClientAccuracy(
+          row[0], int(row[header.index(f'{prefix}right')]), int(row[1])
+        )
+        for row in rows
+      ]
+      for prefix in ('', ADAPTED)
+      if f'{prefix}right' in header
     ]
 
 
 def describe_accuracies(
-  clients: Sequence[client_accuracy.ClientAccuracy],
+  measured: Sequence[Sequence[client_accuracy.ClientAccuracy]],
+) -> Iterator[str]:
+  """A line for each list of `read_accuracies`."""
+  if len(measured) == 1:
+    yield _describe_spread('accuracy', measured[0])
+    return
+  number = sum(each.num_images for each in measured[0])
+  yield f'at clients, on {number} images that nobody trained on:'
+  yield _describe_spread('global model', measured[0])
+  yield _describe_spread("with each client's class shares", measured[1])
+
+
+def _describe_spread(
+  what: str, clients: Sequence[client_accuracy.ClientAccuracy]
 ) -> str:
-  """One line that summarizes the spread of clients' accuracies."""
   spread = client_accuracy.summarize(clients)
   worst = spread.worst
   return (
-    f'accuracy of {spread.num_clients} clients with labels: mean'
+    f'{what} of {spread.num_clients} clients with labels: mean'
     f' {spread.mean:.1%}, standard deviation {100 * spread.deviation:.1f}'
     f' points, worst tenth {spread.worst_tenth:.1%}; worst client'
     f' {worst.client}, {intervals.show(worst.num_right, worst.num_images)} of'

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import runtimes
 from tff_semifl.settings import references
@@ -53,11 +54,20 @@ class RunSettings(settings.Settings):
     ' or a function of labels and logits. They are further columns wherever'
     ' metrics go.',
   )
-  client_accuracy: bool = settings.setting(
-    False,
+  client_accuracy: bool | None = settings.setting(
+    None,
     'Whether to measure the exported model on the images of each client by'
     ' labels that only measure: the table client_accuracy.csv, a figure, and a'
-    ' line on the spread and the worst tenth.',
+    ' line on the spread and the worst tenth. By default with'
+    ' --client_test_fraction.',
+  )
+  share_prior: bool | None = settings.setting(
+    None,
+    "Whether to estimate, by one pass over clients' images after training, a"
+    ' prior with which the exported model adapts to the class shares of a site.'
+    ' By default for systems with clients and with labels at the server, but'
+    ' not with differential privacy, which does not cover the pass, nor with'
+    ' --sites, which would send sums once more.',
   )
   client_classes: bool | None = settings.setting(
     None,
@@ -117,11 +127,38 @@ class RunSettings(settings.Settings):
     client_classes = self.client_classes
     if client_classes is None:
       client_classes = by_default and reason is None
+    client_accuracy = self.client_accuracy
+    fraction = settings.as_dict(experiment).get('client_test_fraction')
+    if fraction and experiment.data.task.sites:
+      raise settings.SettingError(
+        'client_test_fraction',
+        fraction,
+        'sites keep their images; test at a site, by launch.evaluate',
+      )
+    if client_accuracy is None:
+      client_accuracy = bool(fraction)
     return dataclasses.replace(
       self,
+      client_accuracy=client_accuracy,
       client_classes=client_classes,
+      share_prior=self._choose_share_prior(experiment),
       experiment_name=self.experiment_name or experiment.default_name,
     )
+
+  def _choose_share_prior(
+    self, experiment: experiment_settings.ExperimentSettings
+  ) -> bool:
+    labels = experiment.system.labels
+    reason = None
+    if not labels.has_clients or labels is system_lib.Labels.AT_CLIENTS:
+      reason = 'needs clients, and labels at the server'
+    elif experiment.private_mean is not None:
+      reason = 'differential privacy does not cover what this would tell'
+    if self.share_prior is None:
+      return reason is None and not experiment.data.task.sites
+    if self.share_prior and reason is not None:
+      raise settings.SettingError('share_prior', True, reason)
+    return self.share_prior
 
   @property
   def path(self) -> pathlib.Path:

@@ -22,6 +22,7 @@ from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training
 from tff_semifl.experiment import training_warnings
 from tff_semifl.export import saved_model
@@ -73,6 +74,12 @@ def run(
   privacy = None
   if experiment.settings.private_mean is not None:
     privacy = client_privacy.read(folder.path, final.round_num)
+  prior = None
+  if experiment.run.share_prior:
+    prior = site_shares.read(folder.path) if folder.has_export else None
+    if prior is None:
+      prior = site_shares.find_prior(experiment, kept.weights)
+      site_shares.write(folder.path, prior)
   # Exports in other formats or with other settings are kept.
   if not folder.has_export:
     with (
@@ -87,10 +94,11 @@ def run(
         path,
         privacy,
         background=experiment.task.background,
+        prior=prior,
       )
   model_results.write_by_system(experiment, folder.path, kept)
   if experiment.run.client_accuracy:
-    model_results.write_accuracies(folder.path, experiment, kept.weights)
+    model_results.write_accuracies(folder.path, experiment, kept.weights, prior)
   if experiment.run.client_classes:
     model_results.write_classes(folder.path, experiment, kept.weights)
   if privacy is not None:

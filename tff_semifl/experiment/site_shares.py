@@ -16,6 +16,7 @@ from tff_semifl.data import mapped_images
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.files import durable_files
 from tff_semifl.label_shift import federated_prior
+from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -34,7 +35,7 @@ def find_prior(
   datasets = experiment.clients.all_datasets()
   if len(datasets) > MOST_CLIENTS:
     chosen = random_seeds.numpy_generator(
-      experiment.settings.seed, random_seeds.Purpose.SITE_SHARES
+      experiment.settings.seed, random_seeds.Purpose.SHARE_PRIOR_CLIENT
     ).choice(len(datasets), MOST_CLIENTS, replace=False)
     datasets = [datasets[client] for client in sorted(chosen)]
   counts = np.bincount(
@@ -43,7 +44,9 @@ def find_prior(
   mean_shares = client_prior.from_counts(counts.astype(np.float32)).numpy()
   total = compute(weights, mean_shares, datasets)
   return share_prior.choose(
-    share_prior.Evidence(*map(np.asarray, total)), mean_shares
+    share_prior.Evidence(*map(np.asarray, total.evidence)),
+    mean_shares,
+    input_shift.InputSums(*map(np.asarray, total.inputs)),
   )
 
 
@@ -65,3 +68,17 @@ def read(folder: pathlib.Path) -> share_prior.SharePrior | None:
     raise durable_files.OutputError(
       f'{path} cannot be read ({error}); the same command writes it anew'
     ) from error
+
+
+def describe(prior: share_prior.SharePrior) -> str:
+  """One line on whether sites have class shares of their own."""
+  if not prior.clients_differ:
+    return (
+      f'clients have about the same class shares (evidence {prior.evidence:.3f}'
+      ' nats an image): a site keeps the global model'
+    )
+  return (
+    f'clients differ in class shares (evidence {prior.evidence:.3f} nats an'
+    f' image, strength {prior.strength:.2g}): the exported model adapts to a'
+    ' site (launch.predict --adapt_shares)'
+  )

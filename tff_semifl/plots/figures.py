@@ -172,13 +172,18 @@ def create_partition(
 
 
 def create_client_accuracies(
-  clients: Sequence[client_accuracy.ClientAccuracy], title: str
+  clients: Sequence[client_accuracy.ClientAccuracy],
+  adapted: Sequence[client_accuracy.ClientAccuracy] = (),
+  *,
+  title: str,
 ) -> figure.Figure:
   """Plots the accuracies of one or more clients, in increasing order.
 
   The area of a point is proportional to the client's number of images.
+  `adapted`, in the order of `clients`, are drawn above or below as crosses.
   """
-  ordered = sorted(clients, key=lambda each: each.accuracy)
+  order = sorted(range(len(clients)), key=lambda i: clients[i].accuracy)
+  ordered = [clients[i] for i in order]
   spread = client_accuracy.summarize(clients)
   most = max(each.num_images for each in ordered)
   fig = figure.Figure(_CLIENTS_SIZE, layout='constrained')
@@ -189,11 +194,24 @@ def create_client_accuracies(
     [each.accuracy for each in ordered],
     [4 + 60 * each.num_images / most for each in ordered],
     alpha=0.7,
+    label='global model',
   )
-  for name, level, style in (
+  levels = [
     ('mean', spread.mean, '-'),
     ('worst tenth', spread.worst_tenth, ':'),
-  ):
+  ]
+  if adapted:
+    axes.plot(
+      range(1, len(ordered) + 1),
+      [adapted[i].accuracy for i in order],
+      'x',
+      color='#d55e00',
+      label="with each client's class shares",
+    )
+    axes.legend(loc='lower right')
+    mean = client_accuracy.summarize(adapted).mean
+    levels.append(('adapted: mean', mean, '--'))
+  for name, level, style in levels:
     axes.axhline(level, color=line_color, linewidth=1, linestyle=style)
     axes.annotate(
       f'{name} {level:.1%}',

@@ -41,6 +41,8 @@ class Purpose(enum.IntEnum):
   PROBE_IMAGE = 16
   VALIDATION_SPLIT = 17
   SHARED_IMAGE = 18
+  CLIENT_TEST = 19
+  SHARE_PRIOR_CLIENT = 20
 
 
 def numpy_generator(

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator, Sequence
 import contextlib
+import functools
 import pathlib
 import shlex
 
@@ -287,13 +288,14 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
       ' where images of clients have labels that only measure.'
     )
     return
-  described = model_results.describe_accuracies(run.clients)
-  yield page.paragraph(run_facts.sentence(described))
+  for described in model_results.describe_accuracies(run.clients):
+    yield page.paragraph(run_facts.sentence(described))
   figure = page.draw(
     'Accuracy of each client',
-    figures.create_client_accuracies,
-    run.clients,
-    'Accuracy of clients',
+    functools.partial(
+      figures.create_client_accuracies, title='Accuracy of clients'
+    ),
+    *run.clients,
   )
   yield page.box('large', figure)
 

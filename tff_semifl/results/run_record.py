@@ -81,7 +81,8 @@ class RunRecord(NamedTuple):
   settings: experiment_settings.ExperimentSettings | None
   evaluated: Evaluated | None
   why_not_evaluated: str | None
-  clients: Sequence[client_accuracy.ClientAccuracy]
+  # Of the exported model, and with the class shares of each client if known.
+  clients: Sequence[Sequence[client_accuracy.ClientAccuracy]]
   # Estimated images of each class at each client, by the name of the class.
   client_classes: Mapping[str, np.ndarray]
   privacy: privacy_statement.PrivacyStatement | None

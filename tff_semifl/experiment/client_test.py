@@ -1,0 +1,77 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Holds out images of each client, to measure models at clients."""
+
+from collections.abc import Sequence
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.data import sources
+from tff_semifl.randomness import random_seeds
+
+
+class ClientTest(NamedTuple):
+  """Images of clients that nobody trains on.
+
+  `shares` has for each client the int64 indices of its images in `pool`.
+  """
+
+  pool: sources.ImagePool
+  shares: Sequence[np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientTestSplit(settings.Settings):
+  """The part of each client's images that is kept from training."""
+
+  client_test_fraction: float = settings.setting(
+    0.0,
+    "Share of each client's images that is kept from training and from the"
+    ' estimation of class shares. The exported model is measured on them by'
+    ' labels that only measure, as it is and with the class shares of the'
+    ' client: --client_accuracy, which is then the default.',
+    settings.between(0, 0.9),
+  )
+
+  def hold_out(
+    self, pool: sources.ImagePool, shares: Sequence[np.ndarray], seed: int
+  ) -> tuple[sources.ImagePool, Sequence[np.ndarray], ClientTest | None]:
+    """Divides the clients' images; None if none are held out.
+
+    The number of a client's test images is rounded down.
+    """
+    if not self.client_test_fraction:
+      return pool, shares, None
+    drawn = []
+    for client, share in enumerate(shares):
+      generator = random_seeds.numpy_generator(
+        seed, random_seeds.Purpose.CLIENT_TEST, client
+      )
+      number = int(self.client_test_fraction * len(share))
+      drawn.append(np.sort(generator.permutation(share)[:number]))
+    if not any(map(len, drawn)):
+      raise settings.SettingError(
+        'client_test_fraction',
+        self.client_test_fraction,
+        f'no client has {1 / self.client_test_fraction:.2g} images, of which'
+        ' one could be held out',
+      )
+    is_test = np.zeros(len(pool.true_labels), bool)
+    is_test[np.concatenate(drawn)] = True
+    # The place of an image among those that are kept, or held out.
+    place = np.where(is_test, np.cumsum(is_test), np.cumsum(~is_test)) - 1
+    parts = [
+      sources.ImagePool(pool.images[chosen], pool.true_labels[chosen])
+      for chosen in (np.flatnonzero(~is_test), np.flatnonzero(is_test))
+    ]
+    kept = [place[share[~is_test[share]]] for share in shares]
+    return parts[0], kept, ClientTest(parts[1], [place[each] for each in drawn])
+
+  def __str__(self) -> str:
+    """The part of an experiment's default name; may be empty."""
+    fraction = self.client_test_fraction
+    return f'clienttest{fraction:g}' if fraction else ''
