@@ -35,7 +35,9 @@ def _client_problems(draw):
 class SplitLabelsTest(parameterized.TestCase):
   @hypothesis.given(_label_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
-  def test_every_image_is_labeled_or_unlabeled(self, problem, seed):
+  def test_classes_are_balanced_and_every_image_is_in_one_part(
+    self, problem, seed
+  ):
     labels, num_labeled, num_classes = problem
     split = partition.split_labels(labels, num_labeled, num_classes, seed)
     # Sizes and sorted indices show that the parts are disjoint and complete.
@@ -43,22 +45,11 @@ class SplitLabelsTest(parameterized.TestCase):
     self.assertEqual(
       sorted([*split.labeled, *split.unlabeled]), list(range(len(labels)))
     )
-
-  @hypothesis.given(_label_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
-  def test_classes_are_balanced(self, problem, seed):
-    labels, num_labeled, num_classes = problem
-    split = partition.split_labels(labels, num_labeled, num_classes, seed)
     np.testing.assert_array_equal(
       np.bincount(labels[split.labeled], minlength=num_classes),
       np.full(num_classes, num_labeled // num_classes),
     )
-
-  @hypothesis.given(_label_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
-  def test_unlabeled_images_keep_the_order_of_the_data(self, problem, seed):
-    """The remaining images keep their order (D25)."""
-    split = partition.split_labels(*problem, seed)
+    # The remaining images keep their order (D25).
     self.assertEqual(split.unlabeled.tolist(), sorted(split.unlabeled))
     self.assertEqual(split.labeled.dtype, np.int64)
     self.assertEqual(split.unlabeled.dtype, np.int64)

@@ -97,15 +97,6 @@ class PartitionClassesTest(_PartitionTestCase):
       self.assertEmpty(rest)
     self.assertCountEqual(found, expected)
 
-  def test_sizes_on_svhn_follow_those_of_the_classes(self):
-    """231 to 692 images a shard, 25 of each class taken for labels (D26)."""
-    labels = _shuffled([count - 25 for count in _SVHN_COUNTS])
-    shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed=0)
-    sizes = [len(indices) for indices in shares]
-    # Two shards of digit 9, 4634 / 20, to two of digit 1, 13836 / 20.
-    self.assertBetween(min(sizes), 2 * 231, 2 * 350)
-    self.assertBetween(max(sizes), 1000, 2 * 692)
-
   def test_a_client_can_be_dealt_a_class_twice(self):
     """9.4% of clients with two of ten classes, which we keep (D26)."""
     labels = _shuffled([200] * 10)
@@ -437,6 +428,30 @@ class UnknownClassesTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, '^2 of 4 .* no known class'):
         split(labels, *arguments, num_clients=2, seed=0)
+
+
+def _measure_pair_by_pair(counts):
+  """Equation 1 of Zhang et al., pair by pair."""
+  fractions = counts / counts.sum(axis=1, keepdims=True)
+  num_clients = len(counts)
+  total = sum(
+    np.abs(a - b).sum() for a, b in itertools.combinations(fractions, 2)
+  )
+  return total / (num_clients * (num_clients - 1))
+
+
+class LabelSkewTest(absltest.TestCase):
+  def test_is_equation_1(self):
+    for seed in range(5):
+      counts = np.random.default_rng(seed).integers(1, 30, (3 + seed, 4))
+      found = data_figures.measure_label_skew(counts)
+      self.assertAlmostEqual(found, _measure_pair_by_pair(counts), places=12)
+
+  def test_by_hand(self):
+    # (1, 0), (1/2, 1/2), (0, 1): distances 1, 2, 1 of 3 * 2.
+    counts = np.array([[4, 0], [1, 1], [0, 2]])
+    self.assertAlmostEqual(data_figures.measure_label_skew(counts), 4 / 6)
+    self.assertEqual(data_figures.measure_label_skew(np.array([[1, 2]])), 0)
 
 
 if __name__ == '__main__':

@@ -76,18 +76,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       for variable, value in zip(variables, before, strict=True):
         variable.assign(value)
 
-  def test_initial_weights_are_in_the_order_of_keras(self):
-    weights = self._classifier.initial_weights
-    self.assertIsInstance(weights, tff.learning.models.ModelWeights)
-    for found, expected in (
-      (weights.trainable, self._model.trainable_weights),
-      (weights.non_trainable, self._model.non_trainable_weights),
-    ):
-      self.assertIsInstance(found, tuple)
-      for array, variable in zip(found, expected, strict=True):
-        self.assertIsInstance(array, np.ndarray)
-        self.assertAllEqual(array, variable)
-
   def test_logits_of_other_weights(self):
     images = _random_images(4)
     weights = _random_weights(self._classifier)
@@ -205,20 +193,6 @@ class OtherModelsTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     tf.keras.utils.set_random_seed(0)
-
-  def test_model_without_batch_normalization(self):
-    model = _connect(
-      tf.keras.layers.Conv2D(4, 3), tf.keras.layers.GroupNormalization(2)
-    )
-    classifier = functional.from_keras(model)
-    self.assertIsNone(classifier.batch_moments)
-    self.assertEmpty(classifier.initial_weights.non_trainable)
-    images = _random_images(3)
-    self.assertAllClose(
-      classifier.logits(classifier.initial_weights, images),
-      model(images),
-      rtol=1e-4,
-    )
 
   def test_layer_that_holds_tensors(self):
     outside = _create_tensor()

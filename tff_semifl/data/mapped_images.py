@@ -27,11 +27,7 @@ class MappedImages:
   """Images in memory that other processes of this user can map.
 
   The memory is an anonymous file, which is freed with this object or with this
-  process. Keep the object as long as computations read the images.
-
-  Attributes:
-    references: The data given at construction, with indices in place of images:
-      int64 [num_images].
+  process. `references` are the given data, with int64 indices for images.
   """
 
   def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
@@ -82,11 +78,9 @@ def take_indices(
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)
-  parts = (
-    tff.structure.to_elements(parameter_type)
-    if has_many
-    else [(None, parameter_type)]
-  )
+  parts = [(None, parameter_type)]
+  if has_many:
+    parts = tff.structure.to_elements(parameter_type)
   readers = [_build_reader(part, images) for _, part in parts]
   taken = [
     (name, part if reader is None else _place_like(part, reader))

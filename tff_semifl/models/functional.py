@@ -136,7 +136,6 @@ class ImageClassifier(NamedTuple):
       dropout; see `static_batch_norm.collecting_moments`. None for a model
       without statistics.
     image_shape: Height, width, channels; or the number of features.
-    num_classes: Number of logits.
     variables: The weights of the Keras model.
     features: Features of images; None unless the last layer is dense.
   """
@@ -158,7 +157,7 @@ class ImageClassifier(NamedTuple):
 
   @property
   def weights_type(self) -> tff.Type:
-    """TFF type of the weights."""
+    """The TFF type of the weights."""
     return tff.types.to_type(
       ModelWeights(
         *(
@@ -195,10 +194,7 @@ def from_keras(
   returns_logits = model_checks.check_structure(model)
   kinds = find_weights(model)
   if not kinds.trainable:
-    raise ValueError(
-      f'Model {model.name!r} has no weights to train. If it is frozen, leave'
-      ' its last layer trainable.'
-    )
+    raise ValueError(f'Model {model.name!r} has no weights to train.')
   symbolic = symbolic_for_training = pure_functions.clone_to_symbols(
     model, sum(kinds, ())
   )
@@ -220,11 +216,15 @@ def from_keras(
   if not returns_logits:
     model_checks.check_outputs(model, logits, initial_weights)
   train_logits = create_for_training(call_fn=pure_functions.in_training)
+  has_dropout = any(
+    isinstance(layer, keyed_dropout.KeyedDropout)
+    for layer in keras_conversion.inner_layers(model)
+  )
   return ImageClassifier(
     initial_weights=initial_weights,
     train_logits=train_logits,
     batch_logits=create_for_training(call_fn=pure_functions.without_dropout)
-    if _has_dropout(model)
+    if has_dropout
     else train_logits,
     logits=logits,
     batch_moments=create(symbolic, call_fn=_batch_moments)
@@ -249,13 +249,6 @@ def assign_weights(
   `frozen` are values for `WeightKinds.frozen`; None keeps these weights.
   """
   find_weights(model).assign(weights, frozen)
-
-
-def _has_dropout(model: tf.keras.Model) -> bool:
-  return any(
-    isinstance(layer, keyed_dropout.KeyedDropout)
-    for layer in keras_conversion.inner_layers(model)
-  )
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
