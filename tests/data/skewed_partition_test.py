@@ -14,7 +14,6 @@ import numpy as np
 
 from tff_semifl.data import skewed_partition
 from tff_semifl.experiment import data_figures
-from tff_semifl.randomness import random_seeds
 
 _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
 
@@ -368,46 +367,6 @@ class PartitionMainClassesTest(parameterized.TestCase):
       data_figures.count_classes(labels, shares, 4),
       [[750, 750, 250, 250], [250, 250, 750, 750]],
     )
-
-  @parameterized.parameters(
-    ([4900] * 10, 16, 0.4),
-    ([4900] * 10, 30, 0.4),
-    (_SVHN_SIZES, 30, 1.0),
-    ([2300] * 47, 47, 0.4),
-  )
-  def test_as_many_clients_as_classes_have_one_each(
-    self, sizes, num_clients, skew
-  ):
-    """Exactly the images that equation 8 and the seed determine."""
-    num_classes = len(sizes)
-    numbers = np.round(_equation_8(sizes, skew, num_clients), 9)
-    counts = np.floor(numbers).astype(int)
-    for j in range(num_classes):
-      # Largest remainders first; of equal ones, who has fewest so far.
-      by_need = sorted(
-        range(num_clients),
-        key=lambda u: (
-          -round(numbers[u, j] - counts[u, j], 9),
-          counts[u].sum(),
-        ),
-      )
-      for user in by_need[: sizes[j] - counts[:, j].sum()]:
-        counts[user, j] += 1
-    labels = np.repeat(np.arange(num_classes), sizes)
-    generator = random_seeds.numpy_generator(
-      3, random_seeds.Purpose.CLIENT_PARTITION
-    )
-    expected = [[] for _ in range(num_clients)]
-    for j in range(num_classes):
-      images = list(generator.permutation(np.flatnonzero(labels == j)))
-      for user in range(num_clients):
-        expected[user] += images[: counts[user, j]]
-        del images[: counts[user, j]]
-    shares = skewed_partition.partition_main_classes(
-      labels, num_classes, skew, num_clients, seed=3
-    )
-    for share, images in zip(shares, expected, strict=True):
-      np.testing.assert_array_equal(share, generator.permutation(images))
 
   def test_main_class_without_images(self):
     with self.assertRaisesRegex(

@@ -126,35 +126,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     for each, gradient in zip(found, expected, strict=True):
       self.assertAllClose(each, gradient, rtol=1e-3, atol=1e-4)
 
-  def test_same_inside_computations(self):
-    images = _random_images(3)
-    weights = _random_weights(self._classifier)
-
-    # Two computations of one classifier, as a process has.
-    parameter_type = (
-      self._classifier.weights_type,
-      tff.TensorType(np.float32, [None, *_IMAGE_SHAPE]),
-    )
-
-    @tff.tensorflow.computation(*parameter_type)
-    def train_logits(weights, images):
-      return self._classifier.train_logits(weights, images)
-
-    @tff.tensorflow.computation(*parameter_type)
-    def logits(weights, images):
-      return self._classifier.logits(weights, images)
-
-    computations = [train_logits, logits]
-    with runtime.simulation_context('in_process'):
-      found = [each(weights, images) for each in computations]
-
-    self.assertAllClose(
-      found[0], self._classifier.train_logits(weights, images), rtol=1e-3
-    )
-    self.assertAllClose(
-      found[1], self._classifier.logits(weights, images), rtol=1e-3
-    )
-
 
 def _connect(*layers):
   """Returns a sequence of image layers with a classifier."""

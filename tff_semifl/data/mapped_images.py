@@ -3,9 +3,8 @@
 
 """Images by reference: computations take indices into mapped memory.
 
-TFF would send all images of a cohort to a worker process in every round, and
-cannot send a dataset of more than 100 MiB. A worker process that maps the
-images' memory receives indices only.
+TFF would send all images of a cohort to a worker process in every round, up to
+100 MiB. A worker process that maps the images' memory receives indices only.
 """
 
 import collections
@@ -72,9 +71,8 @@ def take_indices(
 ) -> tff.Computation:
   """Converts a computation on images to a computation on indices.
 
-  The result takes datasets with `image=int64[?]` in place of
-  `image=uint8[?,H,W,C]` (or features, `float32[?,D]`), and `int64[?]*` in place
-  of bare images. The rest of the type is unchanged.
+  The result takes datasets with `image=int64[?]` in place of images or
+  features, and `int64[?]*` in place of bare images.
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)

@@ -47,9 +47,7 @@ def partition_main_classes(
       N_ui = [i in M_u] R n_i / m_i + (1 - R) n_i sum_{j in M_u} q_j / m_j
 
   images of class i: equation 8 of Zhang et al., summed over the main classes of
-  the client. It has N_u = sum_{j in M_u} n_j / m_j images in all, of which a
-  fraction [i in M_u] R n_i / (m_i N_u) + (1 - R) q_i is of class i. The N_ui of
-  all clients sum to n_i, so that every image has one client.
+  the client. The N_ui of all clients sum to n_i: every image has one client.
 
   Counts are rounded class by class, by the largest remainder. Ties go to the
   client with the fewest images. Images are drawn at random.
@@ -231,8 +229,7 @@ def check_classes_are_known(
   if num_unknown:
     raise ValueError(
       f'{num_unknown} of {len(labels)} unlabeled images have no known class'
-      ' to partition them by; choose iid, or give their classes, client_labels'
-      ' in a file of features'
+      ' to partition them by; choose iid, or give client_labels'
     )
 
 

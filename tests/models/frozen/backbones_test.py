@@ -89,7 +89,8 @@ class ApplicationTest(parameterized.TestCase):
       backbones.load_application('MobileNet', (32, 32), str(path))
     path.write_bytes(b'abc')
     with self.assertRaisesRegex(
-      backbone_lib.BackboneError, r'weights\.h5: .*; give the file of save_weights of'
+      backbone_lib.BackboneError,
+      r'weights\.h5: .*; give the file of save_weights of',
     ) as caught:
       backbones.load_application('MobileNet', (32, 32), str(path))
     self.assertNotIn('\n', str(caught.exception))

@@ -186,7 +186,7 @@ def _pool(
   if problem is not None:
     raise BackboneError(f'backbone {name}: {problem}')
   outputs = network.output
-  if len(output_shape) == 4:
+  if outputs.shape.rank == 4:
     outputs = tf.keras.layers.GlobalAveragePooling2D()(outputs)
   return tf.keras.Model(network.inputs, outputs)
 
