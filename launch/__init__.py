@@ -3,6 +3,6 @@
 
 """Command-line programs."""
 
-from tff_semifl.cli import interrupts
+from tff_semifl.cli import program
 
-interrupts.begin_if_run(__name__)
+program.begin_if_run(__name__)

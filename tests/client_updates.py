@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Turns of clients and a server for tests of hooks of methods."""
+"""Clients and a server for tests of hooks of methods."""
 
 from typing import Any
 
@@ -22,15 +22,9 @@ def of_labels(
   true_labels: Any = None,
   num_trained_on: int = 0,
 ) -> hook_arguments.ClientContext:
-  """Creates the update of a client that has labeled its images.
+  """The context of a client that has labeled its images.
 
-  Args:
-    labels: The labels.
-    guidance: What the method was told.
-    part_guidance: What its parts were told, by name.
-    logits: float32 [images, classes], what any model makes of its images.
-    true_labels: int32 [images].
-    num_trained_on: How many images are trained on.
+  Any model makes `logits`, float32 [images, classes], of the images.
   """
   weights = linear_reference.create_classifier().initial_weights
   return hook_arguments.ClientContext(
@@ -56,15 +50,7 @@ def create_server(
   seed: int = 7,
   round_num: int = 1,
 ) -> hook_arguments.Server:
-  """Creates a server.
-
-  Args:
-    data: Its labeled images.
-    model: By default a linear one.
-    weights: By default the initial ones.
-    seed: The run's seed.
-    round_num: The round.
-  """
+  """A server, by default with a linear model and its initial weights."""
   model = model or linear_reference.create_classifier()
   return hook_arguments.Server(
     model=model,
@@ -76,7 +62,7 @@ def create_server(
 
 
 def with_images(images: np.ndarray, labels: Any, **options: Any):
-  """Creates a server with some labeled images."""
+  """A server with some labeled images."""
   return create_server(
     linear_reference.labeled_dataset(images, labels), **options
   )

@@ -20,14 +20,9 @@ from tff_semifl.randomness import random_seeds
 class ClientRound(NamedTuple):
   """The results of a client's round.
 
-  Attributes:
-    weights: Trained kernel and bias.
-    loss_sum: Sum of losses over all examples of all epochs.
-    num_correct: Strong views of them that got their pseudo-label.
-    num_examples: Number of those examples.
-    num_confident: Size of the fix data set.
-    accumulator: Of the optimizer, for the client's next update.
-    labels: The pseudo-labels of all images.
+  `loss_sum`, `num_correct` and `num_examples` are over all epochs;
+  `num_confident` is the size of the fix data set; `labels` are those of all
+  images.
   """
 
   weights: list[np.ndarray]
@@ -40,13 +35,7 @@ class ClientRound(NamedTuple):
 
 
 def draw_beta(number: int, seed: tf.Tensor, a: float) -> np.ndarray:
-  """Draws from Beta(a, a), float64, by Gamma(a + 1) and a power.
-
-  Args:
-    number: How many.
-    seed: int32 [2], a stateless seed.
-    a: So large that no power is nought.
-  """
+  """Draws from Beta(a, a), float64, by Gamma(a + 1) and a power."""
   gammas = tf.random.stateless_gamma([number, 2], seed, a + 1, dtype=tf.float64)
   uniforms = tf.random.stateless_uniform(
     [number, 2], random_draws.fold_in(seed, 0)
@@ -84,26 +73,9 @@ def train_client(
 ) -> ClientRound:
   """Labels and trains by Algorithm 1 (A.6 to A.9).
 
-  Args:
-    weights: What the client receives.
-    images: Those of the client.
-    client_id: Its number.
-    round_num: Counted from 0.
-    seed: The run's.
-    learning_rate: The round's.
-    num_epochs: E.
-    batch_size: Images in a step.
-    threshold: Least confidence.
-    mix_loss_weight: Factor of the mix loss.
-    weak: Weak views.
-    strong: Strong views.
-    soft_labels: See D12.
-    mix_once_per_round: See D13.
-    mix_before_augmentation: See D14.
-    accumulator: Of the optimizer; by default zeros.
-    dropout_rate: Share of pixels that are dropped in training.
-    offsets_fn: Logits of all images -> what is added to them for labels, and
-      what is added to those in losses.
+  D12 to D14 are `soft_labels`, `mix_once_per_round` and
+  `mix_before_augmentation`. `offsets_fn` is logits of all images -> what is
+  added to logits for labels, and to logits in losses.
   """
   purpose = random_seeds.Purpose
 

@@ -67,7 +67,7 @@ def train_client(
   sure: float,
 ):
   """Returns trained weights, the mean confidence and the number selected."""
-  weights = [np.asarray(w, np.float64) for w in weights]
+  sgd = linear_reference.NumpySGD(weights, learning_rate)
   probabilities = linear_reference.softmax(
     linear_reference.logits(weights, images)
   )
@@ -75,7 +75,6 @@ def train_client(
   selected = np.flatnonzero(
     confidences >= class_thresholds(probabilities)[labels]
   )
-  buffers = [np.zeros_like(w) for w in weights]
   for epoch in range(num_epochs):
     order = linear_reference.order(
       selected,
@@ -87,25 +86,15 @@ def train_client(
     )
     for start in range(0, len(order), batch_size):
       batch = order[start : start + batch_size]
-      predicted = linear_reference.softmax(
-        linear_reference.logits(weights, images[batch])
-      )
+      predicted = linear_reference.softmax(sgd.logits(images[batch]))
       errors = (predicted - _CLASSES[labels[batch]]) / len(batch)
-      adapted = gradients(weights, images[batch], errors)
+      adapted = gradients(sgd.weights, images[batch], errors)
       _, consistent = consistency(
-        weights,
+        sgd.weights,
         images[batch],
         labels[batch],
         confidences[batch] >= sure,
         radius,
       )
-      both = [a + c for a, c in zip(adapted, consistent, strict=True)]
-      norm = np.sqrt(sum(np.sum(g**2) for g in both))
-      for index, gradient in enumerate(both):
-        gradient = gradient * min(1.0, 1.0 / (norm + 1e-6))
-        gradient += 5e-4 * weights[index]
-        buffers[index] = 0.9 * buffers[index] + gradient
-        weights[index] = weights[index] - learning_rate * (
-          gradient + 0.9 * buffers[index]
-        )
-  return weights, confidences.mean(), len(selected)
+      sgd.move([a + c for a, c in zip(adapted, consistent, strict=True)])
+  return sgd.weights, confidences.mean(), len(selected)

@@ -28,12 +28,7 @@ NUM_CLASSES = 3
 def create_classifier(
   seed: int = 0, *, dropout_rate: float = 0.0
 ) -> functional.ImageClassifier:
-  """Creates the classifier: logits = pixels @ kernel + bias.
-
-  Args:
-    seed: Initial weights follow from it.
-    dropout_rate: Share of pixels that are dropped in training.
-  """
+  """Creates the classifier: logits = pixels @ kernel + bias."""
   dropout = [keyed_dropout.KeyedDropout(dropout_rate, key=0)]
   model = tf.keras.Sequential(
     [
@@ -100,11 +95,9 @@ def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
 
 
 def order(values: int | np.ndarray, *keys: Any) -> np.ndarray:
-  """Returns values, or numbers from 0, in the order of a stateless seed.
+  """Returns values, or so many numbers from 0, in the order of a seed.
 
-  Args:
-    values: The values, or how many numbers.
-    *keys: Those of `random_seeds.stateless_seed`.
+  `keys` are those of `random_seeds.stateless_seed`.
   """
   if isinstance(values, int):
     values = tf.range(values)
@@ -165,10 +158,8 @@ class NumpySGD:
   ) -> float:
     """Takes a step on a sum of losses, and returns that sum.
 
-    Args:
-      *terms: Factor, images and labels of each mean cross-entropy; labels are
-        classes, or a row of probabilities each.
-      offset: float64 [classes], is added to all logits.
+    `terms` are factor, images and labels of each mean cross-entropy; labels are
+    classes, or a row of probabilities each. `offset` is added to all logits.
     """
     loss = 0.0
     gradients = [np.zeros_like(array) for array in self.weights]
@@ -181,6 +172,11 @@ class NumpySGD:
       pixels = images.reshape(len(images), -1).astype(np.float64) / 255
       gradients[0] += factor * pixels.T @ errors
       gradients[1] += factor * errors.sum(axis=0)
+    self.move(gradients)
+    return loss
+
+  def move(self, gradients) -> None:
+    """Takes a step along gradients of all weights."""
     norm = np.sqrt(sum(np.sum(g**2) for g in gradients))
     scale = min(1.0, 1.0 / (norm + 1e-6))
     for index, weight in enumerate(self.weights):
@@ -190,4 +186,3 @@ class NumpySGD:
       self.weights[index] = weight - self.learning_rate * (
         gradient + 0.9 * buffer
       )
-    return loss

@@ -46,13 +46,7 @@ SETTINGS = {
 
 
 class Trained(NamedTuple):
-  """The outcome of training.
-
-  Attributes:
-    student: The trained weights.
-    average: The averaged weights, those of the model alone.
-    losses: The loss of each step.
-  """
+  """The trained weights, the averaged ones, and the loss of each step."""
 
   student: list[np.ndarray]
   average: list[np.ndarray]
@@ -79,11 +73,8 @@ def create_classifier() -> functional.ImageClassifier:
 class Step:
   """A step in float64, by the formulas of F.
 
-  Attributes:
-    x: Weak views of labeled images, [batch, 4].
-    y: Their labels, [batch, classes].
-    num: The number of the step.
-    progress: The share of all steps before this one.
+  `x` are weak views of labeled images, [batch, 4], and `y` their labels,
+  [batch, classes]; `progress` is the share of all steps before this one.
   """
 
   def __init__(self, num: int, student, average, num_unlabeled: int):
@@ -145,13 +136,10 @@ def train(
   num_steps: int = TOTAL_STEPS,
   head: tuple[np.ndarray, ...] = (),
 ) -> Trained:
-  """Trains by the loss of each step.
+  """Trains by the loss of each step, in TensorFlow.
 
-  Args:
-    loss_fn: Step -> loss, in TensorFlow, so that its gradient can be had.
-    ratio: Unlabeled images for each labeled one.
-    num_steps: How many steps.
-    head: Weights that are trained too, a kernel and a bias in turn.
+  `ratio` is unlabeled images for each labeled one; `head` are weights that are
+  trained too, a kernel and a bias in turn.
   """
   # gamma, beta, kernel, bias.
   initial = create_classifier().initial_weights.trainable
@@ -183,25 +171,25 @@ def train_system(
 ) -> Trained:
   """Trains a system of the registry; losses are means over rounds."""
   system = small_systems.create(system_name, {**SETTINGS, **changes})
-  training = system.build_training(
+  classifier = create_classifier()
+  work = system.build_server_work(
     small_systems.create_ingredients(
-      classifier=create_classifier(),
+      classifier=classifier,
       weak_augmentation=linear_reference.shifted,
       strong_augmentation=linear_reference.inverted,
       seed=SEED,
     )
   )
-  state = training.initial_state()
-  weights = training.classifier.initial_weights
+  state, weights = work.initialize(), classifier.initial_weights
   losses = []
   for round_num in range(num_rounds):
-    state, weights, metrics = training.train(
+    state, weights, metrics = work.train(
       state,
       weights,
       federated_process.RoundContext(
         tf.constant(SEED), tf.constant(round_num), tf.zeros([])
       ),
-      {'image': tf.constant(IMAGES), 'label': tf.constant(LABELS)},
+      linear_reference.labeled_dataset(IMAGES, LABELS),
     )
     losses.append(metrics['loss'].numpy())
   return Trained(state.trained, weights.trainable, losses)
@@ -227,15 +215,7 @@ def assert_system_equals(
   ratio: int = 1,
   head: tuple[np.ndarray, ...] = (),
 ) -> None:
-  """Asserts that a system trains by a loss.
-
-  Args:
-    system_name: One of the registry.
-    changes: Its settings.
-    loss_fn: See `train`.
-    ratio: Likewise.
-    head: Likewise.
-  """
+  """Asserts that a system of the registry trains by a loss; see `train`."""
   default = system_registry.SYSTEMS[system_name].steps.unlabeled_ratio
   assert ratio != default, 'the default would do as well'
   assert_equal(

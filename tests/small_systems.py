@@ -23,9 +23,10 @@ from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import statistics
 from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 
 _NOTHING = types.MappingProxyType({})
 
@@ -36,15 +37,9 @@ def create(
   *,
   usual: Mapping[str, Any] = _NOTHING,
 ) -> Any:
-  """Creates a system.
+  """A system of the registry with other settings.
 
-  Args:
-    system_name: One of `system_registry.SYSTEMS`.
-    changes: Settings by name, which the system must have.
-    usual: Other settings, as far as the system has them.
-
-  Returns:
-    A `system_lib.System`.
+  It must have `changes`, and `usual` as far as it has them.
   """
   system = settings.change_present(system_registry.SYSTEMS[system_name], usual)
   return settings.fill_in(
@@ -53,13 +48,12 @@ def create(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Aggregator(aggregator_settings.Aggregator):
+class _Aggregator(aggregators.Aggregator):
   """An aggregator without settings."""
 
   factory: tff.aggregators.AggregationFactory
 
-  def build(self, clients_per_round, key):
-    del clients_per_round, key  # Unused.
+  def build(self, **_):
     return self.factory
 
 
@@ -82,14 +76,7 @@ def create_ingredients(
   strong_augmentation: augmentation.Augmentation = linear_reference.unchanged,
   **others: Any,
 ) -> system_lib.Ingredients:
-  """Creates the arguments, beside settings, that build a process.
-
-  Args:
-    classifier: The model. By default that of `linear_reference`.
-    weak_augmentation: By default images stay as they are.
-    strong_augmentation: Likewise.
-    **others: Other ingredients.
-  """
+  """Ingredients of a process, by default with a linear model."""
   return system_lib.Ingredients(
     classifier=classifier or _create_classifier(),
     weak_augmentation=weak_augmentation,
@@ -121,27 +108,22 @@ def build(
 
 
 def without_process(system_name: str) -> Any:
-  """A context in which experiments do not build the slow process.
-
-  Args:
-    system_name: One of `system_registry.SYSTEMS`.
-
-  Returns:
-    A context manager.
-  """
+  """A context in which experiments do not build the slow process."""
   return mock.patch.object(type(system_registry.SYSTEMS[system_name]), 'build')
 
 
-def without_computations() -> Any:
+@contextlib.contextmanager
+def without_computations() -> Iterator[None]:
   """A context in which experiments have no computations, which take long."""
-
-  def build(settings, *_):
-    names = 'classifier', 'process', 'evaluation', 'server_dataset'
-    built = {name: mock.MagicMock() for name in (*names, 'test_dataset')}
-    built['classifier'].variables.frozen = ()
-    return built | {'total_rounds': settings.system.total_rounds}
-
-  return mock.patch.object(experiment_lib, 'build_computations', build)
+  classifier = mock.MagicMock()
+  classifier.variables.frozen = ()
+  built = classifier, mock.MagicMock()
+  with (
+    mock.patch.object(experiment_lib, '_build_process', return_value=built),
+    mock.patch.object(statistics.Statistics, 'create_pass'),
+    mock.patch.object(evaluation, 'build_evaluation'),
+  ):
+    yield
 
 
 def building_once(system_name: str) -> Any:
@@ -149,12 +131,6 @@ def building_once(system_name: str) -> Any:
 
   For runs that differ in what no process depends on, such as where images are,
   and for those that resume others. Their model and their task must be the same.
-
-  Args:
-    system_name: One of `system_registry.SYSTEMS`.
-
-  Returns:
-    A context manager.
   """
   system_type = type(system_registry.SYSTEMS[system_name])
   build_once = _once(system_type.build, key=lambda system, _: system)

@@ -15,6 +15,7 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from tests import linear_reference
 from tff_semifl.models import functional
 from tff_semifl.models import wide_resnet
 
@@ -73,11 +74,8 @@ def _convolve(x: tf.Tensor, kernel: tf.Tensor, stride: int) -> tf.Tensor:
   return tf.nn.conv2d(padded, kernel, stride, 'VALID')
 
 
-class WideResNetSGD:
-  """Clip to norm 1, decay, Nesterov; one instance is one optimizer state.
-
-  It can be used in the place of `linear_reference.NumpySGD`.
-  """
+class WideResNetSGD(linear_reference.NumpySGD):
+  """Steps of SemiFL's optimizer for a WideResNet."""
 
   def __init__(
     self,
@@ -85,11 +83,8 @@ class WideResNetSGD:
     weights: Sequence[np.ndarray],
     learning_rate: float,
   ):
-    """Starts from weights of the classifier, with momentum of zero."""
+    super().__init__(weights, learning_rate)
     self._names = classifier.trainable_names
-    self.weights = [np.asarray(array, np.float64) for array in weights]
-    self.accumulator = [np.zeros_like(array) for array in self.weights]
-    self.learning_rate = learning_rate
 
   def logits(self, images: np.ndarray) -> np.ndarray:
     """Returns float64 [num_images, classes], in training mode."""
@@ -108,15 +103,7 @@ class WideResNetSGD:
           tf.reduce_logsumexp(logits, axis=1) - chosen
         )
     gradients = [g.numpy() for g in tape.gradient(loss, weights)]
-    norm = np.sqrt(sum(np.sum(g**2) for g in gradients))
-    scale = min(1.0, 1.0 / (norm + 1e-6))
-    for index, weight in enumerate(self.weights):
-      gradient = gradients[index] * scale + 5e-4 * weight
-      buffer = 0.9 * self.accumulator[index] + gradient
-      self.accumulator[index] = buffer
-      self.weights[index] = weight - self.learning_rate * (
-        gradient + 0.9 * buffer
-      )
+    self.move(gradients)
     return float(loss)
 
   def _forward(

@@ -127,7 +127,7 @@ class AddNoiseTest(tf.test.TestCase):
     seed = tf.constant([3, 4])
     for drawing in (
       contextlib.nullcontext(),
-      random_draws.drawing_by(portable_draws.GENERATOR),
+      random_draws.drawing_by(portable_draws),
     ):
       with drawing:
         views = augmentation.add_noise(

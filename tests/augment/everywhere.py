@@ -46,7 +46,7 @@ def run_statically(
   @tf.function(jit_compile=jit_compile or None)
   def run(images, seed):
     with (
-      random_draws.drawing_by(portable_draws.GENERATOR),
+      random_draws.drawing_by(portable_draws),
       rand_augment.applying_to_all(),
     ):
       return augment(images, seed)

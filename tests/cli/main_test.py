@@ -16,11 +16,11 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import __main__ as main
 from tests.repository import source_tree
 import tff_semifl
 from tff_semifl import installation
-from tff_semifl.cli import command_text
-from tff_semifl.cli import main
+from tff_semifl.cli import command_line
 
 
 def _run(*arguments):
@@ -57,19 +57,6 @@ class MainTest(parameterized.TestCase):
     code, output, errors = _run('trian', 'semifl')
     self.assertEqual((code, output), (1, ''))
     self.assertEqual(errors, f"there is no program 'trian'\n{listed}")
-
-  def test_of_a_clone(self):
-    completed = subprocess.run(
-      [sys.executable, '-m', 'launch', '--help'],
-      cwd=source_tree.PROJECT_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=60,
-    )
-    self.assertEqual(
-      (completed.returncode, completed.stdout, completed.stderr),
-      _run('--help'),
-    )
 
   @parameterized.parameters([['launch.train']], [['launch', 'train']])
   def test_interrupt_while_tensorflow_is_imported(self, command):
@@ -119,10 +106,10 @@ class MainTest(parameterized.TestCase):
 
   def test_commands_are_those_that_users_type(self):
     text = 'Say python -m launch.train semifl.'
-    self.assertEqual(command_text.spell_commands(text), text)
+    self.assertEqual(command_line.spell_commands(text), text)
     with mock.patch.object(installation, 'is_installed', lambda: True):
       self.assertEqual(
-        command_text.spell_commands(text), 'Say tff-semifl train semifl.'
+        command_line.spell_commands(text), 'Say tff-semifl train semifl.'
       )
 
 

@@ -204,14 +204,6 @@ class PrivateTrainingTest(absltest.TestCase):
     for row, epsilon in zip(rows, _EPSILONS, strict=True):
       self.assertAlmostEqual(float(row['aggregator/epsilon']), epsilon)
 
-  def test_complete_run_is_started_again_and_trains_nothing(self):
-    before = saved_run.read(self._experiment)
-    again = _run(self._folder)
-    self.assertIn(f'{_HEADLINE}\n', again.stdout)
-    self.assertNotIn('round 1', again.stderr)
-    self.assertEqual(saved_run.read(self._experiment), before)
-    self.assertFalse((self._experiment / 'privacy.key').exists())
-
   def test_model_says_what_it_promises(self):
     """That of training, and those exported later with a card."""
     later = pathlib.Path(self.create_tempdir().full_path, 'export')

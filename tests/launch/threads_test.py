@@ -18,12 +18,9 @@ import tensorflow as tf
 from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime as runtime_lib
-from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import runtimes
-from tff_semifl.experiment import threads as threads_lib
 
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
@@ -55,7 +52,7 @@ def _new_program():
 
 
 def _pixels(of_clients, of_server, of_inference=1):
-  return threads_lib.BatchPixels(of_clients, of_server, of_inference)
+  return runtimes.BatchPixels(of_clients, of_server, of_inference)
 
 
 def _few_pixels():
@@ -63,7 +60,7 @@ def _few_pixels():
 
 
 def _count_batch_pixels(experiment):
-  task = experiment_lib.create_task(experiment.data)
+  task = experiment.data.create_task()
   return filled_settings.count_batch_pixels(experiment, task)
 
 
@@ -106,7 +103,7 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = threads_lib.Threads(
+    chosen = runtimes.Threads(
       threads_per_operation=threads, max_concurrent_clients=clients
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
@@ -144,7 +141,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 3, 3),
   )
   def test_one_number_of_threads(self, pixels, chosen, expected):
-    threads = threads_lib.Threads(threads_per_operation=chosen)
+    threads = runtimes.Threads(threads_per_operation=chosen)
     with _new_program() as set_threads:
       limited = runtimes.Native(threads=threads).limit_threads(lambda: pixels)
       self.assertEqual(limited.threads.threads_per_operation, expected)
@@ -170,7 +167,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 8, 2, 8, 2, 4),
   )
   def test_threads_by_place(self, pixels, chosen, of_clients, *expected):
-    threads = threads_lib.PlacedThreads(
+    threads = runtimes.PlacedThreads(
       threads_per_operation=chosen, client_threads_per_operation=of_clients
     )
     with (
@@ -197,16 +194,6 @@ class ThreadsTest(parameterized.TestCase):
         os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )
 
-  def test_threads_of_clients_on_gpus_are_refused(self):
-    threads = threads_lib.PlacedThreads(client_threads_per_operation=2)
-    with (
-      mock.patch.object(
-        tf.config, 'list_physical_devices', lambda _: ['a GPU']
-      ),
-      self.assertRaisesRegex(settings.SettingError, 'work on GPUs'),
-    ):
-      runtimes.InProcess(threads=threads).limit_threads(mock.Mock())
-
   def test_where_threads_stay_as_they_are(self):
     runtime = runtimes.InProcess()
     with _new_program() as set_threads:
@@ -223,7 +210,7 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      chosen = threads_lib.PlacedThreads(threads_per_operation=1)
+      chosen = runtimes.PlacedThreads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 

@@ -31,7 +31,7 @@ def _draw(draw, *, jit_compile):
     jit_compile=jit_compile,
   )
   def run(seed):
-    with random_draws.drawing_by(portable_draws.GENERATOR):
+    with random_draws.drawing_by(portable_draws):
       return draw(seed)
 
   return run
@@ -56,7 +56,7 @@ class PortableDrawsTest(parameterized.TestCase):
 
     portable = _draw(draw, jit_compile=jit_compile)
     # One attempt in twenty or less fails: some draws need several.
-    for number in range(60):
+    for number in range(0, 60, 2):
       seed = tf.constant([number - 30, 977 * number])
       # Computed in double precision, whose functions may differ in the last
       # digit, and rounded to float32.

@@ -33,19 +33,24 @@ def _create_population(num_images):
   )
 
 
+@tf.function(reduce_retracing=True)
+def _select(num_images, num_before, client_id):
+  seed = random_seeds.stateless_seed(
+    0, random_seeds.Purpose.FIX_ORDER, client_id
+  )
+  return random_draws.select_batch(num_images, _BATCH_SIZE, num_before, seed)
+
+
 def _visit(population, rounds):
   """Returns (round, client, indices of its images) of all updates of rounds."""
   visits = []
   for round_num in rounds:
     for dataset in population.datasets(round_num):
       [chunk] = dataset.as_numpy_iterator()
-      batch = random_draws.select_batch(
-        len(chunk['image']),
-        _BATCH_SIZE,
-        chunk['earlier_rounds'],
-        random_seeds.stateless_seed(
-          0, random_seeds.Purpose.FIX_ORDER, chunk['client_id']
-        ),
+      batch = _select(
+        tf.constant(len(chunk['image'])),
+        tf.constant(chunk['earlier_rounds']),
+        tf.constant(chunk['client_id']),
       )
       visits.append((round_num, int(chunk['client_id']), batch.numpy()))
   return visits

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import training_loop
@@ -32,14 +31,11 @@ class LocalTraining(NamedTuple):
 
   Attributes:
     training: The outcome of the training loop.
-    weight: The weight of the update in the mean, a float32 scalar, at least 0;
-      0 for no update.
+    weight: The weight of the update in the mean, float32; 0 for no update.
     num_labeled: The number of pseudo-labels made; 0 for a client with labels.
     num_confident: The number of pseudo-labels that were trained on.
-    measurements: Further measurements by name, `Ratio` or float32 scalars, to
-      be summed over clients.
-    report: Values for the guides, by name, which are summed over clients; ()
-      for none.
+    measurements: Further measurements by name, to be summed over clients.
+    report: Values for the guides, by name, to be summed over clients; or ().
     given_labels: The pseudo-labels, or None for a client with labels.
   """
 
@@ -67,8 +63,7 @@ def labeled_in_steps(
   """The `LocalTraining` of a client that labels during training.
 
   The weight is 1, even if no label was confident, as in the code of SemiFL's
-  authors; 0 without images. `training.sums.num_examples` counts the
-  images that were trained on.
+  authors; 0 without images.
   """
   return LocalTraining(
     training,
@@ -79,17 +74,8 @@ def labeled_in_steps(
   )
 
 
-# (weights, round context, {'client_id', 'image'}, optimizer state) -> result of
-# local training.
-LocalTrainingFn = Callable[
-  [
-    functional.ModelWeights,
-    federated_process.RoundContext,
-    Mapping[str, tf.Tensor],
-    Any,
-  ],
-  LocalTraining,
-]
+# (weights, `RoundContext`, {'client_id', 'image'}, optimizer state) -> result.
+LocalTrainingFn = Callable[..., LocalTraining]
 
 
 class ClientResult(NamedTuple):
@@ -226,12 +212,9 @@ def report(
   but `num_rejected`.
   """
   training = local.training
-  update = [
-    received - trained
-    for received, trained in zip(
-      weights.trainable, training.trainable, strict=True
-    )
-  ]
+  update = tf.nest.map_structure(
+    tf.subtract, tuple(weights.trainable), tuple(training.trainable)
+  )
   length = tf.linalg.global_norm(update)
   bound = max_update_norm_ratio * tf.maximum(
     tf.linalg.global_norm(weights.trainable), 1.0
@@ -317,10 +300,7 @@ def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
 def find_classifier_kernel(
   classifier: functional.ImageClassifier,
 ) -> int | None:
-  """The index of the last layer's kernel among the trainable weights.
-
-  None if the model does not end with a dense layer.
-  """
+  """The index of the last dense layer's kernel among the trainable weights."""
   trainable = classifier.initial_weights.trainable
   for index in reversed(range(len(trainable))):
     shape = trainable[index].shape

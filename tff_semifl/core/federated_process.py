@@ -16,11 +16,8 @@ from tff_semifl.randomness import random_seeds
 class RoundContext(NamedTuple):
   """The values that are broadcast together with the model weights.
 
-  Attributes:
-    seed: int32 scalar, the run's seed.
-    learning_rate: float32 scalar, of server and clients.
-    guidance: The messages of the guides (`method.Guiding`) to clients, by name;
-      () at the server and in methods without guidance.
+  `guidance` has the messages of the guides (`method.Guiding`) to clients, by
+  name; () at the server and in methods without guidance.
   """
 
   seed: int
@@ -33,9 +30,8 @@ class RoundContext(NamedTuple):
 class Node:
   """A participant of a round that draws random numbers of its own.
 
-  Attributes:
-    key: int32 scalar: a client's number; -1, -2, ... for replicas of the
-      server; None for a single server.
+  `key` is a client's number, an int32 scalar; -1, -2, ... for replicas of the
+  server; None for a single server.
   """
 
   context: RoundContext
@@ -89,11 +85,9 @@ class FederatedProcess(tff.templates.IterativeProcess):
   and gives each client of a cohort its own.
 
   Attributes:
-    initialize_memory: The computation ( -> C), or None if clients have no
-      memory.
-    prepare: A computation by which all clients report before their first round,
-      or None:
-      (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER).
+    initialize_memory: ( -> C), or None if clients have no memory.
+    prepare: (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER), by which all
+      clients report before their first round; or None.
   """
 
   def __init__(

@@ -27,9 +27,7 @@ class Server:
   """The server in a round.
 
   Attributes:
-    model: The model.
     seed: int32 scalar, the run's seed.
-    round_num: int32 scalar.
     weights: The global model: in `tell` before the round, in `guidance` after
       the round.
     data: In `tell` the labeled images, chunks with `image`, uint8 [images,
@@ -52,10 +50,9 @@ class ClientContext:
       the weakly augmented batch if images are labeled batch by batch.
     guidance: The server's message to clients.
     part_guidance: The messages to parts of the method, by name.
-    received: The weights that the client received.
+    received: The received weights.
     weights: The weights that label: the received weights, or the current
       weights if images are labeled during training.
-    num_classes: The number of classes.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
     true_labels: int32 [images] of a client that has labels; else None.
@@ -105,10 +102,8 @@ class ClientContext:
 class Mix(NamedTuple):
   """Images for mixup: as many as in the batch, drawn from all client images.
 
-  Attributes:
-    images: uint8 [batch, height, width, channels].
-    weak: The images, weakly augmented.
-    labels: Labels of the images, which need not be selected for training.
+  `weak` are the images, weakly augmented; the images need not be selected for
+  training.
   """
 
   images: tf.Tensor
@@ -127,15 +122,10 @@ class Step:
     images: uint8 [batch, height, width, channels].
     weak: The images, weakly augmented.
     strong: The images, strongly augmented.
-    labels: The labels of the images.
     mix: Images for mixup; None if images are labeled batch by batch.
     weights: The current weights.
-    client: The client's `ClientContext`.
-    model: The model.
-    rows: The batch.
     image_weights: float32 [batch], the weights of images in the loss; None for
       equal weights.
-    weak_augmentation: See `augment_weakly`.
     node: The source of random numbers.
     keys: int32 scalars that identify the step: epoch and batch.
     passes: The outputs of forward passes with the current weights.

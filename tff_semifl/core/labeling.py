@@ -150,8 +150,20 @@ class Labeler:
       raise method_lib.wrong_result(
         hook, 'a pair, labels and selection', result
       )
-    labels = self._complete(result[0], context.num_classes)
-    selection = tf.convert_to_tensor(result[1])
+    labels, selection = result
+    if not isinstance(labels, pseudo_labels.PseudoLabels):
+      labels = tf.convert_to_tensor(labels)
+      is_soft = labels.dtype == tf.float32 and labels.shape.rank == 2
+      is_hard = labels.dtype.is_integer and labels.shape.rank == 1
+      if not is_soft and not is_hard:
+        raise method_lib.wrong_result(
+          hook,
+          'PseudoLabels, int32 [images], or probabilities, float32 [images,'
+          ' classes]',
+          labels,
+        )
+      labels = pseudo_labels.complete(labels, context.num_classes)
+    selection = tf.convert_to_tensor(selection)
     if (
       selection.dtype not in (tf.bool, tf.float32) or selection.shape.rank != 1
     ):
@@ -167,20 +179,3 @@ class Labeler:
       images.index, labels.labels, is_selected, rows.is_real
     )
     return labels, images, given
-
-  def _complete(
-    self, labels: Any, num_classes: int
-  ) -> pseudo_labels.PseudoLabels:
-    """The labels that the method returned, as `PseudoLabels`."""
-    if isinstance(labels, pseudo_labels.PseudoLabels):
-      return labels
-    labels = tf.convert_to_tensor(labels)
-    is_soft = labels.dtype == tf.float32 and labels.shape.rank == 2
-    if not is_soft and not (labels.dtype.is_integer and labels.shape.rank == 1):
-      raise method_lib.wrong_result(
-        self.method.label,
-        'PseudoLabels, int32 [images], or probabilities, float32 [images,'
-        ' classes]',
-        labels,
-      )
-    return pseudo_labels.complete(labels, num_classes)

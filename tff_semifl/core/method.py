@@ -42,7 +42,7 @@ class Guiding:
     return ()
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> Any:
-    """The message to clients, any structure of tensors; by default the state.
+    """The message to clients, any structure; by default the state.
 
     `server` is the server before the round.
     """
@@ -142,10 +142,7 @@ class Method(Guiding, settings.Settings, abc.ABC):
   labels_are_true: ClassVar[bool] = False
 
   def init_state(self, client: hook_arguments.ClientContext) -> Any:
-    """The client's own state before its first step, any structure of tensors.
-
-    The state passes through all steps of the round.
-    """
+    """The client's own state before its first step, any structure."""
     del client
     return ()
 
@@ -174,25 +171,18 @@ class Method(Guiding, settings.Settings, abc.ABC):
     return state
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """The weight of the client's update in the mean.
+    """The weight of the client's update in the mean, a float32 scalar >= 0.
 
-    Not called if images are labeled during training: a client with images has
-    weight 1 then.
-
-    Returns:
-      A float32 scalar, at least 0. By default 1 for a client that trains on any
-      image, else 0.
+    By default 1 for a client that trains on any image, else 0. Not called if
+    images are labeled during training: clients with images have weight 1 then.
     """
     return tf.cast(client.num_trained_on > 0, tf.float32)
 
   def report(self, client: hook_arguments.ClientContext, state: Any) -> Any:
-    """The sums over the client's images.
+    """The sums over the client's images for `guidance`, any structure.
 
-    `guidance` receives these sums, added over clients. `client` has labels if
-    images are labeled once a round; `state` is the state after the last step.
-
-    Returns:
-      Any structure of tensors; () if `guidance` needs no sums.
+    `client` has labels if images are labeled once a round; `state` is the state
+    after the last step.
     """
     del client, state
     return ()
@@ -211,16 +201,10 @@ class Method(Guiding, settings.Settings, abc.ABC):
   ) -> Mapping[str, tf.Tensor]:
     """The images that a client trains on; by default its own.
 
-    `data` has `client_id`, `image` and maybe `label`; `guidance` is the
-    server's message to clients.
+    `data` has `client_id`, `image` and maybe `label`.
     """
     del guidance
     return data
-
-  @property
-  def summary(self) -> str:
-    """One line on the method."""
-    return summarize(self)
 
   @property
   def labels_by_received_model(self) -> bool:
@@ -243,7 +227,7 @@ class Method(Guiding, settings.Settings, abc.ABC):
     return find_guides({OWN: self, **self.parts})
 
 
-def summarize(part: settings.Settings) -> str:
+def summarize(part: object) -> str:
   """The first line of the docstring of a part's class."""
   return (type(part).__doc__ or '').partition('\n')[0]
 

@@ -98,12 +98,9 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
 class _Wrapped(tff.learning.optimizers.Optimizer):
   """An optimizer with clipping, decay in the gradient, and frozen weights.
 
-  Attributes:
-    inner: The optimizer that takes the steps and has the state.
-    clip_norm: Bound on the joint norm of the gradients of all weights; None for
-      none.
-    is_trained: For each weight whether it is trained; None for all.
-    mask_gradient: Applied to each gradient of a trained weight.
+  `inner` takes the steps and has the state. `clip_norm` bounds the joint norm
+  of the gradients of all weights. `is_trained` says for each weight whether it
+  is trained, None for all.
   """
 
   inner: tff.learning.optimizers.Optimizer
@@ -172,7 +169,7 @@ def restrict(
   The other weights do not decay either. The clipping norm is still over the
   gradients of all weights, as in PyTorch if a whole model's gradients are
   clipped and the optimizer has some of the weights. `mask_gradient` is applied
-  to each gradient of a trained weight after the norm is computed.
+  to gradients of trained weights after clipping.
   """
   if not isinstance(optimizer, _Wrapped):
     optimizer = _Wrapped(inner=optimizer)
@@ -187,8 +184,7 @@ def restrict(
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
   """Zeroes the gradient of the second half of the outputs, the last axis.
 
-  This reproduces FedMatch in the code of SemiFL's authors. The middle output of
-  an odd number is in the second half.
+  This reproduces FedMatch in the code of SemiFL's authors.
   """
   num_outputs = gradient.shape[-1]
   is_first = tf.range(num_outputs) < num_outputs // 2

@@ -9,7 +9,7 @@ as `GivenLabels`, which a simulation compares with the truth; no computation
 here knows the truth.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -48,14 +48,8 @@ class PseudoLabels(NamedTuple):
     )
 
 
-def complete(labels: Any, num_classes: int) -> PseudoLabels:
-  """Converts labels of any kind to `PseudoLabels`.
-
-  `labels` are `PseudoLabels`, integers [num_images], or probabilities, float32
-  [num_images, classes].
-  """
-  if isinstance(labels, PseudoLabels):
-    return labels
+def complete(labels: tf.Tensor, num_classes: int) -> PseudoLabels:
+  """`PseudoLabels` of integers [images] or probabilities [images, classes]."""
   if labels.dtype.is_floating:
     return PseudoLabels(
       labels=tf.argmax(labels, axis=-1, output_type=tf.int32),

@@ -156,7 +156,7 @@ def run_compiled(loop: Callable[[Rows], Any], examples: Any) -> Any:
 def portably() -> Iterator[None]:
   """A context in which draws and augmentation are operations of XLA."""
   with (
-    random_draws.drawing_by(portable_draws.GENERATOR),
+    random_draws.drawing_by(portable_draws),
     rand_augment.applying_to_all(),
   ):
     yield

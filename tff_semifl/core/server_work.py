@@ -21,16 +21,8 @@ from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
-# (weights, round context, {'image', 'label'}, optimizer state) -> training.
-SupervisedTrainingFn = Callable[
-  [
-    functional.ModelWeights,
-    federated_process.RoundContext,
-    Mapping[str, tf.Tensor],
-    Any,
-  ],
-  training_loop.TrainingResult,
-]
+# (weights, `RoundContext`, {'image', 'label'}, optimizer state) -> training.
+SupervisedTrainingFn = Callable[..., training_loop.TrainingResult]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,8 +96,7 @@ def build_server_work(
 class SupervisedTraining:
   """The server's training by cross-entropy, a `SupervisedTrainingFn`.
 
-  Images are weakly augmented. Each epoch has a new order and new augmentation,
-  and keeps its last batch even if smaller.
+  Each epoch has a new order and new weak augmentation.
 
   Attributes:
     num_epochs: E in SemiFL's paper; 0 leaves the weights as they are. See

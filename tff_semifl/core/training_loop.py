@@ -192,7 +192,7 @@ class TrainingLoop:
 
 
 class NoGradientError(ValueError):
-  """A loss does not depend on any weight by differentiable operations."""
+  """No differentiable operation connects a loss to the weights."""
 
 
 def find_gradient(

@@ -17,7 +17,7 @@ from tff_semifl.randomness import random_seeds
 
 # Beyond these bounds, NumPy's draws may never end, or sum to 0.
 LEAST_CONCENTRATION = 0.001
-MOST_CONCENTRATION = 1e6
+MOST_CONCENTRATION = 1_000_000
 
 # Per client.
 _MIN_IMAGES = 10

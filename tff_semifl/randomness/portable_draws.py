@@ -61,23 +61,30 @@ def _philox(shape, key, counter) -> tf.Tensor:
   )
 
 
-def _fold_in(seed, key) -> tf.Tensor:
+def fold_in(seed: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
+  """Derives another seed from a seed and an int32 scalar."""
   return tf.stack([tf.bitcast(_bits([], seed), tf.int32), key])
 
 
-def _uniform(shape, seed) -> tf.Tensor:
+def uniform(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
+  """Draws float32 of a shape, in [0, 1)."""
   fraction = tf.bitwise.bitwise_and(_bits(shape, seed), _FRACTION_BITS)
   return (
     tf.bitcast(tf.bitwise.bitwise_or(fraction, _ONE_BITS), tf.float32) - 1.0
   )
 
 
-def _integers(shape, seed, least, bound) -> tf.Tensor:
+def integers(
+  shape: random_draws.Shape, seed: tf.Tensor, least: int, bound: tf.Tensor | int
+) -> tf.Tensor:
+  """Draws int32 of a shape, in [least, bound)."""
   number = tf.cast(tf.subtract(bound, least), tf.uint32)
   return tf.cast(_bits(shape, seed) % number, tf.int32) + least
 
 
-def _order(num_rows, seed, num_real) -> tf.Tensor:
+def order(
+  num_rows: tf.Tensor, seed: tf.Tensor, num_real: tf.Tensor
+) -> tf.Tensor:
   """Swaps each row in turn with itself or a later row (Fisher-Yates)."""
   rows = tf.range(num_rows)
   num_following = tf.cast(tf.maximum(num_real - rows, 1), tf.uint32)
@@ -98,15 +105,11 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
 
 
 class _Attempts(NamedTuple):
-  """The state of drawing Gamma numbers by rejection.
+  """The state of drawing Gamma numbers by rejection, each [number].
 
-  Attributes:
-    next_block: int32 [number], the next unused block.
-    normals: int32 [number], the index of the last normal number used, counted
-      over all blocks, each of which is used from its end.
-    uniforms: int32 [number], the index of the last uniform number used.
-    value: float64 [number], the accepted numbers.
-    is_done: bool [number], whether a number was accepted.
+  `normals` and `uniforms` are the indices of the last numbers used, counted
+  over all blocks, each of which is used from its end; `value` has the accepted
+  numbers.
   """
 
   next_block: tf.Tensor
@@ -116,7 +119,10 @@ class _Attempts(NamedTuple):
   is_done: tf.Tensor
 
 
-def _gamma(number, seed, concentration) -> tf.Tensor:
+def gamma(
+  number: tf.Tensor | int, seed: tf.Tensor, concentration: float
+) -> tf.Tensor:
+  """Draws float64 [number] from Gamma, for a concentration of at least 1."""
   words = _bits([number, _RESERVED_BLOCKS, 4], seed)
   fractions = _to_doubles(words[:, :_BLOCKS])
   if concentration == 1.0:
@@ -141,10 +147,9 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
-  """Draws Gamma numbers, float64 [number], by Marsaglia and Tsang's method.
+  """Draws by Marsaglia and Tsang's method, for a concentration above 1.
 
-  `fractions` are float64 [number, blocks, 2] in [0, 1); the concentration is
-  above 1.
+  `fractions` are float64 [number, blocks, 2] in [0, 1).
   """
   d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)
@@ -172,42 +177,21 @@ def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
     v, square = 1.0 + c * x, tf.square(x)
     is_positive = is_open & (v > 0.0)
     v *= v * v
-    u, uniform, block = take(uniforms, state.uniforms, block, is_positive)
+    u, last_uniform, block = take(uniforms, state.uniforms, block, is_positive)
     is_accepted = is_positive & (
       (u < 1.0 - 0.0331 * square * square)
       | (tf.math.log(u) < 0.5 * square + d * (1.0 - v + tf.math.log(v)))
     )
-    return (
-      _Attempts(
-        block,
-        normal,
-        uniform,
-        tf.where(is_accepted, d * v, state.value),
-        state.is_done | is_accepted,
-      ),
-    )
+    value = tf.where(is_accepted, d * v, state.value)
+    is_done = state.is_done | is_accepted
+    return (_Attempts(block, normal, last_uniform, value, is_done),)
 
-  zeros = tf.zeros([number], tf.int32)
+  start = _Attempts(
+    *[tf.zeros([number], tf.int32)] * 3,
+    value=tf.zeros([number], tf.float64),
+    is_done=tf.zeros([number], tf.bool),
+  )
   (state,) = tf.while_loop(
-    lambda state: ~tf.reduce_all(state.is_done),
-    attempt,
-    (
-      _Attempts(
-        zeros,
-        zeros,
-        zeros,
-        tf.zeros([number], tf.float64),
-        tf.zeros([number], tf.bool),
-      ),
-    ),
+    lambda state: ~tf.reduce_all(state.is_done), attempt, (start,)
   )
   return state.value
-
-
-GENERATOR = random_draws.Generator(
-  fold_in=_fold_in,
-  uniform=_uniform,
-  integers=_integers,
-  order=_order,
-  gamma=_gamma,
-)

@@ -5,59 +5,40 @@
 
 By default TensorFlow's own operations draw. Compiled by XLA, some operations
 draw other numbers, and XLA cannot compile others. Within
-`drawing_by(portable_draws.GENERATOR)`, operations that XLA can compile draw the
+`drawing_by(portable_draws)`, operations that XLA can compile draw the
 same numbers.
 
 The first numbers of a draw do not depend on how many are drawn, so that padding
 does not change other rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import contextvars
 import math
-from typing import Any, NamedTuple
+import types
+from typing import Any
 
 import tensorflow as tf
 
 Shape = Sequence[tf.Tensor | int] | tf.Tensor
 
 
-class Generator(NamedTuple):
-  """A source of random numbers.
-
-  Attributes:
-    fold_in: (seed, int32 scalar) -> another seed.
-    uniform: (shape, seed) -> float32 of that shape, in [0, 1).
-    integers: (shape, seed, least, bound) -> int32 of that shape, in
-      [least, bound).
-    order: (number of rows, seed, number of first rows to shuffle) -> int32
-      [rows], a permutation.
-    gamma: (number, seed, concentration of at least 1) -> float64 [number].
-  """
-
-  fold_in: Callable[..., tf.Tensor]
-  uniform: Callable[..., tf.Tensor]
-  integers: Callable[..., tf.Tensor]
-  order: Callable[..., tf.Tensor]
-  gamma: Callable[..., tf.Tensor]
-
-
 def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
   """Derives a stateless seed, int32 [2], from a seed and an integer scalar."""
-  return _generator.get().fold_in(seed, tf.cast(key, tf.int32))
+  return _source.get().fold_in(seed, tf.cast(key, tf.int32))
 
 
 def uniform(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
   """Draws float32 of a shape, uniform in [0, 1)."""
-  return _generator.get().uniform(shape, seed)
+  return _source.get().uniform(shape, seed)
 
 
 def integers(
   shape: Shape, seed: tf.Tensor, *, least: int, bound: tf.Tensor | int
 ) -> tf.Tensor:
   """Draws int32 of a shape, uniform in [least, bound)."""
-  return _generator.get().integers(shape, seed, least, bound)
+  return _source.get().integers(shape, seed, least, bound)
 
 
 def order(
@@ -68,7 +49,7 @@ def order(
   Rows from `num_real` on keep their places; by default all rows are permuted.
   """
   real = num_rows if num_real is None else num_real
-  return _generator.get().order(num_rows, seed, real)
+  return _source.get().order(num_rows, seed, real)
 
 
 def normal(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
@@ -88,7 +69,7 @@ def beta(
   concentration. A draw from Gamma(a + 1) times U^(1/a), with U uniform, is from
   Gamma(a). For small a nearly all powers underflow, so logarithms are used.
   """
-  gammas = _generator.get().gamma(2 * number, seed, concentration + 1.0)
+  gammas = _source.get().gamma(2 * number, seed, concentration + 1.0)
   # In (0, 1], for the logarithm.
   uniforms = 1.0 - uniform([number, 2], fold_in(seed, 0))
   of_gammas, of_uniforms = (
@@ -103,19 +84,13 @@ def beta(
 
 
 @contextlib.contextmanager
-def drawing_by(generator: Generator) -> Iterator[None]:
-  """A context in which traced code draws with `generator`."""
-  token = _generator.set(generator)
+def drawing_by(source: types.ModuleType) -> Iterator[None]:
+  """A context in which traced code draws with `source`, `portable_draws`."""
+  token = _source.set(source)
   try:
     yield
   finally:
-    _generator.reset(token)
-
-
-def _integers(shape, seed, least, bound) -> tf.Tensor:
-  return tf.random.stateless_uniform(
-    shape, seed, minval=least, maxval=bound, dtype=tf.int32
-  )
+    _source.reset(token)
 
 
 def _order(num_rows, seed, num_real) -> tf.Tensor:
@@ -125,20 +100,19 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
   return tf.concat([real, tf.range(num_real, num_rows)], axis=0)
 
 
-def _gamma(number, seed, concentration) -> tf.Tensor:
-  return tf.random.stateless_gamma(
-    [number], seed, alpha=concentration, dtype=tf.float64
-  )
-
-
-_generator = contextvars.ContextVar(
-  'generator',
-  default=Generator(
+# TensorFlow's own operations, with the names of those of `portable_draws`.
+_source = contextvars.ContextVar(
+  'source',
+  default=types.SimpleNamespace(
     fold_in=tf.random.experimental.stateless_fold_in,
     uniform=tf.random.stateless_uniform,
-    integers=_integers,
+    integers=lambda shape, seed, least, bound: tf.random.stateless_uniform(
+      shape, seed, minval=least, maxval=bound, dtype=tf.int32
+    ),
     order=_order,
-    gamma=_gamma,
+    gamma=lambda number, seed, concentration: tf.random.stateless_gamma(
+      [number], seed, alpha=concentration, dtype=tf.float64
+    ),
   ),
 )
 
