@@ -165,7 +165,7 @@ class UnweightedTest(simulation_test_case.SimulationTestCase):
     )
     ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
     process = composition.build(
-      system.build_parts(ingredients, system.server),
+      system.build_parts(ingredients),
       rounds.parallel_round,
       server_share_fn=tf.zeros_like,
       step_from_received_weights=True,

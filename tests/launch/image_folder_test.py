@@ -19,7 +19,6 @@ from tests.data import image_tree
 from tests.experiment import saved_run
 from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import plan
 
 
@@ -144,7 +143,7 @@ class ImageFolderTest(absltest.TestCase):
     found = []
     for seed in (0, 0, 1):
       data = self._command(seed=seed).experiment.data
-      found.append(experiment_lib.load_data(data, data.task.create()))
+      found.append(data.load(data.task.create()))
     levels = [data.labeled.images[:, 0, 0, 0].tolist() for data in found]
     for each in levels:
       self.assertEqual(

@@ -28,7 +28,6 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import training as training_lib
@@ -146,7 +145,7 @@ class SitesTest(absltest.TestCase):
       image_dir=str(self.images),
       reading=experiment.settings.data.task.reading,
     ).create()
-    data = experiment_lib.load_data(experiment.settings.data, task)
+    data = experiment.settings.data.load(task)
     program = dataclasses.replace(
       experiment,
       clients=pipelines.ClientPopulation(

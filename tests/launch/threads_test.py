@@ -19,10 +19,8 @@ from tests import small_digits
 from tests.experiment import saved_run
 from tff_semifl import runtime as runtime_lib
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import runtimes
-from tff_semifl.experiment import threads as threads_lib
 
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
@@ -54,7 +52,7 @@ def _new_program():
 
 
 def _pixels(of_clients, of_server, of_inference=1):
-  return threads_lib.BatchPixels(of_clients, of_server, of_inference)
+  return runtimes.BatchPixels(of_clients, of_server, of_inference)
 
 
 def _few_pixels():
@@ -62,7 +60,7 @@ def _few_pixels():
 
 
 def _count_batch_pixels(experiment):
-  task = experiment_lib.create_task(experiment.data)
+  task = experiment.data.create_task()
   return filled_settings.count_batch_pixels(experiment, task)
 
 
@@ -101,7 +99,7 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = threads_lib.Threads(
+    chosen = runtimes.Threads(
       threads_per_operation=threads, max_concurrent_clients=clients
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
@@ -132,7 +130,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 3, 3),
   )
   def test_one_number_of_threads(self, pixels, chosen, expected):
-    threads = threads_lib.Threads(threads_per_operation=chosen)
+    threads = runtimes.Threads(threads_per_operation=chosen)
     with _new_program() as set_threads:
       limited = runtimes.Native(threads=threads).limit_threads(lambda: pixels)
       self.assertEqual(limited.threads.threads_per_operation, expected)
@@ -158,7 +156,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 8, 2, 8, 2, 4),
   )
   def test_threads_by_place(self, pixels, chosen, of_clients, *expected):
-    threads = threads_lib.PlacedThreads(
+    threads = runtimes.PlacedThreads(
       threads_per_operation=chosen, client_threads_per_operation=of_clients
     )
     with (
@@ -201,7 +199,7 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      chosen = threads_lib.PlacedThreads(threads_per_operation=1)
+      chosen = runtimes.PlacedThreads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 

@@ -20,7 +20,7 @@ from tff_semifl import settings
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
-from tff_semifl.experiment import folder_task
+from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
@@ -42,7 +42,7 @@ def _create_task(
   form = image_reading.ImageForm(
     image_size, num_channels, on_odd_size, background
   )
-  return folder_task.create_task(root, form, **kwargs)
+  return loaded_task.create_folder_task(root, form, **kwargs)
 
 
 class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
