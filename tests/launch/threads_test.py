@@ -4,7 +4,6 @@
 """Tests of threads of operations, in the real program."""
 
 import contextlib
-import csv
 import math
 import os
 import pathlib
@@ -17,6 +16,7 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
+from tests.experiment import saved_run
 from tff_semifl import runtime as runtime_lib
 from tff_semifl.cli import commands
 from tff_semifl.experiment import filled_settings
@@ -78,11 +78,7 @@ class ThreadsTest(parameterized.TestCase):
       # The environment of the tests must not set the variable.
       variables={_VARIABLE: None},
     ).check_returncode()
-    with pathlib.Path(folder, 'small/metrics.csv').open() as file:
-      return [
-        {name: value for name, value in row.items() if name != 'seconds'}
-        for row in csv.DictReader(file)
-      ]
+    return saved_run.read_rows(pathlib.Path(folder, 'small'))
 
   @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
@@ -122,13 +118,6 @@ class ThreadsTest(parameterized.TestCase):
     self.assertEqual(
       _count_batch_pixels(command.experiment),
       (of_clients, of_server, 250 * size * size),
-    )
-
-  @parameterized.parameters('fixmatch', 'labels_alone', 'all_labels')
-  def test_batches_where_there_are_no_clients(self, system_name):
-    command = commands.create(system_name, {'task': 'digits'})
-    self.assertEqual(
-      _count_batch_pixels(command.experiment)[:2], (math.inf, math.inf)
     )
 
   @parameterized.parameters(

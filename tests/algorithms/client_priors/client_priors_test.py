@@ -56,15 +56,6 @@ class ResultTest(parameterized.TestCase):
     self.assertEndsWith(right, 'labels alone 11, mixture 12, head 14')
     self.assertIn(expected, why)
 
-  @parameterized.parameters(
-    (-0.004, 900.0), (0.05, class_shares.GREATEST_STRENGTH)
-  )
-  def test_says_that_clients_are_alike(self, evidence, strength):
-    _, last = client_priors.describe_clients(
-      {'evidence': evidence, 'strength': strength}
-    )
-    self.assertStartsWith(last, 'clients are alike')
-
 
 if __name__ == '__main__':
   absltest.main()
