@@ -30,10 +30,12 @@ from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
+from tff_semifl.experiment import site_shares
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
+from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.results import model_card
 
@@ -94,6 +96,11 @@ class Export(settings.Settings):
     ' the one with the least negative log likelihood on the validation images'
     ' of an experiment with --num_validation.',
   )
+  takes_shares: bool = settings.setting(
+    False,
+    'Whether TFLite models take class shares as a second input, float32 [1,'
+    ' classes].',
+  )
   confidence: parts.LeastConfidence = parts.LeastConfidence()
 
 
@@ -116,6 +123,11 @@ def main(export: Export) -> None:
     )
     trained = saved_experiment.read_trained_model(folder)
     privacy = client_privacy.describe(hparams.flags, trained.last_round)
+    prior = site_shares.read(folder)
+  if export.takes_shares:
+    with settings.blame('takes_shares', True):
+      if prior is None:
+        raise ValueError(f'the experiment has no {share_prior.NAME}')
   export_path = pathlib.Path(export.export_dir or folder / 'export').absolute()
   with settings.blame('export_dir', export_path, ValueError, OSError):
     foreign = export_formats.find_foreign_file(export_path)
@@ -147,11 +159,17 @@ def main(export: Export) -> None:
   model = experiment.model.model.to_export(model, task)
   if temperature is not None:
     model = temperature_lib.apply(model, temperature)
+    # The prior's temperature is that of the logits before.
+    if prior is not None and prior.clients_differ:
+      prior = prior._replace(temperature=prior.temperature / temperature.value)
+  phone_model = model
+  if export.takes_shares:
+    phone_model = tflite.take_shares(model, prior)
   least_confidence = export.confidence.value_for(task.class_names, 0.0)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
     with settings.blame('format', export.format):
-      tflite.check_is_for_integers(model)
+      tflite.check_is_for_integers(phone_model)
     calibration_images = export_formats.load_calibration_images(
       experiment.data, task.outside
     )
@@ -171,12 +189,12 @@ def main(export: Export) -> None:
       file = export_formats.write(
         name,
         path,
-        model,
+        model if name == export_formats.SAVED_MODEL else phone_model,
         task.class_names,
         calibration_images=calibration_images,
-        privacy=privacy,
-        least_confidence=least_confidence,
-        background=task.background,
+        facts=export_formats.Facts(
+          privacy, least_confidence, task.background, prior
+        ),
       )
       files.append(export_formats.examine(name, file, test))
     model_card.ModelCard(
@@ -197,7 +215,7 @@ def main(export: Export) -> None:
         else f'{export.labels_alone_accuracy:.1%}',
       },
       temperature=temperature,
-      result=model_results.read_by_system(folder),
+      result=_describe_result(folder, prior),
     ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:
@@ -216,6 +234,19 @@ def main(export: Export) -> None:
   print(
     f'model of round {trained.round_num}{why}, with its card: {export_path}'
   )
+
+
+def _describe_result(
+  folder: pathlib.Path, prior: share_prior.SharePrior | None
+) -> list[str]:
+  """Lines on the result for the card."""
+  lines = model_results.read_by_system(folder)
+  if prior is not None:
+    lines.append(site_shares.describe(prior))
+  if (folder / model_results.ACCURACIES).exists():
+    measured = model_results.read_accuracies(folder)
+    lines.extend(model_results.describe_accuracies(measured))
+  return lines
 
 
 def _where_data_are(

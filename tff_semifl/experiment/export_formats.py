@@ -8,6 +8,7 @@ import dataclasses
 import fnmatch
 import math
 import pathlib
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -25,6 +26,7 @@ from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
+from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
 
 SAVED_MODEL = 'saved_model'
@@ -45,6 +47,7 @@ _FILES = (
   'model_*.tflite',
   exported_model.LABELS_FILE,
   privacy_statement.NAME,
+  share_prior.NAME,
   CARD,
   CONFUSION_FIGURE,
 )
@@ -66,6 +69,15 @@ class ExportedFile:
   file: str
   num_bytes: int
   scores: scores_lib.Scores | None
+
+
+class Facts(NamedTuple):
+  """What an export knows about a model; see `export_saved_model`."""
+
+  privacy: privacy_statement.PrivacyStatement | None
+  least_confidence: float
+  background: image_files.Color
+  prior: share_prior.SharePrior | None
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
@@ -145,9 +157,7 @@ def write(
   class_names: Sequence[str],
   *,
   calibration_images: np.ndarray | None,
-  privacy: privacy_statement.PrivacyStatement | None,
-  least_confidence: float,
-  background: image_files.Color,
+  facts: Facts,
 ) -> pathlib.Path:
   """Exports a model in one format to a folder, and returns the file.
 
@@ -156,9 +166,7 @@ def write(
   """
   if name == SAVED_MODEL:
     progress.say(f'exporting {name}')
-    saved_model.export_saved_model(
-      model, class_names, path, privacy, least_confidence, background
-    )
+    saved_model.export_saved_model(model, class_names, path, **facts._asdict())
     return path
   precision = _TFLITE[name]
   calibrated = ''
@@ -174,9 +182,7 @@ def write(
       class_names,
       precision,
       calibration_images,
-      privacy,
-      least_confidence,
-      background,
+      **facts._asdict(),
     )
   )
   (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))

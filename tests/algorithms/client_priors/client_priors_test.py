@@ -10,7 +10,6 @@ from absl.testing import parameterized
 import numpy as np
 
 from tff_semifl.algorithms.client_priors import client_priors
-from tff_semifl.label_shift import class_shares
 
 _METRICS = {
   'kept': 2.0,
