@@ -316,5 +316,48 @@ class DescribeTest(parameterized.TestCase):
       part.split(np.arange(1001) % 10, 10, 20, 0)
 
 
+class ClientTestTest(parameterized.TestCase):
+  @parameterized.parameters(False, True)
+  def test_holds_out_a_share_of_each_client(self, is_given):
+    data = _given_data() if is_given else None
+    labels = _LABELS.AT_SERVER
+    whole = _split(labels, data, is_given=is_given)
+    part = _split(labels, data, is_given=is_given, client_test_fraction=0.3)
+    self.assertIsNone(whole.client_test)
+    self.assertLen(part.labeled.labels, len(whole.labeled.labels))
+    for all_images, kept, tested in zip(
+      whole.shares, part.shares, part.client_test.shares, strict=True
+    ):
+      self.assertLen(tested, int(0.3 * len(all_images)))
+      kept, tested, all_images = (
+        [image.tobytes() for image in pool.images[share]]
+        for pool, share in (
+          (part.unlabeled, kept),
+          (part.client_test.pool, tested),
+          (whole.unlabeled, all_images),
+        )
+      )
+      self.assertCountEqual(kept + tested, all_images)
+    np.testing.assert_array_equal(
+      np.sort(
+        np.concatenate(
+          [part.unlabeled.true_labels, part.client_test.pool.true_labels]
+        )
+      ),
+      np.sort(whole.unlabeled.true_labels),
+    )
+
+  def test_clients_need_images(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, 'client_test_fraction=0.05: no client has 20'
+    ):
+      _split(
+        _LABELS.AT_SERVER,
+        _given_data(),
+        is_given=True,
+        client_test_fraction=0.05,
+      )
+
+
 if __name__ == '__main__':
   absltest.main()

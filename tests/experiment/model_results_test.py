@@ -29,6 +29,8 @@ from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import running
+from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 
 
@@ -148,12 +150,41 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       self.assertAlmostEqual(float(row['accuracy']), accuracy)
       self.assertBetween(accuracy, float(row['low']), float(row['high']))
     self.assertTrue((path / 'client_accuracy.png').exists())
-    clients = model_results.read_accuracies(path)
+    (clients,) = model_results.read_accuracies(path)
     mean = client_accuracy.summarize(clients).mean
+    (line,) = model_results.describe_accuracies([clients])
     self.assertStartsWith(
-      model_results.describe_accuracies(clients),
-      f'accuracy of 2 clients with labels: mean {mean:.1%},',
+      line, f'accuracy of 2 clients with labels: mean {mean:.1%},'
     )
+
+  def test_adapts_to_clients_on_images_that_are_held_out(self):
+    labels = np.split(_LABELS[:32], np.cumsum(_SIZES)[:-1])
+    with small_systems.without_process('semifl'):
+      experiment = self._create('mine', labels, client_test_fraction=0.5)
+    self.assertTrue(experiment.run.client_accuracy)
+    data, weights = experiment.data, experiment.classifier.initial_weights
+    prior = share_prior.SharePrior((0.5, 0.5), 0.1, 2.0, 0.6, 0.9, 0.1, 3)
+    path = pathlib.Path(self._folder)
+    model_results.write_accuracies(path, experiment, weights, prior)
+    found = model_results.read_accuracies(path)
+    self.assertEqual([each.num_images for each in found[0]], [5, 8, 3])
+    own, held_out = (
+      model_results.compute_logits(experiment, weights, each.images)
+      for each in (data.unlabeled, data.client_test.pool)
+    )
+    for adapts, clients in zip((False, True), found, strict=True):
+      for client, share, tested in zip(
+        clients, data.shares, data.client_test.shares, strict=True
+      ):
+        logits = held_out[tested]
+        if adapts:
+          site = adaptation.estimate_site_shares(own[share], prior)
+          logits = adaptation.adapt_logits(logits, site.shares, prior).numpy()
+        truth = data.client_test.pool.true_labels[tested]
+        num_right = np.sum(logits.argmax(axis=1) == truth)
+        self.assertEqual(client.num_right, num_right)
+    self.assertTrue((path / 'client_accuracy.png').exists())
+    self.assertLen([*model_results.describe_accuracies(found)], 3)
 
   def test_refuses_where_no_client_has_a_label(self):
     with self.assertRaisesRegex(

@@ -121,9 +121,7 @@ class SiteShares(settings.Settings):
     changed = np.mean(
       adapted.numpy().argmax(axis=1) != site.probabilities.argmax(axis=1)
     )
-    lines.append(
-      f'with these shares {changed:.1%} of images change their class'
-    )
+    lines.append(f'with these shares {changed:.1%} of images change class')
     return adapted.numpy(), shares, lines
 
   def _warn_of_shift(
