@@ -96,7 +96,7 @@ class Labeler:
     messages = self.node.context.guidance or {}
     return hook_arguments.ClientContext(
       images=rows.examples.image,
-      guidance=messages.get(method_lib.OWN, ()),
+      guidance=messages.get(method_lib.OWN),
       part_guidance=messages,
       received=self.received,
       weights=weights,
