@@ -221,11 +221,11 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
 
   def build_server_work(
     self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
+  ) -> gradient_steps.GradientServerWork:
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     batch_size = self.server.filled_batch_size
-    return gradient_steps.build_server_work(
-      classifier,
+    return gradient_steps.GradientServerWork(
+      classifier=classifier,
       augmentation_fn=ingredients.strong_augmentation,
       optimizer=optimizer,
       batch_size=batch_size,

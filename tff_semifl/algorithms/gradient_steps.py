@@ -82,8 +82,8 @@ class GradientSteps(system.System):
   @abc.abstractmethod
   def build_server_work(
     self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    """Builds the server work, by `build_server_work`."""
+  ) -> 'GradientServerWork':
+    """Builds the server work."""
 
   @property
   def guides(self) -> method.Guides:
@@ -110,11 +110,14 @@ class GradientSteps(system.System):
       measure_weight_diversity=aggregator.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
     )
+    of_server = self.build_server_work(ingredients)
     return composition.build(
       round_parts.build_round_parts(
         ingredients,
         work,
-        self.build_server_work(ingredients),
+        server_work.ServerWork(
+          initialize=of_server.initialize, train=of_server.train
+        ),
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
         aggregator=aggregator,
         guides=self.guides,
@@ -209,7 +212,7 @@ def gradient_round(
 
   The gradient of the step is the gradient of the server's batch plus the mean
   of the clients' updates, which are gradients of their batches. The server work
-  is from `build_server_work`; the finalizer is not used.
+  is a `GradientServerWork`; the finalizer is not used.
   """
 
   def zero_if_unused(is_used, gradient):
@@ -234,74 +237,83 @@ def gradient_round(
   )
 
 
-def build_server_work(
-  classifier: functional.ImageClassifier,
-  *,
-  augmentation_fn: augmentation.Augmentation,
-  optimizer: tff.learning.optimizers.Optimizer,
-  batch_size: int,
-  pretraining_fn: server_work.SupervisedTrainingFn | None = None,
-) -> server_work.ServerWork:
-  """Builds server work that takes a step with server and client gradients.
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class GradientServerWork:
+  """A `ServerWork` that takes a step with server and client gradients.
 
   The gradient of the step is the server's plus the mean of the clients', which
-  the server work takes as its last argument. `pretraining_fn` replaces the step
-  in round 0, before clients take part, and passes on the optimizer's state; by
-  default round 0 has a step, too.
+  is the last argument. `pretraining_fn` replaces the step in round 0, before
+  clients take part, and passes on the optimizer's state; by default round 0 has
+  a step, too.
   """
 
-  def train(state, weights, context, dataset, clients_gradient):
+  classifier: functional.ImageClassifier
+  augmentation_fn: augmentation.Augmentation
+  optimizer: tff.learning.optimizers.Optimizer
+  batch_size: int
+  pretraining_fn: server_work.SupervisedTrainingFn | None = None
+
+  def initialize(self) -> Any:
+    """The initial state of the optimizer."""
+    return training_loop.initial_optimizer_state(
+      self.optimizer, self.classifier.initial_weights.trainable
+    )
+
+  def train(
+    self,
+    state: Any,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    dataset: tf.data.Dataset,
+    clients_gradient: tuple[tf.Tensor, ...],
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """Takes the step of a round."""
     data = pipelines.concatenate_chunks(dataset)
-    state = optimizer.set_hparams(
+    state = self.optimizer.set_hparams(
       state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
     )
-
-    def take_step():
-      node = federated_process.Node(context)
-      purpose = random_seeds.Purpose
-      indices = random_draws.select_batch(
-        tf.shape(data['label'])[0],
-        batch_size,
-        context.round_num,  # The server trains in each round.
-        random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
+    arguments = weights, context, data, state
+    step = functools.partial(self._take_step, *arguments, clients_gradient)
+    if self.pretraining_fn is None:
+      new_state, trainable, metrics = step()
+    else:
+      new_state, trainable, metrics = tf.cond(
+        context.round_num > 0,
+        step,
+        functools.partial(_pretrain, self.pretraining_fn, *arguments),
       )
-      images = augmentation_fn(
-        tf.gather(data['image'], indices),
-        node.seed(purpose.SERVER_AUGMENTATION),
-      )
-      gradient, output = training_loop.cross_entropy_gradient(
-        classifier,
-        weights,
-        images,
-        tf.gather(data['label'], indices),
-        node.seed(purpose.DROPOUT_MASK),
-      )
-      new_state, trainable = optimizer.next(
-        state,
-        weights.trainable,
-        tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
-      )
-      size = tf.cast(tf.shape(indices)[0], tf.float32)
-      metrics = collections.OrderedDict(
-        loss=output.loss, accuracy=output.num_correct / size
-      )
-      return new_state, tuple(trainable), metrics
-
-    def pretrain():
-      assert pretraining_fn is not None
-      result = pretraining_fn(weights, context, data, state)
-      return result.optimizer_state, result.trainable, result.sums.means()
-
-    new_state, trainable, metrics = (
-      take_step()
-      if pretraining_fn is None
-      else tf.cond(context.round_num > 0, take_step, pretrain)
-    )
     return new_state, weights._replace(trainable=trainable), metrics
 
-  return server_work.ServerWork(
-    initialize=lambda: training_loop.initial_optimizer_state(
-      optimizer, classifier.initial_weights.trainable
-    ),
-    train=train,
-  )
+  def _take_step(self, weights, context, data, state, clients_gradient):
+    node, purpose = federated_process.Node(context), random_seeds.Purpose
+    indices = random_draws.select_batch(
+      tf.shape(data['label'])[0],
+      self.batch_size,
+      context.round_num,  # The server trains in each round.
+      random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
+    )
+    gradient, output = training_loop.cross_entropy_gradient(
+      self.classifier,
+      weights,
+      self.augmentation_fn(
+        tf.gather(data['image'], indices),
+        node.seed(purpose.SERVER_AUGMENTATION),
+      ),
+      tf.gather(data['label'], indices),
+      node.seed(purpose.DROPOUT_MASK),
+    )
+    state, trainable = self.optimizer.next(
+      state,
+      weights.trainable,
+      tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
+    )
+    size = tf.cast(tf.shape(indices)[0], tf.float32)
+    metrics = collections.OrderedDict(
+      loss=output.loss, accuracy=output.num_correct / size
+    )
+    return state, tuple(trainable), metrics
+
+
+def _pretrain(pretraining_fn, *arguments):
+  result = pretraining_fn(*arguments)
+  return result.optimizer_state, result.trainable, result.sums.means()

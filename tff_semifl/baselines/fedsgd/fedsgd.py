@@ -33,7 +33,6 @@ from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import pseudo_labels
-from tff_semifl.core import server_work
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
 
@@ -84,9 +83,9 @@ class FedSGD(gradient_steps.GradientSteps):
 
   def build_server_work(
     self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    return gradient_steps.build_server_work(
-      ingredients.classifier,
+  ) -> gradient_steps.GradientServerWork:
+    return gradient_steps.GradientServerWork(
+      classifier=ingredients.classifier,
       augmentation_fn=ingredients.weak_augmentation,
       optimizer=self.optimizer.build(),
       batch_size=self.server.filled_batch_size,
