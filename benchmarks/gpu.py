@@ -13,101 +13,100 @@ a GPU everything runs on logical CPUs. The exit code is not 0 if numbers differ.
 """
 
 from collections.abc import Iterator
+import dataclasses
 import functools
 import sys
 import time
 
-from absl import flags
 import tensorflow as tf
 
 from benchmarks import device_rounds
 from benchmarks import device_updates
 from benchmarks import federation
 from benchmarks import measurement
-from benchmarks import report
+from benchmarks import report as report_lib
+from tff_semifl import settings
 from tff_semifl.cli import program
 from tff_semifl.experiment import presets
 
-_MINUTES = flags.DEFINE_float(
-  'minutes', 8, 'Minutes after which no further part begins.', lower_bound=0
-)
-_SIDE_BY_SIDE = flags.DEFINE_multi_integer(
-  'side_by_side',
-  [2, 4, 8],
-  'Clients at a time in further rounds; may be repeated.',
-  lower_bound=2,
-)
-_MEGABYTES = flags.DEFINE_integer(
-  'client_gpu_memory',
-  6144,  # The server took 5.1 GB on an H200.
-  'Megabytes of the GPU for each client at a time.',
-  lower_bound=1,
-)
 _PAPER = presets.load('semifl/cifar10_4000_iid').settings
 _NUM_IMAGES = 50_000
-_MODEL_DEPTH = flags.DEFINE_integer(
-  'model_depth',
-  _PAPER['model_depth'],
-  'Depth of the WideResNet.',
-  lower_bound=1,
-)
-_MODEL_WIDTH = flags.DEFINE_integer(
-  'model_width',
-  _PAPER['model_width'],
-  'Width of the WideResNet.',
-  lower_bound=1,
-)
-_NUM_CLIENTS = flags.DEFINE_integer(
-  'num_clients',
-  _PAPER['clients_per_round'],
-  'Clients, all of which take part in each round.',
-  lower_bound=1,
-)
-_IMAGES_PER_CLIENT = flags.DEFINE_integer(
-  'images_per_client',
-  (_NUM_IMAGES - _PAPER['num_labeled']) // _PAPER['num_clients'],
-  'Images of each client.',
-  lower_bound=1,
-)
-_NUM_LABELED = flags.DEFINE_integer(
-  'num_labeled',
-  _PAPER['num_labeled'],
-  'Labeled images of the server.',
-  lower_bound=1,
-)
-_NUM_EPOCHS = flags.DEFINE_integer(
-  'num_epochs',
-  _PAPER['client_epochs'],
-  'Epochs of clients and server.',
-  lower_bound=1,
-)
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  end = time.monotonic() + 60 * _MINUTES.value
-  path = report.open_file('results/gpu.json')
-  size = federation.Size(
-    model_depth=_MODEL_DEPTH.value,
-    model_width=_MODEL_WIDTH.value,
-    num_clients=_NUM_CLIENTS.value,
-    images_per_client=_IMAGES_PER_CLIENT.value,
-    num_labeled=_NUM_LABELED.value,
-    num_epochs=_NUM_EPOCHS.value,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GPU(settings.Settings):
+  """The settings of this program."""
+
+  minutes: float = settings.setting(
+    8.0, 'Minutes after which no further part begins.', settings.AT_LEAST_0
   )
-  devices = _create_devices(max(_SIDE_BY_SIDE.value))
+  side_by_side: tuple[str, ...] = settings.setting(
+    ('2', '4', '8'),
+    'Clients at a time in further rounds, separated by commas.',
+    settings.Values(
+      'whole numbers from 2',
+      lambda texts: bool(texts)
+      and all(text.isdecimal() and int(text) >= 2 for text in texts),
+    ),
+  )
+  client_gpu_memory: int = settings.setting(
+    6144,  # The server took 5.1 GB on an H200.
+    'Megabytes of the GPU for each client at a time.',
+    settings.AT_LEAST_1,
+  )
+  model_depth: int = settings.setting(
+    _PAPER['model_depth'], 'Depth of the WideResNet.', settings.AT_LEAST_1
+  )
+  model_width: int = settings.setting(
+    _PAPER['model_width'], 'Width of the WideResNet.', settings.AT_LEAST_1
+  )
+  num_clients: int = settings.setting(
+    _PAPER['clients_per_round'],
+    'Clients, all of which take part in each round.',
+    settings.AT_LEAST_1,
+  )
+  images_per_client: int = settings.setting(
+    (_NUM_IMAGES - _PAPER['num_labeled']) // _PAPER['num_clients'],
+    'Images of each client.',
+    settings.AT_LEAST_1,
+  )
+  num_labeled: int = settings.setting(
+    _PAPER['num_labeled'], 'Labeled images of the server.', settings.AT_LEAST_1
+  )
+  num_epochs: int = settings.setting(
+    _PAPER['client_epochs'],
+    'Epochs of clients and server.',
+    settings.AT_LEAST_1,
+  )
+  report: report_lib.Report = report_lib.Report(output_file='results/gpu.json')
+
+
+def main(gpu: GPU) -> None:
+  """Checks the GPU, and writes the report."""
+  end = time.monotonic() + 60 * gpu.minutes
+  path = gpu.report.open_file()
+  size = federation.Size(
+    model_depth=gpu.model_depth,
+    model_width=gpu.model_width,
+    num_clients=gpu.num_clients,
+    images_per_client=gpu.images_per_client,
+    num_labeled=gpu.num_labeled,
+    num_epochs=gpu.num_epochs,
+  )
+  numbers_side_by_side = [*map(int, gpu.side_by_side)]
+  devices = _create_devices(max(numbers_side_by_side), gpu.client_gpu_memory)
   rounds = functools.partial(device_rounds.measure, size=size)
   # The least important part comes last.
   parts = {
     'steps': lambda: device_updates.measure(
-      devices[0], size, report.REPETITIONS.value
+      devices[0], size, gpu.report.repetitions
     ),
     'rounds': lambda: rounds(devices[:1], jit_compile=True),
     **{
       f'{number} side by side': functools.partial(
         rounds, devices[:number], jit_compile=True
       )
-      for number in _SIDE_BY_SIDE.value
+      for number in numbers_side_by_side
     },
     'rounds, not compiled': lambda: rounds(devices[:1], jit_compile=False),
   }
@@ -122,10 +121,10 @@ def main() -> None:
       else:
         left_out.append(name)
 
-  report.write(path, measure())
+  report_lib.write(path, measure())
   if left_out:
     print(
-      f'The {_MINUTES.value:g} minutes were over before: {"; ".join(left_out)}.'
+      f'The {gpu.minutes:g} minutes were over before: {"; ".join(left_out)}.'
       ' --minutes gives more.'
     )
   if not device_updates.are_equal(numbers):
@@ -133,11 +132,11 @@ def main() -> None:
     sys.exit(1)
 
 
-def _create_devices(number: int) -> list[str]:
+def _create_devices(number: int, megabytes: int) -> list[str]:
   """The names of some logical devices of the first GPU, or else of the CPU."""
   if tf.config.list_physical_devices('GPU'):
     kind = 'GPU'
-    part = tf.config.LogicalDeviceConfiguration(memory_limit=_MEGABYTES.value)
+    part = tf.config.LogicalDeviceConfiguration(memory_limit=megabytes)
   else:
     print(
       'TensorFlow sees no GPU: all of this is on the CPU, whose memory it does'
@@ -153,4 +152,4 @@ def _create_devices(number: int) -> list[str]:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, GPU())

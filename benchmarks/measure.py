@@ -8,17 +8,18 @@
 It prints a table for each measurement, and writes all numbers as JSON.
 """
 
-from absl import flags
+import dataclasses
 
 from benchmarks import augmentation
 from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import memory
 from benchmarks import ray_rounds
-from benchmarks import report
+from benchmarks import report as report_lib
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from tff_semifl import settings
 from tff_semifl.cli import program
 
 _BENCHMARKS = {
@@ -36,30 +37,32 @@ _BENCHMARKS = {
   'population': scaling.measure_population,
 }
 
-_BENCHMARKS_TO_RUN = flags.DEFINE_list(
-  'benchmarks',
-  list(_BENCHMARKS),
-  'Names of measurements, with commas. By default all.',
-)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measure(settings.Settings):
+  """The settings of this program."""
+
+  benchmarks: tuple[str, ...] = settings.setting(
+    tuple(_BENCHMARKS),
+    'Names of measurements, with commas. By default all.',
+    settings.Values(
+      f'some of {", ".join(_BENCHMARKS)}',
+      lambda names: {*names} <= _BENCHMARKS.keys(),
+    ),
+  )
+  report: report_lib.Report = report_lib.Report()
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  with program.blame(_BENCHMARKS_TO_RUN, ValueError):
-    for name in _BENCHMARKS_TO_RUN.value:
-      if name not in _BENCHMARKS:
-        raise ValueError(
-          f'there is no {name!r}; there are {", ".join(_BENCHMARKS)}'
-        )
-  path = report.open_file('results/benchmark.json')
-  report.write(
-    path,
+def main(measure: Measure) -> None:
+  """Measures, and writes the report."""
+  report_lib.write(
+    measure.report.open_file(),
     (
-      _BENCHMARKS[name](report.REPETITIONS.value)
-      for name in _BENCHMARKS_TO_RUN.value
+      _BENCHMARKS[name](measure.report.repetitions)
+      for name in measure.benchmarks
     ),
   )
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, Measure())

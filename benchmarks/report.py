@@ -8,28 +8,29 @@ import dataclasses
 import json
 import pathlib
 
-from absl import flags
-
 from benchmarks import machine
 from benchmarks import measurement
-from tff_semifl.cli import output_flag
-
-REPETITIONS = flags.DEFINE_integer(
-  'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
-)
+from tff_semifl import settings
+from tff_semifl.cli import parts
 
 
-def open_file(default: str) -> pathlib.Path:
-  """The output file, checked to be writable before anything is measured.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report(settings.Settings):
+  """The settings of a report."""
 
-  Raises:
-    program.FlagError: The file cannot be written.
-  """
-  path = output_flag.one(default)
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-  return path
+  output_file: str = settings.setting(
+    'results/benchmark.json', 'File to write.'
+  )
+  repetitions: int = settings.setting(
+    11, 'Times that each thing is measured.', settings.AT_LEAST_1
+  )
+
+  def open_file(self) -> pathlib.Path:
+    """The output file, checked to be writable before anything is measured."""
+    path = parts.to_file(self.output_file)
+    with parts.writing(path):
+      path.touch()
+    return path
 
 
 def write(

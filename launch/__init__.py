@@ -3,6 +3,10 @@
 
 """Command-line programs."""
 
-from tff_semifl.cli import interrupts
+import sys
 
-interrupts.begin_if_run(__name__)
+from tff_semifl.cli import program
+
+# Python has this argument while it looks for a module to run.
+if sys.argv[:1] == ['-m']:
+  program.begin()

@@ -1,8 +1,67 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lists the programs, or starts the one that the first argument names."""
+"""The list of programs, and the command that starts them.
 
-from tff_semifl.cli import main
+An installed package has the command tff-semifl. In a clone these are the same:
 
-main.main()
+  python -m launch train semifl --task=digits
+  python -m launch.train semifl --task=digits
+"""
+
+import ast
+import importlib.util
+import pathlib
+import runpy
+import sys
+
+from tff_semifl import installation
+from tff_semifl.cli import command_line
+from tff_semifl.cli import program
+
+PROGRAMS = (
+  'train',
+  'demo',
+  'site',
+  'sweep',
+  'export_saved_model',
+  'evaluate',
+  'report',
+  'predict',
+  'compute_features',
+  'plot',
+  'show_augmentations',
+  'show_partition',
+  'show_settings',
+)
+
+
+def main() -> None:
+  """Runs the program named by the first argument, with the other arguments."""
+  name, *arguments = program.read_arguments() or ['']
+  if name not in PROGRAMS:
+    is_asked = name in command_line.HELP
+    how = command_line.spell_commands('python -m launch.PROGRAM')
+    lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
+    lines.extend(f'  {key}: {summarize(key)}' for key in PROGRAMS)
+    if name and not is_asked:
+      lines.insert(0, f'there is no program {name!r}')
+    print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
+    sys.exit(0 if is_asked else 1)
+  sys.argv[1:] = arguments
+  program.begin()
+  runpy.run_module(
+    f'{installation.find("launch")}.{name}', run_name='__main__', alter_sys=True
+  )
+
+
+def summarize(name: str) -> str:
+  """The first line of a program's description."""
+  # Parsed, not imported: importing TensorFlow takes seconds.
+  module = importlib.util.find_spec(f'{installation.find("launch")}.{name}')
+  source = pathlib.Path(module.origin).read_text()
+  return ast.get_docstring(ast.parse(source)).partition('\n')[0]
+
+
+if __name__ == '__main__':
+  main()

@@ -25,15 +25,17 @@ folders. What was computed is kept in a cache, by images, weights and
 preparation: the same command goes on after an interrupt.
 """
 
+import dataclasses
 import pathlib
 from typing import NamedTuple
 import zipfile
 import zlib
 
-from absl import flags
 import numpy as np
 
-from tff_semifl.cli import output_flag
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_folders
@@ -47,68 +49,64 @@ from tff_semifl.models.frozen import backbone as backbone_lib
 from tff_semifl.models.frozen import backbones
 from tff_semifl.models.frozen import feature_cache
 
-_BACKBONE = flags.DEFINE_string(
-  'backbone',
-  'efficientnet_lite0',
-  'Network that computes features: efficientnet_lite0, a network of Keras'
-  ' Applications such as MobileNetV2, a preset of KerasCV, or a file .keras.',
-)
-_SIZE = flags.DEFINE_integer(
-  'size',
-  None,
-  'Height and width that images are resized to, in pixels. By default 224, or'
-  ' that of the file .keras.',
-  lower_bound=32,
-)
-_WEIGHTS = flags.DEFINE_string(
-  'weights',
-  None,
-  'Weights of a network of Keras Applications: imagenet, or an HDF5 file.',
-)
-_INPUT_RANGE = flags.DEFINE_string(
-  'input_range',
-  None,
-  'The range of pixels that a file .keras or a preset of KerasCV takes; by'
-  ' default 0_to_255.',
-)
-_TFDS_NAME = flags.DEFINE_string(
-  'tfds_name', None, 'Input: data set of TensorFlow Datasets, such as cifar10.'
-)
-_SPLIT = flags.DEFINE_string('split', 'train', 'Split of that data set.')
-_DATA_DIR = flags.DEFINE_string(
-  'tfds_data_dir', None, 'Folder of TensorFlow Datasets.'
-)
-_PHOTO_DIR = flags.DEFINE_string(
-  'photo_dir',
-  None,
-  'Input: folder with server/<class>, clients/<client> and test/<class>.',
-)
-_IMAGE_FOLDER = flags.DEFINE_string(
-  'image_folder', None, 'Input: folder that has folders of images.'
-)
-_FOLDERS = flags.DEFINE_enum(
-  'folders',
-  'classes',
-  ['classes', 'clients'],
-  'What the folders in --image_folder are.',
-)
-_IMAGES_FILE = flags.DEFINE_string(
-  'images_file',
-  None,
-  'Input: .npz file with images, uint8 [images, height, width, 1 or 3], and'
-  ' perhaps labels or client_ids; or .npy file of images, of any size.',
-)
-output_flag.define_overwrite()
-_CACHE_DIR = flags.DEFINE_string(
-  'cache_dir',
-  None,
-  'Folder where features are kept; by default ~/.cache/tff_semifl/features.',
-)
-
-
 # A larger array is kept in a file on disk.
 _MAX_BYTES_IN_MEMORY = 2**30
 _KEPT = ('labels', 'client_ids')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComputeFeatures(settings.Settings):
+  """The settings of this program."""
+
+  backbone: str = settings.setting(
+    'efficientnet_lite0',
+    'Network that computes features: efficientnet_lite0, a network of Keras'
+    ' Applications such as MobileNetV2, a preset of KerasCV, or a file .keras.',
+  )
+  size: int | None = settings.setting(
+    None,
+    'Height and width that images are resized to, in pixels. By default 224, or'
+    ' that of the file .keras.',
+    settings.at_least(32),
+  )
+  weights: str | None = settings.setting(
+    None,
+    'Weights of a network of Keras Applications: imagenet, or an HDF5 file.',
+  )
+  input_range: str | None = settings.setting(
+    None,
+    'The range of pixels that a file .keras or a preset of KerasCV takes; by'
+    ' default 0_to_255.',
+  )
+  photo_dir: str | None = settings.setting(
+    None,
+    'Input: folder with server/<class>, clients/<client> and test/<class>.',
+  )
+  tfds_name: str | None = settings.setting(
+    None, 'Input: data set of TensorFlow Datasets, such as cifar10.'
+  )
+  split: str = settings.setting('train', 'Split of that data set.')
+  tfds_data_dir: str | None = settings.setting(
+    None, 'Folder of TensorFlow Datasets.'
+  )
+  image_folder: str | None = settings.setting(
+    None, 'Input: folder that has folders of images.'
+  )
+  folders: str = settings.setting(
+    'classes',
+    'What the folders in --image_folder are.',
+    settings.one_of('classes', 'clients'),
+  )
+  images_file: str | None = settings.setting(
+    None,
+    'Input: .npz file with images, uint8 [images, height, width, 1 or 3], and'
+    ' perhaps labels or client_ids; or .npy file of images, of any size.',
+  )
+  output: parts.OutputFile = parts.OutputFile()
+  cache_dir: str | None = settings.setting(
+    None,
+    'Folder where features are kept; by default ~/.cache/tff_semifl/features.',
+  )
 
 
 class ImageInput(NamedTuple):
@@ -204,37 +202,36 @@ def read_file(path: pathlib.Path) -> ImageInput:
   return ImageInput(images, others)
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  path = output_flag.one(None)
-  with program.blame(output_flag.OUTPUT_FILE, ValueError):
+def main(chosen: ComputeFeatures) -> None:
+  """Computes the features, and writes the file."""
+  path = chosen.output.check()
+  with settings.blame('output_file', chosen.output.output_file):
     if path is None or path.suffix != '.npz':
       raise ValueError('name a .npz file to write')
-  output_flag.check_new(path)
-  with program.blame(_BACKBONE, ValueError):
+  with settings.blame('backbone', chosen.backbone):
     backbone = backbones.load(
-      _BACKBONE.value,
-      image_size=_SIZE.value and (_SIZE.value, _SIZE.value),
-      weights=_WEIGHTS.value,
-      input_range=_INPUT_RANGE.value,
+      chosen.backbone,
+      image_size=chosen.size and (chosen.size, chosen.size),
+      weights=chosen.weights,
+      input_range=chosen.input_range,
     )
   arrays = {}
-  for beginning, (images, others) in _read_input(backbone).items():
-    with program.blame(_CACHE_DIR, durable_files.OutputError):
-      folder = feature_cache.default_folder()
+  for beginning, (images, others) in _read_input(chosen, backbone).items():
+    with settings.blame(
+      'cache_dir', chosen.cache_dir, durable_files.OutputError
+    ):
+      folder = chosen.cache_dir or feature_cache.default_folder()
       features = feature_cache.compute(
         backbone,
         images,
-        pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
+        pathlib.Path(folder),
         progress.say,
         quiet=progress.is_quiet(),
       )
     for name, array in {'features': features, **others}.items():
       arrays[beginning + name] = array
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file:
-      np.savez(file, **arrays)
+  with parts.replacing(path) as file:
+    np.savez(file, **arrays)
   print(f'backbone: {backbone.name}, {_shape(backbone.image_size)}')
   for name, array in arrays.items():
     if name.endswith('features'):
@@ -243,37 +240,33 @@ def main() -> None:
 
 
 def _read_input(
-  backbone: backbone_lib.Backbone,
+  chosen: ComputeFeatures, backbone: backbone_lib.Backbone
 ) -> dict[str, ImageInput]:
   """The inputs, by the prefix of array names in the output."""
-  given = [
-    flag
-    for flag in (_PHOTO_DIR, _TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)
-    if flag.value is not None
-  ]
+  names = ('photo_dir', 'tfds_name', 'image_folder', 'images_file')
+  given = {
+    name: value
+    for name in names
+    if (value := getattr(chosen, name)) is not None
+  }
   if len(given) != 1:
-    raise program.FlagError(
-      'give one of the flags --photo_dir, --tfds_name, --image_folder and'
-      ' --images_file, to say which images'
+    raise command_line.UsageError(
+      f'give one of the flags --{", --".join(names)}, to say which images'
     )
-  with program.blame(given[0], ValueError, OSError):
-    if given[0] is _PHOTO_DIR:
-      return read_federation(
-        pathlib.Path(_PHOTO_DIR.value), backbone.image_size
-      )
-    if given[0] is _TFDS_NAME:
-      [found] = tfds_images.load(
-        _TFDS_NAME.value, [_SPLIT.value], _DATA_DIR.value
-      )
-      found = ImageInput(found.images, {'labels': found.labels})
-    elif given[0] is _IMAGE_FOLDER:
-      found = read_folders(
-        pathlib.Path(_IMAGE_FOLDER.value),
-        backbone.image_size,
-        are_clients=_FOLDERS.value == 'clients',
-      )
-    else:
-      found = read_file(pathlib.Path(_IMAGES_FILE.value))
+  ((name, value),) = given.items()
+  with settings.blame(name, value, ValueError, OSError):
+    if name == 'photo_dir':
+      return read_federation(pathlib.Path(value), backbone.image_size)
+    if name == 'tfds_name':
+      [found] = tfds_images.load(value, [chosen.split], chosen.tfds_data_dir)
+      return {'': ImageInput(found.images, {'labels': found.labels})}
+    if name == 'images_file':
+      return {'': read_file(pathlib.Path(value))}
+    found = read_folders(
+      pathlib.Path(value),
+      backbone.image_size,
+      are_clients=chosen.folders == 'clients',
+    )
   return {'': found}
 
 
@@ -282,4 +275,4 @@ def _shape(sizes: tuple[int, ...]) -> str:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, ComputeFeatures())

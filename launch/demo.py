@@ -23,11 +23,11 @@ import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.cli import repeated_runs
+from tff_semifl.cli import parts
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import model_results
 from tff_semifl.metrics import intervals
 from tff_semifl.results import markdown
 from tff_semifl.results import report
@@ -110,13 +110,13 @@ def _show_difference(before: Result, after: Result) -> str:
   )
 
 
-def main(command: command_lib.Command) -> None:
+def main(own: parts.Seeds, command: command_lib.Command) -> None:
   """Trains with and without clients, with each seed."""
-  seeds = repeated_runs.parse_seeds(command.experiment.seed)
+  seeds = own.read(command.experiment.seed)
   with settings.blame('clients_per_round', 0):
     if command.experiment.system.clients_per_round == 0:
       raise ValueError('must be positive, to compare with training without any')
-  repeated_runs.check_has_no_name(command, 'each seed has two experiments')
+  commands.check_has_no_name(command, 'each seed has two experiments')
   # All folders are opened before the first run begins.
   pairs = [_create_pair(command, seed) for seed in seeds]
   with command.context(command_lib.find_federation(*pairs[0][1])):
@@ -125,7 +125,7 @@ def main(command: command_lib.Command) -> None:
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(to_markdown(rows))
-  sizes = evaluated_images.count_by_class(pairs[0][1].experiment)
+  sizes = model_results.count_by_class(pairs[0][1].experiment)
   print(f'\n{describe(sizes, len(seeds))}')
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
@@ -150,23 +150,23 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
 
 def _create_pair(
   command: command_lib.Command, seed: int
-) -> tuple[repeated_runs.Run, repeated_runs.Run]:
+) -> tuple[commands.Run, commands.Run]:
   """Opens the run of the labels alone, and the run with clients."""
-  with_clients = repeated_runs.open_run(command, {'seed': seed})
+  with_clients = commands.open_run(command, {'seed': seed})
   labels_alone = experiment_lib.without_clients(with_clients.experiment)
   return (
-    repeated_runs.Run(labels_alone, command.open_folder(labels_alone)),
+    commands.Run(labels_alone, command.open_folder(labels_alone)),
     with_clients,
   )
 
 
-def _train(run: repeated_runs.Run) -> Result:
-  kept = repeated_runs.train(run)
+def _train(run: commands.Run) -> Result:
+  kept = commands.train(run)
   # From the table, which includes rounds before an interruption.
   minutes = metrics_table.read_results(run.folder.metrics_path).minutes
-  is_right = evaluated_images.find_right(run.experiment, kept.weights)
+  is_right = model_results.find_right(run.experiment, kept.weights)
   return Result(kept.accuracy, minutes, is_right)
 
 
 if __name__ == '__main__':
-  commands.run('demo', main, system_name='semifl', create_command=create)
+  commands.run(main, parts.Seeds(), system_name='semifl', create_command=create)

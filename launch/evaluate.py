@@ -15,19 +15,17 @@ existing file. For a model trained with differential privacy, the guarantee for
 clients is printed, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 import dataclasses
 import json
 import math
+from typing import Any
 
-from absl import flags
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.cli import exported_model_flags
-from tff_semifl.cli import output_flag
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
-from tff_semifl.cli import setting_flags
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
@@ -36,35 +34,53 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
 from tff_semifl.results import run_facts
-
-output_flag.define_overwrite()
 
 _BATCH_SIZE = 250
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main(chosen: task_registry.ChosenTask | None) -> None:
-  """Prints the accuracy on a task, or on --images if `chosen` is None."""
-  path = output_flag.one(None)
-  if path is not None:
-    output_flag.check_new(path)
-  images = exported_model_flags.IMAGES
-  with program.blame(images, ValueError):
-    if (images.value is None) != (chosen is not None):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evaluate(settings.Settings):
+  """The settings of this program.
+
+  Attributes:
+    has_task: Whether --task was given.
+  """
+
+  model: parts.ExportedModel = parts.ExportedModel()
+  chosen: task_registry.ChosenTask = task_registry.ChosenTask()
+  output: parts.OutputFile = parts.OutputFile()
+  has_task: bool = False
+
+
+def create(changes: Mapping[str, Any]) -> Evaluate:
+  """Creates the settings from changes by name."""
+  return settings.change(Evaluate(has_task='task' in changes), changes)
+
+
+def main(evaluate: Evaluate) -> None:
+  """Prints the accuracy on a task, or on --images."""
+  path = evaluate.output.check()
+  images = evaluate.model.images
+  with evaluate.model.blame_images(ValueError):
+    if (images is None) != evaluate.has_task:
       raise ValueError('give either this or --task, to say what to test on')
-    if images.value is not None and len(images.value) != 1:
+    if images is not None and len(images) != 1:
       raise ValueError('name one folder')
-  model = exported_model_flags.load_model()
-  if images.value is None:
-    batches = _batches_of_task(model, chosen)
-  elif model.kind is example_kinds.FEATURES:
-    batches = _batches_of_features(model, images.value[0])
+  model = evaluate.model.load()
+  if images is None:
+    batches = _batches_of_task(model, evaluate.chosen)
   else:
-    batches = _batches_of_folder(model, images.value[0])
+    with evaluate.model.blame_images(ValueError):
+      read = (
+        _batches_of_features
+        if model.kind is example_kinds.FEATURES
+        else _batches_of_folder
+      )
+      batches = read(model, images[0])
   scores = scores_lib.score(model, batches)
   accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
   print(f'accuracy: {accuracy}')
@@ -103,10 +119,8 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
     },
     'privacy': model.privacy and dataclasses.asdict(model.privacy),
   }
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file:
-      file.write(f'{json.dumps(results, indent=2)}\n'.encode())
+  with parts.replacing(path) as file:
+    file.write(f'{json.dumps(results, indent=2)}\n'.encode())
 
 
 def _list_floors(scores: scores_lib.Scores) -> Iterator[str]:
@@ -145,9 +159,8 @@ def _batches_of_task(
 def _batches_of_features(
   model: exported_model.ExportedModel, path: str
 ) -> _Batches:
-  with exported_model_flags.blame_images(ValueError):
-    test = feature_files.read_test(path, model.class_names)
-    model.check_takes(test.images.shape[1:])
+  test = feature_files.read_test(path, model.class_names)
+  model.check_takes(test.images.shape[1:])
   return test.batches(_BATCH_SIZE)
 
 
@@ -155,20 +168,19 @@ def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
   """Checks the images in class folders, and returns batches."""
-  with exported_model_flags.blame_images(ValueError):
-    classes = image_listing.list_classes(folder)
-    unknown = [name for name in classes if name not in model.class_names]
-    if unknown:
-      raise ValueError(
-        f'the model has no class {", ".join(unknown)}; its classes are'
-        f' {_list(model.class_names)}'
-      )
-    files = [
-      (model.class_names.index(name), file)
-      for name, files in classes.items()
-      for file in files
-    ]
-    image_reading.check_files((file for _, file in files), model.num_channels)
+  classes = image_listing.list_classes(folder)
+  unknown = [name for name in classes if name not in model.class_names]
+  if unknown:
+    raise ValueError(
+      f'the model has no class {", ".join(unknown)}; its classes are'
+      f' {_list(model.class_names)}'
+    )
+  files = [
+    (model.class_names.index(name), file)
+    for name, files in classes.items()
+    for file in files
+  ]
+  image_reading.check_files((file for _, file in files), model.num_channels)
 
   def read() -> _Batches:
     num_transparent = 0
@@ -177,7 +189,7 @@ def _batches_of_folder(
     ):
       num_transparent += batch.num_transparent
       yield batch.images, np.array(batch.keys)
-    exported_model_flags.say_transparent(model, num_transparent)
+    parts.say_transparent(model, num_transparent)
 
   return read()
 
@@ -188,8 +200,4 @@ def _list(names: tuple[str, ...]) -> str:
 
 
 if __name__ == '__main__':
-  setting_flags.run(
-    'python -m launch.evaluate',
-    lambda changes: settings.change(task_registry.ChosenTask(), changes),
-    lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
-  )
+  program.run(main, create)

@@ -13,24 +13,23 @@ The settings are the experiment's; if its images or features have moved, say
 where they are by --data_dir, --image_dir or --features_file.
 """
 
+from collections.abc import Mapping
+import dataclasses
+import functools
 import pathlib
 from typing import Any
 
-from absl import flags
-
-from tff_semifl.cli import least_confidence_flag
+from tff_semifl import settings
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import client_privacy
-from tff_semifl.experiment import evaluated_images
-from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
@@ -38,95 +37,95 @@ from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 from tff_semifl.results import model_card
 
-_EXPERIMENT = flags.DEFINE_string(
-  'experiment', None, 'Folder of the experiment, <output_dir>/<name>.'
-)
-_FORMAT = flags.DEFINE_list(
-  'format',
-  [export_formats.SAVED_MODEL],
-  f'Comma-separated formats to export: {", ".join(export_formats.NAMES)}, or'
-  ' tflite for all formats of TFLite. The int8 format, which computes with'
-  " integers, is calibrated with the server's labeled images.",
-)
-_EXPORT_DIR = flags.DEFINE_string(
-  'export_dir',
-  None,
-  'Folder to export to; an earlier export in it is replaced completely. By'
-  ' default the folder named export in that of the experiment.',
-)
-_DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'Folder of TensorFlow Datasets, if it has changed.'
-)
-_IMAGE_DIR = flags.DEFINE_string(
-  'image_dir', None, 'Folder of your own images, if it has changed.'
-)
-_FEATURES_FILE = flags.DEFINE_string(
-  'features_file', None, 'File of your own features, if it has changed.'
-)
-_EVALUATE = flags.DEFINE_bool(
-  'evaluate',
-  True,
-  'Whether to test the exported models on the test images of the task, if these'
-  ' are on the disk; none are downloaded.',
-)
-
-_LICENSE = flags.DEFINE_string(
-  'license', None, 'License of the model, for its card.'
-)
-_INTENDED_USE = flags.DEFINE_string(
-  'intended_use', None, 'What the model is for, for its card.'
-)
-_LABELS_ALONE_ACCURACY = flags.DEFINE_float(
-  'labels_alone_accuracy',
-  None,
-  'Test accuracy of the same model trained without clients, as launch.demo'
-  ' measures it, in [0, 1], for its card.',
-  lower_bound=0.0,
-  upper_bound=1.0,
-)
-
-_TEMPERATURE_SCALING = flags.DEFINE_bool(
-  'temperature_scaling',
-  False,
-  'Whether to calibrate probabilities by a temperature that divides logits: the'
-  ' one with the least negative log likelihood on the validation images of an'
-  ' experiment with --num_validation.',
-)
-
-flags.adopt_module_key_flags(least_confidence_flag)
-flags.register_validator(
-  _FORMAT.name,
-  lambda names: names
-  and {*names} <= {*export_formats.NAMES, export_formats.ALL_TFLITE},
-  message='must be some of '
-  + ', '.join([*export_formats.NAMES, export_formats.ALL_TFLITE]),
-)
+_FORMATS = (*export_formats.NAMES, export_formats.ALL_TFLITE)
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  formats = export_formats.resolve(_FORMAT.value)
-  with program.blame(
-    _EXPERIMENT,
-    ValueError,
-    saved_experiment.SavedExperimentError,
-    durable_files.OutputError,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Export(settings.Settings):
+  """The settings of this program."""
+
+  experiment: str | None = settings.setting(
+    None, 'Folder of the experiment, <output_dir>/<name>. It must be given.'
+  )
+  format: tuple[str, ...] = settings.setting(
+    (export_formats.SAVED_MODEL,),
+    f'Comma-separated formats to export: {", ".join(export_formats.NAMES)}, or'
+    ' tflite for all formats of TFLite. The int8 format, which computes with'
+    " integers, is calibrated with the server's labeled images.",
+    settings.Values(
+      f'some of {", ".join(_FORMATS)}',
+      lambda names: bool(names) and {*names} <= {*_FORMATS},
+    ),
+  )
+  export_dir: str | None = settings.setting(
+    None,
+    'Folder to export to; an earlier export in it is replaced completely. By'
+    ' default the folder named export in that of the experiment.',
+  )
+  data_dir: str | None = settings.setting(
+    None, 'Folder of TensorFlow Datasets, if it has changed.'
+  )
+  image_dir: str | None = settings.setting(
+    None, 'Folder of your own images, if it has changed.'
+  )
+  features_file: str | None = settings.setting(
+    None, 'File of your own features, if it has changed.'
+  )
+  evaluate: bool = settings.setting(
+    True,
+    'Whether to test the exported models on the test images of the task, if'
+    ' these are on the disk; none are downloaded.',
+  )
+  license: str | None = settings.setting(
+    None, 'License of the model, for its card.'
+  )
+  intended_use: str | None = settings.setting(
+    None, 'What the model is for, for its card.'
+  )
+  labels_alone_accuracy: float | None = settings.setting(
+    None,
+    'Test accuracy of the same model trained without clients, as launch.demo'
+    ' measures it, in [0, 1], for its card.',
+    settings.FRACTION,
+  )
+  temperature_scaling: bool = settings.setting(
+    False,
+    'Whether to calibrate probabilities by a temperature that divides logits:'
+    ' the one with the least negative log likelihood on the validation images'
+    ' of an experiment with --num_validation.',
+  )
+  confidence: parts.LeastConfidence = parts.LeastConfidence()
+
+
+def main(export: Export) -> None:
+  """Exports the model."""
+  formats = export_formats.resolve(export.format)
+  blame_experiment = functools.partial(
+    settings.blame, 'experiment', export.experiment
+  )
+  with blame_experiment(
+    ValueError, saved_experiment.SavedExperimentError, durable_files.OutputError
   ):
-    if not _EXPERIMENT.value:
+    if not export.experiment:
       raise ValueError('name the folder of an experiment')
-    folder = pathlib.Path(_EXPERIMENT.value).absolute()
+    folder = pathlib.Path(export.experiment).absolute()
     hparams = saved_experiment.read_hparams(folder)
-    experiment = experiment_folder.restore(
-      hparams, task_registry.ChosenTask(), _where_data_are(hparams.flags)
+    experiment = saved_experiment.restore(
+      hparams,
+      _where_data_are(export, hparams.flags),
     )
     trained = saved_experiment.read_trained_model(folder)
     privacy = client_privacy.describe(hparams.flags, trained.last_round)
-  export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
-  _check_is_replaceable(export_path)
-  task = experiment_lib.create_task(
-    experiment.data, experiment.model.model.create_task
-  )
-  with program.blame(_EXPERIMENT, ValueError):
+  export_path = pathlib.Path(export.export_dir or folder / 'export').absolute()
+  with settings.blame('export_dir', export_path, ValueError, OSError):
+    foreign = export_formats.find_foreign_file(export_path)
+    if foreign is not None:
+      raise ValueError(
+        f'has {foreign} in it, which no export wrote and would be lost; name'
+        ' another folder'
+      )
+  task = experiment.data.create_task(experiment.model.model.create_task)
+  with blame_experiment(ValueError):
     if task.data_description != hparams.data:
       raise ValueError(
         f'was trained on other data ({hparams.data}) than there are now'
@@ -136,33 +135,33 @@ def main() -> None:
     kinds = functional.find_weights(model)
     if kinds.frozen and trained.frozen_weights is None:
       raise ValueError(
-        f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
+        f'lacks {checkpoints.FROZEN_WEIGHTS}, the frozen weights of its model'
       )
     kinds.assign(trained.weights, trained.frozen_weights)
   temperature = None
-  if _TEMPERATURE_SCALING.value:
-    with program.blame(_TEMPERATURE_SCALING, ValueError):
+  if export.temperature_scaling:
+    with settings.blame('temperature_scaling', True):
       temperature = export_formats.fit_temperature(
         model, export_formats.load_validation_images(experiment.data, task)
       )
   model = experiment.model.model.to_export(model, task)
   if temperature is not None:
     model = temperature_lib.apply(model, temperature)
-  least_confidence = least_confidence_flag.check(task.class_names) or 0.0
+  least_confidence = export.confidence.value_for(task.class_names, 0.0)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
-    with program.blame(_FORMAT, ValueError):
+    with settings.blame('format', export.format):
       tflite.check_is_for_integers(model)
     calibration_images = export_formats.load_calibration_images(
       experiment.data, task.outside
     )
-  test, why_not_tested = _load_test_images(task.outside)
+  test, why_not_tested = _load_test_images(export, task.outside)
   with (
-    program.blame(
-      _EXPORT_DIR,
+    settings.blame(
+      'export_dir',
+      export_path,
       durable_files.OutputError,
       saved_model.ExportError,
-      value=export_path,
     ),
     durable_files.naming(export_path, 'what was there stays as it was'),
     durable_files.replacing_folder(export_path) as path,
@@ -191,14 +190,14 @@ def main() -> None:
       privacy=privacy,
       least_confidence=least_confidence,
       stated={
-        'license': _LICENSE.value,
-        'intended use': _INTENDED_USE.value,
+        'license': export.license,
+        'intended use': export.intended_use,
         'accuracy of the labels alone': None
-        if _LABELS_ALONE_ACCURACY.value is None
-        else f'{_LABELS_ALONE_ACCURACY.value:.1%}',
+        if export.labels_alone_accuracy is None
+        else f'{export.labels_alone_accuracy:.1%}',
       },
       temperature=temperature,
-      result=evaluated_images.read_by_system(folder),
+      result=model_results.read_by_system(folder),
     ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:
@@ -219,41 +218,34 @@ def main() -> None:
   )
 
 
-def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
+def _where_data_are(
+  export: Export, recorded: Mapping[str, Any]
+) -> dict[str, str]:
   """The new paths of moved data, by name of the setting."""
   instead = {}
-  for flag in (_DATA_DIR, _IMAGE_DIR, _FEATURES_FILE):
-    with program.blame(flag, ValueError):
-      if flag.value is not None:
-        if flag.name not in values:
+  for name in ('data_dir', 'image_dir', 'features_file'):
+    value = getattr(export, name)
+    with settings.blame(name, value):
+      if value is not None:
+        if name not in recorded:
           raise ValueError('the task of the experiment has no such flag')
-        instead[flag.name] = flag.value
+        instead[name] = value
   return instead
 
 
-def _check_is_replaceable(path: pathlib.Path) -> None:
-  """Checks that a folder is empty or holds only an earlier export."""
-  with program.blame(_EXPORT_DIR, ValueError, OSError, value=path):
-    foreign = export_formats.find_foreign_file(path)
-    if foreign is not None:
-      raise ValueError(
-        f'has {foreign} in it, which no export wrote and would be lost; name'
-        ' another folder'
-      )
-
-
 def _load_test_images(
+  export: Export,
   task: image_task.ImageTask,
 ) -> tuple[sources.LabeledImages | None, str | None]:
   """The test images and None, or None and the reason."""
-  if not _EVALUATE.value:
-    return None, f'it was not asked for, by --no{_EVALUATE.name}'
+  if not export.evaluate:
+    return None, 'it was not asked for, by --noevaluate'
   try:
     test = task.load_test_images(may_download=False)
   except data_errors.DataError as error:
-    if _DATA_DIR.value is not None:
-      raise program.FlagError(
-        f'flag --data_dir={_DATA_DIR.value}: {error}'
+    if export.data_dir is not None:
+      raise settings.SettingError(
+        'data_dir', export.data_dir, str(error)
       ) from error
     return None, f'{error}; --data_dir names another folder'
   if not len(test.labels):
@@ -262,4 +254,4 @@ def _load_test_images(
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, Export())

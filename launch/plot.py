@@ -38,136 +38,144 @@ horizontal lines:
 
 import collections
 from collections.abc import Sequence
+import dataclasses
 import itertools
 import pathlib
 
-from absl import flags
-
-from tff_semifl.cli import output_flag
+from tff_semifl import settings
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
 from tff_semifl.results import learning_curves
 
-_EXPERIMENTS = flags.DEFINE_list(
-  'experiments', None, 'Comma-separated folders of experiments.'
-)
-_NAMES = flags.DEFINE_list(
-  'names',
-  None,
-  'Comma-separated names in the legend; by default those of'
-  ' their folders. Experiments of the same name are drawn as one curve, with'
-  ' mean and standard deviation.',
-)
-_REFERENCES = flags.DEFINE_list(
-  'references',
-  [],
-  'Comma-separated folders of experiments whose values after the last round are'
-  ' drawn as horizontal lines.',
-)
-_REFERENCE_NAMES = flags.DEFINE_list(
-  'reference_names',
-  None,
-  'Names of --references in the legend, as --names are of --experiments.',
-)
-_TITLE = flags.DEFINE_string('title', '', 'Title of the figures.')
-_PSEUDO_LABEL_FILES = flags.DEFINE_list(
-  'pseudo_label_files',
-  None,
-  'Comma-separated files for the quality of pseudo-labels; the suffix of each'
-  ' chooses PNG, PDF or SVG. By default it is not drawn.',
-)
 
-_METRICS = flags.DEFINE_list(
-  'metrics',
-  None,
-  'Comma-separated columns of metrics.csv to draw in --output_file; empty cells'
-  ' are gaps. By default the test accuracy, and the share and the accuracy of'
-  ' pseudo-labels.',
-)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plot(settings.Settings):
+  """The settings of this program."""
 
-flags.adopt_module_key_flags(output_flag)
-output_flag.require_figures(_PSEUDO_LABEL_FILES)
+  experiments: tuple[str, ...] | None = settings.setting(
+    None, 'Comma-separated folders of experiments. It must be given.'
+  )
+  names: tuple[str, ...] | None = settings.setting(
+    None,
+    'Comma-separated names in the legend; by default those of their folders.'
+    ' Experiments of the same name are drawn as one curve, with mean and'
+    ' standard deviation.',
+  )
+  references: tuple[str, ...] = settings.setting(
+    (),
+    'Comma-separated folders of experiments whose values after the last round'
+    ' are drawn as horizontal lines.',
+  )
+  reference_names: tuple[str, ...] | None = settings.setting(
+    None,
+    'Names of --references in the legend, as --names are of --experiments.',
+  )
+  title: str = settings.setting('', 'Title of the figures.')
+  metrics: tuple[str, ...] | None = settings.setting(
+    None,
+    'Comma-separated columns of metrics.csv to draw in --output_file; empty'
+    ' cells are gaps. By default the test accuracy, and the share and the'
+    ' accuracy of pseudo-labels.',
+  )
+  output_file: tuple[str, ...] | None = settings.setting(
+    None,
+    'Files to write, separated by commas. By default'
+    ' results/learning_curves.png, unless --pseudo_label_files is given.',
+    parts.FIGURES,
+  )
+  pseudo_label_files: tuple[str, ...] | None = settings.setting(
+    None,
+    'Comma-separated files for the quality of pseudo-labels. By default it is'
+    ' not drawn.',
+    parts.FIGURES,
+  )
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  # Not marked as required: absl would require the flag of every program that
-  # imports this module.
-  with program.blame(_EXPERIMENTS, ValueError):
-    if not _EXPERIMENTS.value:
+def main(plot: Plot) -> None:
+  """Draws the figures."""
+  with settings.blame('experiments', plot.experiments):
+    if not plot.experiments:
       raise ValueError('name the folder of at least one experiment')
-  experiments = _read(_EXPERIMENTS, _NAMES)
-  references = _read(_REFERENCES, _REFERENCE_NAMES)
-  chosen = _choose_panels(experiments)
-  curve_files = None
-  if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
-    curve_files = output_flag.figures('results/learning_curves.png')
-  elif _METRICS.value is not None:
-    with program.blame(_METRICS, ValueError):
-      raise ValueError('give --output_file too, or no --pseudo_label_files')
-  for flag, files, panels in (
-    (output_flag.OUTPUT_FILE, curve_files, chosen),
-    (
-      _PSEUDO_LABEL_FILES,
-      _PSEUDO_LABEL_FILES.value,
-      learning_curves.PSEUDO_LABEL_QUALITY,
-    ),
-  ):
-    if files is None:
-      continue
-    with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
+  experiments = _read('experiments', plot.experiments, 'names', plot.names)
+  references = _read(
+    'references', plot.references, 'reference_names', plot.reference_names
+  )
+  runs = list(itertools.chain(*experiments.values()))
+  panels = _choose_panels(plot.metrics, runs)
+  figures_to_draw = []
+  if plot.output_file or plot.pseudo_label_files is None:
+    files = plot.output_file or ('results/learning_curves.png',)
+    figures_to_draw.append(('output_file', files, panels))
+  elif plot.metrics is not None:
+    raise settings.SettingError(
+      'metrics', plot.metrics, 'give --output_file, or no --pseudo_label_files'
+    )
+  if plot.pseudo_label_files:
+    panels = learning_curves.PSEUDO_LABEL_QUALITY
+    figures_to_draw.append(
+      ('pseudo_label_files', plot.pseudo_label_files, panels)
+    )
+  for flag, files, panels in figures_to_draw:
+    with settings.blame(
+      'experiments', plot.experiments, metrics_table.MetricsError
+    ):
       fig = learning_curves.create_figure(
-        experiments, panels, _TITLE.value, references
+        experiments, panels, plot.title, references
       )
-    with program.blame(flag, OSError):
+    with settings.blame(flag, files, OSError):
       figures.save(fig, files)
     for file in files:
       print(f'figure: {file}')
 
 
 def _choose_panels(
-  experiments: learning_curves.Experiments,
+  metrics: Sequence[str] | None,
+  runs: Sequence[metrics_table.Metrics],
 ) -> Sequence[learning_curves.Panel]:
-  if _METRICS.value is None:
+  """The panels of some columns of metrics.csv, or the usual ones."""
+  if metrics is None:
     return learning_curves.LEARNING_CURVES
-  runs = itertools.chain(*experiments.values())
   columns = {
     column: None for run in runs for column in run if column != 'round'
   }
-  with program.blame(_METRICS, ValueError):
-    if not _METRICS.value:
+  with settings.blame('metrics', metrics):
+    if not metrics:
       raise ValueError('name at least one column')
-    if len(set(_METRICS.value)) < len(_METRICS.value):
+    if len(set(metrics)) < len(metrics):
       raise ValueError('a column is given twice')
-    for column in _METRICS.value:
+    for column in metrics:
       if column not in columns:
         raise ValueError(
           f'no experiment has a column {column}; there are {", ".join(columns)}'
         )
-  return tuple(map(learning_curves.create_panel, _METRICS.value))
+  return tuple(map(learning_curves.create_panel, metrics))
 
 
 def _read(
-  folders_flag: flags.FlagHolder, names_flag: flags.FlagHolder
+  flag: str,
+  given: Sequence[str],
+  names_flag: str,
+  names: Sequence[str] | None,
 ) -> learning_curves.Experiments:
   """Reads the metrics of experiments, by name in the legend."""
-  folders = [pathlib.Path(folder) for folder in folders_flag.value]
-  with program.blame(folders_flag, ValueError):
+  folders = [pathlib.Path(folder) for folder in given]
+  with settings.blame(flag, given):
     if len(set(folders)) < len(folders):
       raise ValueError('a folder is given twice')
-  names = names_flag.value or [folder.name for folder in folders]
-  with program.blame(names_flag, ValueError):
-    if len(names) != len(folders):
+  with settings.blame(names_flag, names):
+    if names and len(names) != len(folders):
       raise ValueError(f'{len(names)} names for {len(folders)} experiments')
-    if not names_flag.value and len(set(names)) < len(names):
+    shown = names or [folder.name for folder in folders]
+    if not names and len(set(shown)) < len(shown):
       raise ValueError(
-        f'names of folders must differ, found {", ".join(names)}; give names,'
+        f'names of folders must differ, found {", ".join(shown)}; give names,'
         ' and those of the same name are one curve'
       )
   experiments = collections.defaultdict(list)
-  with program.blame(folders_flag, metrics_table.MetricsError):
-    for name, folder in zip(names, folders, strict=True):
+  with settings.blame(flag, given, metrics_table.MetricsError):
+    for name, folder in zip(shown, folders, strict=True):
       file = folder / 'metrics.csv'
       metrics = metrics_table.read_metrics(file)
       if not len(metrics['round']):
@@ -177,4 +185,4 @@ def _read(
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, Plot())

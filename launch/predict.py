@@ -19,20 +19,19 @@ to standard output, and nothing else:
 
 from collections.abc import Iterator, Sequence
 import csv
+import dataclasses
 import io
 import itertools
 import pathlib
 import sys
 from typing import BinaryIO
 
-from absl import flags
 from absl import logging
 import numpy as np
 import tqdm
 
-from tff_semifl.cli import exported_model_flags
-from tff_semifl.cli import least_confidence_flag
-from tff_semifl.cli import output_flag
+from tff_semifl import settings
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
@@ -40,33 +39,63 @@ from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.export import exported_model
-from tff_semifl.files import durable_files
 
 # The --output_file that means standard output.
 _STDOUT = '-'
 # How many rows of the table are printed.
 _NUM_SHOWN = 5
 
-_ALL_PROBABILITIES = flags.DEFINE_bool(
-  'all_probabilities',
-  False,
-  'Whether to write the probability of each class, in columns named'
-  ' probability/<class>.',
-)
-_SKIP_UNREADABLE = flags.DEFINE_bool(
-  'skip_unreadable',
-  False,
-  'Whether to leave out files that cannot be read. By default an error names'
-  ' them all before anything is predicted.',
-)
 
-output_flag.define_overwrite()
-flags.adopt_module_key_flags(exported_model_flags)
-flags.adopt_module_key_flags(least_confidence_flag)
-flags.adopt_module_key_flags(output_flag)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Predict(settings.Settings):
+  """The settings of this program."""
+
+  model: parts.ExportedModel = parts.ExportedModel()
+  output: parts.OutputFile = parts.OutputFile(
+    output_file='results/predictions.csv'
+  )
+  confidence: parts.LeastConfidence = parts.LeastConfidence()
+  all_probabilities: bool = settings.setting(
+    False,
+    'Whether to write the probability of each class, in columns named'
+    ' probability/<class>.',
+  )
+  skip_unreadable: bool = settings.setting(
+    False,
+    'Whether to leave out files that cannot be read. By default an error names'
+    ' them all before anything is predicted.',
+  )
+
+
+def main(predict: Predict) -> None:
+  """Writes the predictions."""
+  is_stdout = predict.output.output_file == _STDOUT
+  path = None if is_stdout else predict.output.check()
+  with predict.model.blame_images(ValueError):
+    if not predict.model.images:
+      raise ValueError('name files or folders of images')
+    files = image_listing.list_files(predict.model.images)
+  model = predict.model.load()
+  blamed = predict.model.blame_images(data_errors.DataError)
+  if path is None:
+    with blamed:
+      _write_table(predict, model, files, sys.stdout.buffer)
+    return
+  with parts.replacing(path) as file, blamed:
+    num_written, num_transparent = _write_table(predict, model, files, file)
+  print(f'images: {num_written}')
+  parts.say_transparent(model, num_transparent)
+  if predict.skip_unreadable:
+    print(f'left out, as they cannot be read: {len(files) - num_written}')
+  for line in _first_rows(path):
+    print(line)
+  if num_written > _NUM_SHOWN:
+    print(f'  and {num_written - _NUM_SHOWN} more')
+  print(f'predictions: {path}')
 
 
 def _write_table(
+  predict: Predict,
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
   output: BinaryIO,
@@ -75,18 +104,18 @@ def _write_table(
 
   Returns the number of rows and the number of images with transparency.
   """
-  least_confidence = least_confidence_flag.check(model.class_names)
-  if least_confidence is None:
-    least_confidence = model.least_confidence
+  least_confidence = predict.confidence.value_for(
+    model.class_names, model.least_confidence
+  )
   # File names need not be valid text: other bytes are written unchanged.
   text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
   table = csv.writer(text, lineterminator='\n')
   columns = ['path', 'class_name', 'probability']
-  if _ALL_PROBABILITIES.value:
+  if predict.all_probabilities:
     columns.extend(f'probability/{name}' for name in model.class_names)
   table.writerow(columns)
   num_written = num_transparent = 0
-  for batch in _read_batches(model, files):
+  for batch in _read_batches(model, files, predict.skip_unreadable):
     for file, probabilities in zip(
       batch.keys, model.predict(batch.images), strict=True
     ):
@@ -95,7 +124,7 @@ def _write_table(
       if probabilities[label] < np.float32(least_confidence):
         name = exported_model.UNKNOWN
       row = [file, name, probabilities[label]]
-      if _ALL_PROBABILITIES.value:
+      if predict.all_probabilities:
         row.extend(probabilities)
       table.writerow(row)
     num_written += len(batch.keys)
@@ -109,9 +138,10 @@ def _write_table(
 def _read_batches(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
+  skip_unreadable: bool,
 ) -> Iterator[image_reading.ImageBatch]:
   """Checks all files, and returns batches of images or vectors."""
-  on_error = _leave_out if _SKIP_UNREADABLE.value else None
+  on_error = _leave_out if skip_unreadable else None
   is_of_features = model.kind is example_kinds.FEATURES
   size = model.image_shape[-1]
   if on_error is None:
@@ -137,37 +167,6 @@ def _read_batches(
   )
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  path = output_flag.one('results/predictions.csv')
-  is_stdout = str(path) == _STDOUT
-  if not is_stdout:
-    output_flag.check_new(path)
-  with exported_model_flags.blame_images(ValueError):
-    if not exported_model_flags.IMAGES.value:
-      raise ValueError('name files or folders of images')
-    files = image_listing.list_files(exported_model_flags.IMAGES.value)
-  model = exported_model_flags.load_model()
-  blamed = exported_model_flags.blame_images(data_errors.DataError)
-  if is_stdout:
-    with blamed:
-      _write_table(model, files, sys.stdout.buffer)
-    return
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file, blamed:
-      num_written, num_transparent = _write_table(model, files, file)
-  print(f'images: {num_written}')
-  exported_model_flags.say_transparent(model, num_transparent)
-  if _SKIP_UNREADABLE.value:
-    print(f'left out, as they cannot be read: {len(files) - num_written}')
-  for line in _first_rows(path):
-    print(line)
-  if num_written > _NUM_SHOWN:
-    print(f'  and {num_written - _NUM_SHOWN} more')
-  print(f'predictions: {path}')
-
-
 def _first_rows(path: pathlib.Path) -> Iterator[str]:
   """Yields the first rows of the table: file, class and probability."""
   with path.open(
@@ -185,4 +184,4 @@ def _leave_out(message: str) -> None:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, Predict())

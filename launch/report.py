@@ -21,11 +21,12 @@ beside the first.
 """
 
 from collections.abc import Sequence
+import dataclasses
 import pathlib
 
-from absl import flags
-
-from tff_semifl.cli import output_flag
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import saved_experiment
@@ -33,29 +34,34 @@ from tff_semifl.results import report
 
 NAME = 'report.html'
 
-flags.adopt_module_key_flags(output_flag)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report(settings.Settings):
+  """The settings of this program."""
+
+  output_file: str | None = settings.setting(None, 'File to write.')
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(own: Report, arguments: Sequence[str]) -> None:
   """Writes the report."""
-  if not arguments:
-    raise program.FlagError(
-      'name the folders of experiments: python -m launch.report results/mine'
-    )
   try:
+    if not arguments:
+      raise command_line.UsageError(
+        'name the folders of experiments: python -m launch.report results/mine'
+      )
     folders = report.find_runs([pathlib.Path(each) for each in arguments])
     first = folders[0]
-    default = (first if len(folders) == 1 else first.parent) / NAME
-    path = output_flag.one(str(default))
-    with output_flag.writing(path):
+    folder = first if len(folders) == 1 else first.parent
+    path = parts.to_file(own.output_file or str(folder / NAME))
+    with parts.writing(path):
       report.write(path, folders)
   except (
     saved_experiment.SavedExperimentError,
     metrics_table.MetricsError,
   ) as error:
-    raise program.FlagError(str(error)) from error
+    raise command_line.UsageError(str(error)) from error
   print(f'report: {path}')
 
 
 if __name__ == '__main__':
-  program.run(main, parse=lambda argv: [program.parse_flags(argv)])
+  program.run(main, Report(), takes=lambda given: not given.startswith('-'))

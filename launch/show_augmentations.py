@@ -11,31 +11,36 @@ that are blank and the contrast that the others keep. All flags of `launch.train
 semifl` on data apply.
 """
 
-from absl import flags
+import dataclasses
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
-from tff_semifl.cli import output_flag
-from tff_semifl.cli import program
-from tff_semifl.cli import setting_flags
+from tff_semifl.cli import parts
 from tff_semifl.data import example_kinds
 from tff_semifl.experiment import data_figures
-from tff_semifl.experiment import experiment
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
-
-_NUM_IMAGES = flags.DEFINE_integer(
-  'num_images',
-  8,
-  'Number of rows, each with one of the first images of the task.',
-  lower_bound=1,
-)
+from tff_semifl.plots import figures
 
 
-def main(settings: experiment_settings.Data) -> None:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShowAugmentations(settings_lib.Settings):
+  """The settings of this program, beside those of data."""
+
+  output_file: str = settings_lib.setting(
+    'results/augmentations.png', 'PNG file to write.'
+  )
+  num_images: int = settings_lib.setting(
+    8,
+    'Number of rows, each with one of the first images of the task.',
+    settings_lib.AT_LEAST_1,
+  )
+
+
+def main(own: ShowAugmentations, settings: experiment_settings.Data) -> None:
   """Draws the figure."""
-  path = output_flag.one('results/augmentations.png')
-  task = experiment.create_task(settings)
+  path = parts.to_file(own.output_file)
+  task = settings.create_task()
   kind = example_kinds.kind_of(task.image_shape)
   if kind is not example_kinds.IMAGES:
     raise settings_lib.SettingError(
@@ -44,22 +49,16 @@ def main(settings: experiment_settings.Data) -> None:
       f'has {kind.name}, which have no augmentations to be drawn',
     )
   images = image_task.load(settings.task, task).train.images
-  with program.blame(_NUM_IMAGES, ValueError):
-    if _NUM_IMAGES.value > len(images):
+  with settings_lib.blame('num_images', own.num_images):
+    if own.num_images > len(images):
       raise ValueError(f'there are {len(images)} images')
-  fig, notes = data_figures.create_augmentations(
-    task, images, seed=settings.seed.seed, num_images=_NUM_IMAGES.value
+  fig, notes = data_figures.draw_augmentations(
+    task, images, seed=settings.seed.seed, num_images=own.num_images
   )
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fig.save(path, format='PNG')
+  with parts.writing(path):
+    figures.save(fig, [path])
   print(*notes, f'figure: {path}', sep='\n')
 
 
 if __name__ == '__main__':
-  setting_flags.run(
-    'python -m launch.show_augmentations',
-    commands.create_data,
-    main,
-    elsewhere=commands.names_of_all_settings,
-  )
+  commands.run_on_data(main, ShowAugmentations())

@@ -8,15 +8,16 @@ python -m launch.show_settings
 
 import collections
 from collections.abc import Iterable, Iterator
+import dataclasses
 from typing import NamedTuple
 
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.zhang2020 import zhang2020
+from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
-from tff_semifl.cli import setting_flags
 from tff_semifl.experiment import system_registry
 from tff_semifl.results import markdown
 
@@ -67,7 +68,12 @@ class _Row(NamedTuple):
   defaults: dict[str, str]
 
 
-def main() -> None:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShowSettings(settings.Settings):
+  """This program has no settings."""
+
+
+def main(_: ShowSettings) -> None:
   """Prints the page."""
   print(create_page(), end='')
 
@@ -107,7 +113,7 @@ def create_page() -> str:
 
 
 def _format(row: _Row) -> tuple[str, str, str]:
-  meaning = setting_flags.describe(row.setting)
+  meaning = command_line.describe(row.setting)
   # Escapes ends of cells and HTML.
   meaning = meaning.replace('|', r'\|').replace('<', '&lt;')
   if row.setting.values.names and not row.setting.is_choice:
@@ -159,4 +165,4 @@ def _format_default(row: _Row) -> str:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  program.run(main, ShowSettings())

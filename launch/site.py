@@ -28,7 +28,7 @@ import threading
 from tasks import image_folder
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.cli import setting_flags
+from tff_semifl.cli import program
 from tff_semifl.data import image_folders
 from tff_semifl.experiment import image_task
 from tff_semifl.runtime import errors
@@ -206,9 +206,4 @@ def _read_approved(given: tuple[str, ...]) -> list[str] | None:
 
 
 if __name__ == '__main__':
-  setting_flags.run(
-    'python -m launch.site',
-    lambda changes: settings.change(SiteSettings(), changes),
-    main,
-    interrupted='left the cluster',
-  )
+  program.run(main, SiteSettings(), interrupted='left the cluster')

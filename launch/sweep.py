@@ -36,110 +36,125 @@ the table when these have ended.
 from collections.abc import Mapping, Sequence
 import contextlib
 import csv
+import dataclasses
 import io
 import pathlib
 import shlex
 import sys
 
-from absl import flags
 import tqdm
 
-from tff_semifl.cli import command_text
-from tff_semifl.cli import parallel_runs
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+from tff_semifl.cli import parts
 from tff_semifl.cli import program
-from tff_semifl.cli import repeated_runs
 from tff_semifl.cli import sweep_runs
+from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 from tff_semifl.results import sweep_table
 
-_FLAGFILES = flags.DEFINE_list(
-  'flagfiles',
-  [],
-  'Experiments to train, separated by commas: each a system and a flagfile,'
-  ' such as semifl:my.flags.',
-)
-_PRESETS = flags.DEFINE_list(
-  'presets',
-  [],
-  'Presets to train, separated by commas, such as semifl/svhn_250_iid; * stands'
-  ' for any characters.',
-)
-_VARY = flags.DEFINE_string(
-  'vary', None, 'Setting to vary, such as learning_rate.'
-)
-_VALUES = flags.DEFINE_list(
-  'values', [], 'The values of --vary, separated by commas, in order.'
-)
-_OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', 'results', 'Folder that holds the folders of all experiments.'
-)
-_PARALLEL = flags.DEFINE_integer(
-  'parallel',
-  1,
-  'Number of runs at the same time. Each uses all cores, the same GPUs, and'
-  ' memory of its own: choose more than 1 only on a machine that one run does'
-  ' not keep busy.',
-  lower_bound=1,
-)
-_ON_FAILURE = flags.DEFINE_enum(
-  'on_failure',
-  'stop',
-  ['go_on', 'stop'],
-  'What to do if a run fails: stop starts no other run, but lets running ones'
-  ' end; go_on trains the remaining runs. The exit code is 1 in either case.',
-)
-_PRINT_COMMANDS = flags.DEFINE_bool(
-  'print_commands',
-  False,
-  'Print the command of each run that is not complete, one a line, and run and'
-  ' write nothing.',
-)
-_TABLE_FILES = flags.DEFINE_list(
-  'table_files',
-  None,
-  'Comma-separated files for the table; each ends in .md (Markdown) or .csv.'
-  ' By default table.md and table.csv in --output_dir.',
-)
-flags.register_validator(
-  _TABLE_FILES.name,
-  lambda files: files is None
-  or files
-  and all(pathlib.Path(file).suffix in ('.md', '.csv') for file in files),
-  message='must each end in .md or .csv',
-)
 
-_Sweep = Mapping[sweep_table.Entry, Sequence[sweep_runs.Run]]
+def _are_tables(files: Sequence[str]) -> bool:
+  return bool(files) and all(
+    pathlib.Path(file).suffix in ('.md', '.csv') for file in files
+  )
 
 
-def main(passed_on: Sequence[str]) -> None:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sweep(settings.Settings):
+  """The settings of this program, beside those passed on to the runs."""
+
+  flagfiles: tuple[str, ...] = settings.setting(
+    (),
+    'Experiments to train, separated by commas: each a system and a flagfile,'
+    ' such as semifl:my.flags.',
+  )
+  presets: tuple[str, ...] = settings.setting(
+    (),
+    'Presets to train, separated by commas, such as semifl/svhn_250_iid; *'
+    ' stands for any characters.',
+  )
+  seeds: parts.Seeds = parts.Seeds()
+  vary: str | None = settings.setting(
+    None, 'Setting to vary, such as learning_rate.'
+  )
+  values: tuple[str, ...] = settings.setting(
+    (), 'The values of --vary, separated by commas, in order.'
+  )
+  output_dir: str = settings.setting(
+    'results', 'Folder that holds the folders of all experiments.'
+  )
+  parallel: int = settings.setting(
+    1,
+    'Number of runs at the same time. Each uses all cores, the same GPUs, and'
+    ' memory of its own: choose more than 1 only on a machine that one run does'
+    ' not keep busy.',
+    settings.AT_LEAST_1,
+  )
+  on_failure: str = settings.setting(
+    'stop',
+    'What to do if a run fails: stop starts no other run, but lets running ones'
+    ' end; go_on trains the remaining runs. The exit code is 1 in either case.',
+    settings.one_of('go_on', 'stop'),
+  )
+  print_commands: bool = settings.setting(
+    False,
+    'Print the command of each run that is not complete, one a line, and run'
+    ' and write nothing.',
+  )
+  table_files: tuple[str, ...] | None = settings.setting(
+    None,
+    'Comma-separated files for the table. By default table.md and table.csv in'
+    ' --output_dir.',
+    settings.Values('files that each end in .md or .csv', _are_tables),
+  )
+
+  @property
+  def folder(self) -> pathlib.Path:
+    """The folder of all experiments."""
+    return pathlib.Path(self.output_dir)
+
+  @property
+  def table_paths(self) -> list[pathlib.Path]:
+    """The files of the table."""
+    if self.table_files is not None:
+      return [pathlib.Path(file) for file in self.table_files]
+    return [self.folder / 'table.md', self.folder / 'table.csv']
+
+
+_Runs = Mapping[sweep_table.Entry, Sequence[sweep_runs.Run]]
+
+
+def main(sweep: Sweep, passed_on: Sequence[str]) -> None:
   """Trains incomplete runs, and writes the table."""
-  with program.blame(_OUTPUT_DIR, durable_files.OutputError):
-    sweep = _create_sweep(passed_on)
-    runs = [run for row in sweep.values() for run in row]
+  with settings.blame(
+    'output_dir', sweep.output_dir, durable_files.OutputError
+  ):
+    by_entry = _create_runs(sweep, passed_on)
+    runs = [run for row in by_entry.values() for run in row]
     incomplete = [run for run in runs if not run.is_complete()]
-    if _PRINT_COMMANDS.value:
+    if sweep.print_commands:
       for run in incomplete:
         print(shlex.join(run.command))
       return
-    output_dir = pathlib.Path(_OUTPUT_DIR.value)
-    with durable_files.naming(output_dir):
-      output_dir.mkdir(parents=True, exist_ok=True)
+    with durable_files.naming(sweep.folder):
+      sweep.folder.mkdir(parents=True, exist_ok=True)
     # Written before the first run, to check that the table is writable.
-    _write_table(sweep)
+    _write_table(sweep, by_entry)
     complete = [run.name for run in runs if run not in incomplete]
     if complete:
       _say(f'complete before: {", ".join(complete)}')
     try:
-      with durable_files.naming(output_dir):
-        failed = _train(sweep, incomplete)
+      with durable_files.naming(sweep.folder):
+        failed = _train(sweep, by_entry, incomplete)
     finally:
-      print(_write_table(sweep))
-      for path in _table_paths():
+      print(_write_table(sweep, by_entry))
+      for path in sweep.table_paths:
         print(f'table: {path}')
     if runs[0].validates:
       for line in sweep_table.describe_choices(
-        _rows(sweep),
-        command_text.spell_commands('python -m launch.train'),
+        _rows(by_entry),
+        command_line.spell_commands('python -m launch.train'),
         sweep_runs.without_validation(passed_on),
         [run.entry.label for run in failed],
       ):
@@ -154,16 +169,16 @@ def main(passed_on: Sequence[str]) -> None:
 
 
 def _train(
-  sweep: _Sweep, runs: Sequence[sweep_runs.Run]
+  sweep: Sweep, by_entry: _Runs, runs: Sequence[sweep_runs.Run]
 ) -> list[sweep_runs.Run]:
   """Trains runs, writes the table after each, and returns failed runs."""
   failed = []
   with (
     contextlib.closing(
-      parallel_runs.run(
+      sweep_runs.run(
         runs,
-        num_parallel=_PARALLEL.value,
-        stop_on_failure=_ON_FAILURE.value == 'stop',
+        num_parallel=sweep.parallel,
+        stop_on_failure=sweep.on_failure == 'stop',
         say=_say,
       )
     ) as ended,
@@ -171,11 +186,11 @@ def _train(
       total=len(runs),
       unit='run',
       # None shows the bar in a terminal only.
-      disable=True if program.is_quiet() else None,
+      disable=True if progress.is_quiet() else None,
     ) as bar,
   ):
     for run, exit_code in ended:
-      _write_table(sweep)
+      _write_table(sweep, by_entry)
       if not exit_code and run.is_complete():
         results = run.read()
         _say(
@@ -189,7 +204,7 @@ def _train(
           ' metrics.csv, or its model'
         )
         if exit_code:
-          problem = parallel_runs.describe_failure(run, exit_code)
+          problem = sweep_runs.describe_failure(run, exit_code)
         bar.write(f'{run.name}: {problem}', file=sys.stderr)
       bar.update()
   return failed
@@ -197,65 +212,54 @@ def _train(
 
 def _say(text: str) -> None:
   """Prints a line above the progress bar, unless progress is hidden."""
-  if not program.is_quiet():
+  if not progress.is_quiet():
     tqdm.tqdm.write(text, file=sys.stderr)
 
 
-def parse(argv: Sequence[str]) -> list[str]:
-  """Parses the sweep's flags, and returns the other flags, for the runs."""
-  return program.parse_flags(argv, known_only=True)
-
-
-def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
-  seeds = repeated_runs.parse_seeds(0)
+def _create_runs(sweep: Sweep, passed_on: Sequence[str]) -> _Runs:
+  """The runs of each entry, checked."""
+  seeds = sweep.seeds.read(0)
   sweep_runs.check_passed_on(passed_on)
-  with program.blame(_FLAGFILES, ValueError):
-    entries = sweep_runs.read_flagfiles(_FLAGFILES.value)
-  with program.blame(_PRESETS, ValueError):
-    entries.extend(sweep_runs.find_presets(_PRESETS.value))
-  with program.blame(_FLAGFILES, ValueError, value=''):
+  with settings.blame('flagfiles', sweep.flagfiles or None):
+    entries = [
+      *sweep_runs.read_flagfiles(sweep.flagfiles),
+      *sweep_runs.find_presets(sweep.presets),
+    ]
     sweep_runs.check_names(entries)
-  name, values = _VARY.value, _VALUES.value
-  with program.blame(_VALUES, ValueError):
-    if (name is None) != (not values):
+  with settings.blame('values', sweep.values):
+    if (sweep.vary is None) != (not sweep.values):
       raise ValueError('give --vary, a setting, and --values of it, or neither')
-  if name is not None:
-    with program.blame(_VARY, ValueError):
-      entries = sweep_runs.vary(entries, name, values, passed_on)
-  output_dir = pathlib.Path(_OUTPUT_DIR.value)
+  if sweep.vary is not None:
+    with settings.blame('vary', sweep.vary):
+      entries = sweep_runs.vary(entries, sweep.vary, sweep.values, passed_on)
   return {
-    entry: sweep_runs.create_runs(entry, seeds, passed_on, output_dir)
+    entry: sweep_runs.create_runs(entry, seeds, passed_on, sweep.folder)
     for entry in entries
   }
 
 
-def _table_paths() -> list[pathlib.Path]:
-  if _TABLE_FILES.value is not None:
-    return [pathlib.Path(file) for file in _TABLE_FILES.value]
-  folder = pathlib.Path(_OUTPUT_DIR.value)
-  return [folder / 'table.md', folder / 'table.csv']
-
-
-def _rows(sweep: _Sweep) -> list[sweep_table.Row]:
+def _rows(by_entry: _Runs) -> list[sweep_table.Row]:
   return [
     sweep_table.Row(entry, [run.read_complete() for run in runs], runs[0].task)
-    for entry, runs in sweep.items()
+    for entry, runs in by_entry.items()
   ]
 
 
-def _write_table(sweep: _Sweep) -> str:
+def _write_table(sweep: Sweep, by_entry: _Runs) -> str:
   """Writes the table's files, and returns the table in Markdown."""
-  (first, *_), *_ = sweep.values()
+  (first, *_), *_ = by_entry.values()
   tabulate = (
     sweep_table.tabulate_validation if first.validates else sweep_table.tabulate
   )
-  table, numbers = tabulate(_rows(sweep))
+  table, numbers = tabulate(_rows(by_entry))
   text = io.StringIO()
   writer = csv.DictWriter(text, numbers[0], lineterminator='\n')
   writer.writeheader()
   writer.writerows(numbers)
-  with program.blame(_TABLE_FILES, durable_files.OutputError):
-    for path in _table_paths():
+  with settings.blame(
+    'table_files', sweep.table_files, durable_files.OutputError
+  ):
+    for path in sweep.table_paths:
       content = text.getvalue() if path.suffix == '.csv' else f'{table}\n'
       with durable_files.naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -265,6 +269,4 @@ def _write_table(sweep: _Sweep) -> str:
 
 
 if __name__ == '__main__':
-  program.run(
-    main, parse=lambda argv: [parse(argv)], interrupted=program.RESUMES
-  )
+  program.run(main, Sweep(), takes=lambda _: True, interrupted=program.RESUMES)

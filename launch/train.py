@@ -26,63 +26,70 @@ it validates on and does not train on; at the end each labeled image has been
 predicted by a model that was not trained on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+import dataclasses
 import json
+from typing import Any
 
-from absl import flags
 from absl import logging
 
 from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.cli import program
-from tff_semifl.cli import repeated_runs
-from tff_semifl.experiment import accuracy_of_clients
-from tff_semifl.experiment import client_classes
+from tff_semifl.cli import parts
 from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import model_results
+from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import plan
+from tff_semifl.experiment import progress
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import training
+from tff_semifl.experiment import training_warnings
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import summary
 
-_DRY_RUN = flags.DEFINE_bool(
-  'dry_run',
-  False,
-  'Build everything, print as JSON what would be run, and train nothing.',
-)
-_CROSS_VALIDATION = flags.DEFINE_integer(
-  'cross_validation',
-  None,
-  "Parts that the server's labels are divided into: there is a run for each,"
-  ' which validates on it and trains on the others.',
-  lower_bound=2,
-)
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Training(settings.Settings):
+  """The settings of this program, beside those of what it trains."""
+
+  seeds: parts.Seeds = parts.Seeds()
+  dry_run: bool = settings.setting(
+    False,
+    'Build everything, print as JSON what would be run, and train nothing.',
+  )
+  cross_validation: int | None = settings.setting(
+    None,
+    "Parts that the server's labels are divided into: there is a run for each,"
+    ' which validates on it and trains on the others.',
+    settings.at_least(2),
+  )
 
 
-def main(command: command_lib.Command) -> None:
+def main(own: Training, command: command_lib.Command) -> None:
   """Trains once, for each seed, or for each fold."""
-  seeds = repeated_runs.parse_seeds(command.experiment.seed)
-  if _CROSS_VALIDATION.value is not None:
-    _cross_validate(command, seeds)
-  elif len(seeds) > 1:
+  seeds = own.seeds.read(command.experiment.seed)
+  is_one = own.cross_validation is None and len(seeds) == 1
+  with settings.blame('dry_run', own.dry_run):
+    if own.dry_run and not is_one:
+      raise ValueError('give one --seed, and no --cross_validation')
+  if own.cross_validation is not None:
+    _cross_validate(command, own.cross_validation, seeds)
+  elif not is_one:
     _repeat(command, seeds)
   else:
-    _train(settings.change(command, {'seed': seeds[0]}))
+    _train(settings.change(command, {'seed': seeds[0]}), own.dry_run)
 
 
 def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
   """Trains with each of several seeds."""
-  _check_can_repeat(command, 'each seed has an experiment')
-  runs = repeated_runs.train_all(
-    command, {str(seed): {'seed': seed} for seed in seeds}
-  )
-  print(summary.seeds_to_markdown(runs))
+  commands.check_has_no_name(command, 'each seed has an experiment')
+  runs = _train_all(command, {str(seed): {'seed': seed} for seed in seeds})
+  print(summary.to_markdown(runs, 'seed'))
   kind = 'validation' if command.experiment.validates else 'test'
   print(
     f'\nThese are {kind} images. Intervals are those of the mean'
@@ -91,10 +98,11 @@ def _repeat(command: command_lib.Command, seeds: Sequence[int]) -> None:
   )
 
 
-def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
+def _cross_validate(
+  command: command_lib.Command, num_folds: int, seeds: Sequence[int]
+) -> None:
   """Trains for each fold, and prints out-of-fold metrics."""
-  num_folds = _CROSS_VALIDATION.value
-  with program.blame(_CROSS_VALIDATION, ValueError):
+  with settings.blame('cross_validation', num_folds):
     if len(seeds) > 1:
       raise ValueError('give one seed')
     if command.experiment.validates:
@@ -104,15 +112,17 @@ def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
       )
     if 'validation_fold' not in settings.as_dict(command.experiment):
       raise ValueError('this system has no labels to validate on')
-  _check_can_repeat(command, 'each part of the labels has an experiment')
-  runs = repeated_runs.train_all(
+  commands.check_has_no_name(
+    command, 'each part of the labels has an experiment'
+  )
+  runs = _train_all(
     command,
     {
       fold: {'seed': seeds[0], 'validation_fold': fold}
       for fold in (f'{number + 1}/{num_folds}' for number in range(num_folds))
     },
   )
-  print(f'{summary.folds_to_markdown(runs)}\n')
+  print(f'{summary.to_markdown(runs, "fold")}\n')
   names = dict.fromkeys(['macro_f1', *command.run.metrics])
   metrics = [metric_lib.load(name) for name in names if name != 'accuracy']
   for line in summary.describe_out_of_fold(
@@ -132,52 +142,78 @@ def _cross_validate(command: command_lib.Command, seeds: Sequence[int]) -> None:
   )
 
 
-def _check_can_repeat(command: command_lib.Command, why: str) -> None:
-  repeated_runs.check_has_no_name(command, why)
-  with program.blame(_DRY_RUN, ValueError):
-    if _DRY_RUN.value:
-      raise ValueError(f'{why}; give one --seed, and no --cross_validation')
+def _train_all(
+  command: command_lib.Command, changes: Mapping[str, Mapping[str, Any]]
+) -> list[summary.Repetition]:
+  """Trains or resumes a run for each of several changes of settings."""
+  # All folders are opened before the first run begins.
+  runs = {
+    name: commands.open_run(command, each) for name, each in changes.items()
+  }
+  found = []
+  with command.context(command_lib.find_federation(*[*runs.values()][0])):
+    for name, run in runs.items():
+      kept = commands.train(run)
+      experiment = run.experiment
+      logits = model_results.compute_logits(experiment, kept.weights)
+      values = {'accuracy': kept.accuracy}
+      measure = experiment.measure
+      if isinstance(measure, model_selection.Measurement):
+        measured = measure(logits)
+        values |= {
+          metric.name: measured[metric.name]
+          for metric in measure.metrics
+          if not metric.by_class
+        }
+      found.append(
+        summary.Repetition(
+          name, kept.round_num, experiment.data.test.labels, logits, values
+        )
+      )
+  return found
 
 
-def _train(command: command_lib.Command) -> None:
-  """Trains once, or with --dry_run prints the plan."""
-  if _DRY_RUN.value:
-    command = command.for_plan()
+def _train(command: command_lib.Command, is_dry_run: bool) -> None:
+  """Trains once, or prints the plan."""
   experiment = command.create_experiment()
-  if _DRY_RUN.value:
+  if is_dry_run:
     print(json.dumps(plan.describe(experiment), indent=2))
-    for problem in plan.find_problems(experiment):
+    for problem in training_warnings.find_problems(experiment):
       logging.warning('%s', problem)
     return
   folder = command.open_folder(experiment)
   with command.context(command_lib.find_federation(experiment, folder)):
-    final = command_lib.run(experiment, folder, quiet=program.is_quiet())
+    final = command_lib.run(experiment, folder, quiet=progress.is_quiet())
   with command_lib.blame_output(experiment.run):
     _print_outcome(experiment, folder, final)
 
 
 def _print_outcome(
   experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
-  final: training_program.ProgramState,
+  folder: experiment_folder.ExperimentFolder,
+  final: training.ProgramState,
 ) -> None:
   """Prints the results and the paths of output files."""
   kept = saved_experiment.read_trained_model(folder.path)
   kind = 'validation' if experiment.settings.validates else 'test'
-  sizes = evaluated_images.count_by_class(experiment)
+  sizes = model_results.count_by_class(experiment)
   print(
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
   )
-  for line in evaluated_images.describe_metrics(experiment, kept.weights):
+  for line in model_results.describe_metrics(experiment, kept.weights):
     print(line)
-  for line in evaluated_images.read_by_system(folder.path):
+  for line in model_results.read_by_system(folder.path):
     print(line)
   if experiment.run.client_accuracy:
-    print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+    print(
+      model_results.describe_accuracies(
+        model_results.read_accuracies(folder.path)
+      )
+    )
   if experiment.run.client_classes:
-    counts = client_classes.read(folder.path)
-    print(client_classes.describe(experiment, counts))
+    counts = model_results.read_classes(folder.path)
+    print(model_results.describe_classes(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )
@@ -196,4 +232,4 @@ def _print_outcome(
 
 
 if __name__ == '__main__':
-  commands.run('train', main)
+  commands.run(main, Training())

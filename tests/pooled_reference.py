@@ -171,25 +171,25 @@ def train_system(
 ) -> Trained:
   """Trains a system of the registry; losses are means over rounds."""
   system = small_systems.create(system_name, {**SETTINGS, **changes})
-  training = system.build_training(
+  classifier = create_classifier()
+  work = system.build_server_work(
     small_systems.create_ingredients(
-      classifier=create_classifier(),
+      classifier=classifier,
       weak_augmentation=linear_reference.shifted,
       strong_augmentation=linear_reference.inverted,
       seed=SEED,
     )
   )
-  state = training.initial_state()
-  weights = training.classifier.initial_weights
+  state, weights = work.initialize(), classifier.initial_weights
   losses = []
   for round_num in range(num_rounds):
-    state, weights, metrics = training.train(
+    state, weights, metrics = work.train(
       state,
       weights,
       federated_process.RoundContext(
         tf.constant(SEED), tf.constant(round_num), tf.zeros([])
       ),
-      {'image': tf.constant(IMAGES), 'label': tf.constant(LABELS)},
+      linear_reference.labeled_dataset(IMAGES, LABELS),
     )
     losses.append(metrics['loss'].numpy())
   return Trained(state.trained, weights.trainable, losses)

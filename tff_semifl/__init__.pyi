@@ -73,6 +73,7 @@ from tff_semifl.data.skewed_partition import (
 )
 from tff_semifl.data.sources import LabeledImages as LabeledImages
 from tff_semifl.data.sources import TaskData as TaskData
+from tff_semifl.experiment.command import create_experiment as create_experiment
 from tff_semifl.experiment.experiment_folder import open_folder as open_folder
 from tff_semifl.experiment.image_task import ImageTask as ImageTask
 from tff_semifl.experiment.image_task import Task as Task
@@ -80,9 +81,6 @@ from tff_semifl.experiment.image_task import (
   weak_then_strong as weak_then_strong,
 )
 from tff_semifl.experiment.own_data import own_data as own_data
-from tff_semifl.experiment.python_experiment import (
-  create_experiment as create_experiment,
-)
 from tff_semifl.experiment.running import run as run
 from tff_semifl.experiment.system_registry import SYSTEMS as SYSTEMS
 from tff_semifl.experiment.task_registry import TASKS as TASKS

@@ -17,7 +17,6 @@ from tensorflow.core.protobuf.config_pb2 import CallableOptions
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.eager.context import FunctionCallOptions
 from tensorflow.python.eager.context import context as eager_context
-from tensorflow.python.framework import op_def_registry
 from tensorflow_federated.proto.v0.computation_pb2 import Computation
 from tensorflow_federated.python.core.environments.tensorflow_backend import (
   compiled_computation_transformations as _code_transformations,

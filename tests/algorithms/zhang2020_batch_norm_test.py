@@ -13,7 +13,6 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import local_steps_reference
 from tests import simulation_test_case
-from tests.algorithms import slotted_process
 from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 from tff_semifl.models import functional
@@ -90,7 +89,7 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
 
   def test_running_averages_of_each_node(self):
     problem = linear_problem.LinearProblem()
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       zhang2020_reference.build(
         'consistency_averaging',
         classifier=self.classifier,
@@ -135,7 +134,7 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
   @pytest.mark.slow
   def test_self_training_labels_by_the_averages_of_the_slot(self):
     problem = linear_problem.LinearProblem()
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       zhang2020_reference.build(
         'self_training_averaging',
         {

@@ -14,12 +14,12 @@ from tests.augment import pillow
 from tff_semifl.augment import geometric_operations
 
 _SIZES = ((32, 32), (9, 40))
-# The index of the magnitude in Pillow's six coefficients.
+# The number of a map, and its index in Pillow's six coefficients.
 _MAPS = {
-  'shear_x': (geometric_operations.shear_x, 1),
-  'shear_y': (geometric_operations.shear_y, 3),
-  'translate_x': (geometric_operations.translate_x, 2),
-  'translate_y': (geometric_operations.translate_y, 5),
+  'shear_x': ('b', 1),
+  'shear_y': ('d', 3),
+  'translate_x': ('c', 2),
+  'translate_y': ('f', 5),
 }
 _AMOUNTS = {
   'shear': [0.03 * level for level in range(1, 11)],
@@ -44,11 +44,11 @@ def _spread(amounts, images):
 class AffineTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(name=list(_MAPS), size=_SIZES)
   def test_shear_and_translation(self, name, size):
-    to_maps, position = _MAPS[name]
+    number, position = _MAPS[name]
     images, amounts = _spread(
       _AMOUNTS[name[:-2]], pillow.create_images(*size)[::3]
     )
-    maps = to_maps(amounts)
+    maps = geometric_operations.affine(**{number: amounts})
     for fetch, resampling, fill in (
       (geometric_operations.fetch_nearest, Image.Resampling.NEAREST, 127),
       (geometric_operations.fetch_bilinear, Image.Resampling.BILINEAR, 0),

@@ -8,8 +8,6 @@ and what these draw and do.
 """
 
 import inspect
-import subprocess
-import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -186,32 +184,6 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
   def test_numbers_out_of_range(self, name, value):
     with self.assertRaisesRegex(ValueError, f'`{name}` must .* found {value}'):
       keras_cv_policy.build_keras_cv_rand_augment(**{name: value})
-
-
-_IMPORT = """
-import sys
-from tff_semifl.augment import keras_cv_policy
-def find_loaded():
-  names = 'keras_cv', 'keras_cv.src.models', 'matplotlib.pyplot'
-  return [name for name in names if name in sys.modules]
-keras_cv_policy.create_operations(0.5, 0.1)
-used = sys.modules['keras_cv.src.layers'].Equalization
-loaded = find_loaded()
-sys.stdout, stdout = sys.stderr, sys.stdout
-import keras_cv
-print(loaded, find_loaded(), keras_cv.layers.Equalization is used, file=stdout)
-"""
-
-
-class ImportTest(absltest.TestCase):
-  def test_imports_layers_alone_and_keras_cv_can_be_imported_later(self):
-    found = subprocess.check_output(
-      [sys.executable, '-c', _IMPORT], text=True, timeout=100
-    )
-    self.assertEqual(
-      found,
-      "[] ['keras_cv', 'keras_cv.src.models', 'matplotlib.pyplot'] True\n",
-    )
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ import types
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 import pytest
 
@@ -21,9 +20,10 @@ from benchmarks import device_updates
 from benchmarks import federation as federation_lib
 from benchmarks import gpu
 from benchmarks import measurement
-from tasks import cifar10
+from tasks import cifar
 from tests import small_digits
 from tests.core import small_updates
+from tff_semifl import settings
 
 _FLAGS = {
   'model_depth': 10,
@@ -33,7 +33,7 @@ _FLAGS = {
   'num_labeled': 10,
   'num_epochs': 1,
   'repetitions': 1,
-  'side_by_side': [2],
+  'side_by_side': ('2',),
 }
 
 
@@ -42,12 +42,12 @@ class DeviceCheckTest(absltest.TestCase):
     super().setUp()
     # Building augmentations takes longer here than training.
     data_set = dataclasses.replace(
-      cifar10.CIFAR10.data_set,
+      cifar.CIFAR10.data_set,
       build_strong_augmentation=lambda: lambda images, seed: images,
       flip=False,
       padding=0,
     )
-    self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
+    self.enter_context(mock.patch.object(cifar.CIFAR10, 'data_set', data_set))
     self.enter_context(small_digits.without_wide_resnet())
 
   @pytest.mark.slow
@@ -57,7 +57,7 @@ class DeviceCheckTest(absltest.TestCase):
     self.enter_context(small_updates.without_xla())
     federation = federation_lib.Federation
     for module, name, replacement in (
-      (gpu, '_create_devices', lambda number: ['/device:CPU:0'] * number),
+      (gpu, '_create_devices', lambda number, _: ['/device:CPU:0'] * number),
       (
         device_updates,
         'build_update',
@@ -72,11 +72,8 @@ class DeviceCheckTest(absltest.TestCase):
       self.enter_context(mock.patch.object(module, name, replacement))
     path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
     output = io.StringIO()
-    with (
-      flagsaver.flagsaver(output_file=[str(path)], **_FLAGS),
-      contextlib.redirect_stdout(output),
-    ):
-      gpu.main()
+    with contextlib.redirect_stdout(output):
+      gpu.main(settings.change(gpu.GPU(), {'output_file': str(path), **_FLAGS}))
     measured = {
       each['name']: measurement.Measurement(**each)
       for each in json.loads(path.read_text())['measurements']
@@ -132,12 +129,13 @@ class DeviceCheckTest(absltest.TestCase):
     output = io.StringIO()
     with (
       mock.patch.object(device_updates, 'compare', return_value=compared),
-      mock.patch.object(gpu, '_create_devices', lambda number: ['a device']),
-      flagsaver.flagsaver(output_file=[str(path)], minutes=0),
+      mock.patch.object(gpu, '_create_devices', lambda *_: ['a device']),
       contextlib.redirect_stdout(output),
       self.assertRaises(SystemExit) as ended,
     ):
-      gpu.main()
+      gpu.main(
+        settings.change(gpu.GPU(), {'output_file': str(path), 'minutes': 0})
+      )
     self.assertEqual(ended.exception.code, 1)
     self.assertIn(
       'steps; rounds; 2 side by side; 4 side by side; 8 side by side; rounds,'

@@ -9,7 +9,6 @@ import pathlib
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -18,8 +17,8 @@ from benchmarks import augmentation
 from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
-from tff_semifl.cli import program
-from tff_semifl.experiment import augmentations
+from tff_semifl import settings
+from tff_semifl.experiment import image_task
 
 
 class MeasurementTest(absltest.TestCase):
@@ -73,7 +72,7 @@ class AugmentationTest(absltest.TestCase):
       return images
 
     with mock.patch.dict(
-      augmentations.BUILDERS, {'watched': lambda: policy}, clear=True
+      image_task.AUGMENTATIONS, {'watched': lambda: policy}, clear=True
     ):
       measured = augmentation.measure(2, num_images=6, num_epochs=3)
     self.assertLen(measured.values['watched'], 2)
@@ -88,11 +87,14 @@ class AugmentationTest(absltest.TestCase):
 
 class BenchmarkTest(absltest.TestCase):
   def test_file_that_cannot_be_written(self):
-    with flagsaver.flagsaver(output_file=['/proc/nothing/benchmark.json']):
-      with self.assertRaisesRegex(
-        program.FlagError, '--output_file=/proc/nothing/benchmark.json: '
-      ):
-        measure.main()
+    with self.assertRaisesRegex(
+      settings.SettingError, '^output_file=/proc/nothing/benchmark.json: '
+    ):
+      measure.main(
+        settings.change(
+          measure.Measure(), {'output_file': '/proc/nothing/benchmark.json'}
+        )
+      )
 
   @pytest.mark.slow
   def test_the_real_program(self):

@@ -16,11 +16,11 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import __main__ as main
 from tests.repository import source_tree
 import tff_semifl
 from tff_semifl import installation
-from tff_semifl.cli import command_text
-from tff_semifl.cli import main
+from tff_semifl.cli import command_line
 
 
 def _run(*arguments):
@@ -58,19 +58,6 @@ class MainTest(parameterized.TestCase):
     self.assertEqual((code, output), (1, ''))
     self.assertEqual(errors, f"there is no program 'trian'\n{listed}")
 
-  def test_of_a_clone(self):
-    completed = subprocess.run(
-      [sys.executable, '-m', 'launch', '--help'],
-      cwd=source_tree.PROJECT_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=60,
-    )
-    self.assertEqual(
-      (completed.returncode, completed.stdout, completed.stderr),
-      _run('--help'),
-    )
-
   @parameterized.parameters([['launch.train']], [['launch', 'train']])
   def test_interrupt_while_tensorflow_is_imported(self, command):
     folder = pathlib.Path(self.create_tempdir().full_path)
@@ -91,27 +78,6 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(completed.stdout, '')
     self.assertEqual(completed.stderr.strip(), 'interrupted')
 
-  def test_package_of_others_that_imports_it(self):
-    folder = self.create_tempdir()
-    code = (
-      'import signal, launch;'
-      ' print(signal.getsignal(signal.SIGINT).__name__)'
-    )
-    folder.create_file('others/__init__.py', code)
-    folder.create_file('others/program.py')
-    completed = subprocess.run(
-      [sys.executable, '-m', 'others.program'],
-      env={
-        **os.environ,
-        'PYTHONPATH': f'{folder.full_path}:{source_tree.PROJECT_ROOT}',
-      },
-      capture_output=True,
-      text=True,
-      timeout=50,
-      check=True,
-    )
-    self.assertEqual(completed.stdout, 'default_int_handler\n')
-
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):
     expected = f'tff-semifl {tff_semifl.__version__}\n'
@@ -119,10 +85,10 @@ class MainTest(parameterized.TestCase):
 
   def test_commands_are_those_that_users_type(self):
     text = 'Say python -m launch.train semifl.'
-    self.assertEqual(command_text.spell_commands(text), text)
+    self.assertEqual(command_line.spell_commands(text), text)
     with mock.patch.object(installation, 'is_installed', lambda: True):
       self.assertEqual(
-        command_text.spell_commands(text), 'Say tff-semifl train semifl.'
+        command_line.spell_commands(text), 'Say tff-semifl train semifl.'
       )
 
 

@@ -14,12 +14,15 @@ from tests import forked_programs
 
 _PROGRAM = """
 import atexit, os, signal
-from tff_semifl.cli import program
+from tests.settings import example_parts
+from tff_semifl.cli import command_line, program
 
-def main():
+def main(_):
   {body}
 
-program.run(main, interrupted='interrupted; and so on')
+program.run(
+  main, example_parts.Oven(), interrupted='interrupted; and so on'
+)
 """
 _INTERRUPT = 'os.kill(os.getpid(), signal.SIGINT)'
 _LAST_LINE = 'interrupted; and so on'
@@ -39,7 +42,7 @@ class ProgramTest(parameterized.TestCase):
     return forked_programs.run(**self._write(body))
 
   @parameterized.parameters(
-    ("raise program.FlagError('bad')", 'bad'),
+    ("raise command_line.UsageError('bad')", 'bad'),
     (_INTERRUPT, f'\n{_LAST_LINE}'),
   )
   def test_last_line_is_last_in_a_file_of_both(self, end, expected):
@@ -63,7 +66,7 @@ class ProgramTest(parameterized.TestCase):
   try:
     {_INTERRUPT}
   except KeyboardInterrupt:
-    raise program.FlagError('of a file half written') from None""",
+    raise command_line.UsageError('of a file half written') from None""",
     ),
     (
       'made_another_error_of',
@@ -85,7 +88,7 @@ class ProgramTest(parameterized.TestCase):
     ('many', "print('unread\\n' * 100_000)", 1),
     (
       'and_an_error',
-      "print('unread'); raise program.FlagError('bad')",
+      "print('unread'); raise command_line.UsageError('bad')",
       1,
       'bad',
     ),

@@ -4,41 +4,69 @@
 """Tests of what a sweep runs, and of mistakes that it refuses before."""
 
 import contextlib
+import functools
 import io
 import json
+import os
 import pathlib
+import re
 import shlex
+import signal
+import subprocess
 import sys
+import time
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
+import pytest
 
 from launch import sweep
-from tff_semifl.cli import program
+from tff_semifl import settings
+from tff_semifl.cli import command_line
 from tff_semifl.cli import sweep_runs
-from tff_semifl.experiment import presets
 from tff_semifl.results import sweep_table
 
+_ROOT = pathlib.Path(__file__).parents[2]
+
+# Runs for a minute, and takes a moment to end in order.
+_LONG = """
+import os, signal, sys, time
+def end(*_):
+  print('asked', flush=True)
+  time.sleep({seconds})
+  print('in order', flush=True)
+  sys.exit(143)
+signal.signal(signal.SIGTERM, end)
+print('ready', os.getpid(), flush=True)
+time.sleep(60)
+"""
+_PROGRAM = """
+import pathlib, sys
+from tests.settings import example_parts
+from tff_semifl.cli import sweep_runs, program
+
+def main(_):
+  jobs = [
+    sweep_runs.Job(
+      name=name,
+      command=(sys.executable, '-c', {code!r}),
+      log_path=pathlib.Path({folder!r}, name),
+    )
+    for name in 'abc'
+  ]
+  for _ in sweep_runs.run(
+    jobs, num_parallel=2, stop_on_failure=True, say=lambda line: None
+  ):
+    pass
+
+program.run(
+  main, example_parts.Oven(), interrupted=program.RESUMES
+)
+"""
 _FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
 
 
 class RunsTest(parameterized.TestCase):
-  def test_presets_are_found_by_patterns(self):
-    found = sweep_runs.find_presets(['semifl/svhn_*'])
-    self.assertGreater(len(found), 3)
-    for one in found:
-      self.assertEqual(one.system_name, 'semifl')
-      self.assertStartsWith(one.source, 'semifl/svhn_')
-      self.assertEqual(one.name, one.source.replace('/', '_'))
-      self.assertEqual(one.paper, presets.load(one.source).paper)
-    every = sweep_runs.find_presets(['*'])
-    self.assertEqual([one.source for one in every], list(presets.names()))
-    sweep_runs.check_names(every)
-    with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
-      sweep_runs.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
-
   def test_each_flagfile_has_its_system_in_front(self):
     found = sweep_runs.read_flagfiles(
       ['batch_label_semifl:a_0.3.flags', 'semifl:b', 'semifl:semifl_c.flags']
@@ -50,18 +78,6 @@ class RunsTest(parameterized.TestCase):
         ('semifl', 'semifl_b', 'b'),
         ('semifl', 'semifl_c', 'semifl_c.flags'),
       ],
-    )
-
-  @parameterized.parameters(
-    (['--num_validation=1'],),
-    (['-num_validation=1'],),
-    (['--num_validation', '1'],),
-    (['-validation_fold', '1/2'],),
-  )
-  def test_flag_is_left_out_however_it_is_written(self, flag):
-    self.assertEqual(
-      sweep_runs.without_validation(['--b', '-2', *flag, '--c=3']),
-      ['--b', '-2', '--c=3'],
     )
 
   def test_complete_with_last_round_and_export(self):
@@ -107,19 +123,18 @@ class CommandLineTest(parameterized.TestCase):
   def _sweep(self, *arguments, flagfiles='good.flags'):
     """Returns the commands that the sweep prints."""
     paths = [f'semifl:{self.folder / n}' for n in flagfiles.split(',') if n]
-    # Another test may have imported launch.train, whose flag it is.
-    of_train = [each for each in arguments if each == '--dry_run']
-    output = io.StringIO()
-    with flagsaver.flagsaver(), contextlib.redirect_stdout(output):
-      passed_on = sweep.parse(
-        [
-          'sweep',
-          f'--flagfiles={",".join(paths)}',
-          f'--output_dir={self.output_dir}',
-          *(each for each in arguments if each not in of_train),
-        ]
-      )
-      sweep.main([*passed_on, *of_train])
+    chosen, passed_on = command_line.parse(
+      functools.partial(settings.change, sweep.Sweep()),
+      [
+        f'--flagfiles={",".join(paths)}',
+        f'--output_dir={self.output_dir}',
+        *arguments,
+      ],
+      'sweep',
+      takes=lambda _: True,
+    )
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+      sweep.main(chosen, passed_on)
     return [shlex.split(line) for line in output.getvalue().splitlines()]
 
   def test_commands_are_printed_and_nothing_is_written(self):
@@ -146,89 +161,64 @@ class CommandLineTest(parameterized.TestCase):
     )
     self.assertFalse(self.output_dir.exists())
 
-  def test_names_have_the_varied_value_and_validation(self):
-    self.assertEqual(
-      [
-        command[5:]
-        for command in self._sweep(
-          '--vary=learning_rate',
-          '--values=0.1,0.3',
-          '--num_validation=20',
-          '--print_commands',
-        )
-      ],
-      [
-        [
-          '--num_validation=20',
-          f'--learning_rate={value}',
-          '--seed=0',
-          f'--output_dir={self.output_dir}',
-          '--experiment_name='
-          f'semifl_good_learning_rate{value}_validation_seed0',
-        ]
-        for value in ('0.1', '0.3')
-      ],
-    )
-
   def _assert_refused(self, message, *arguments, **options):
-    with self.assertRaisesRegex(program.FlagError, message):
+    with self.assertRaisesRegex(settings.SettingError, message):
       self._sweep(*arguments, **options)
     # No run was begun.
     self.assertEmpty(list(self.output_dir.glob('*')))
 
   @parameterized.parameters(
-    (['--seeds=1,1'], '--seeds=1,1: each seed is trained with once'),
-    (['--seeds='], '--seeds=: name at least one'),
-    (['--seeds=0,one'], '--seeds=0,one: .* whole numbers from 0 to'),
-    (['--seeds=-1'], '--seeds=-1: .* whole numbers'),
-    (['--seeds=2147483648'], '--seeds=.*2147483647'),
-    (['-seed=1'], '--seed: .*--seeds'),
+    (['--seeds=1,1'], '^seeds=1,1: each seed is trained with once'),
+    (['--seeds='], '^seeds=: seeds are'),
+    (['--seeds=0,one'], '^seeds=0,one: .* whole numbers from 0 to'),
+    (['--seeds=2147483648'], '^seeds=.*2147483647'),
+    (['-seed=1'], '^seed: .*--seeds'),
     (['total_rounds=3'], "unexpected argument 'total_rounds=3'"),
-    (['--dry_run'], '--dry_run: '),
+    (['--dry_run'], '^dry_run: '),
     (['--stop_after=3', '--keep_best=test/auc'], 'flag --stop_after: '),
     (
       ['--classes_per_client=2'],
-      '--flagfiles=.*good.flags: flag --classes_per_client: .*=classes',
+      '^flagfiles=.*good.flags: flag --classes_per_client: .*=classes',
     ),
     (['--ray_address=localhost:1'], 'good.flags: flag --ray_address: .*=ray'),
-    (['--values=1'], '--values=1: give --vary'),
+    (['--values=1'], '^values=1: give --vary'),
     (['--vary=learning_rate', '--values=1,1'], 'each of --values'),
     (
       ['--vary=learning_rate', '--values=1,2', '-learning_rate=3'],
-      '--vary=learning_rate: leave --learning_rate out',
+      '^vary=learning_rate: leave --learning_rate out',
     ),
-    (['--vary=seed', '--values=1,2'], '--vary=seed: .*--seeds'),
+    (['--vary=seed', '--values=1,2'], '^vary=seed: .*--seeds'),
     (
       ['--vary=learning_rate', '--values=0.1,big'],
       'good.flags: .*learning_rate.*big',
     ),
-    (['--vary=rate', '--values=1,2'], "good.flags: Unknown .*flag 'rate'"),
+    (['--vary=rate', '--values=1,2'], 'good.flags: flag --rate: '),
     (['--num_validation=0'], 'good.flags: flag --num_validation=0: '),
     (
       ['--table_files=/proc/no/table.md'],
-      '--table_files=.*cannot write /proc/no/table.md',
+      '^table_files=.*cannot write /proc/no/table.md',
     ),
-    (['--output_dir=/proc/no'], '^flag --output_dir=/proc/no: '),
+    (['--output_dir=/proc/no'], '^output_dir=/proc/no: '),
   )
   def test_bad_flags(self, arguments, message):
     self._assert_refused(message, *arguments)
 
   @parameterized.parameters(
-    ('--totalrounds=3', "'totalrounds'"),
+    ('--totalrounds=3', '--totalrounds'),
     ('--seed=1', '--seed is not for a flagfile'),
     ('--num_validation=20', '--num_validation is not for a flagfile'),
-    ('--parallel=2', "'parallel'"),
+    ('--parallel=2', '--parallel'),
   )
   def test_bad_line_in_the_last_flagfile(self, line, message):
     self._write('bad.flags', f'{_FLAGS}{line}\n')
     self._assert_refused(
-      f'^flag --flagfiles=.*bad.flags: .*{message}',
+      f'^flagfiles=.*bad.flags: .*{message}',
       flagfiles='good.flags,bad.flags',
     )
 
   def test_bad_entries(self):
-    self._assert_refused('--flagfiles=: name at least one', flagfiles='')
-    self._assert_refused('cannot read .*none.flags', flagfiles='none.flags')
+    self._assert_refused('^flagfiles: name at least one', flagfiles='')
+    self._assert_refused('none.flags: No such file', flagfiles='none.flags')
     self._assert_refused('both be', flagfiles='good.flags,good.flags')
     for name, message in (
       ('one.flags', 'one.flags names no system; write semifl:one.flags'),
@@ -237,18 +227,12 @@ class CommandLineTest(parameterized.TestCase):
       with self.assertRaisesRegex(ValueError, message):
         sweep_runs.read_flagfiles([name])
     self._assert_refused(
-      '^flag --presets=semifl/svhn_250_iid: flag --classes_per_client: it is'
-      ' only for --partition=classes; leave it out',
+      '^presets=semifl/svhn_250_iid: flag --classes_per_client: it is'
+      ' only for --partition=classes',
       '--presets=semifl/svhn_250_iid',
       '--classes_per_client=2',
       flagfiles='',
     )
-
-  def test_table_of_no_known_kind(self):
-    with self.assertRaisesRegex(
-      flags.IllegalFlagValueError, 'must each end in .md or .csv'
-    ):
-      self._sweep('--table_files=a.txt')
 
   def test_folder_of_another_experiment(self):
     folder = self.output_dir / 'semifl_good_seed1'
@@ -257,10 +241,145 @@ class CommandLineTest(parameterized.TestCase):
     content['flags'] = {'task': 'cifar10'}
     (folder / 'hparams.json').write_text(json.dumps(content))
     with self.assertRaisesRegex(
-      program.FlagError, 'good.flags: .*semifl_good_seed1 holds another exp'
+      settings.SettingError, 'good.flags: .*semifl_good_seed1 holds another exp'
     ):
       self._sweep('--seeds=0,1')
     self.assertLen(list(self.output_dir.iterdir()), 1)
+
+
+def _exists(pid):
+  try:
+    os.kill(pid, 0)
+  except ProcessLookupError:
+    return False
+  return True
+
+
+def _wait_until(condition, seconds=60):
+  deadline = time.monotonic() + seconds
+  while not condition():
+    if time.monotonic() > deadline:
+      raise AssertionError(f'Did not come true in {seconds} seconds.')
+    time.sleep(0.02)
+
+
+class ProcessesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _job(self, name, code):
+    return sweep_runs.Job(
+      name=name,
+      command=(sys.executable, '-c', code),
+      log_path=self.folder / name,
+    )
+
+  def _run(self, jobs, num_parallel=1, stop_on_failure=True):
+    """Returns the names and exit codes of jobs in the order of their ends."""
+    return [
+      (job.name, exit_code)
+      for job, exit_code in sweep_runs.run(
+        jobs,
+        num_parallel=num_parallel,
+        stop_on_failure=stop_on_failure,
+        say=lambda line: None,
+      )
+    ]
+
+  def _log(self, name):
+    path = self.folder / name
+    return path.read_text() if path.exists() else ''
+
+  def _pid(self, name):
+    """Returns the process of a long job, None before the start."""
+    found = re.search(r'^ready (\d+)$', self._log(name), re.M)
+    return found and int(found[1])
+
+  def test_failure(self):
+    jobs = [
+      self._job('good', ''),
+      self._job('bad', 'print("why"); raise SystemExit(3)'),
+      self._job('killed', 'import os; os.kill(os.getpid(), 9)'),
+      self._job('better', ''),
+    ]
+    ended = [('good', 0), ('bad', 3), ('killed', -9), ('better', 0)]
+    self.assertEqual(self._run(jobs, stop_on_failure=False), ended)
+    self.assertEqual(self._run(jobs), ended[:2])
+    self.assertRegex(
+      sweep_runs.describe_failure(jobs[1], 3),
+      '^failed with exit code 3; the end of its log .*/bad:\n(.*\n)*  why$',
+    )
+    self.assertStartsWith(
+      sweep_runs.describe_failure(jobs[2], -9),
+      'failed with signal 9 (Killed)',
+    )
+
+  def test_closing_ends_all_in_order(self):
+    jobs = [
+      self._job('a', _LONG.format(seconds=0.1)),
+      self._job('b', 'import time; time.sleep(1)'),
+    ]
+    with contextlib.closing(
+      sweep_runs.run(
+        jobs, num_parallel=2, stop_on_failure=True, say=lambda line: None
+      )
+    ) as ended:
+      self.assertEqual(next(ended), (jobs[1], 0))
+      _wait_until(lambda: self._pid('a'))
+    self.assertEndsWith(self._log('a'), 'asked\nin order\n')
+
+  def _start(self, seconds):
+    """Starts a program with two of three jobs at a time; waits for these."""
+    process = subprocess.Popen(
+      [
+        sys.executable,
+        '-c',
+        _PROGRAM.format(
+          code=_LONG.format(seconds=seconds), folder=str(self.folder)
+        ),
+      ],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      # Tests may run in a background job, which ignores the signal.
+      preexec_fn=lambda: signal.signal(
+        signal.SIGINT, signal.default_int_handler
+      ),
+    )
+    self.addCleanup(process.kill)
+    _wait_until(lambda: all(self._pid(name) for name in 'ab'))
+    pids = [self._pid(name) for name in 'ab']
+    self.assertTrue(all(map(_exists, pids)))
+    return process, pids
+
+  @pytest.mark.slow
+  def test_sigterm_is_passed_on(self):
+    process, pids = self._start(seconds=1)
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=30)
+    self.assertEqual(process.returncode, 143, errors)
+    self.assertEmpty(output)
+    self.assertIn('ending a, b; interrupt again', errors)
+    self.assertIn('the same command goes on', errors)
+    self.assertFalse(any(map(_exists, pids)))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\nin order\n')
+    self.assertEmpty(self._log('c'))
+
+  @pytest.mark.slow
+  def test_second_interrupt_kills(self):
+    process, pids = self._start(seconds=60)
+    process.send_signal(signal.SIGINT)
+    _wait_until(lambda: all('\nasked\n' in self._log(name) for name in 'ab'))
+    self.assertIsNone(process.poll())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    self.assertEqual(process.returncode, -signal.SIGINT, errors)
+    _wait_until(lambda: not any(map(_exists, pids)))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\n')
 
 
 if __name__ == '__main__':

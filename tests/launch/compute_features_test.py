@@ -8,14 +8,15 @@ import io
 import pathlib
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
 from launch import compute_features
 from tests.data import image_tree
+from tests.launch import programs
 from tests.models.frozen import small_backbone
-from tff_semifl.cli import program
+from tff_semifl import settings
+from tff_semifl.cli import command_line
 from tff_semifl.data import feature_files
 
 
@@ -34,16 +35,12 @@ class ComputeFeaturesTest(parameterized.TestCase):
       'cache_dir': self._folder / 'cache',
       'output_file': self._output,
     } | values
-    output = io.StringIO()
-    errors = io.StringIO()
-    with (
-      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
-      contextlib.redirect_stdout(output),
-      contextlib.redirect_stderr(errors),
-    ):
-      compute_features.main()
+    with contextlib.redirect_stderr(io.StringIO()):
+      lines = programs.run(
+        compute_features.main, compute_features.ComputeFeatures(), **values
+      )
     with np.load(values['output_file'], allow_pickle=False) as arrays:
-      return output.getvalue().splitlines(), dict(arrays)
+      return lines, dict(arrays)
 
   def test_computes_features_of_a_file(self):
     images = small_backbone.noise(7, 4, 4, 3)
@@ -96,21 +93,11 @@ class ComputeFeaturesTest(parameterized.TestCase):
       9,
     )
     with self.assertRaisesRegex(
-      program.FlagError, 'test/bird is no class of the server'
+      settings.SettingError, 'test/bird is no class of the server'
     ):
       self._run(
         photo_dir=self._folder / 'photos', output_file=self._folder / 'b.npz'
       )
-
-  def test_maps_a_file_of_images_alone(self):
-    images = small_backbone.noise(7, 4, 4, 3)
-    file = self._folder / 'images.npy'
-    np.save(file, images)
-    _, arrays = self._run(images_file=file, input_range='0_to_1')
-    self.assertCountEqual(arrays, ['features'])
-    np.testing.assert_allclose(
-      arrays['features'], images.mean((1, 2)) / 255, rtol=1e-5
-    )
 
   def test_computes_features_of_folders(self):
     for name, level in (
@@ -135,17 +122,19 @@ class ComputeFeaturesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({}, 'give one of the flags --photo_dir, --tfds_name'),
-    ({'image_folder': '/no'}, '^flag --image_folder=/no: .*is missing'),
-    ({'images_file': '/no.npz'}, '^flag --images_file=/no.npz: .*No such file'),
+    ({'image_folder': '/no'}, '^image_folder=/no: .*is missing'),
+    ({'images_file': '/no.npz'}, '^images_file=/no.npz: .*No such file'),
     (
       {'backbone': 'resnet51'},
-      '^flag --backbone=resnet51: backbone resnet51: ',
+      '^backbone=resnet51: backbone resnet51: ',
     ),
     ({'weights': 'imagenet'}, "weights: found 'imagenet', but .* has its own"),
-    ({'output_file': 'a.csv'}, '^flag --output_file=.*name a .npz file'),
+    ({'output_file': 'a.csv'}, '^output_file=.*name a .npz file'),
   )
   def test_names_the_flag_that_is_wrong(self, values, message):
-    with self.assertRaisesRegex(program.FlagError, message):
+    with self.assertRaisesRegex(
+      (settings.SettingError, command_line.UsageError), message
+    ):
       self._run(**values)
 
   @parameterized.parameters(
@@ -160,26 +149,9 @@ class ComputeFeaturesTest(parameterized.TestCase):
     file = self._folder / 'images.npz'
     np.savez(file, **arrays)
     with self.assertRaisesRegex(
-      program.FlagError, f'^flag --images_file={file}: {message}'
+      settings.SettingError, f'^images_file={file}: {message}'
     ):
       self._run(images_file=file)
-
-  def test_says_that_a_file_is_damaged(self):
-    file = self._folder / 'images.npz'
-    np.savez(file, images=small_backbone.noise(7, 4, 4, 3))
-    content = file.read_bytes()
-    for damaged in (b'', b'abc', content[:-9], content[:9] + content[20:]):
-      file.write_bytes(damaged)
-      with self.assertRaisesRegex(
-        program.FlagError, f'^flag --images_file={file}: is damaged, or no'
-      ):
-        self._run(images_file=file)
-
-  def test_replaces_no_file_unasked(self):
-    self._output.parent.mkdir()
-    self._output.write_text('')
-    with self.assertRaisesRegex(program.FlagError, 'exists; name another file'):
-      self._run(images_file='a')
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ Where the variable `RUN_IN` names a folder, the program is run there instead.
 
 import ast
 from collections.abc import Callable, Sequence
+import functools
 import os
 import pathlib
 import re
@@ -19,9 +20,13 @@ import runpy
 import subprocess
 import sys
 import textwrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from absl import app
+
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+from tff_semifl.cli import program
 
 _BLOCK = re.compile(
   r'(?<=\n\n)(?:    .*\n|\n(?=    ))+|^```\w*\n[^`]*```$', re.MULTILINE
@@ -134,21 +139,40 @@ def find_commands(block: Block, folder: pathlib.Path) -> list[list[str]]:
   return [line.split('\0') for line in commands.split('\0\n') if line]
 
 
-def _only_parse(
+def parse(
   main: Callable[..., None],
-  argv: Sequence[str] | None = None,
-  flags_parser: Callable[[Sequence[str]], object] | None = None,
+  create: command_line.Create | settings.Settings,
+  *,
+  arguments: Sequence[str] | None = None,
+  takes: Callable[[str], bool] | None = None,
+  **_: object,
+) -> tuple[Any, list[str]]:
+  """Reads the command line as `program.run` does, and does not run `main`."""
+  del main
+  if isinstance(create, settings.Settings):
+    create = functools.partial(settings.change, create)
+  if arguments is None:
+    arguments = command_line.read_flagfiles(sys.argv[1:])
+  kinds = {'verbosity': int, 'help': bool}
+  chosen, arguments = command_line.read(arguments, kinds)
+  if chosen.get('help'):
+    return command_line.choose(create, arguments).part, []
+  return command_line.parse(create, arguments, '', takes=takes)
+
+
+def _parse_with_absl(
+  main: Callable[..., None], argv: Sequence[str] | None = None
 ) -> None:
   """Parses flags as `absl.app.run` does before it calls `main`."""
   del main
-  parse = flags_parser or app.parse_flags_with_usage
-  parse(sys.argv if argv is None else argv)
+  app.parse_flags_with_usage(sys.argv if argv is None else argv)
 
 
 if __name__ == '__main__':
   if 'RUN_IN' in os.environ:
     os.chdir(os.environ['RUN_IN'])
   else:
-    app.run = _only_parse
+    app.run = _parse_with_absl
+    program.run = parse
   sys.argv = sys.argv[1:]
   runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)

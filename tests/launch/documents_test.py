@@ -12,13 +12,12 @@ import contextlib
 import io
 import pathlib
 import re
+import runpy
 import shutil
 import sys
 from unittest import mock
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 import PIL.Image
 import pytest
@@ -31,6 +30,7 @@ from tests.launch import documents
 from tests.repository import source_tree
 from tff_semifl import settings
 from tff_semifl.cli import commands
+from tff_semifl.cli import program
 
 _ROOT = source_tree.PROJECT_ROOT
 # What readers put in place of words that stand for something of their own.
@@ -166,23 +166,32 @@ class DocumentsTest(absltest.TestCase):
     self.assertGreater(len(seen), 50)
 
   def _check_flags(self, module, *given):
-    """Parses flags here if they are settings, else in a process."""
-    if module == 'launch.sweep':
-      with flagsaver.flagsaver(), contextlib.redirect_stdout(io.StringIO()):
-        sweep.main(sweep.parse(['sweep', *given, '--print_commands']))
-    elif module == 'launch.demo' or (module == 'launch.train' and given[1:]):
-      system, *given = ['semifl', *given][module == 'launch.train' :]
-      own = flags.FlagValues()
-      flags.DEFINE_list('seeds', None, '', flag_values=own)
-      flags.DEFINE_bool('dry_run', False, '', flag_values=own)
-      for name in ('cross_validation', 'verbosity'):
-        flags.DEFINE_integer(name, None, '', flag_values=own)
-      _, *of_settings = own(['', *given], known_only=True)
-      if '--help' not in of_settings:
-        commands.parse(system, of_settings)
-    else:
+    """Parses flags here if they are settings, or absl's in a process."""
+    path = _ROOT / f'{module.replace(".", "/")}.py'
+    if 'app.run(' in path.read_text():
       completed = self._run('tests.launch.documents', module, *given)
       self.assertEqual(completed.returncode, 0, completed.stderr)
+      return
+    parsed = []
+    with (
+      mock.patch.object(sys, 'argv', [module, *given]),
+      mock.patch.object(
+        program,
+        'run',
+        lambda *args, **options: parsed.append(
+          documents.parse(*args, **options)
+        ),
+      ),
+      contextlib.redirect_stdout(io.StringIO()),
+      # With --help.
+      contextlib.suppress(SystemExit),
+    ):
+      runpy.run_path(str(path), run_name='__main__')
+    self.assertEqual(not parsed, not given or '--help' in given)
+    if module == 'launch.sweep':
+      ((chosen, passed_on),) = parsed
+      with contextlib.redirect_stdout(io.StringIO()):
+        sweep.main(settings.change(chosen, {'print_commands': True}), passed_on)
 
   def _write_files(self):
     """Writes images, features and runs that documents take to be there."""

@@ -3,28 +3,25 @@
 
 """Tests of programs with a user's own feature vectors."""
 
-import contextlib
 import csv
-import io
 import json
 import pathlib
 import tempfile
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 
 from launch import evaluate
 from launch import export_saved_model
 from launch import predict
-from launch import show_augmentations
-from launch import show_partition
 from tests import forked_programs
 from tests.data import image_tree
 from tests.data import small_features
+from tests.experiment import saved_run
 from tests.export import brightness_model
+from tests.launch import programs
+from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.cli import program
 
 _ARRAYS = small_features.create()
 
@@ -37,7 +34,7 @@ class FeaturesTest(absltest.TestCase):
       tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
     )
     cls._file = small_features.save(cls._folder / 'small.npz')
-    cls._first = cls._train(cls._file, 2)
+    cls._first = cls._train(cls._file, 1)
     cls._experiment = cls._folder / 'semifl_features_small_seed0'
     cls._export = cls._experiment / 'export'
 
@@ -54,18 +51,9 @@ class FeaturesTest(absltest.TestCase):
       f'--output_dir={cls._folder}',
     )
 
-  def _run(self, main, *arguments, **flags):
-    """Returns the lines that a program prints."""
-    output = io.StringIO()
-    flags = {name: str(value) for name, value in flags.items()}
-    with flagsaver.as_parsed(**flags), contextlib.redirect_stdout(output):
-      main(*arguments)
-    return output.getvalue().splitlines()
-
-  def _assert_fails(self, message, main, *arguments, **flags):
-    with self.assertRaises(Exception) as raised:
-      self._run(main, *arguments, **flags)
-    self.assertRegex(program.describe(raised.exception), message)
+  def _assert_fails(self, message, main, create, **values):
+    with self.assertRaisesRegex(settings.SettingError, message):
+      programs.run(main, create, **values)
 
   def _data(self, **values):
     """Returns settings of data, filled in."""
@@ -76,12 +64,11 @@ class FeaturesTest(absltest.TestCase):
   def test_trains_and_resumes(self):
     self.assertEqual(self._first.returncode, 0, self._first.stderr)
     moved = small_features.save(self._folder / 'moved' / 'small.npz')
-    second = self._train(moved, 4)
+    second = self._train(moved, 2)
     self.assertEqual(second.returncode, 0, second.stderr)
-    self.assertIn('resumed after round 2', second.stderr)
-    with (self._experiment / 'metrics.csv').open() as file:
-      rows = list(csv.DictReader(file))
-    self.assertEqual([row['round'] for row in rows], [*'01234'])
+    self.assertIn('resumed after round 1', second.stderr)
+    rows = saved_run.read_rows(self._experiment)
+    self.assertEqual([row['round'] for row in rows], [*'012'])
     # Classes are far apart.
     self.assertEqual(float(rows[-1]['test/accuracy']), 1)
     for row in rows[1:]:
@@ -96,23 +83,39 @@ class FeaturesTest(absltest.TestCase):
       self._folder / 'other' / 'small.npz',
       client_features=_ARRAYS['client_features'] + 1,
     )
-    third = self._train(other, 4)
-    self.assertEqual(third.returncode, 1)
-    self.assertRegex(third.stderr, 'holds an experiment on other data')
+    command = commands.create(
+      'semifl',
+      {
+        'task': 'features',
+        'features_file': str(other),
+        'total_rounds': 2,
+        'constant_learning_rate': True,
+        'confidence_threshold': 0.6,
+        'output_dir': str(self._folder),
+      },
+    )
+    with self.assertRaisesRegex(
+      settings.SettingError, 'holds an experiment on other data'
+    ):
+      command.check_folder()
 
   def test_evaluates(self):
     json_file = self._folder / 'results.json'
-    printed = self._run(
+    printed = programs.run(
       evaluate.main,
-      None,
+      evaluate.create,
       exported_model=self._export,
       images=self._file,
       output_file=json_file,
     )
     self.assertStartsWith(printed[0], 'accuracy: 100.0% of 30 images')
     self.assertEqual(json.loads(json_file.read_text())['accuracy'], 1)
-    of_task = self._run(
-      evaluate.main, self._data().chosen_task, exported_model=self._export
+    of_task = programs.run(
+      evaluate.main,
+      evaluate.create,
+      exported_model=self._export,
+      task='features',
+      features_file=self._file,
     )
     self.assertEqual(of_task, printed)
 
@@ -120,8 +123,9 @@ class FeaturesTest(absltest.TestCase):
     file = self._folder / 'new.npy'
     np.save(file, _ARRAYS['test_features'][:4])
     table = self._folder / 'predictions.csv'
-    printed = self._run(
+    printed = programs.run(
       predict.main,
+      predict.Predict(),
       exported_model=self._export,
       images=f'{file},{self._file}',
       output_file=table,
@@ -139,8 +143,9 @@ class FeaturesTest(absltest.TestCase):
 
   def test_exports_for_phones(self):
     export = self._folder / 'phones'
-    printed = self._run(
+    printed = programs.run(
       export_saved_model.main,
+      export_saved_model.Export(),
       experiment=self._experiment,
       export_dir=export,
       format='saved_model,tflite_float32,tflite_float16',
@@ -153,22 +158,12 @@ class FeaturesTest(absltest.TestCase):
       (export / 'README.md').read_text(),
     )
     self._assert_fails(
-      '^flag --format=.*: all features would share the 8 bits of int8',
+      '^format=.*: all features would share the 8 bits of int8',
       export_saved_model.main,
+      export_saved_model.Export(),
       experiment=self._experiment,
       export_dir=export,
       format='tflite_int8',
-    )
-
-  def test_draws_the_partition_but_no_augmentations(self):
-    fig = self._folder / 'partition.png'
-    printed = self._run(show_partition.main, self._data(), output_file=fig)
-    self.assertIn('images without: 40, of which 0 with no client', printed)
-    self.assertTrue(fig.exists())
-    self._assert_fails(
-      '^flag --task=features: has feature vectors, which have no augmentations',
-      show_augmentations.main,
-      self._data(),
     )
 
   def test_a_model_takes_what_it_was_trained_on(self):
@@ -181,16 +176,18 @@ class FeaturesTest(absltest.TestCase):
       (wide, f'{wide} features: found 7 features; the model takes 6'),
     ):
       self._assert_fails(
-        f'^flag --images=.*: {message}',
+        f'^images=.*: {message}',
         predict.main,
+        predict.Predict(),
         exported_model=self._export,
         images=images,
         output_file=self._folder / 'none.csv',
       )
     of_images = brightness_model.export(self._folder / 'of_images')
     self._assert_fails(
-      '^flag --images=.*small.npz ',
+      '^images=.*small.npz ',
       predict.main,
+      predict.Predict(),
       exported_model=of_images['saved_model'],
       images=self._file,
       output_file=self._folder / 'none.csv',

@@ -3,16 +3,15 @@
 
 """Tests of predicting the classes of images."""
 
-import contextlib
 import csv
 import io
 import pathlib
+import subprocess
 import sys
 import tempfile
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import PIL.Image
 import pytest
@@ -20,9 +19,10 @@ import pytest
 from launch import predict
 from tests.data import image_tree
 from tests.export import brightness_model
-from tff_semifl.cli import program
+from tests.launch import programs
+from tests.repository import source_tree
+from tff_semifl import settings
 from tff_semifl.data import image_files
-from tff_semifl.export import saved_model
 
 
 class PredictTest(parameterized.TestCase):
@@ -50,17 +50,21 @@ class PredictTest(parameterized.TestCase):
       'images': self._photos,
       'output_file': self._output,
     } | values
-    printed = io.StringIO()
-    with (
-      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
-      contextlib.redirect_stdout(printed),
-    ):
-      predict.main()
-    return printed.getvalue().splitlines()
+    return programs.run(predict.main, predict.Predict(), **values)
 
   def _rows(self):
     with self._output.open(newline='') as file:
       return list(csv.DictReader(file))
+
+  @parameterized.parameters('predict', 'evaluate')
+  def test_needs_no_tff(self, name):
+    code = (
+      "import sys; sys.modules['tensorflow_federated'] = None;"
+      f' import launch.{name}'
+    )
+    subprocess.run(
+      [sys.executable, '-c', code], cwd=source_tree.PROJECT_ROOT, check=True
+    )
 
   @parameterized.parameters('saved_model', 'tflite')
   def test_folder(self, model):
@@ -86,26 +90,19 @@ class PredictTest(parameterized.TestCase):
       ],
     )
 
-  def test_first_rows_are_printed(self):
-    for number in range(9):
-      image_tree.write_image(self._photos / f'{number}.png', 45)
-    printed = self._predict()
-    self.assertEqual(
-      printed[-2:], ['  and 7 more', f'predictions: {self._output}']
-    )
-    self.assertLen(printed, 1 + 5 + 2)
-    self.assertLen(self._rows(), 12)
-
   def test_standard_output_has_the_table_alone(self):
     self._predict()
     binary = io.TextIOWrapper(io.BytesIO())
+    chosen = settings.change(
+      predict.Predict(),
+      {
+        'exported_model': str(self._models['saved_model']),
+        'images': (str(self._photos),),
+        'output_file': '-',
+      },
+    )
     with mock.patch.object(sys, 'stdout', binary):
-      with flagsaver.as_parsed(
-        exported_model=str(self._models['saved_model']),
-        images=str(self._photos),
-        output_file='-',
-      ):
-        predict.main()
+      predict.main(chosen)
     self.assertEqual(binary.buffer.getvalue(), self._output.read_bytes())
 
   def test_transparent_images_are_seen_as_in_training(
@@ -151,17 +148,6 @@ class PredictTest(parameterized.TestCase):
     )
     self.assertNotIn('unknown', [row['class_name'] for row in self._rows()])
 
-  def test_class_that_is_named_as_what_is_below(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'export'
-    model = brightness_model.create()
-    saved_model.export_saved_model(model, ['cat', 'unknown'], folder)
-    self._predict(folder)
-    with self.assertRaisesRegex(
-      program.FlagError,
-      '^flag --least_confidence=0.5: ',
-    ):
-      self._predict(folder, least_confidence=0.5, overwrite='true')
-
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
     self._predict(images=','.join(map(str, files)), all_probabilities='true')
@@ -177,7 +163,7 @@ class PredictTest(parameterized.TestCase):
     self._output.parent.mkdir()
     self._output.write_text('old')
     with self.assertRaisesRegex(
-      program.FlagError, f'^flag --output_file={self._output}: .*--overwrite'
+      settings.SettingError, f'^output_file={self._output}: .*--overwrite'
     ):
       self._predict()
     self.assertEqual(self._output.read_text(), 'old')
@@ -190,8 +176,8 @@ class PredictTest(parameterized.TestCase):
     for name in ('b/e.png', 'notes.txt'):
       (self._photos / name).write_text('no image')
     with self.assertRaisesRegex(
-      program.FlagError,
-      f'^flag --images={self._photos}: {self._photos}/b/e.png is no JPEG, .*'
+      settings.SettingError,
+      f'^images={self._photos}: {self._photos}/b/e.png is no JPEG, .*'
       f' image; {self._photos}/notes.txt is no JPEG, .* image$',
     ):
       self._predict(overwrite='true')
@@ -210,26 +196,13 @@ class PredictTest(parameterized.TestCase):
     self.assertLen(logs.output, 2)
     self.assertIn('b/e.png is no JPEG, ', logs.output[0])
 
-  def test_names_that_are_no_text(self):
-    name = self._photos / b'\xff,"x.png'.decode(errors='surrogateescape')
-    image_tree.write_image(name, 45)
-    self._predict()
-    with self._output.open(
-      newline='', encoding='utf-8', errors='surrogateescape'
-    ) as file:
-      self.assertIn(str(name), [row['path'] for row in csv.DictReader(file)])
-
-  @parameterized.named_parameters(
-    ('no_model', {'exported_model': ''}, '--exported_model=: '),
-    ('missing', {'images': 'nowhere'}, '--images=nowhere: '),
-    (
-      'table_that_cannot_be_written',
-      {'output_file': '/proc/nothing/a.csv'},
-      '--output_file=/proc/nothing/a.csv: ',
-    ),
+  @parameterized.parameters(
+    ({'exported_model': ''}, 'exported_model=: '),
+    ({'images': 'nowhere'}, 'images=nowhere: '),
+    ({'output_file': '/proc/no/a.csv'}, 'output_file=/proc/no/a.csv: '),
   )
   def test_bad_flags_are_named(self, values, message):
-    with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
+    with self.assertRaisesRegex(settings.SettingError, f'^{message}'):
       self._predict(**values)
 
 

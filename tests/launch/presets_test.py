@@ -6,13 +6,12 @@
 import pathlib
 import re
 
-from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from tests.experiment import preset_cells
 from tff_semifl import settings
-from tff_semifl.cli import command_text
+from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.experiment import presets as table
 from tff_semifl.experiment import system_registry
@@ -29,10 +28,6 @@ def _parse(system_name, *arguments):
 
 
 class PresetsTest(parameterized.TestCase):
-  def test_nothing_is_added_without_one(self):
-    arguments = ['--seed=1', '--tensorboard', '--other', '2']
-    self.assertEqual(command_text.expand('semifl', arguments), arguments)
-
   @parameterized.parameters(*_ONE_OF_EACH_SYSTEM)
   def test_flags_mean_the_preset(self, name):
     preset = table.load(name)
@@ -73,11 +68,11 @@ class PresetsTest(parameterized.TestCase):
       settings.SettingError,
       f'^preset={_NAME}: is a preset of semifl, not of fedavg_fixmatch$',
     ):
-      command_text.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
+      commands.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
     with self.assertRaisesRegex(settings.SettingError, '^preset=semifl/none'):
-      command_text.expand('semifl', ['--preset=semifl/none'])
-    with self.assertRaisesRegex(flags.Error, 'preset'):
-      command_text.expand('semifl', ['--preset'])
+      commands.expand('semifl', ['--preset=semifl/none'])
+    with self.assertRaisesRegex(command_line.UsageError, 'preset'):
+      commands.expand('semifl', ['--preset'])
 
 
 _PAGE = _ROOT / 'docs' / 'reproducing.md'
@@ -136,19 +131,6 @@ _FLAGFILES = [
 
 
 class RecordedFlagfilesTest(parameterized.TestCase):
-  @parameterized.parameters(
-    'cifar10_1000_iid',
-    'digits_50_iid',
-    'digits_50_classes2',
-    'digits_50_dirichlet0.1',
-  )
-  def test_there_is_one_for_all_results(self, page):
-    results = (_ROOT / 'docs' / 'results' / page).glob('*_seed*')
-    self.assertContainsSubset(
-      {path.name.rpartition('_seed')[0] for path in results},
-      {path.stem for path in (_FOLDER / page).iterdir()},
-    )
-
   @parameterized.parameters(*_FLAGFILES)
   def test_all_flags_are_taken(self, name, system):
     path = _FOLDER / name

@@ -102,19 +102,6 @@ class LearningCurvesTest(parameterized.TestCase):
       [line] = axes.lines
       np.testing.assert_allclose(line.get_ydata(), values)
 
-  def test_weight_diversity_is_no_percentage(self):
-    column = 'client/weight_diversity'
-    values = np.array([np.nan, 0.5, 0.25])
-    run = {'round': _ROUNDS, column: values}
-    panel = learning_curves.create_panel(column)
-    fig = learning_curves.create_figure(
-      {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
-    )
-    [axes] = fig.axes
-    self.assertEqual(axes.get_title(), 'Weight diversity')
-    for line, factor in zip(axes.lines, (1, 2), strict=True):
-      np.testing.assert_array_equal(line.get_ydata(), factor * values)
-
   def test_value_between_gaps_is_a_point(self):
     values = np.array([0.1, np.nan, 0.2, np.nan, 0.3, 0.4])
     run = {'round': np.arange(6.0), 'test/accuracy': values}
@@ -157,20 +144,6 @@ class LearningCurvesTest(parameterized.TestCase):
     # The deviation of 0 and 20 is 20 / sqrt(2).
     np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
     np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
-
-  def test_curves_differ_in_color_and_in_line(self, number=28):
-    fig = learning_curves.create_figure(
-      {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
-    )
-    lines = fig.axes[0].lines
-    looks = [(line.get_color(), line.get_linestyle()) for line in lines]
-    self.assertLen({*looks}, number)
-    # Neighbors in the legend differ in both.
-    for (color, style), (next_color, next_style) in zip(
-      looks, looks[1:], strict=False
-    ):
-      self.assertNotEqual(color, next_color)
-      self.assertNotEqual(style, next_style)
 
   def test_nothing_to_draw(self):
     with self.assertRaisesRegex(

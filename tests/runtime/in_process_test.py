@@ -58,10 +58,6 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
         _sum_both, tff.structure.Struct.unnamed([1, 2], [1, 2, 3])
       )
 
-  def test_value_at_clients_has_to_be_a_list(self):
-    with self.assertRaisesRegex(TypeError, 'one value per client'):
-      in_process.InProcessContext().invoke(_increment_and_sum, 1)
-
   @parameterized.parameters(1, 4)
   def test_error_names_the_client(self, max_concurrent_clients):
     @tff.tensorflow.computation(np.int32)

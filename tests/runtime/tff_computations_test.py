@@ -36,16 +36,6 @@ def _use_tables(n):
     return mutable.lookup([n, n + 1]), mutable.size()
 
 
-def _use_generators(n):
-  generator = tf.random.Generator.from_seed(3)
-  return generator.normal([2]), tf.random.stateless_uniform([2], [n, 1])
-
-
-def _use_op_with_seed(n):
-  # Random at each call: the third call agrees in both runtimes.
-  return tf.cast(n, tf.float32) + tf.random.uniform([2], seed=5)
-
-
 def _use_pipeline(n):
   return (
     tf.data.Dataset.range(tf.cast(n, tf.int64))
@@ -56,24 +46,6 @@ def _use_pipeline(n):
     .batch(3, drop_remainder=True)
     .prefetch(1)
   )
-
-
-def _use_loops(n):
-  @tf.function
-  def sum_of_sums(n):
-    total = 0
-    for i in tf.range(n):
-      if i % 2 == 0:
-        for j in tf.range(i):
-          total += j
-    return total
-
-  return sum_of_sums(n), tf.map_fn(lambda x: x * n, tf.range(3))
-
-
-def _use_strings(n):
-  text = tf.strings.format('{}-{}', [n, n + 1])
-  return text, tf.strings.split(text, '-'), tf.strings.length(text)
 
 
 @tff.federated_computation(_INTS)
@@ -101,11 +73,7 @@ class TffComputationsTest(agreement.AgreementTestCase):
   @parameterized.parameters(
     _use_variables,
     _use_tables,
-    _use_generators,
-    _use_op_with_seed,
     _use_pipeline,
-    _use_loops,
-    _use_strings,
   )
   def test_each_call_starts_afresh(self, fn):
     computation = tff.tensorflow.computation(fn, np.int32)
@@ -135,26 +103,6 @@ class TffComputationsTest(agreement.AgreementTestCase):
       return tff.federated_map(describe, x)
 
     self.assert_agree(describe_all, [np.array([1, 2], np.float32)] * 2)
-
-  @parameterized.parameters(0, 3)
-  def test_minimum_and_maximum(self, num_clients):
-    value_type = collections.OrderedDict(
-      x=tff.TensorType(np.float32, [2]), n=np.int32
-    )
-
-    @tff.federated_computation(tff.FederatedType(value_type, tff.CLIENTS))
-    def extremes(value):
-      return tff.federated_min(value), tff.federated_max(value)
-
-    values = [
-      collections.OrderedDict(x=[2.0, 5.0], n=1),
-      collections.OrderedDict(x=[1.0, 7.0], n=3),
-      collections.OrderedDict(x=[3.0, 6.0], n=-1),
-    ]
-    smallest, largest = self.assert_agree(extremes, values[:num_clients])
-    if num_clients == 3:
-      self.assertAllEqual(smallest['x'], [1, 5])
-      self.assertEqual(largest['n'], 3)
 
   def test_secure_sums_are_refused_but_in_the_clear_they_work(self):
     # 1 + 2, and modulo 4 for 3 + 2.

@@ -7,9 +7,7 @@ import collections
 
 import tensorflow_federated as tff
 
-from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.models import functional
 
 
 def bind_server_data(
@@ -18,14 +16,13 @@ def bind_server_data(
   """Converts a process of `composition.build` to a `LearningProcess`.
 
   The server's data, an unplaced computation `( -> L*)`, become part of the
-  process. The result works with `tff.learning.programs`, which find clients'
-  metrics under `client_work/train`. Raises a TypeError if clients have a
-  memory, because a `LearningProcess` cannot pass on memories.
+  process. `tff.learning.programs` find clients' metrics under
+  `client_work/train`. Raises a TypeError if clients have a memory.
   """
   if process.initialize_memory is not None:
     raise TypeError(
-      'A `LearningProcess` has no memories of clients; build the process'
-      ' without them, for example with `keep_client_momentum=False`.'
+      'a LearningProcess has no memories of clients; build the process with'
+      ' keep_client_momentum=False'
     )
   state_type, _, client_data_type = process.next.type_signature.parameter
   weights_type = state_type.member.global_model_weights
@@ -48,19 +45,14 @@ def bind_server_data(
       ),
     )
 
-  @tff.tensorflow.computation(state_type.member)
-  def get_model_weights(state: composition.RoundState):
-    return state.global_model_weights
-
-  @tff.tensorflow.computation(state_type.member, weights_type)
-  def set_model_weights(
-    state: composition.RoundState, weights: functional.ModelWeights
-  ):
-    return state._replace(global_model_weights=weights)
-
   return tff.learning.templates.LearningProcess(
     process.initialize,
     next_fn,
-    get_model_weights=get_model_weights,
-    set_model_weights=set_model_weights,
+    get_model_weights=tff.tensorflow.computation(
+      lambda state: state.global_model_weights, state_type.member
+    ),
+    set_model_weights=tff.tensorflow.computation(
+      lambda state, weights: state._replace(global_model_weights=weights),
+      [state_type.member, weights_type],
+    ),
   )

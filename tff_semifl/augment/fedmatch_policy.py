@@ -62,7 +62,6 @@ def create_operations() -> list[rand_augment.Operation]:
   directions.
   """
   color = color_operations
-  geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
   return [
     fixed('autocontrast', color.auto_contrast),
@@ -75,46 +74,51 @@ def create_operations() -> list[rand_augment.Operation]:
     _enhance('contrast', 0.5, color.enhance_contrast),
     _enhance('brightness', 0.3, color.enhance_brightness),
     _enhance('sharpness', 0.9, color.enhance_sharpness),
-    _shear('shearX', geometric.shear_x),
-    _shear('shearY', geometric.shear_y),
-    _translate('translateX', 2, geometric.translate_x),
-    _translate('translateY', 1, geometric.translate_y),
+    _shear('shearX', 'b'),
+    _shear('shearY', 'd'),
+    _translate('translateX', 'c', axis=2),
+    _translate('translateY', 'f', axis=1),
   ]
+
+
+def _two_ways(
+  name: str, amount: float, apply: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+) -> rand_augment.Operation:
+  """An operation of images and an amount, `amount` at the last index."""
+  return rand_augment.Operation(
+    name,
+    _draw_signed_indices,
+    lambda images, indices: apply(
+      images, tf.cast(indices, tf.float64) * amount / _LAST_INDEX
+    ),
+  )
 
 
 def _enhance(
   name: str, amount: float, operation: Callable[..., tf.Tensor]
 ) -> rand_augment.Operation:
-  def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    amounts = tf.cast(indices, tf.float64) * amount / _LAST_INDEX
-    return operation(images, 1.0 + amounts)
-
-  return rand_augment.Operation(name, _draw_signed_indices, apply)
+  return _two_ways(
+    name, amount, lambda images, amounts: operation(images, 1.0 + amounts)
+  )
 
 
-def _shear(
-  name: str, to_maps: Callable[[tf.Tensor], tf.Tensor]
-) -> rand_augment.Operation:
-  def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    amounts = tf.cast(indices, tf.float64) * _SHEAR / _LAST_INDEX
-    return geometric_operations.fetch_bilinear(
-      images, to_maps(amounts), fill=_BLACK
-    )
+def _shear(name: str, coefficient: str) -> rand_augment.Operation:
+  def apply(images: tf.Tensor, amounts: tf.Tensor) -> tf.Tensor:
+    maps = geometric_operations.affine(**{coefficient: amounts})
+    return geometric_operations.fetch_bilinear(images, maps, fill=_BLACK)
 
-  return rand_augment.Operation(name, _draw_signed_indices, apply)
+  return _two_ways(name, _SHEAR, apply)
 
 
 def _translate(
-  name: str, axis: int, to_maps: Callable[[tf.Tensor], tf.Tensor]
+  name: str, coefficient: str, *, axis: int
 ) -> rand_augment.Operation:
-  def apply(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
-    amounts = tf.cast(indices, tf.float64) * _TRANSLATION_SHARE / _LAST_INDEX
-    amounts *= tf.cast(tf.shape(images)[axis], tf.float64)
-    return geometric_operations.fetch_nearest(
-      images, to_maps(amounts), fill=_BLACK
-    )
+  def apply(images: tf.Tensor, amounts: tf.Tensor) -> tf.Tensor:
+    pixels = amounts * tf.cast(tf.shape(images)[axis], tf.float64)
+    maps = geometric_operations.affine(**{coefficient: pixels})
+    return geometric_operations.fetch_nearest(images, maps, fill=_BLACK)
 
-  return rand_augment.Operation(name, _draw_signed_indices, apply)
+  return _two_ways(name, _TRANSLATION_SHARE, apply)
 
 
 def _rotate(images: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:

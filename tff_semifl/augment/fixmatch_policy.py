@@ -48,8 +48,8 @@ class Version(NamedTuple):
   """Values and functions in which versions of this RandAugment differ.
 
   Attributes:
-    operation_names: The pool in the order of the version's code, which maps
-      draws to operations.
+    names: The pool in the order of the version's code, which maps draws to
+      operations.
     enhancement_at_zero: Factor of color, contrast, brightness and sharpness at
       level 0; a factor of 1 is the identity.
     enhancement_range: The difference of factors at the full level and 0.
@@ -63,7 +63,7 @@ class Version(NamedTuple):
       side of the box in pixels, an int32 scalar) -> images with a box covered.
   """
 
-  operation_names: tuple[str, ...]
+  names: str
   enhancement_at_zero: float
   enhancement_range: float
   posterization_sign: int
@@ -72,8 +72,29 @@ class Version(NamedTuple):
   cut_out: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
 
-def build_rand_augment(version: Version) -> augmentation.Augmentation:
-  """A version of this RandAugment, for images with 1 or 3 channels."""
+def build_fixmatch_rand_augment() -> augmentation.Augmentation:
+  """FixMatch's RandAugment, for images with 1 or 3 channels.
+
+  References:
+    `libml/augment.py` (augmentation `rac`) and
+    `third_party/auto_augment/augmentations.py` of
+    https://github.com/google-research/fixmatch
+  """
+  return _build(FIXMATCH)
+
+
+def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
+  """The PyTorch version, for images with 1 or 3 channels.
+
+  References:
+    `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch
+    and of
+    https://github.com/jhcknzzm/SSFL-Benchmarking-Semi-supervised-Federated-Learning
+  """
+  return _build(FIXMATCH_PYTORCH)
+
+
+def _build(version: Version) -> augmentation.Augmentation:
   operations = create_operations(version)
 
   def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
@@ -98,17 +119,15 @@ def create_operations(version: Version) -> list[rand_augment.Operation]:
   are two directions.
   """
   color = color_operations
-  geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
-
   operations = [
     fixed('Identity', tf.identity),
     fixed('AutoContrast', color.auto_contrast),
     fixed('Equalize', color.equalize),
-    rand_augment.Operation('Solarize', draw_levels, _solarize),
+    rand_augment.Operation('Solarize', _draw_levels, _solarize),
     rand_augment.Operation(
       'Posterize',
-      draw_levels,
+      _draw_levels,
       functools.partial(_posterize, sign=version.posterization_sign),
     ),
     _enhance(version, 'Color', color.enhance_color),
@@ -116,17 +135,13 @@ def create_operations(version: Version) -> list[rand_augment.Operation]:
     _enhance(version, 'Brightness', color.enhance_brightness),
     _enhance(version, 'Sharpness', color.enhance_sharpness),
     _move(version, 'Rotate', _rotate),
-    _move(version, 'ShearX', _shear(geometric.shear_x)),
-    _move(version, 'ShearY', _shear(geometric.shear_y)),
-    _move(
-      version, 'TranslateX', _translate(version, geometric.translate_x, axis=2)
-    ),
-    _move(
-      version, 'TranslateY', _translate(version, geometric.translate_y, axis=1)
-    ),
+    _move(version, 'ShearX', functools.partial(_shear, 'b')),
+    _move(version, 'ShearY', functools.partial(_shear, 'd')),
+    _translate(version, 'TranslateX', 'c', axis=2),
+    _translate(version, 'TranslateY', 'f', axis=1),
   ]
   by_name = {operation.name: operation for operation in operations}
-  return [by_name[name] for name in version.operation_names]
+  return [by_name[name] for name in version.names.split()]
 
 
 def _enhance(
@@ -137,7 +152,7 @@ def _enhance(
     factors = version.enhancement_range * shares + version.enhancement_at_zero
     return operation(images, factors)
 
-  return rand_augment.Operation(name, draw_levels, apply)
+  return rand_augment.Operation(name, _draw_levels, apply)
 
 
 def _posterize(images: tf.Tensor, levels: tf.Tensor, *, sign: int) -> tf.Tensor:
@@ -152,13 +167,14 @@ def _solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
 def _move(
   version: Version, name: str, to_maps: Callable[..., tf.Tensor]
 ) -> rand_augment.Operation:
-  """Creates a geometric operation from (images, levels) -> affine maps."""
-
-  def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
-    maps = to_maps(images, levels)
-    return geometric_operations.fetch_nearest(images, maps, fill=version.fill)
-
-  return rand_augment.Operation(name, draw_signed_levels, apply)
+  """A geometric operation, from (images, levels) -> affine maps."""
+  return rand_augment.Operation(
+    name,
+    _draw_signed_levels,
+    lambda images, levels: geometric_operations.fetch_nearest(
+      images, to_maps(images, levels), fill=version.fill
+    ),
+  )
 
 
 def _rotate(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
@@ -167,50 +183,35 @@ def _rotate(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
   )
 
 
-def _shear(to_maps: Callable[[tf.Tensor], tf.Tensor]):
-  return lambda images, levels: to_maps(
-    tf.cast(levels, tf.float64) * _SHEAR / FULL_LEVEL
-  )
+def _shear(coefficient: str, images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+  del images  # The shear is the same for all sizes.
+  amounts = tf.cast(levels, tf.float64) * _SHEAR / FULL_LEVEL
+  return geometric_operations.affine(**{coefficient: amounts})
 
 
 def _translate(
-  version: Version, to_maps: Callable[[tf.Tensor], tf.Tensor], *, axis: int
-):
-  return lambda images, levels: to_maps(
-    version.compute_translation(
+  version: Version, name: str, coefficient: str, *, axis: int
+) -> rand_augment.Operation:
+  def to_maps(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    pixels = version.compute_translation(
       tf.cast(levels, tf.float64), tf.shape(images)[axis]
     )
-  )
+    return geometric_operations.affine(**{coefficient: pixels})
+
+  return _move(version, name, to_maps)
 
 
-def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+def _draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws a level in 1..9 for each image: int32 [num_images]."""
   return random_draws.integers([num_images], seed, least=1, bound=FULL_LEVEL)
 
 
-def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+def _draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws a level in 1..9 or -9..-1 for each image: int32 [num_images]."""
-  levels = draw_levels(num_images, random_draws.fold_in(seed, 0))
+  levels = _draw_levels(num_images, random_draws.fold_in(seed, 0))
   return levels * rand_augment.draw_signs(
     num_images, random_draws.fold_in(seed, 1)
   )
-
-
-def build_fixmatch_rand_augment() -> augmentation.Augmentation:
-  """FixMatch's RandAugment, for images with 1 or 3 channels.
-
-  References:
-    `libml/augment.py` (augmentation `rac`) and
-    `third_party/auto_augment/augmentations.py` of
-    https://github.com/google-research/fixmatch
-  """
-  return build_rand_augment(FIXMATCH)
-
-
-def _translate_by_level(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-  """One pixel per level, whatever the size of the image."""
-  del size
-  return levels
 
 
 def _cut_out_around(
@@ -232,22 +233,8 @@ def _cut_out_around(
 
 
 FIXMATCH = Version(
-  operation_names=(
-    'Identity',
-    'AutoContrast',
-    'Equalize',
-    'Rotate',
-    'Solarize',
-    'Color',
-    'Contrast',
-    'Brightness',
-    'Sharpness',
-    'ShearX',
-    'TranslateX',
-    'TranslateY',
-    'Posterize',
-    'ShearY',
-  ),
+  'Identity AutoContrast Equalize Rotate Solarize Color Contrast Brightness'
+  ' Sharpness ShearX TranslateX TranslateY Posterize ShearY',
   enhancement_at_zero=0.1,
   enhancement_range=1.8,
   posterization_sign=-1,
@@ -255,20 +242,10 @@ FIXMATCH = Version(
   # Here operations fill with the corresponding gray at once, so a second
   # operation changes the fill.
   fill=MID_GRAY,
-  compute_translation=_translate_by_level,
+  # One pixel per level, whatever the size of the image.
+  compute_translation=lambda levels, size: levels,
   cut_out=_cut_out_around,
 )
-
-
-def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
-  """The PyTorch version, for images with 1 or 3 channels.
-
-  References:
-    `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch
-    and of
-    https://github.com/jhcknzzm/SSFL-Benchmarking-Semi-supervised-Federated-Learning
-  """
-  return build_rand_augment(FIXMATCH_PYTORCH)
 
 
 def _translate_by_share(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
@@ -282,31 +259,19 @@ def _cut_out_beside(
   images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
 ) -> tf.Tensor:
   """Covers a box beside a random point."""
-  points = geometric_operations.draw_points(tf.shape(images)[0], seed)
   # For EMNIST the code of Zhang et al. fills with half of the image's brightest
   # level, which is the same for images with a white pixel.
   return geometric_operations.cut_out_beside(
-    images, points, num_pixels=num_pixels, fill=MID_GRAY
+    images,
+    rand_augment.draw_points(tf.shape(images)[0], seed),
+    num_pixels=num_pixels,
+    fill=MID_GRAY,
   )
 
 
 FIXMATCH_PYTORCH = Version(
-  operation_names=(
-    'AutoContrast',
-    'Brightness',
-    'Color',
-    'Contrast',
-    'Equalize',
-    'Identity',
-    'Posterize',
-    'Rotate',
-    'Sharpness',
-    'ShearX',
-    'ShearY',
-    'Solarize',
-    'TranslateX',
-    'TranslateY',
-  ),
+  'AutoContrast Brightness Color Contrast Equalize Identity Posterize Rotate'
+  ' Sharpness ShearX ShearY Solarize TranslateX TranslateY',
   enhancement_at_zero=0.05,
   enhancement_range=0.9,
   posterization_sign=1,

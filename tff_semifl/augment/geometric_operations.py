@@ -17,30 +17,25 @@ import math
 import tensorflow as tf
 
 from tff_semifl.augment import color_operations
-from tff_semifl.randomness import random_draws
 
 # The precision of Pillow's nearest-neighbor coordinates, 2^-16.
 _FIXED_POINT_BITS = 16
 
 
-def shear_x(amount: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6], that shift row y by `amount` * y."""
-  return _to_maps(b=amount)
+def affine(**numbers: tf.Tensor) -> tf.Tensor:
+  """Affine maps, float64 [batch, 6]: the identity except at `numbers`.
 
-
-def shear_y(amount: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6], that shift column x by `amount` * x."""
-  return _to_maps(d=amount)
-
-
-def translate_x(num_pixels: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6], to the pixel `num_pixels` to the right."""
-  return _to_maps(c=num_pixels)
-
-
-def translate_y(num_pixels: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6], to the pixel `num_pixels` below."""
-  return _to_maps(f=num_pixels)
+  `numbers` are [batch], named a to f: b shifts row y by b * y, d column x by
+  d * x; c and f translate to the pixel c to the right, and f below.
+  """
+  numbers = {
+    name: tf.cast(number, tf.float64) for name, number in numbers.items()
+  }
+  zeros = tf.zeros_like(next(iter(numbers.values())))
+  identity = {'a': zeros + 1.0, 'e': zeros + 1.0}
+  return tf.stack(
+    [{**identity, **numbers}.get(name, zeros) for name in 'abcdef'], axis=1
+  )
 
 
 def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
@@ -51,7 +46,7 @@ def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
   height, width = tf.unstack(tf.cast(tf.shape(images)[1:3], tf.float64) / 2.0)
   angle = tf.cast(degrees, tf.float64) * (-math.pi / 180.0)
   cosine, sine = tf.cos(angle), tf.sin(angle)
-  return _to_maps(
+  return affine(
     a=cosine,
     b=sine,
     c=width
@@ -157,11 +152,6 @@ def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
   return tf.where(is_covered, tf.cast(fill, images.dtype), images)
 
 
-def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws points for `cut_out_beside`: float32 [num_images, 2] in 0..1."""
-  return random_draws.uniform([num_images, 2], seed)
-
-
 def cut_out_beside(
   images: tf.Tensor,
   points: tf.Tensor,
@@ -172,9 +162,9 @@ def cut_out_beside(
   """Covers a box around a random point of each image.
 
   At the left and upper borders the box keeps its size and is no longer centered
-  on the point, as in the code of SemiFL and in its source. `points`, float32
-  [batch, 2], are from `draw_points`; `num_pixels` is height and width of the
-  box without Pillow's last row and column.
+  on the point, as in the code of SemiFL and in its source. `points` are float32
+  [batch, 2] in 0..1; `num_pixels` is height and width of the box without
+  Pillow's last row and column.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   size = tf.stack([width, height])
@@ -184,18 +174,6 @@ def cut_out_beside(
   # Pillow covers the last row and column, too.
   last = tf.minimum(first + num_pixels, size)
   return cut_out(images, tf.concat([first, last], axis=1), fill=fill)
-
-
-def _to_maps(**numbers: tf.Tensor) -> tf.Tensor:
-  """Affine maps, float64 [batch, 6]: the identity except at `numbers`."""
-  numbers = {
-    name: tf.cast(number, tf.float64) for name, number in numbers.items()
-  }
-  zeros = tf.zeros_like(next(iter(numbers.values())))
-  identity = {'a': zeros + 1.0, 'e': zeros + 1.0}
-  return tf.stack(
-    [{**identity, **numbers}.get(name, zeros) for name in 'abcdef'], axis=1
-  )
 
 
 def _unstack_maps(maps: tf.Tensor) -> list[tf.Tensor]:

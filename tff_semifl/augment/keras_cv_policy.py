@@ -8,15 +8,10 @@ be repeated, and TFF computations cannot trace it. Here stateless
 ops draw the parameters, and KerasCV's deterministic operations apply them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 import contextlib
 import functools
-import importlib
-import importlib.util
 import io
-import sys
-import threading
-import types
 from typing import Any
 
 import tensorflow as tf
@@ -26,13 +21,11 @@ from tff_semifl.augment import rand_augment
 from tff_semifl.randomness import random_draws
 
 _VALUE_RANGE = (0, 255)
-_IMPORT_LOCK = threading.Lock()
 # Without a seed or with 0, layers would use the global generator. They never
 # draw here.
 _UNUSED_SEED = 1
 
 _Draw = Callable[[tf.Tensor, tf.Tensor], Any]
-_Apply = Callable[[tf.Tensor, Any], tf.Tensor]
 
 
 def build_keras_cv_rand_augment(
@@ -84,50 +77,41 @@ def create_operations(
   magnitude: float, standard_deviation: float
 ) -> tuple[rand_augment.Operation, ...]:
   """The ten operations of `keras_cv.layers.RandAugment`, in its order."""
-  layers = _import_layers()
+  # KerasCV prints a remark to stdout, which is for results of programs.
+  with contextlib.redirect_stdout(io.StringIO()):
+    from keras_cv import layers
   # Layers create tensors and generators. Eagerly, these would initialize
   # TensorFlow, and with it the number of threads.
   with tf.Graph().as_default():
     return tuple(_create_operations(layers, magnitude, standard_deviation))
 
 
-def _import_layers() -> types.ModuleType:
-  """Imports KerasCV's layers, without its models, data sets and plots.
-
-  The models, data sets and plots take three times as long to import. The code
-  of the enclosing packages, which imports them, does not run. The packages are
-  removed from `sys.modules` afterwards, so a later `import keras_cv` imports
-  everything, with the same layers.
-  """
-  # KerasCV prints a remark to stdout, which is for results of programs.
-  with _IMPORT_LOCK, contextlib.redirect_stdout(io.StringIO()):
-    if 'keras_cv' in sys.modules:
-      return importlib.import_module('keras_cv.layers')
-    packages = ('keras_cv', 'keras_cv.src')
-    try:
-      for name in packages:
-        spec = importlib.util.find_spec(name)
-        if spec is None:
-          raise ModuleNotFoundError(f'No module named {name!r}', name=name)
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-      return importlib.import_module('keras_cv.src.layers')
-    finally:
-      for name in packages:
-        sys.modules.pop(name, None)
-
-
 def _create_operations(
-  layers: types.ModuleType, magnitude: float, standard_deviation: float
+  layers: Any, magnitude: float, standard_deviation: float
 ) -> list[rand_augment.Operation]:
   normal = functools.partial(_clipped_normal, standard_deviation)
   create = {'seed': _UNUSED_SEED}
+  additions = normal(110.0 * magnitude, 110.0, 1, 1, 1)
+  thresholds = normal(255.0 * (1.0 - magnitude), 255.0, 1, 1, 1)
+  shear_amounts = normal(magnitude, 1.0, 1)
   shear = layers.RandomShear(0.0, 0.0, **create)
   translate = layers.RandomTranslation(0.0, 0.0, **create)
-  shears = _draw_signed(normal(magnitude, 1.0, 1))
-  translations = _uniform(-magnitude, magnitude, 1)
+
+  def draw_solarization(num_images, seed):
+    return {
+      'additions': additions(num_images, random_draws.fold_in(seed, 0)),
+      'thresholds': thresholds(num_images, random_draws.fold_in(seed, 1)),
+    }
+
+  def draw_shear(num_images, seed):
+    amount = shear_amounts(num_images, random_draws.fold_in(seed, 0))
+    uniform = _uniform(-1.0, 1.0, 1)(num_images, random_draws.fold_in(seed, 1))
+    return tf.sign(uniform) * amount
+
   operation = rand_augment.Operation
   # For operations with a histogram or transformation without an XLA kernel.
   not_by_xla = functools.partial(operation, can_be_compiled=False)
+  translations = _uniform(-magnitude, magnitude, 1)
   return [
     operation(
       'AutoContrast',
@@ -141,12 +125,7 @@ def _create_operations(
     ),
     operation(
       'Solarization',
-      _draw_all(
-        {
-          'additions': normal(110.0 * magnitude, 110.0, 1, 1, 1),
-          'thresholds': normal(255.0 * (1.0 - magnitude), 255.0, 1, 1, 1),
-        }
-      ),
+      draw_solarization,
       _transform(layers.Solarization(_VALUE_RANGE, **create)),
     ),
     operation(
@@ -167,21 +146,45 @@ def _create_operations(
       _uniform(-255.0 * magnitude, 255.0 * magnitude, 1, 1, 1),
       _transform(layers.RandomBrightness(0.0, _VALUE_RANGE, **create)),
     ),
-    *(
-      not_by_xla(name, shears, _shear(shear, axis, other))
-      for name, axis, other in (
-        ('RandomShearX', 'shear_x', 'shear_y'),
-        ('RandomShearY', 'shear_y', 'shear_x'),
-      )
+    not_by_xla(
+      'RandomShearX',
+      draw_shear,
+      _transform(shear, lambda x: {'shear_x': x, 'shear_y': None}),
     ),
-    *(
-      not_by_xla(name, translations, _translate(translate, axis, other))
-      for name, axis, other in (
-        ('RandomTranslationX', 'width_translations', 'height_translations'),
-        ('RandomTranslationY', 'height_translations', 'width_translations'),
-      )
+    not_by_xla(
+      'RandomShearY',
+      draw_shear,
+      _transform(shear, lambda y: {'shear_x': None, 'shear_y': y}),
+    ),
+    not_by_xla(
+      'RandomTranslationX',
+      translations,
+      _transform(translate, lambda x: _translation(x, tf.zeros_like(x))),
+    ),
+    not_by_xla(
+      'RandomTranslationY',
+      translations,
+      _transform(translate, lambda y: _translation(tf.zeros_like(y), y)),
     ),
   ]
+
+
+def _transform(
+  layer: tf.keras.layers.Layer,
+  to_transformations: Callable[[Any], Any] = lambda drawn: drawn,
+) -> Callable[[tf.Tensor, Any], tf.Tensor]:
+  return lambda images, drawn: layer.augment_images(
+    images, transformations=to_transformations(drawn)
+  )
+
+
+def _translation(width: tf.Tensor, height: tf.Tensor) -> dict[str, tf.Tensor]:
+  return {'width_translations': width, 'height_translations': height}
+
+
+def _draw_nothing(num_images: tf.Tensor, seed: tf.Tensor) -> tuple[()]:
+  del num_images, seed
+  return ()
 
 
 def _clipped_normal(
@@ -201,43 +204,4 @@ def _clipped_normal(
 def _uniform(low: float, high: float, *shape: int) -> _Draw:
   return lambda num_images, seed: tf.random.stateless_uniform(
     [num_images, *shape], seed, minval=low, maxval=high
-  )
-
-
-def _draw_nothing(num_images: tf.Tensor, seed: tf.Tensor) -> tuple[()]:
-  del num_images, seed
-  return ()
-
-
-def _draw_all(draws: Mapping[str, _Draw]) -> _Draw:
-  return lambda num_images, seed: {
-    name: draw(num_images, random_draws.fold_in(seed, index))
-    for index, (name, draw) in enumerate(draws.items())
-  }
-
-
-def _draw_signed(draw: _Draw) -> _Draw:
-  def draw_signed(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    amount = draw(num_images, random_draws.fold_in(seed, 0))
-    uniform = _uniform(-1.0, 1.0, 1)(num_images, random_draws.fold_in(seed, 1))
-    return tf.sign(uniform) * amount
-
-  return draw_signed
-
-
-def _transform(layer: tf.keras.layers.Layer) -> _Apply:
-  return lambda images, parameters: layer.augment_images(
-    images, transformations=parameters
-  )
-
-
-def _shear(layer: tf.keras.layers.Layer, axis: str, other: str) -> _Apply:
-  return lambda images, amount: layer.augment_images(
-    images, transformations={axis: amount, other: None}
-  )
-
-
-def _translate(layer: tf.keras.layers.Layer, axis: str, other: str) -> _Apply:
-  return lambda images, share: layer.augment_images(
-    images, transformations={axis: share, other: tf.zeros_like(share)}
   )

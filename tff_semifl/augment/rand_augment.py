@@ -57,6 +57,11 @@ def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   return 2 * bits - 1
 
 
+def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a point for each image: float32 [num_images, 2] in 0..1."""
+  return random_draws.uniform([num_images, 2], seed)
+
+
 def apply_random_operations(
   images: tf.Tensor,
   seed: tf.Tensor,

@@ -55,33 +55,32 @@ def build_semifl_rand_augment() -> augmentation.Augmentation:
 def create_operations() -> list[rand_augment.Operation]:
   """The 15 operations, named and ordered as in the authors' code."""
   color = color_operations
-  geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
-  bilinear = geometric.fetch_bilinear
+  cut_out = functools.partial(
+    geometric_operations.cut_out_beside,
+    num_pixels=_CUTOUT_PIXELS,
+    fill=_CUTOUT_GRAY_LEVEL,
+  )
   return [
     fixed('AutoContrast', color.auto_contrast),
     _enhance('Brightness', color.enhance_brightness),
     _enhance('Color', color.enhance_color),
     _enhance('Contrast', color.enhance_contrast),
-    rand_augment.Operation('CutoutConst', geometric.draw_points, _cut_out),
+    rand_augment.Operation('CutoutConst', rand_augment.draw_points, cut_out),
     fixed('Equalize', color.equalize),
     fixed('Invert', color.invert),
     fixed('Posterize', lambda images: color.posterize(images, _NUM_BITS)),
     rand_augment.Operation('Rotate', rand_augment.draw_signs, _rotate),
     _enhance('Sharpness', color.enhance_sharpness),
-    _move('ShearX', bilinear, _SHEAR, geometric.shear_x),
-    _move('ShearY', bilinear, _SHEAR, geometric.shear_y),
+    _move('ShearX', 'b', _SHEAR),
+    _move('ShearY', 'd', _SHEAR),
     # At full strength this equals Invert, which is thus twice as likely.
     fixed(
       'Solarize',
       lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),
     ),
-    _move(
-      'TranslateXConst', bilinear, _TRANSLATION_PIXELS, geometric.translate_x
-    ),
-    _move(
-      'TranslateYConst', bilinear, _TRANSLATION_PIXELS, geometric.translate_y
-    ),
+    _move('TranslateXConst', 'c', _TRANSLATION_PIXELS),
+    _move('TranslateYConst', 'f', _TRANSLATION_PIXELS),
   ]
 
 
@@ -91,12 +90,13 @@ def _enhance(name: str, operation) -> rand_augment.Operation:
   )
 
 
-def _move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
-  """An operation with affine maps of `amount`, in a random direction."""
+def _move(name: str, coefficient: str, amount: float) -> rand_augment.Operation:
+  """Moves pixels by an affine map with `coefficient`, in a random direction."""
 
   def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
     amounts = tf.cast(signs, tf.float64) * amount
-    return fetch(images, to_maps(amounts), fill=_BLACK)
+    maps = geometric_operations.affine(**{coefficient: amounts})
+    return geometric_operations.fetch_bilinear(images, maps, fill=_BLACK)
 
   return rand_augment.Operation(name, rand_augment.draw_signs, apply)
 
@@ -104,9 +104,3 @@ def _move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
 def _rotate(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
   maps = geometric_operations.rotate(signs * _ROTATION_DEGREES, images)
   return geometric_operations.fetch_nearest(images, maps, fill=_BLACK)
-
-
-def _cut_out(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
-  return geometric_operations.cut_out_beside(
-    images, points, num_pixels=_CUTOUT_PIXELS, fill=_CUTOUT_GRAY_LEVEL
-  )

@@ -4,35 +4,69 @@
 """Commands that train: systems, tasks and all of their settings, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 import functools
 import sys
-from typing import Any, NoReturn
-
-from absl import flags
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from tff_semifl import settings
-from tff_semifl.cli import command_text
+from tff_semifl.cli import command_line
 from tff_semifl.cli import program
-from tff_semifl.cli import setting_flags
 from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import presets
+from tff_semifl.experiment import progress
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
+
+_Own = TypeVar('_Own', bound=settings.Settings)
+_Part = TypeVar('_Part', bound=settings.Settings)
+
+_COMMON = {
+  'preset': "Settings of a cell of a paper's table or figure, such as"
+  ' semifl/cifar10_4000_iid; tff_semifl/experiment/presets.csv lists all'
+  ' presets. Other flags and flagfiles take precedence over it.',
+  **command_line.COMMON,
+}
 
 
-def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """The settings of a training command, for a system and changed settings."""
-  return command_lib.create(system_name, task_registry.ChosenTask(), changes)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Both(settings.Settings, Generic[_Own, _Part]):
+  """Settings of a program's own, beside those of training."""
+
+  own: _Own
+  part: _Part
+
+  def groups(self) -> dict[str, list[settings.Settings]]:
+    """The settings under each heading of the help text."""
+    part: Any = self.part
+    groups = part.groups() if hasattr(part, 'groups') else {'data': [part]}
+    return {**groups, 'program': [self.own]}
+
+
+def beside(
+  own: _Own, create_part: Callable[[Mapping[str, Any]], _Part]
+) -> Callable[[Mapping[str, Any]], Both[_Own, _Part]]:
+  """Creates a program's own settings, and others, from changes of both."""
+  names = settings.as_dict(own)
+
+  def create_both(changes: Mapping[str, Any]) -> Both[_Own, _Part]:
+    return Both(
+      own=settings.change_present(own, changes),
+      part=create_part({k: v for k, v in changes.items() if k not in names}),
+    )
+
+  return create_both
+
+
+create = command_lib.create
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
   """Creates the data settings of SemiFL."""
-  return experiment_settings.create(
-    'semifl',
-    system_registry.load('semifl'),
-    task_registry.ChosenTask(),
-    changes,
-  ).data
+  return create('semifl', changes).experiment.data
 
 
 def names_of_all_settings() -> frozenset[str]:
@@ -42,20 +76,45 @@ def names_of_all_settings() -> frozenset[str]:
   )
 
 
-def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
-  """Parses a command line, without changing global flags."""
-  return setting_flags.parse(
-    functools.partial(create, system_name),
-    command_text.expand(system_name, arguments),
-    command_text.spell_commands(f'python -m launch.train {system_name}'),
-    names_of_all_settings,
-    flags.FlagValues(),
+def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
+  """Replaces presets and flagfiles by their contents.
+
+  The last value of a flag counts, so that flagfiles take precedence over the
+  preset, and flags on the command line over both. Only the last preset counts.
+  """
+  found, others = command_line.read(
+    command_line.read_flagfiles(arguments), {'preset': str}
   )
+  if not found:
+    return others
+  preset = presets.load(found['preset'])
+  if preset.system_name != system_name:
+    raise settings.SettingError(
+      'preset',
+      preset.name,
+      f'is a preset of {preset.system_name}, not of {system_name}',
+    )
+  chosen = {'output_dir': preset.output_dir, **preset.settings}
+  return [
+    *(f'--{key}={settings.show(value)}' for key, value in chosen.items()),
+    *others,
+  ]
+
+
+def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
+  """The settings of a command line of `launch.train`."""
+  command, _ = command_line.parse(
+    functools.partial(create, system_name),
+    expand(system_name, arguments),
+    command_line.spell_commands(f'python -m launch.train {system_name}'),
+    names_of_all_settings,
+  )
+  return command
 
 
 def run(
-  name: str,
-  main: Callable[[command_lib.Command], None],
+  main: Callable[[_Own, command_lib.Command], None],
+  own: _Own,
   *,
   system_name: str | None = None,
   create_command: Callable[
@@ -66,15 +125,15 @@ def run(
 
   The system is the first argument, unless `system_name` is given.
   """
-  how = command_text.spell_commands(f'python -m launch.{name}')
-  arguments = command_text.read()
+  how = command_line.name_program()
+  arguments = program.read_arguments()
   try:
     if system_name is None:
-      if not arguments or arguments[0] in command_text.HELP:
+      if not arguments or arguments[0] in command_line.HELP:
         _say_systems(f'{how} SYSTEM', is_asked=bool(arguments))
       system_name, *arguments = arguments
       if system_name.startswith('-'):
-        raise program.FlagError(
+        raise command_line.UsageError(
           f'what to train comes before flags: {how} SYSTEM {system_name} ...,'
           f' where SYSTEM is one of {", ".join(system_registry.SYSTEMS)}'
         )
@@ -83,34 +142,69 @@ def run(
         system_registry.load(system_name)
       except settings.SettingError as error:
         # The system is not given by a flag.
-        raise program.FlagError(str(error)) from error
-    arguments = command_text.expand(system_name, arguments)
+        raise command_line.UsageError(str(error)) from error
+    arguments = expand(system_name, arguments)
   except Exception as error:
     program.end_with_error(error)
-  setting_flags.run(
-    how,
-    functools.partial(create_command, system_name),
-    main,
+  program.run(
+    lambda both: main(both.own, both.part),
+    beside(own, functools.partial(create_command, system_name)),
+    how=how,
     arguments=arguments,
-    groups=command_lib.Command.groups,
-    common={'preset': command_text.PRESET_HELP, **setting_flags.COMMON},
+    common=_COMMON,
     elsewhere=names_of_all_settings,
     interrupted=program.RESUMES,
   )
 
 
+def run_on_data(
+  main: Callable[[_Own, experiment_settings.Data], None], own: _Own
+) -> None:
+  """Runs a program with the data settings of SemiFL."""
+  program.run(
+    lambda both: main(both.own, both.part),
+    beside(own, create_data),
+    elsewhere=names_of_all_settings,
+  )
+
+
+class Run(NamedTuple):
+  """An experiment and its folder."""
+
+  experiment: experiment_lib.Experiment
+  folder: experiment_folder.ExperimentFolder
+
+
+def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
+  """Builds an experiment, and opens its folder."""
+  command = settings.change(command, changes)
+  experiment = command.create_experiment()
+  return Run(experiment, command.open_folder(experiment))
+
+
+def train(run: Run) -> saved_experiment.TrainedModel:
+  """Trains or resumes a run, and returns the exported model."""
+  command_lib.run(run.experiment, run.folder, quiet=progress.is_quiet())
+  with command_lib.blame_output(run.experiment.run):
+    return saved_experiment.read_trained_model(run.folder.path)
+
+
+def check_has_no_name(command: command_lib.Command, why: str) -> None:
+  """Checks that no name is chosen, since all runs would share the name."""
+  with settings.blame('experiment_name', command.run.experiment_name):
+    if command.run.experiment_name is not None:
+      raise ValueError(f'{why}; leave the flag out')
+
+
 def _say_systems(how: str, *, is_asked: bool) -> NoReturn:
   """Prints the systems, and ends the process."""
   lines = [
-    command_text.describe_program(),
+    command_line.describe_program(),
     f'usage: {how} [--flag=value ...]',
     '',
     'systems:',
   ]
   for name, system in system_registry.SYSTEMS.items():
-    lines.append(f'  {name}')
-    lines.append(
-      flags.text_wrap(system.summary, flags.get_help_width(), '      ')
-    )
+    lines.extend([f'  {name}', command_line.wrap(system.summary)])
   print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
   sys.exit(0 if is_asked else 1)

@@ -1,10 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all programs share: clear errors, quiet libraries, Ctrl-C."""
+"""What all programs share: clear errors, quiet libraries, Ctrl-C.
 
-from collections.abc import Callable, Iterator, Sequence
+This module does not import TensorFlow, which takes seconds.
+"""
+
+import atexit
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import contextlib
+import functools
+import gc
 import os
 import pathlib
 import select
@@ -12,16 +18,18 @@ import signal
 import sys
 import sysconfig
 import traceback
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from absl import app
 from absl import flags
 from absl import logging
-import tensorflow as tf
 
+import tff_semifl
 from tff_semifl import settings
-from tff_semifl.cli import command_text
-from tff_semifl.cli import interrupts
+from tff_semifl.cli import command_line
+
+# TensorFlow reads this variable on import. Its messages about the machine would
+# bury the output of a program.
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _PACKAGE = pathlib.Path(__file__).parents[1]
@@ -31,134 +39,169 @@ _LIBRARIES = (
   *(f'{_PACKAGE.with_name(name)}{os.sep}' for name in ('launch', 'tasks')),
   f'{sysconfig.get_path("stdlib")}{os.sep}',
 )
-INTERRUPTED = interrupts.INTERRUPTED
+INTERRUPTED = 'interrupted'
 RESUMES = (
   f'{INTERRUPTED}; the same command goes on from the last complete round'
 )
 
 
-class FlagError(Exception):
-  """A flag has a value that the program cannot work with."""
+def begin() -> None:
+  """Prepares the imports of a program: fast, and with Ctrl-C in one line."""
+  # Graphs create millions of long-lived objects. Python's default threshold of
+  # 700 new objects between collections, and the final collection, cost two of
+  # six seconds of a start.
+  gc.set_threshold(100_000)
+  atexit.register(gc.freeze)
+  # A background job of a shell ignores Ctrl-C, and continues to do so.
+  if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, _end_at_once)
+
+
+def _end_at_once(number: int, _frame: object) -> NoReturn:
+  with contextlib.suppress(OSError):
+    os.write(sys.stderr.fileno(), f'\n{INTERRUPTED}\n'.encode())
+  os._exit(128 + number)
+
+
+def read_arguments() -> list[str]:
+  """The command line of this process, without the program.
+
+  With --version, prints the version and ends the process.
+  """
+  if '--version' in sys.argv[1:]:
+    print(f'tff-semifl {tff_semifl.__version__}')
+    sys.exit(0)
+  return sys.argv[1:]
 
 
 @contextlib.contextmanager
-def blame(
-  flag: flags.FlagHolder, *errors: type[Exception], value: object = None
-) -> Iterator[None]:
-  """Turns errors in the `with` block into a one-line error about a flag."""
+def _allow_unread_output() -> Iterator[None]:
+  """Ends the program quietly if stdout is a pipe without a reader.
+
+  As in `--help | head`.
+  """
   try:
     yield
-  except errors as error:
-    value = flag.value if value is None else value
-    # None means that the flag was not given.
-    shown = '' if value is None else f'={settings.show(value)}'
-    problem = str(error)
-    if isinstance(error, OSError) and error.filename:
-      problem = f'{error.filename}: {error.strerror}'
-    raise FlagError(f'flag --{flag.name}{shown}: {problem}') from error
+  except BrokenPipeError:
+    if not _is_unread():
+      raise
+    sys.exit(1)
+  finally:
+    if _is_unread():
+      # Python would flush the rest at exit.
+      os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def is_quiet() -> bool:
-  """Whether to hide progress, which absl's --verbosity below 0 does."""
-  flag = flags.FLAGS['verbosity']
-  return bool(flag.present) and flag.value < 0
+def _is_unread() -> bool:
+  """Whether stdout is a pipe without a reader."""
+  poll = select.poll()
+  try:
+    poll.register(sys.stdout, select.POLLOUT)
+  except OSError:
+    # Python code has replaced stdout, as in tests.
+    return False
+  return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
-def parse_flags(argv: Sequence[str], *, known_only: bool = False) -> list[str]:
-  """Parses flags as `flags.FLAGS` does, but --help prints to stdout, exit 0.
-
-  Returns the arguments that are not flags, without the program.
-  """
-  asked = command_text.HELP.intersection(argv)
-  if asked:
-    is_full = any(each.endswith('helpfull') for each in asked)
-    app.usage(shorthelp=not is_full, writeto_stdout=True, exitcode=0)
-  return flags.FLAGS(argv, known_only)[1:]
-
-
-def parse_flags_alone(argv: Sequence[str]) -> tuple[()]:
-  """Parses a command line that may have only flags."""
-  for argument in parse_flags(argv):
-    raise FlagError(f'unexpected argument {argument!r}; flags are --name=value')
-  return ()
-
-
+@_allow_unread_output()
 def run(
   main: Callable[..., None],
+  create: command_line.Create | settings.Settings,
   *,
+  how: str | None = None,
   arguments: Sequence[str] | None = None,
-  parse: Callable[[Sequence[str]], Sequence[Any]] = parse_flags_alone,
+  common: Mapping[str, str] = command_line.COMMON,
+  elsewhere: Callable[[], Collection[str]] = frozenset,
+  takes: Callable[[str], bool] | None = None,
   interrupted: str = INTERRUPTED,
 ) -> None:
-  """Parses flags, runs `main` and ends the process.
+  """Parses flags, runs `main` with the settings and ends the process.
 
-  The exit code is 0 for success; 1 for invalid flags, as in absl; 130 after
-  Ctrl-C and 143 after SIGTERM, as in a shell. The first such signal ends the
-  program in order.
+  The exit code is 0 for success; 1 for invalid flags; 130 after Ctrl-C and 143
+  after SIGTERM, as in a shell. The first such signal ends the program in order.
 
   Args:
+    create: The program's settings, or makes them from changes by name; see
+      `command_line.parse` for `elsewhere`.
+    how: The command in messages; by default that of the running program.
     arguments: The command line without the program. By default the process's
       command line, with the contents of flagfiles in front.
-    parse: Parses the command line, handles --help, and returns the arguments
-      of `main`.
+    common: Help on flags that are no settings.
+    takes: Whether the program takes an argument that is not one of its flags;
+      `main` then gets a list of these as second argument.
     interrupted: The last line if the program is interrupted.
   """
+  if isinstance(create, settings.Settings):
+    create = functools.partial(settings.change, create)
+  try:
+    if arguments is None:
+      arguments = command_line.read_flagfiles(read_arguments())
+    levels, arguments = command_line.read(arguments, {'verbosity': int})
+    # Packages of others may read absl's flags, too.
+    flags.FLAGS(['', *(f'--verbosity={level}' for level in levels.values())])
+    how = how or command_line.name_program()
+    if command_line.HELP.intersection(arguments):
+      chosen, _, _ = command_line.choose(create, arguments)
+      print(command_line.describe_program())
+      print(f'usage: {how} [--flag=value ...]')
+      print(command_line.format_help(chosen, common))
+      sys.exit()
+    part, taken = command_line.parse(create, arguments, how, elsewhere, takes)
+  except Exception as error:
+    end_with_error(error)
+  _quiet_libraries()
+  with _ending_in_order(interrupted):
+    main(part) if takes is None else main(part, taken)
 
-  def guarded_main(parsed: Sequence[Any]) -> None:
+
+def _quiet_libraries() -> None:
+  logging.use_absl_handler()
+  if not flags.FLAGS['verbosity'].present:
+    logging.set_verbosity(logging.WARNING)
+  # Not imported here, since some programs do without it.
+  if 'tensorflow' in sys.modules:
+    import tensorflow as tf
+
     # By default TensorFlow allocates all memory of a GPU at once.
     for gpu in tf.config.list_physical_devices('GPU'):
       tf.config.experimental.set_memory_growth(gpu, True)
     # Remarks about converted functions and written files do not help users.
     tf.get_logger().setLevel('ERROR')
-    if not flags.FLAGS['verbosity'].present:
-      logging.set_verbosity(logging.WARNING)
-    for problem in command_text.find_repeated(given):
-      logging.warning('%s; the last one counts', problem)
-    signals = _note_interrupts()
-    try:
-      main(*parsed)
-    except (KeyboardInterrupt, Exception) as error:
-      # TensorFlow's C++ code sometimes turns an interrupt into another error.
-      if signals:
-        end(f'\n{interrupted}', 128 + signals[0])
-      end_with_error(error)
-    finally:
-      # From here on, nothing catches a KeyboardInterrupt.
-      for number in _SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:
-          signal.signal(number, signal.SIG_DFL)
 
-  def guarded_parse(argv: Sequence[str]) -> Sequence[Any]:
-    try:
-      return parse(argv)
-    except Exception as error:
-      end_with_error(error)
 
-  given = command_text.read()
-  # absl prints this docstring as help.
-  sys.modules['__main__'].__doc__ = command_text.describe_program()
-  if arguments is None:
-    try:
-      arguments = command_text.files_first(given)
-    except flags.Error as error:
-      end_with_error(error)
+@contextlib.contextmanager
+def _ending_in_order(interrupted: str) -> Iterator[None]:
+  """Ends the program with one line on an interrupt or an error of a flag."""
+  seen = []
+
+  def handle(number, frame):
+    seen.append(number)
+    # A second signal ends the program at once.
+    signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+  # A background job of a shell ignores Ctrl-C, and continues to do so.
+  numbers = [n for n in _SIGNALS if signal.getsignal(n) != signal.SIG_IGN]
+  for number in numbers:
+    signal.signal(number, handle)
   try:
-    app.run(guarded_main, [sys.argv[0], *arguments], guarded_parse)
-  except (SystemExit, BrokenPipeError) as error:
-    if not _is_unread():
-      raise
-    # As in `--help | head`. Python would flush the rest at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(error.code if isinstance(error, SystemExit) else 1)
+    yield
+  except (KeyboardInterrupt, Exception) as error:
+    # TensorFlow's C++ code sometimes turns an interrupt into another error.
+    if seen:
+      end(f'\n{interrupted}', 128 + seen[0])
+    end_with_error(error)
+  finally:
+    # From here on, nothing catches a KeyboardInterrupt.
+    for number in numbers:
+      signal.signal(number, signal.SIG_DFL)
 
 
 def describe(error: BaseException) -> str | None:
   """One line about an error of a flag; None for any other error."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
-  if isinstance(error, flags.Error):
-    return command_text.explain(error)
-  if isinstance(error, FlagError):
+  if isinstance(error, command_line.UsageError):
     return str(error)
   return None
 
@@ -194,31 +237,3 @@ def end(line: str, code: int = 1) -> NoReturn:
     sys.stdout.flush()
   print(line, file=sys.stderr)
   sys.exit(code)
-
-
-def _is_unread() -> bool:
-  """Whether stdout is a pipe without a reader."""
-  poll = select.poll()
-  try:
-    poll.register(sys.stdout, select.POLLOUT)
-  except OSError:
-    # Python code has replaced stdout, as in tests.
-    return False
-  return any(event & select.POLLERR for _, event in poll.poll(0))
-
-
-def _note_interrupts() -> Sequence[int]:
-  """Lets Ctrl-C and SIGTERM raise KeyboardInterrupt; lists signals received."""
-  seen = []
-
-  def handle(number, frame):
-    seen.append(number)
-    # A second signal ends the program at once.
-    signal.signal(number, signal.SIG_DFL)
-    raise KeyboardInterrupt(signal.Signals(number).name)
-
-  for number in _SIGNALS:
-    # A background job of a shell ignores Ctrl-C, and continues to do so.
-    if signal.getsignal(number) != signal.SIG_IGN:
-      signal.signal(number, handle)
-  return seen

@@ -1,34 +1,41 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The runs of a sweep, all checked before the first run starts.
+"""The runs of a sweep: all checked first, then run as child processes.
 
 The code of `launch.train` checks each run, with the same flags. Checks that
-need the data are left to the runs.
+need the data are left to the runs. No run outlives this process: interrupts are
+passed on to all runs, and all are killed when this process is killed.
 """
 
-from collections.abc import Iterable, Sequence
+import collections
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import fnmatch
 import pathlib
-import re
+import shlex
+import signal
+import subprocess
 import sys
+import time
 
-from absl import flags
-
+from tff_semifl import installation
 from tff_semifl import settings
-from tff_semifl.cli import command_text
+from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
-from tff_semifl.cli import parallel_runs
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import outputs
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import validation
 from tff_semifl.results import sweep_table
+from tff_semifl.runtime import tied_process
 
+_POLL_SECONDS = 0.2
+_NUM_LOG_LINES = 10
+_TRAIN = f'{installation.find("launch")}.train'
 # A sweep sets seed and name for each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 # A sweep cannot vary the output folder, the validation split, or flags that
@@ -36,14 +43,23 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
-  *validation.SETTINGS,
+  *federated_data.VALIDATION_SETTINGS,
   'flagfile',
   'preset',
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Run(parallel_runs.Job):
+class Job:
+  """A command, its name in messages, and the file for its output."""
+
+  name: str
+  command: tuple[str, ...]
+  log_path: pathlib.Path
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Run(Job):
   """A job that trains an entry with a seed.
 
   `task` identifies the task and its settings; runs of the same `task` have the
@@ -73,7 +89,7 @@ class Run(parallel_runs.Job):
   def is_complete(self) -> bool:
     """Whether all rounds ran and the model was exported."""
     return self.read().round_num >= self.total_rounds and bool(
-      outputs.find_models(self.folder / 'export')
+      experiment_folder.find_models(self.folder / 'export')
     )
 
 
@@ -150,17 +166,17 @@ def check_passed_on(arguments: Sequence[str]) -> None:
   found = _find(arguments, _NOT_FOR_ALL)
   if found:
     remedy = 'give --seeds' if found == 'seed' else 'leave it out'
-    raise program.FlagError(
-      f'flag --{found}: a sweep has none for all; {remedy}'
+    raise settings.SettingError(
+      found, None, f'a sweep has none for all; {remedy}'
     )
 
 
 def without_validation(arguments: Sequence[str]) -> list[str]:
   """Removes the flags of a validation split, and their values."""
-  values = flags.FlagValues()
-  for name in validation.SETTINGS:
-    flags.DEFINE_string(name, None, '', flag_values=values)
-  return values(['', *arguments], known_only=True)[1:]
+  _, others = command_line.read(
+    arguments, dict.fromkeys(federated_data.VALIDATION_SETTINGS, str)
+  )
+  return others
 
 
 def create_runs(
@@ -185,12 +201,12 @@ def create_runs(
         ' rounds; leave it out'
       )
     return [_create_run(entry, command, seed, arguments) for seed in seeds]
-  except (ValueError, flags.Error) as error:
+  except (ValueError, command_line.UsageError) as error:
     shown = program.describe(error) or str(error)
     # Not named twice if it cannot be read.
     shown = shown.removeprefix(f'flag --{entry.kind}={entry.source}: ')
-    raise program.FlagError(
-      f'flag --{entry.kind}s={entry.source}: {shown}'
+    raise settings.SettingError(
+      f'{entry.kind}s', entry.source, shown
     ) from error
 
 
@@ -210,7 +226,7 @@ def _create_run(
   return Run(
     name=name,
     command=(
-      *(sys.executable, '-m', 'launch.train', entry.system_name),
+      *(sys.executable, '-m', _TRAIN, entry.system_name),
       *arguments,
       f'--seed={seed}',
       f'--output_dir={output_dir}',
@@ -228,18 +244,83 @@ def _create_run(
 def _check_source(entry: sweep_table.Entry) -> None:
   """Checks that a flagfile or preset has no flag that the sweep sets."""
   found = _find(
-    command_text.expand(entry.system_name, entry.arguments),
-    [*_NOT_FOR_ALL, *validation.SETTINGS],
+    commands.expand(entry.system_name, entry.arguments),
+    [*_NOT_FOR_ALL, *federated_data.VALIDATION_SETTINGS],
   )
   if found:
     remedy = 'leave it out' if found in _NOT_FOR_ALL else 'give it to the sweep'
     raise ValueError(f'--{found} is not for a flagfile of a sweep; {remedy}')
 
 
-def _find(arguments: Iterable[str], names: Iterable[str]) -> str | None:
-  """The first of `names` among the flags, in any spelling; None without any."""
-  for argument in arguments:
-    for name in names:
-      if re.match(rf'--?(no)?{re.escape(name)}(=|$)', argument):
-        return name
-  return None
+def _find(arguments: Sequence[str], names: Sequence[str]) -> str | None:
+  """The first of `names` that is given; None without any."""
+  given, _ = command_line.read(
+    arguments, {name: bool if name == 'dry_run' else str for name in names}
+  )
+  return next(iter(given), None)
+
+
+def run(
+  jobs: Sequence[Job],
+  *,
+  num_parallel: int,
+  stop_on_failure: bool,
+  say: Callable[[str], None],
+) -> Iterator[tuple[Job, int]]:
+  """Runs jobs in order; yields each ended job with the exit code.
+
+  With `stop_on_failure`, no job starts after a failure. Closing or
+  interrupting the iterator sends SIGTERM to running jobs, and waits for jobs.
+  """
+  waiting = collections.deque(jobs)
+  running: dict[Job, subprocess.Popen] = {}
+  try:
+    while waiting or running:
+      while waiting and len(running) < num_parallel:
+        job = waiting.popleft()
+        running[job] = _start(job)
+        say(f'{job.name}: started, log: {job.log_path}')
+      time.sleep(_POLL_SECONDS)
+      for job in [job for job in running if running[job].poll() is not None]:
+        exit_code = running.pop(job).returncode
+        if exit_code and stop_on_failure:
+          waiting.clear()
+        yield job, exit_code
+  finally:
+    for process in running.values():
+      process.terminate()
+    if running:
+      names = ', '.join(job.name for job in running)
+      print(
+        f'\nending {names}; interrupt again to kill what runs', file=sys.stderr
+      )
+    # Polled, because `wait` would hold back a second interrupt for a moment.
+    while any(process.poll() is None for process in running.values()):
+      time.sleep(_POLL_SECONDS)
+
+
+def _start(job: Job) -> subprocess.Popen:
+  with job.log_path.open('ab') as log:
+    # Marks in the log where the output of this run begins.
+    log.write(f'$ {shlex.join(job.command)}\n'.encode())
+    log.flush()
+    return subprocess.Popen(
+      # The starting thread must stay until the job has ended.
+      tied_process.tied_command(job.command),
+      stdin=subprocess.DEVNULL,
+      stdout=log,
+      stderr=log,
+      # Keeps the terminal's Ctrl-C from the job, which gets a signal from this
+      # process already; a second signal would kill the job at once.
+      start_new_session=True,
+    )
+
+
+def describe_failure(job: Job, exit_code: int) -> str:
+  """Describes a job's failure, with the end of the log."""
+  how = f'exit code {exit_code}'
+  if exit_code < 0:
+    how = f'signal {-exit_code} ({signal.strsignal(-exit_code)})'
+  lines = job.log_path.read_text(errors='replace').splitlines()
+  end = '\n'.join(f'  {line}' for line in lines[-_NUM_LOG_LINES:])
+  return f'failed with {how}; the end of its log {job.log_path}:\n{end}'

@@ -18,7 +18,7 @@ from tff_semifl.randomness import random_seeds
 # Beyond these bounds, all fractions are 0 or 1, or all are equal. NumPy's draws
 # may then never end, or sum to 0.
 LEAST_CONCENTRATION = 0.001
-MOST_CONCENTRATION = 1e6
+MOST_CONCENTRATION = 1_000_000
 
 # Per client.
 _MIN_IMAGES = 10

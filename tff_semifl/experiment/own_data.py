@@ -235,11 +235,7 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTask(image_task.Task):
-  """A task that a Python program has made.
-
-  Attributes:
-    prepared: The task.
-  """
+  """A task that a Python program has made."""
 
   prepared: image_task.ImageTask | None = None
 
@@ -275,9 +271,8 @@ class OwnTaskWithShares(OwnTask):
 def create_part(task: image_task.ImageTask) -> OwnTask:
   """The settings part of a task that a Python program has made.
 
-  Args:
-    task: The task. If `data_description` is None, a digest of the images is
-      added, so that no run resumes on other images.
+  A description with a digest of the images is added if there is none, so that
+  no run resumes on other images.
   """
   data = task.load()
   if task.data_description is None:

@@ -19,7 +19,9 @@ SYSTEMS = references.Options(
     'parallel_semifl': 'algorithms.fix_mix:PARALLEL_SEMIFL',
     'fedavg_fixmatch': 'algorithms.fix_mix:FEDAVG_FIXMATCH',
     'fedrgd_as_in_semifl': 'algorithms.fix_mix:FEDRGD_AS_IN_SEMIFL',
-    'fedmatch_as_in_semifl': 'baselines.fedmatch.fedmatch:FedMatchAsInSemiFL',
+    'fedmatch_as_in_semifl': (
+      'baselines.fedmatch.as_in_semifl:FedMatchAsInSemiFL'
+    ),
     'fedsgd_fixmatch': 'baselines.fedsgd.fedsgd:FedSGD',
     'fedsgd_fixmatch_as_in_semifl': (
       'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'
@@ -39,10 +41,10 @@ SYSTEMS = references.Options(
     'client_priors': 'algorithms.client_priors.client_priors:ClientPriors',
     # Centralized training on labels and a pool of unlabeled images.
     'pi_model': 'baselines.one_place.consistency:PI_MODEL',
-    'pseudo_labeling': 'baselines.one_place.pseudo_labeling:PSEUDO_LABELING',
+    'pseudo_labeling': 'baselines.one_place.fixmatch:PSEUDO_LABELING',
     'mean_teacher': 'baselines.one_place.consistency:MEAN_TEACHER',
     'mixmatch': 'baselines.one_place.mixmatch:MIXMATCH',
-    'uda': 'baselines.one_place.uda:UDA_SYSTEM',
+    'uda': 'baselines.one_place.fixmatch:UDA_SYSTEM',
     'remixmatch': 'baselines.one_place.remixmatch:REMIXMATCH',
     'fixmatch': 'baselines.one_place.fixmatch:FIXMATCH',
     # The systems of Zhang et al.
@@ -85,10 +87,9 @@ def load(name: str) -> system.System:
 
 
 def find_name(wanted: system.System) -> str:
-  """A name by which `load` finds a system, apart from its settings.
+  """A name by which `load` finds a system, or else the name of its class.
 
-  The name is one of `SYSTEMS`, or 'package.module:NAME' if the module of one of
-  the system's parts defines the system, or else the name of the class.
+  A system outside `SYSTEMS` is found in the modules of its parts.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():

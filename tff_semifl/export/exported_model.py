@@ -57,23 +57,16 @@ def check_least_confidence(
 
 
 class ExportedModel(abc.ABC):
-  """A classifier of images or feature vectors, loaded from disk.
-
-  Attributes:
-    class_names: A name for each class.
-    image_shape: Height, width and channels of the network's input; or the
-      number of features.
-    least_confidence: Confidence threshold, in [0, 1]; images whose most
-      probable class has a lower probability get the class `UNKNOWN`.
-    background: RGB color behind transparent pixels, in 0..255.
-    privacy: The privacy guarantee to the clients of the training; None without
-      differential privacy.
-  """
+  """A classifier of images or feature vectors, loaded from disk."""
 
   class_names: tuple[str, ...]
+  # Height, width and channels of the input; or the number of features.
   image_shape: tuple[int, ...]
+  # Images whose most probable class has a lower probability are `UNKNOWN`.
   least_confidence: float
+  # The RGB color behind transparent pixels, in 0..255.
   background: image_files.Color
+  # None without differential privacy.
   privacy: privacy_statement.PrivacyStatement | None
 
   @property

@@ -145,20 +145,11 @@ def export_saved_model(
       name = tf.where(is_sure, name, exported_model.UNKNOWN)
     return {'probabilities': probabilities, 'class_name': name}
 
-  @tf.function(input_signature=[], autograph=False)
-  def name_classes() -> dict[str, tf.Tensor]:
-    return {exported_model.CLASS_NAMES: names}
-
-  @tf.function(input_signature=[], autograph=False)
-  def describe() -> dict[str, tf.Tensor]:
-    return {
-      exported_model.IMAGE_SHAPE: tf.constant(shape),
-      exported_model.LEAST_CONFIDENCE: tf.constant(
-        least_confidence, tf.float32
-      ),
-      exported_model.BACKGROUND: tf.constant(background),
-    }
-
+  description = {
+    exported_model.IMAGE_SHAPE: tf.constant(shape),
+    exported_model.LEAST_CONFIDENCE: tf.constant(least_confidence, tf.float32),
+    exported_model.BACKGROUND: tf.constant(background),
+  }
   serving = (
     _serve_features(shape, classify)
     if example_kinds.kind_of(shape) is example_kinds.FEATURES
@@ -170,13 +161,18 @@ def export_saved_model(
     str(path),
     signatures={
       **serving,
-      exported_model.CLASS_NAMES: name_classes,
-      exported_model.DESCRIPTION: describe,
+      exported_model.CLASS_NAMES: _return({exported_model.CLASS_NAMES: names}),
+      exported_model.DESCRIPTION: _return(description),
     },
   )
   if privacy is not None:
     (path / privacy_statement.NAME).write_text(privacy.to_json())
   _check_saved_model(path, model)
+
+
+def _return(outputs: dict[str, tf.Tensor]) -> Callable:
+  """A function without inputs."""
+  return tf.function(lambda: outputs, input_signature=[], autograph=False)
 
 
 def _serve_images(

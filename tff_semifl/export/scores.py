@@ -52,19 +52,14 @@ class MetricScore(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-  """The results of a model on labeled images.
+  """The results of a model on labeled images."""
 
-  Attributes:
-    labels: int64 [images].
-    probabilities: float32 [images, classes].
-    confident_noise: int64 [floors], for each of `FLOORS` the number of noise
-      images, of `NUM_NOISE`, with at least that probability. Pixel values are
-      drawn independently and uniformly from 0..255; each feature is drawn
-      independently from its values in test vectors.
-  """
-
+  # int64 [images], and float32 [images, classes].
   labels: np.ndarray
   probabilities: np.ndarray
+  # The number of noise images, of `NUM_NOISE`, that reach each floor, int64
+  # [floors]. Pixel values are drawn independently and uniformly from 0..255;
+  # each feature is drawn independently from its values in test vectors.
   confident_noise: np.ndarray
 
   @functools.cached_property

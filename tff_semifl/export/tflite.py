@@ -11,7 +11,7 @@ names are packed into the file as TFLite metadata: `unzip model.tflite` gives
 have to apply the threshold.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 import enum
 import io
 import zipfile
@@ -109,7 +109,12 @@ def convert(
     files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
-  return _pack(converter.convert(), files)
+  # As a ZIP archive behind the model.
+  file = io.BytesIO(converter.convert())
+  with zipfile.ZipFile(file, 'a') as archive:
+    for name, text in files.items():
+      archive.writestr(name, text)
+  return file.getvalue()
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -121,12 +126,3 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
   images[0, -1, -1] = 255
   for image in images:
     yield [image[np.newaxis]]
-
-
-def _pack(content: bytes, files: Mapping[str, str]) -> bytes:
-  """Appends files to a model's content as a ZIP archive."""
-  file = io.BytesIO(content)
-  with zipfile.ZipFile(file, 'a') as archive:
-    for name, text in files.items():
-      archive.writestr(name, text)
-  return file.getvalue()

@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
@@ -33,14 +33,9 @@ _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 class ModelCard(NamedTuple):
   """The content of a model card.
 
-  Attributes:
-    files: The exported files. The card shows the scores of the first file.
-    why_not_tested: Why the files were not tested; None if tested.
-    stated: The user's statements, by title, on license, intended use and the
-      accuracy of the labels alone; None if not stated.
-    least_confidence: The confidence threshold, in [0, 1].
-    temperature: The temperature of the logits; None for 1.
-    result: The system's own description of the result, in lines.
+  The card shows the scores of the first of `files`. `stated` are the user's
+  statements, by title; None if not stated. `result` is the system's own
+  description of the result, in lines.
   """
 
   name: str
@@ -174,7 +169,9 @@ def _training(
   rounds = f'{trained.round_num} of {hparams.flags.get("total_rounds")}'
   if trained.choice is not None and trained.choice.is_best:
     rounds += f', {trained.choice.describe()}'
-  kind = 'validation' if validation.is_chosen(hparams.flags) else 'test'
+  kind = (
+    'validation' if federated_data.has_validation(hparams.flags) else 'test'
+  )
   facts = {
     'system': hparams.system,
     'data': hparams.data,

@@ -17,6 +17,7 @@ from tff_semifl.experiment import run_settings
 from tff_semifl.metrics import intervals
 from tff_semifl.results import learning_curves
 from tff_semifl.results import page
+from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
 
@@ -159,14 +160,8 @@ def find_problems(groups: Sequence[Group]) -> list[str]:
       ' how much seeds differ.'
     )
   for run in runs:
-    choice = run.trained.choice
-    if choice is not None and choice.is_by_test:
-      lines.append(f'{run.name}: the test images chose its round.')
-    total = run.hparams.flags.get('total_rounds')
-    if total is not None and run.trained.last_round < total:
-      lines.append(
-        f'{run.name}: ended after round {run.trained.last_round} of {total}.'
-      )
+    for line in run_facts.describe_training(run.hparams, run.trained):
+      lines.append(f'{run.name}: {line}')
     if run.idle_rounds is not None:
       lines.append(f'{run.name}: {run.idle_rounds}.')
     if run.why_not_evaluated is not None:

@@ -131,13 +131,10 @@ def describe_metrics(
     yield f'{TITLES[name]}: {shown}'
 
 
-def describe_limits(
-  class_names: Sequence[str],
-  hparams: hparams_file.Hparams,
-  trained: saved_experiment.TrainedModel,
-  scores: scores_lib.Scores | None,
+def describe_training(
+  hparams: hparams_file.Hparams, trained: saved_experiment.TrainedModel
 ) -> Iterator[str]:
-  """Yields a model's limitations; `scores` is None if it was not tested."""
+  """Yields what is unusual about the round of a kept model."""
   total_rounds = hparams.flags.get('total_rounds')
   choice = trained.choice
   if choice is not None and choice.is_by_test:
@@ -145,13 +142,25 @@ def describe_limits(
       f'The test images chose its round, by {choice.metric}: its accuracy on'
       ' these images is too good.'
     )
+  if total_rounds is None:
+    return
   if choice is not None and choice.is_best:
-    if total_rounds is not None and choice.last_round < total_rounds:
+    if choice.last_round < total_rounds:
       yield f'Training ended after round {choice.last_round} of {total_rounds}.'
-  elif total_rounds is not None and trained.round_num < total_rounds:
+  elif trained.round_num < total_rounds:
     yield (
       f'It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )
+
+
+def describe_limits(
+  class_names: Sequence[str],
+  hparams: hparams_file.Hparams,
+  trained: saved_experiment.TrainedModel,
+  scores: scores_lib.Scores | None,
+) -> Iterator[str]:
+  """Yields a model's limitations; `scores` is None if it was not tested."""
+  yield from describe_training(hparams, trained)
   if scores is None:
     yield (
       'What was exported was not tested itself; the model had an accuracy of'

@@ -74,15 +74,6 @@ def show(name: str, value: float | None) -> str:
   return f'{value:.1%}' if name in _SHARES else f'{value:.4g}'
 
 
-def show_deviation(name: str, deviation: float | None) -> str:
-  """A deviation as text: in points for shares, else with two digits."""
-  if deviation is None or math.isnan(deviation):
-    return ''
-  if name in _SHARES:
-    return f'{100 * deviation:.1f} points'
-  return f'{deviation:.2g}'
-
-
 def show_interval(name: str, interval: intervals.Interval | None) -> str:
   """An interval of a metric as text."""
   if interval is None or math.isnan(interval.low):
@@ -102,9 +93,13 @@ def show_difference(name: str, found: Summary) -> str:
 
 
 def show_mean(name: str, found: Summary) -> str:
-  """A mean as text, with the deviation of two or more runs."""
-  spread = show_deviation(name, found.deviation).removesuffix(' points')
-  return show(name, found.mean) + (f' ± {spread}' if spread else '')
+  """A mean as text, with the deviation, in points for shares."""
+  shown, deviation = show(name, found.mean), found.deviation
+  if deviation is None or math.isnan(deviation):
+    return shown
+  if name in _SHARES:
+    return f'{shown} ± {100 * deviation:.1f}'
+  return f'{shown} ± {deviation:.2g}'
 
 
 class Repetition(NamedTuple):
@@ -121,33 +116,26 @@ class Repetition(NamedTuple):
   values: Mapping[str, float]
 
 
-def seeds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """A table of each seed's metrics, with mean, deviation and interval."""
-  rows = [[run.name, str(run.round_num), *_show_all(run)] for run in runs]
+def to_markdown(runs: Sequence[Repetition], kind: str) -> str:
+  """A table of runs; `kind` is 'seed', which also shows means, or 'fold'."""
   names = list(runs[0].values)
-  if len(runs) > 1:
+  rows = [
+    [
+      run.name,
+      str(len(run.labels)),
+      str(run.round_num),
+      *(show(name, value) for name, value in run.values.items()),
+    ]
+    for run in runs
+  ]
+  if kind == 'seed' and len(runs) > 1:
     found = {
       name: summarize([run.values[name] for run in runs]) for name in names
     }
-    for title, to_text, field in (
-      ('mean', show, 'mean'),
-      ('standard deviation', show_deviation, 'deviation'),
-      ('95% interval', show_interval, 'interval'),
-    ):
-      cells = [to_text(name, getattr(found[name], field)) for name in names]
-      rows.append([title, '', *cells])
-  return markdown.table(['seed', 'round', *names], rows)
-
-
-def folds_to_markdown(runs: Sequence[Repetition]) -> str:
-  """A table of each fold's metrics."""
-  return markdown.table(
-    ['fold', 'images', 'round', *runs[0].values],
-    (
-      [run.name, str(len(run.labels)), str(run.round_num), *_show_all(run)]
-      for run in runs
-    ),
-  )
+    means = (show_mean(name, each) for name, each in found.items())
+    ends = (show_interval(name, each.interval) for name, each in found.items())
+    rows += [['mean', '', '', *means], ['95% interval', '', '', *ends]]
+  return markdown.table([kind, 'images', 'round', *names], rows)
 
 
 def describe_out_of_fold(
@@ -169,7 +157,3 @@ def describe_out_of_fold(
       low, high = intervals.bootstrap(metric.compute, labels, logits)
       line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'
     yield line
-
-
-def _show_all(run: Repetition) -> list[str]:
-  return [show(name, value) for name, value in run.values.items()]

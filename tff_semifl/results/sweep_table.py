@@ -175,48 +175,42 @@ def describe_choices(
   for row in rows:
     if row.entry.varied is not None:
       by_entry.setdefault(row.entry.name, []).append(row)
-  return [
-    line
-    for group in by_entry.values()
-    for line in _describe_choice(group, program, arguments, failed)
-  ]
-
-
-def _describe_choice(
-  rows: Sequence[Row],
-  program: str,
-  arguments: Sequence[str],
-  failed: Collection[str],
-) -> list[str]:
-  entry = rows[0].entry
-  left = [
-    row.entry.label
-    for row in rows
-    if row.num_complete < len(row.results) and row.entry.label not in failed
-  ]
-  if left:
-    return [f'{entry.name}: no choice before {", ".join(left)} is complete']
-  best, *others = sorted(rows, key=_loss)
-  if math.isinf(_loss(best)):
-    return [f'{entry.name}: no choice, as no value has a finite loss']
-  name, value = best.entry.varied
-  margin = ''
-  if others and math.isfinite(_loss(others[0])):
-    second = others[0]
-    found = summary.compare(second.column('loss'), best.column('loss'))
-    _, other = second.entry.varied
-    margin = f', {found.mean:.4f} less than that of {other}'
-    if found.error is not None:
-      margin += f' (standard error {found.error:.4f})'
-  command = [*program.split(), entry.system_name, *entry.arguments]
-  lines = [
-    f'{entry.name}: the least validation loss, {_loss(best):.4f}, is that of'
-    f' {name}={value}{margin}; with all labels:',
-    f'  {shlex.join([*command, *arguments, f"--{name}={value}"])}',
-  ]
-  if best in (rows[0], rows[-1]) and len(rows) > 1:
-    lines.append('  It is the first or last value: try more beyond it.')
+  lines = []
+  for name, group in by_entry.items():
+    left = [
+      row.entry.label
+      for row in group
+      if row.num_complete < len(row.results) and row.entry.label not in failed
+    ]
+    best, *others = sorted(group, key=_loss)
+    if left:
+      lines.append(f'{name}: no choice before {", ".join(left)} is complete')
+    elif math.isinf(_loss(best)):
+      lines.append(f'{name}: no choice, as no value has a finite loss')
+    else:
+      command = [*program.split(), best.entry.system_name]
+      setting, value = best.entry.varied
+      flags = [*best.entry.arguments, *arguments, f'--{setting}={value}']
+      lines += [
+        f'{name}: the least validation loss, {_loss(best):.4f}, is that of'
+        f' {setting}={value}{_margin(best, others)}; with all labels:',
+        f'  {shlex.join([*command, *flags])}',
+      ]
+      if best in (group[0], group[-1]) and others:
+        lines.append('  It is the first or last value: try more beyond it.')
   return lines
+
+
+def _margin(best: Row, others: Sequence[Row]) -> str:
+  """How much less the loss is than that of the second best value."""
+  if not others or math.isinf(_loss(others[0])):
+    return ''
+  found = summary.compare(others[0].column('loss'), best.column('loss'))
+  _, value = others[0].entry.varied
+  margin = f', {found.mean:.4f} less than that of {value}'
+  if found.error is not None:
+    margin += f' (standard error {found.error:.4f})'
+  return margin
 
 
 def _loss(row: Row) -> float:

@@ -28,7 +28,6 @@ from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.limited_functions import OWN_THREADS
 from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray.options import RayOptions
-from tff_semifl.runtime.ray.programs import find_client_programs
 
 __all__ = (
   'OWN_THREADS',
@@ -39,7 +38,6 @@ __all__ = (
   'RayOptions',
   'SiteError',
   'WorkerError',
-  'find_client_programs',
   'simulation_context',
 )
 

@@ -27,13 +27,7 @@ class ClientPool:
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
   ):
-    """Initializes the pool.
-
-    Args:
-      max_concurrent_clients: By default the number of devices.
-      devices: Names as in `tf.config.list_logical_devices()`. By default all
-        GPUs, or the CPU if there is no GPU.
-    """
+    """Initializes the pool; see `InProcessContext`."""
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:
       devices = [name for name in known if ':GPU:' in name] or known[:1]

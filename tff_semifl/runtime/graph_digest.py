@@ -42,10 +42,7 @@ def digest(block: tff.framework.ComputationBuildingBlock) -> str:
   """
 
   def standardize(code, graph_def):
-    # Called functions come first.
-    names = list(
-      dict.fromkeys([*_find_called(graph_def), *_functions(graph_def)])
-    )
+    names = _find_called(graph_def)
     _choose_functions(graph_def, names)
     function_graphs.rename_functions(
       graph_def, {name: f'function_{i}' for i, name in enumerate(names)}

@@ -14,7 +14,8 @@ import re
 import numpy as np
 import tensorflow as tf
 
-ImageShape = tuple[int, int, int]
+# Height, width and channels.
+ImageShape = tuple[int, ...]
 
 # The field of a client's data that only its site has.
 IMAGE = 'image'
@@ -34,12 +35,8 @@ def is_name(text: str) -> bool:
 class SiteDataset:
   """A handle to a client's dataset, which only its site can read.
 
-  A `SiteDataset` replaces a `tf.data.Dataset` with one element.
-
-  Attributes:
-    site: The name of the site.
-    fields: Scalar fields of the element by name, in order, before the images.
-    image_shape: Height, width and channels of the images.
+  A `SiteDataset` replaces a `tf.data.Dataset` with one element. `fields` are
+  scalar fields of the element by name, in order, before the images.
   """
 
   site: str
@@ -59,11 +56,8 @@ class SiteDataset:
 class Federation:
   """The sites of a training program.
 
-  Attributes:
-    names: The names of the sites.
-    image_shape: Height, width and channels of their images.
-    is_new: Whether training starts at the first round. All sites must then be
-      present; otherwise clients of missing sites drop out.
+  `is_new` is whether training starts at the first round. All sites must then be
+  present; otherwise clients of missing sites drop out.
   """
 
   names: tuple[str, ...]

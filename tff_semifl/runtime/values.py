@@ -20,7 +20,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import eager
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import sites
 
 
@@ -149,21 +149,16 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
     return value
   if tf.is_tensor(value):
     value = value.numpy()
-  elif isinstance(value, (list, tuple)):
-    parts = tf.nest.flatten(value)
-    if not all(
-      private_api.array.is_compatible_dtype(part, dtype) for part in parts
-    ):
-      raise TypeError(f'Expected {value_type}, found {value!r}.')
+  is_list = isinstance(value, (list, tuple))
+  for part in tf.nest.flatten(value) if is_list else [value]:
+    if not private_api.array.is_compatible_dtype(part, dtype):
+      found = getattr(part, 'dtype', type(part))
+      raise TypeError(f'Expected {value_type}, found dtype {found}.')
+  if is_list:
     value = np.asarray(value, object if dtype is np.str_ else dtype)
-  if not private_api.array.is_compatible_dtype(value, dtype):
-    raise TypeError(
-      f'Expected {value_type}, found dtype '
-      f'{getattr(value, "dtype", type(value))}.'
-    )
   if not private_api.array.is_compatible_shape(value, value_type.shape):
     raise TypeError(f'Expected {value_type}, found shape {np.shape(value)}.')
-  return eager.release_attributes(tf.constant(value, tf_dtype))
+  return graph_functions.release_attributes(tf.constant(value, tf_dtype))
 
 
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:

@@ -3,14 +3,15 @@
 
 """Tests of SemiFL's federated SGD against a second implementation (D55).
 
-The second one is a loop over steps that puts each cohort's images together and
-passes them through the network of `wide_resnet_reference`, in float64. Only the
-random numbers are TensorFlow's.
+The second implementation is a loop over steps that puts each cohort's images
+together and passes them through the network of `wide_resnet_reference`, in
+float64. Only the random numbers are TensorFlow's.
 """
 
 from typing import NamedTuple
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
@@ -18,7 +19,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests import wide_resnet_reference
-from tff_semifl import settings
+from tff_semifl import runtime
 from tff_semifl.baselines.fedsgd import union_images
 from tff_semifl.core import batch_norm_statistics
 from tff_semifl.randomness import random_draws
@@ -72,6 +73,20 @@ class _Problem:
     ]
 
 
+def draw_cohorts(num_batches, clients_per_step, seed):
+  """The clients of each step, as pairs (client, the client's earlier steps)."""
+  left, cohorts = np.array(num_batches, np.int32), []
+  while any(left):
+    clients = union_images.draw_cohort(
+      tf.constant(left),
+      clients_per_step,
+      random_draws.fold_in(seed, len(cohorts)),
+    ).numpy()
+    cohorts.append([(c, num_batches[c] - left[c]) for c in clients])
+    left[clients] -= 1
+  return cohorts
+
+
 class _OwnLabels(NamedTuple):
   """The labels that images of a client were given in a step."""
 
@@ -97,9 +112,7 @@ def _train_epoch(problem, sgd, round_num):
     return random_seeds.stateless_seed(_SEED, which, round_num, *keys)
 
   num_batches = [-(-size // _CLIENT_BATCH_SIZE) for size in _CLIENT_SIZES]
-  cohorts = union_images.draw_cohorts(
-    tf.constant(num_batches), _CLIENTS_PER_STEP, seed(purpose.COHORT)
-  )
+  cohorts = draw_cohorts(num_batches, _CLIENTS_PER_STEP, seed(purpose.COHORT))
   orders = np.concatenate(
     [
       tf.random.experimental.stateless_shuffle(
@@ -111,18 +124,13 @@ def _train_epoch(problem, sgd, round_num):
   )
   confidences, client_losses, server_losses = [], [], []
   labeled = {client: [] for client in range(len(_CLIENT_SIZES))}
-  for step, clients in enumerate(cohorts.clients.numpy()):
+  for step, cohort in enumerate(cohorts):
     parts, owners = [], []
-    for client, update in zip(
-      clients, cohorts.earlier_steps[step].numpy(), strict=True
-    ):
-      if client >= 0:
-        start = update * _CLIENT_BATCH_SIZE
-        batch = np.arange(_CLIENT_SIZES[client])
-        owners.append((client, batch[start : start + _CLIENT_BATCH_SIZE]))
-        parts.append(
-          problem.clients[client][start : start + _CLIENT_BATCH_SIZE]
-        )
+    for client, update in cohort:
+      start = update * _CLIENT_BATCH_SIZE
+      batch = slice(start, start + _CLIENT_BATCH_SIZE)
+      owners.append((client, np.arange(_CLIENT_SIZES[client])[batch]))
+      parts.append(problem.clients[client][batch])
     union = tf.constant(np.concatenate(parts))
     weak = linear_reference.mirrored(union, seed(purpose.WEAK_VIEW, step))
     probabilities = linear_reference.softmax(sgd.logits(weak.numpy()))
@@ -165,14 +173,77 @@ def _loss(sgd, term):
   return -np.mean(np.log(probabilities[np.arange(len(labels)), labels]))
 
 
-class ComputationTest(absltest.TestCase):
-  def test_no_clients_per_step(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, 'clients_per_step=0: must be at least 1'
+class CohortsTest(parameterized.TestCase):
+  @parameterized.parameters(([4, 1, 0, 2, 7], 3), ([2, 2], 5), ([0, 0], 2))
+  def test_clients_have_their_turns_and_cohorts_are_as_large_as_can_be(
+    self, num_batches, clients_per_step
+  ):
+    left = list(num_batches)
+    seed = tf.constant([7, 0])
+    for cohort in draw_cohorts(num_batches, clients_per_step, seed):
+      clients = [client for client, _ in cohort]
+      self.assertLen(set(clients), len(clients))
+      num_left = sum(n > 0 for n in left)
+      self.assertLen(clients, min(clients_per_step, num_left))
+      for client, earlier in cohort:
+        self.assertEqual(earlier, num_batches[client] - left[client])
+        left[client] -= 1
+    self.assertEqual(set(left), {0})
+
+  def test_first_cohorts_are_uniform(self):
+    draw = tf.function(
+      lambda seed: union_images.draw_cohort(tf.ones([5], tf.int32), 2, seed)
+    )
+    counts = np.zeros(5)
+    for seed in range(400):
+      counts[draw(tf.constant([7, seed])).numpy()] += 1
+    # Each is drawn with probability 2/5: 160 of 400, standard deviation 9.8.
+    np.testing.assert_allclose(counts, 160, atol=4 * 9.8)
+
+  def test_images_are_cut_from_those_of_each_client(self):
+    # Images 0..4 are of client 0, none of client 1, 5..11 of client 2.
+    for clients, earlier_steps, expected in (
+      ([2, 0], [0, 0], [5, 6, 7, 0, 1, 2]),
+      ([0, 2], [1, 1], [3, 4, 8, 9, 10]),
+      ([2], [2], [11]),
     ):
-      small_systems.create(
-        'fedsgd_fixmatch_as_in_semifl', {'clients_per_step': 0}
+      found = union_images.find_images(
+        tf.constant(clients),
+        tf.constant(earlier_steps),
+        tf.constant([5, 0, 7]),
+        3,
       )
+      np.testing.assert_array_equal(found, expected)
+
+
+class GatheringTest(absltest.TestCase):
+  def test_clients_are_in_the_order_of_their_numbers(self):
+    images = {
+      number: linear_reference.create_images(size, seed=number)
+      for number, size in ((5, 3), (0, 1), (9, 0), (2, 4))
+    }
+    gather = union_images.build_gathering(linear_reference.IMAGE_SHAPE)
+    datasets = [
+      linear_reference.client_dataset(*client) for client in images.items()
+    ]
+    # Cut into chunks, which makes no difference.
+    datasets[0] = linear_reference.client_dataset(5, images[5][:2]).concatenate(
+      linear_reference.client_dataset(5, images[5][2:])
+    )
+    with runtime.simulation_context():
+      found = gather(datasets)
+    np.testing.assert_array_equal(found.client_id, [0, 2, 5, 9])
+    np.testing.assert_array_equal(found.num_images, [1, 4, 3, 0])
+    np.testing.assert_array_equal(
+      found.image, np.concatenate([images[number] for number in (0, 2, 5, 9)])
+    )
+
+  def test_nobody_has_nothing(self):
+    gather = union_images.build_gathering(linear_reference.IMAGE_SHAPE)
+    with runtime.simulation_context():
+      found = gather([])
+    self.assertEqual(found.client_id.shape, (0,))
+    self.assertEqual(found.image.shape, (0, *linear_reference.IMAGE_SHAPE))
 
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):

@@ -22,58 +22,42 @@ _CHANGES = {**pooled_reference.SETTINGS, 'unlabeled_ratio': 2}
 
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.ingredients = {
-      'classifier': pooled_reference.create_classifier(),
-      'weak_augmentation': linear_reference.shifted,
-      'strong_augmentation': linear_reference.inverted,
-      'seed': pooled_reference.SEED,
+  def test_rounds_are_those_of_the_training(self):
+    process = small_systems.build(
+      'fixmatch',
+      _CHANGES,
+      classifier=pooled_reference.create_classifier(),
+      weak_augmentation=linear_reference.shifted,
+      strong_augmentation=linear_reference.inverted,
+      seed=pooled_reference.SEED,
       # The mean and variance of pixels are computed between rounds.
-      'computes_statistics': False,
-    }
-    cls.process = small_systems.build('fixmatch', _CHANGES, **cls.ingredients)
-
-  def _run(self, process):
+      computes_statistics=False,
+    )
     data = linear_reference.labeled_dataset(
       pooled_reference.IMAGES, pooled_reference.LABELS
     )
-    state, outputs = process.initialize(), []
-    for _ in range(2):
-      outputs.append(process.next(state, data, []))
-      state = outputs[-1].state
-    return outputs
-
-  def test_rounds_are_those_of_the_training(self):
-    outputs = self._run(self.process)
+    state = process.initialize()
     found = pooled_reference.train_system('fixmatch', _CHANGES)
-    for output, loss in zip(outputs, found.losses, strict=True):
-      np.testing.assert_allclose(
-        output.metrics['server']['loss'], loss, rtol=1e-5
+    for round_num, loss in enumerate(found.losses):
+      state, metrics, *_ = process.next(state, data, [])
+      server = metrics['server']
+      np.testing.assert_allclose(server['loss'], loss, rtol=1e-5)
+      # Three steps have four labeled images each.
+      correct = 12 * server['accuracy']
+      self.assertAlmostEqual(correct, round(correct), places=5)
+      self.assertBetween(correct, 0, 12)
+      # The learning rate is that of the last step.
+      self.assertAlmostEqual(
+        metrics['learning_rate'],
+        0.2 * np.cos(7 * np.pi / 16 * (3 * round_num + 2) / 6),
+        places=6,
       )
     for part, expected in (
-      (outputs[-1].state.global_model_weights.trainable, found.average),
-      (outputs[-1].state.server_work.trained, found.student),
+      (state.global_model_weights.trainable, found.average),
+      (state.server_work.trained, found.student),
     ):
       for array, other in zip(part, expected, strict=True):
         np.testing.assert_allclose(array, other, rtol=1e-4, atol=1e-6)
-
-  def test_learning_rate_is_that_of_the_last_step(self):
-    for round_num, output in enumerate(self._run(self.process)):
-      elapsed = (3 * round_num + 2) / 6
-      self.assertAlmostEqual(
-        output.metrics['learning_rate'],
-        0.2 * np.cos(7 * np.pi / 16 * elapsed),
-        places=6,
-      )
-
-  def test_accuracy_is_of_labeled_views(self):
-    for output in self._run(self.process):
-      # Three steps have four images each.
-      correct = 12 * output.metrics['server']['accuracy']
-      self.assertAlmostEqual(correct, round(correct), places=5)
-      self.assertBetween(correct, 0, 12)
 
 
 class DropoutTest(absltest.TestCase):
@@ -93,7 +77,9 @@ class DropoutTest(absltest.TestCase):
     def passes(num):
       step = pooled_method.PooledStep(
         classifier=classifier,
-        batch=pooled_method.Batch(None, None, None),
+        labeled=None,
+        labels=None,
+        unlabeled=None,
         student=weights,
         teacher=weights,
         head=(),

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import local_steps_reference
+from tff_semifl import settings
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.core import federated_process
@@ -121,10 +122,9 @@ class TrainTest(parameterized.TestCase):
 
 class SlotsPerGroupTest(parameterized.TestCase):
   @parameterized.parameters(
-    # The paper's: 5+5, 10+10, 10+10+10, 10+10+10+10+7.
+    # The paper's: 5+5, 10+10+10+10+7; and the server alone.
     (10, 2, 5),
     (47, 5, 10),
-    # The server alone.
     (0, 1, 1),
   )
   def test_sizes(self, clients_per_round, num_groups, expected):
@@ -132,15 +132,13 @@ class SlotsPerGroupTest(parameterized.TestCase):
       group_averaging.slots_per_group(clients_per_round, num_groups), expected
     )
 
-  @parameterized.parameters(
-    (3, 4, '^3 clients .* in 4 groups; num_groups can be 1 to 3'),
-    (3, 0, '^3 clients .* in 0 groups'),
-    (0, 2, '^0 clients .* in 2 groups; num_groups can be 1 to 1'),
-    # Four clients fill two groups of two.
-    (4, 3, '^4 clients per round, 2 in each group, fill 2 groups and not 3'),
-  )
-  def test_group_without_slot(self, clients_per_round, num_groups, message):
-    with self.assertRaisesRegex(ValueError, message):
+  # Four clients fill two groups of two.
+  @parameterized.parameters((3, 4, 3), (0, 2, 1), (4, 3, 2))
+  def test_group_without_slot(self, clients_per_round, num_groups, num_filled):
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      f'num_groups={num_groups}: .* fill {num_filled} groups',
+    ):
       group_averaging.slots_per_group(clients_per_round, num_groups)
 
 
@@ -150,8 +148,8 @@ class GroupMeanTest(absltest.TestCase):
     received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
     replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
     sums = [
-      group_averaging.sum_in_group(
-        (tf.constant(update),), tf.constant(weight), 0, num_groups=2
+      group_averaging.place_in_group(
+        (tf.constant(update),), tf.constant(weight), 0, 2
       )
       for update, weight in (([2.0, 0.0], 0.5), ([1.0, 4.0], 2.0))
     ]

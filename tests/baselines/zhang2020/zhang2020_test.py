@@ -13,25 +13,14 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import slotted_process
 from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 from tff_semifl import runtime
-from tff_semifl import settings
 
 
 @functools.cache
 def _build(**changes):
   return zhang2020_reference.build('consistency_averaging', changes)
-
-
-class SettingsTest(absltest.TestCase):
-  def test_group_without_slot_is_blamed_on_the_setting(self):
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      'num_groups=4: 3 clients .* in 4 groups; num_groups can be 1 to 3',
-    ):
-      _build(num_groups=4)
 
 
 class RoundTest(simulation_test_case.SimulationTestCase):
@@ -42,7 +31,9 @@ class RoundTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))
   def test_rounds_equal_numpy(self, num_groups, group_size):
     """No client, all, one fewer than slots, and all again in other slots."""
-    process = slotted_process.SlottedProcess(_build(num_groups=num_groups), 3)
+    process = zhang2020_reference.SlottedProcess(
+      _build(num_groups=num_groups), 3
+    )
     state = process.initialize()
     reference = zhang2020_reference.Reference(num_groups, 3, group_size)
     seen = set()
@@ -128,7 +119,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_self_training_equals_numpy(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       zhang2020_reference.build('self_training_averaging'), 3
     )
     state = process.initialize()._replace(round_num=1)
@@ -149,7 +140,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_supervised_equals_numpy(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       zhang2020_reference.build('supervised_averaging'), 3
     )
     labels = np.array([0, 2, 1, 1], np.int32)
@@ -167,7 +158,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
 
   @pytest.mark.slow
   def test_rejected_client_and_one_without_images_are_in_no_mean(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       # Every update is longer.
       _build(max_update_norm_ratio=1e-30),
       3,
@@ -177,7 +168,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     rejected = process.next(
       state, self.problem.server_data, self.problem.client_data([0, 1])
     )
-    process = slotted_process.SlottedProcess(_build(), 3)
+    process = zhang2020_reference.SlottedProcess(_build(), 3)
     empty = process.next(
       state,
       self.problem.server_data,
@@ -200,7 +191,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
 
   def test_without_clients_the_server_trains_alone(self):
     alone, nobody_came = (
-      slotted_process.SlottedProcess(
+      zhang2020_reference.SlottedProcess(
         _build(num_groups=1, clients_per_round=number), number
       )
       for number in (0, 1)
@@ -225,7 +216,7 @@ class RuntimeTest(absltest.TestCase):
     problem = linear_problem.LinearProblem()
     states = {}
     for kind in ('in_process', 'native'):
-      process = slotted_process.SlottedProcess(_build(), 3)
+      process = zhang2020_reference.SlottedProcess(_build(), 3)
       with runtime.simulation_context(kind):
         state = process.initialize()
         for cohort in ([], [0, 1, 2], [2, 1]):

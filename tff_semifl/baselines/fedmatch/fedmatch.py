@@ -1,7 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch with labels at the server, and as in SemiFL's tables.
+"""FedMatch with labels at the server.
+
+Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
+train phi, both on images in a fixed order.
 
 The authors' program divides the learning rate by three after 20 validations
 without improvement. This schedule is left out, because it needs labels at the
@@ -12,88 +15,55 @@ References:
   Consistency & Disjoint Learning. ICLR 2021. https://arxiv.org/abs/2006.12097
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import pathlib
 import types
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.algorithms import averaging
-from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.baselines.fedmatch import fedmatch_training
-from tff_semifl.baselines.fedmatch import helpers
+from tff_semifl.baselines.fedmatch import helpers as helpers_lib
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import method
 from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import rows as rows_lib
 from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
-
-
-def fedmatch_round(
-  p: composition.Parts,
-  state: tff.Value,
-  server_data: tff.Value,
-  client_data: tff.Value,
-  memories: tff.Value,
-) -> federated_process.RoundOutput:
-  """A round of FedMatch, in which models of other clients help to label.
-
-  The server trains sigma, then clients train phi, and the mean of the clients'
-  phi is the new phi. Evaluation ignores small values of phi. Round 0 has no
-  clients, so the server trains in one round more than in the authors' code.
-
-  The memory of a client is phi of its helpers before a round, and a
-  `ClientModel` after it. The program that runs the process chooses helpers.
-  Kernels of the model have two parts, as in `create_fedmatch_resnet`.
-  """
-
-  def apply(is_used, weights, update):
-    return functional.ModelWeights(
-      tuple(
-        tf.where(is_used, weight - change, weight)
-        for weight, change in zip(weights.trainable, update, strict=True)
-      ),
-      weights.non_trainable,
-    )
-
-  context = p.begin(state)
-  # The optimizers of server and clients start afresh in each round.
-  tuned = p.server(state, state.global_model_weights, context, server_data)
-  received = composition.broadcast(tuned.weights, context)
-  trained = p.clients(received, client_data, memories)
-  mean = p.mean(state, trained)
-  return p.finish(
-    state,
-    context,
-    trained,
-    {'server': tuned.measurements, 'aggregator': mean.measurements},
-    global_model_weights=composition.run(
-      apply, mean.is_used, tuned.weights, mean.update
-    ),
-    aggregator=mean.state,
-  )
+from tff_semifl.randomness import random_seeds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Averaging(aggregator_settings.Aggregation):
+class _Averaging(aggregators.Aggregation):
   """Averages updates with weights of 0 or 1."""
 
-  aggregator: aggregator_settings.Aggregator = (
-    aggregator_settings.choose_without_privacy(
-      'FedMatch weighs its updates, which is not private'
-    )
+  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+    'FedMatch weighs its updates, which is not private'
   )
+
+
+class ClientLossWeights(NamedTuple):
+  """The weights of the terms of a client's loss.
+
+  `consistency` (lambda_ICCS) is for the divergence from helpers, `agreement`
+  for the cross-entropy with agreed labels, `l1` for the l1 norm of phi, `l2`
+  for the squared l2 norm of sigma - phi.
+  """
+
+  consistency: float = 1e-2
+  agreement: float = 1e-2
+  l1: float = 1e-5
+  l2: float = 10.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -138,9 +108,7 @@ class FedMatch(system.System):
     'Number of rounds after which clients are sent helpers again.',
     settings.AT_LEAST_1,
   )
-  client_loss_weights: fedmatch_training.ClientLossWeights = (
-    fedmatch_training.ClientLossWeights()
-  )
+  client_loss_weights: ClientLossWeights = ClientLossWeights()
   averaging: _Averaging = _Averaging()
 
   def build(
@@ -151,44 +119,25 @@ class FedMatch(system.System):
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
     of_server = optimizers.restrict(descent, kernels.sigma)
     of_clients = optimizers.restrict(descent, kernels.phi)
-    aggregator = self.averaging.aggregator.build(
-      self.cohorts.clients_per_round, None
-    )
-    if not isinstance(aggregator, tff.aggregators.WeightedAggregationFactory):
-      raise TypeError(
-        'FedMatch needs a weighted aggregator, found'
-        f' {type(aggregator).__name__}.'
-      )
-    train_client = fedmatch_training.ClientTraining(
-      classifier=classifier,
-      strong_augmentation=ingredients.strong_augmentation,
-      optimizer=of_clients,
-      num_epochs=self.local_training.client_epochs,
-      batch_size=self.local_training.client_batch_size,
-      confidence_threshold=self.confidence.confidence_threshold,
-      loss_weights=self.client_loss_weights,
-    )
+    aggregator = self.averaging.aggregator.build()
     parts = composition.Parts(
       classifier=classifier,
       seed=ingredients.seed,
       learning_rate_fn=lambda _: tf.constant(self.rounds.learning_rate),
+      # The optimizers of server and clients start afresh in each round.
       server_work=server_work.build_server_work(
         classifier,
-        fedmatch_training.ServerTraining(
-          classifier=classifier,
-          optimizer=of_server,
-          num_epochs=self.server.server_epochs,
-          batch_size=self.server.filled_batch_size,
-          loss_weight=self.supervised_loss_weight,
-        ),
+        functools.partial(self.train_server, classifier, of_server),
         optimizer=of_server,
         keep_optimizer_state=False,
       ),
-      client_work=helpers.build_helped_work(
+      client_work=helpers_lib.build_helped_work(
         classifier,
         lambda helpers: client_work.build_client_work(
           classifier,
-          functools.partial(train_client, helpers=helpers),
+          functools.partial(
+            self.train_client, ingredients, of_clients, helpers
+          ),
           optimizer=of_clients,
           max_update_norm_ratio=self.averaging.max_update_norm_ratio,
           return_given_labels=ingredients.returns_given_labels,
@@ -196,11 +145,129 @@ class FedMatch(system.System):
         ingredients.seed,
       ),
       aggregator=aggregators.create(
-        aggregator,
-        classifier.weights_type.trainable,
+        aggregator, classifier.weights_type.trainable
       ),
     )
     return composition.build(parts, fedmatch_round)
+
+  def train_server(
+    self,
+    classifier: functional.ImageClassifier,
+    optimizer: tff.learning.optimizers.Optimizer,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    """The server's training, without shuffling or augmentation."""
+    del context
+
+    def loss(trainable, batch, epoch, batch_num, state):
+      del epoch, batch_num, state
+      images, labels = batch.examples
+      model = weights._replace(trainable=trainable)
+      output = training_loop.cross_entropy(
+        training_loop.train_logits(classifier, model, images), labels
+      )
+      return output._replace(loss=self.supervised_loss_weight * output.loss)
+
+    return training_loop.TrainingLoop(
+      optimizer=optimizer,
+      num_epochs=self.server.server_epochs,
+      batch_size=self.server.filled_batch_size,
+      epoch_data_fn=lambda _, now: (
+        rows_lib.Rows((data['image'], data['label'])),
+        now.state,
+      ),
+      loss_fn=loss,
+    ).train(weights.trainable, optimizer_state)
+
+  def train_client(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: tff.learning.optimizers.Optimizer,
+    helpers: tuple[tf.Tensor, ...],
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    """A client's training with helpers.
+
+    An image counts if the model in training is confident without augmentation.
+    The consistency term draws the prediction for the image to the helpers'
+    predictions. The agreement term draws the prediction under strong
+    augmentation to the majority class of client and helpers. Both terms are
+    zero if no image counts; without helpers consistency is zero. Regularization
+    keeps phi sparse and close to sigma. `helpers` are phi of other clients,
+    stacked along the first dimension.
+    """
+    classifier, factors = ingredients.classifier, self.client_loss_weights
+    kernels = fedmatch_networks.find_parts(classifier.trainable_names)
+    num_images = tf.shape(data['image'])[0]
+    node = federated_process.Node(context, data['client_id'])
+
+    def epoch_data(epoch, now):
+      strong = ingredients.strong_augmentation(
+        data['image'], node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
+      )
+      rows = rows_lib.Rows((data['image'], strong, tf.range(num_images)))
+      return rows, now.state
+
+    def loss(trainable, batch, epoch, batch_num, given):
+      del epoch, batch_num
+      images, strong, indices = batch.examples
+      model = weights._replace(trainable=trainable)
+      logits = training_loop.train_logits(classifier, model, images)
+      strong_logits = training_loop.train_logits(classifier, model, strong)
+      of_helpers = helpers_lib.predict(classifier, weights, helpers, images)
+      is_confident = pseudo_labels.is_confident(
+        pseudo_labels.from_logits(logits), self.confidence.confidence_threshold
+      )
+      labels = helpers_lib.agreed_labels(logits, of_helpers)
+      agreement = helpers_lib.mean_of_counted(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
+        is_confident,
+      )
+      regularization = tf.add_n(
+        [
+          factors.l1 * tf.reduce_sum(tf.abs(phi))
+          + factors.l2 * tf.reduce_sum(tf.square(sigma - phi))
+          for sigma, phi in zip(
+            kernels.select_sigma(trainable),
+            kernels.select_phi(trainable),
+            strict=True,
+          )
+        ]
+      )
+      return training_loop.BatchOutput(
+        factors.consistency
+        * helpers_lib.consistency_loss(logits, of_helpers, is_confident)
+        + factors.agreement * agreement
+        + regularization,
+        training_loop.count_correct(strong_logits, labels, is_confident),
+        tf.reduce_sum(tf.cast(is_confident, tf.float32)),
+        given.extend(pseudo_labels.give_at_once(indices, labels, is_confident)),
+      )
+
+    training = training_loop.TrainingLoop(
+      optimizer=optimizer,
+      num_epochs=self.local_training.client_epochs,
+      batch_size=self.local_training.client_batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+    ).train(weights.trainable, optimizer_state, pseudo_labels.no_given_labels())
+    sums = training.sums
+    # The report divides by the number of confident images: its result is the
+    # mean over all images.
+    loss_sum = sums.loss * tf.math.divide_no_nan(
+      sums.num_examples, sums.num_visited
+    )
+    return client_work.labeled_in_steps(
+      training._replace(sums=sums._replace(loss=loss_sum)),
+      num_images,
+      training.state,
+    )
 
   def create_memories(
     self,
@@ -209,8 +276,8 @@ class FedMatch(system.System):
     *,
     num_clients: int,
     num_kept: int,
-  ) -> helpers.Helpers:
-    return helpers.Helpers(
+  ) -> helpers_lib.Helpers:
+    return helpers_lib.Helpers(
       process,
       folder / 'helpers',
       num_clients=num_clients,
@@ -228,44 +295,45 @@ class FedMatch(system.System):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FedMatchAsInSemiFL(averaging.Alternating):
-  """FedMatch as in SemiFL's tables: disjoint learning alone."""
+def fedmatch_round(
+  p: composition.Parts,
+  state: tff.Value,
+  server_data: tff.Value,
+  client_data: tff.Value,
+  memories: tff.Value,
+) -> federated_process.RoundOutput:
+  """A round of FedMatch, in which models of other clients help to label.
 
-  usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
-  models = ('decomposed_wide_resnet',)
+  The server trains sigma, then clients train phi, and the mean of the clients'
+  phi is the new phi. Evaluation ignores small values of phi. Round 0 has no
+  clients, so the server trains in one round more than in the authors' code.
 
-  client: method.Method = fix_mix.LabelEachBatch()
-  reproduce_bugs: bool = settings.setting(
-    True,
-    "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
-    ' the outputs of each kernel only decay at the server, and no node trains'
-    ' normalization and classifier.',
-  )
+  The memory of a client is phi of its helpers before a round, and a
+  `ClientModel` after it. The program that runs the process chooses helpers.
+  Kernels of the model have two parts, as in `create_fedmatch_resnet`.
+  """
 
-  def create_optimizers(
-    self, classifier: functional.ImageClassifier
-  ) -> averaging.OptimizerPair:
-    """Creates the clients' optimizer, for phi, and the server's, for sigma.
-
-    Weights that a side does not train do not decay there. Gradients are clipped
-    by the norm over all weights. Because sigma and phi have equal gradients,
-    clipped steps are shorter than with plain kernels.
-    """
-    parts = fedmatch_networks.find_parts(classifier.trainable_names)
-    of_clients, of_server = super().create_optimizers(classifier)
-    if self.reproduce_bugs:
-      return (
-        optimizers.restrict(of_clients, parts.phi),
-        optimizers.restrict(
-          of_server, parts.sigma, optimizers.zero_second_half
-        ),
-      )
-    # Client and server both train normalization and classifier, which are
-    # averaged like phi.
-    return (
-      optimizers.restrict(
-        of_clients, [not is_sigma for is_sigma in parts.sigma]
+  def apply(is_used, weights, update):
+    return functional.ModelWeights(
+      tuple(
+        tf.where(is_used, weight - change, weight)
+        for weight, change in zip(weights.trainable, update, strict=True)
       ),
-      optimizers.restrict(of_server, [not is_phi for is_phi in parts.phi]),
+      weights.non_trainable,
     )
+
+  context = p.begin(state)
+  tuned = p.server(state, state.global_model_weights, context, server_data)
+  received = composition.broadcast(tuned.weights, context)
+  trained = p.clients(received, client_data, memories)
+  mean = p.mean(state, trained)
+  return p.finish(
+    state,
+    context,
+    trained,
+    {'server': tuned.measurements, 'aggregator': mean.measurements},
+    global_model_weights=composition.run(
+      apply, mean.is_used, tuned.weights, mean.update
+    ),
+    aggregator=mean.state,
+  )

@@ -10,7 +10,6 @@ client to client, so neither secure aggregation nor noise can hide a model.
 """
 
 from collections.abc import Callable, Sequence
-import functools
 import pathlib
 from typing import Any, NamedTuple
 
@@ -21,6 +20,8 @@ import tensorflow as tf
 from tff_semifl.core import client_states
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
+from tff_semifl.core import losses
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
@@ -57,18 +58,6 @@ def create_probe_image(
   return image.astype(np.float32)
 
 
-def no_helpers(classifier: functional.ImageClassifier) -> tuple[tf.Tensor, ...]:
-  """Phi of zero helpers, with a type that fits any number of helpers."""
-  parts = fedmatch_networks.find_parts(classifier.trainable_names)
-  # A constant would have a fixed shape.
-  return tuple(
-    tf.compat.v1.placeholder_with_default(
-      tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
-    )
-    for array in parts.select_phi(classifier.initial_weights.trainable)
-  )
-
-
 def build_helped_work(
   classifier: functional.ImageClassifier,
   build_work: Callable[[tuple[tf.Tensor, ...]], client_work.ClientWork],
@@ -84,6 +73,15 @@ def build_helped_work(
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
+
+  def no_helpers():
+    # A constant would have a fixed shape.
+    return tuple(
+      tf.compat.v1.placeholder_with_default(
+        tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
+      )
+      for array in parts.select_phi(classifier.initial_weights.trainable)
+    )
 
   def update_client(
     received: Any, dataset: tf.data.Dataset, helpers: Any
@@ -107,7 +105,67 @@ def build_helped_work(
   return client_work.ClientWork(
     update=update_client,
     data_type=pipelines.client_type(classifier.image_shape),
-    initialize_memory=functools.partial(no_helpers, classifier),
+    initialize_memory=no_helpers,
+  )
+
+
+def predict(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  helpers: tuple[tf.Tensor, ...],
+  images: tf.Tensor,
+) -> tf.Tensor:
+  """The helpers' logits in training mode, float32 [helpers, batch, classes]."""
+  parts = fedmatch_networks.find_parts(classifier.trainable_names)
+
+  def predict_one(index: tf.Tensor, logits: tf.Tensor):
+    phi = [tensor[index] for tensor in helpers]
+    model = weights._replace(trainable=parts.with_phi(weights.trainable, phi))
+    of_one = training_loop.train_logits(classifier, model, images)
+    return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
+
+  # `tf.map_fn` cannot stack the logits of zero helpers.
+  shape = [None, None, classifier.num_classes]
+  _, logits = tf.while_loop(
+    lambda index, _: index < tf.shape(helpers[0])[0],
+    predict_one,
+    (0, tf.zeros([0, tf.shape(images)[0], classifier.num_classes])),
+    shape_invariants=(tf.TensorShape([]), tf.TensorShape(shape)),
+  )
+  return logits
+
+
+def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
+  """The class that most models predict, int32 [batch]; in a tie, the lowest.
+
+  `logits` are the client's, float32 [batch, classes]; `helper_logits` are
+  float32 [helpers, batch, classes], possibly with no helper.
+  """
+  all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
+  votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
+  return tf.argmax(tf.reduce_sum(votes, axis=0), -1, output_type=tf.int32)
+
+
+def consistency_loss(
+  logits: tf.Tensor, helper_logits: tf.Tensor, is_counted: tf.Tensor
+) -> tf.Tensor:
+  """The mean of KL(helper || client) over helpers and counted images, or 0.
+
+  Logits are as in `agreed_labels`; `is_counted` is bool [batch].
+  """
+  divergences = losses.divergence_of_each(helper_logits, logits)
+  num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
+  return tf.math.divide_no_nan(
+    mean_of_counted(tf.reduce_sum(divergences, axis=0), is_counted),
+    num_helpers,
+  )
+
+
+def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
+  """The mean of the values, float32 [batch], that are counted; 0 for none."""
+  counted = tf.cast(is_counted, values.dtype)
+  return tf.math.divide_no_nan(
+    tf.reduce_sum(values * counted), tf.reduce_sum(counted)
   )
 
 

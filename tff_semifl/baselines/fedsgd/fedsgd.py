@@ -7,15 +7,17 @@
       server: gradient of CE(weak(labeled batch))
       client: labels = confident predictions for weak(batch)
               gradient of CE(strong(batch), labels) / batch size
-      weights = step(server's gradient + mean of clients' gradient_steps)
+      weights = step(server's gradient + mean of clients' gradients)
 
 A comparison for systems with several local steps: federated SGD communicates
 after each step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is from Figure 2 of
 SemiFL. `FedSGDAsInSemiFL` reproduces the program of SemiFL's authors.
 """
 
+import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 import math
 from typing import Any
 
@@ -28,12 +30,15 @@ from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedsgd import union_images
-from tff_semifl.baselines.fedsgd import union_work
-from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
+from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 
@@ -41,55 +46,22 @@ from tff_semifl.randomness import random_seeds
 class FedSGD(gradient_steps.GradientSteps):
   """Federated SGD: a round is one step, on the mean of clients' gradients."""
 
-  confidence: training_settings.Confidence = training_settings.Confidence()
-
-  def train_client(
+  def label(
     self,
     ingredients: system.Ingredients,
     weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
+    node: federated_process.Node,
     data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    """The gradient of FixMatch on one batch.
-
-    The loss is the sum of cross-entropies of strongly augmented images whose
-    pseudo-label is confident, divided by the number of images in the batch.
-    """
-    classifier, purpose = ingredients.classifier, random_seeds.Purpose
-    node = federated_process.Node(context, data['client_id'])
-    indices = self.select_batch(node, data)
-    images = tf.gather(data['image'], indices)
-    weak = ingredients.weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
-    labels = pseudo_labels.from_logits(
-      classifier.batch_logits(weights, tf.cast(weak, tf.float32))
+    batch: tf.Tensor,
+  ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
+    """Labels the weakly augmented images of a batch, as FixMatch does."""
+    weak = ingredients.weak_augmentation(
+      tf.gather(data['image'], batch),
+      node.seed(random_seeds.Purpose.WEAK_VIEW),
     )
-    is_kept = pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
-    strong = ingredients.strong_augmentation(
-      images, node.seed(purpose.STRONG_VIEW)
-    )
-    return gradient_steps.report(
-      classifier,
-      weights,
-      tf.boolean_mask(strong, is_kept),
-      tf.boolean_mask(labels.labels, is_kept),
-      num_images=tf.shape(indices)[0],
-      node=node,
-      optimizer_state=optimizer_state,
-      given_labels=pseudo_labels.give_at_once(indices, labels.labels, is_kept),
-    )
-
-  def build_server_work(
-    self, ingredients: system.Ingredients
-  ) -> gradient_steps.GradientServerWork:
-    return gradient_steps.GradientServerWork(
-      classifier=ingredients.classifier,
-      augmentation_fn=ingredients.weak_augmentation,
-      optimizer=self.optimizer.build(),
-      batch_size=self.server.filled_batch_size,
-    )
+    return pseudo_labels.from_logits(
+      ingredients.classifier.batch_logits(weights, tf.cast(weak, tf.float32))
+    ), {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -122,24 +94,161 @@ class FedSGDAsInSemiFL(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
+    classifier, optimizer = ingredients.classifier, self.optimizer.build()
     return composition.build(
       composition.Parts(
-        classifier=ingredients.classifier,
+        classifier=classifier,
         seed=ingredients.seed,
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
-        server_work=union_work.UnionWork(
-          ingredients=ingredients,
-          optimizer=self.optimizer.build(),
-          clients_per_step=self.clients_per_step,
-          client_batch_size=self.client.client_batch_size,
-          server_batch_size=self.server.filled_batch_size,
-          confidence_threshold=self.confidence.confidence_threshold,
+        server_work=server_work.ServerWork(
+          initialize=lambda: training_loop.initial_optimizer_state(
+            optimizer, classifier.initial_weights.trainable
+          ),
+          train=functools.partial(self._train, ingredients, optimizer),
         ),
         statistics=round_parts.build_batch_norm_statistics(ingredients),
       ),
       union_round,
       returns_given_labels=ingredients.returns_given_labels,
     )
+
+  def _train(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: tff.learning.optimizers.Optimizer,
+    state: Any,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    server_data: tf.data.Dataset,
+    gathered: union_images.ClientImages,
+  ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
+    """Takes steps until each image of each client was in a step.
+
+        until each image was in a step:
+          S, U = a batch of the server, a batch of each client of a cohort
+          loss = CE(S) + (CE(strong(U), labels) if any label is confident)
+
+    The server's images are weakly augmented, the clients' images strongly;
+    pseudo-labels are predictions for weak augmentation. The three passes are
+    normalized separately. Either all images of U or none are trained on. The
+    server's batches are all full, from a stream of shuffled epochs; a client's
+    batches are consecutive images.
+    """
+    classifier, purpose = ingredients.classifier, random_seeds.Purpose
+    labeled = pipelines.concatenate_chunks(server_data)
+    node = federated_process.Node(context)
+    num_batches = -(-gathered.num_images // self.client.client_batch_size)
+
+    def find_gradient(model, images, labels, *keys):
+      """The gradient, and the sums of loss, correct predictions, examples."""
+      gradient, output = training_loop.cross_entropy_gradient(
+        classifier,
+        model,
+        images,
+        labels,
+        node.seed(purpose.DROPOUT_MASK, *keys),
+      )
+      number = tf.cast(tf.shape(labels)[0], tf.float32)
+      return gradient, tf.stack(
+        [number * output.loss, output.num_correct, number]
+      )
+
+    def train_on_server(model, step):
+      indices = random_draws.select_from_stream(
+        tf.shape(labeled['label'])[0],
+        self.server.filled_batch_size,
+        step,
+        node.seed(purpose.SERVER_ORDER),
+      )
+      images = ingredients.weak_augmentation(
+        tf.gather(labeled['image'], indices),
+        node.seed(purpose.SERVER_AUGMENTATION, step),
+      )
+      labels = tf.gather(labeled['label'], indices)
+      return find_gradient(model, images, labels, step, 0)
+
+    def train_on_clients(model, indices, step):
+      images = tf.gather(gathered.image, indices)
+      weak = ingredients.weak_augmentation(
+        images, node.seed(purpose.WEAK_VIEW, step)
+      )
+      labels = pseudo_labels.from_logits(
+        classifier.batch_logits(model, tf.cast(weak, tf.float32))
+      )
+      is_confident = pseudo_labels.is_confident(
+        labels, self.confidence.confidence_threshold
+      )
+
+      def train_on_all():
+        strong = ingredients.strong_augmentation(
+          images, node.seed(purpose.STRONG_VIEW, step)
+        )
+        return find_gradient(model, strong, labels.labels, step, 1)
+
+      gradient, sums = tf.cond(
+        tf.reduce_any(is_confident),
+        train_on_all,
+        lambda: (tuple(map(tf.zeros_like, model.trainable)), tf.zeros([3])),
+      )
+      given = pseudo_labels.give_at_once(indices, labels.labels, is_confident)
+      return gradient, sums, given
+
+    def take_step(step, num_left, state, trainable, sums, given):
+      model = weights._replace(trainable=trainable)
+      server_gradient, server_sums = train_on_server(model, step)
+      cohort = union_images.draw_cohort(
+        num_left,
+        self.clients_per_step,
+        random_draws.fold_in(node.seed(purpose.COHORT), step),
+      )
+      indices = union_images.find_images(
+        cohort,
+        tf.gather(num_batches - num_left, cohort),
+        gathered.num_images,
+        self.client.client_batch_size,
+      )
+      client_gradient, client_sums, given_now = train_on_clients(
+        model, indices, step
+      )
+      state, trainable = optimizer.next(
+        state, trainable, tuple(map(tf.add, server_gradient, client_gradient))
+      )
+      return (
+        step + 1,
+        tf.tensor_scatter_nd_sub(
+          num_left, cohort[:, tf.newaxis], tf.ones_like(cohort)
+        ),
+        state,
+        tuple(trainable),
+        (sums[0] + server_sums, sums[1] + client_sums),
+        given.extend(given_now),
+      )
+
+    *_, state, trainable, (server_sums, client_sums), given = tf.while_loop(
+      lambda step, num_left, *_: tf.reduce_any(num_left > 0),
+      take_step,
+      (
+        0,
+        num_batches,
+        optimizer.set_hparams(
+          state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+        ),
+        tuple(weights.trainable),
+        (tf.zeros([3]), tf.zeros([3])),
+        pseudo_labels.no_given_labels(),
+      ),
+    )
+    loss, num_correct, num_examples = tf.unstack(server_sums)
+    metrics = collections.OrderedDict(
+      client=union_images.summarize_clients(
+        client_sums, given, gathered.num_images
+      ),
+      server=collections.OrderedDict(
+        loss=loss / num_examples, accuracy=num_correct / num_examples
+      ),
+      given_labels=given,
+    )
+    return state, weights._replace(trainable=trainable), metrics
 
   def check_num_clients(self, num_clients: int) -> None:
     if self.clients_per_step > num_clients:
@@ -174,9 +283,8 @@ def union_round(
   Clients hand over their images to the server, which takes all steps with one
   learning rate. Round 0 has no clients and no steps.
   """
-  image_shape = p.classifier.image_shape
   context = p.begin(state)
-  gathered = union_images.build_gathering(image_shape)(client_data)
+  gathered = union_images.build_gathering(p.classifier.image_shape)(client_data)
   trained = p.server(
     state, state.global_model_weights, context, server_data, gathered
   )

@@ -8,16 +8,17 @@ images are used up are not drawn again, so the number of steps is random, and
 the last steps may have fewer clients.
 """
 
-import functools
+import collections
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import client_work
 from tff_semifl.core import pseudo_labels
 from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
-from tff_semifl.randomness import random_draws
 
 
 class ClientImages(NamedTuple):
@@ -38,61 +39,91 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
   Its type is ({U*}@CLIENTS -> ClientImages@SERVER), with chunks U of
   `pipelines.client_type`.
   """
+
+  def hand_over(dataset):
+    data = pipelines.concatenate_chunks(dataset)
+    number = tf.shape(data['image'])[:1]
+    return ClientImages(data['client_id'][tf.newaxis], number, data['image'])
+
+  def nothing():
+    # A constant would have a fixed shape, which could not grow.
+    pixels = example_kinds.kind_of(image_shape).dtype
+    return ClientImages(
+      *(
+        tf.compat.v1.placeholder_with_default(
+          tf.zeros([0, *shape], dtype), [None, *shape]
+        )
+        for dtype, shape in (
+          (tf.int32, ()),
+          (tf.int32, ()),
+          (pixels, image_shape),
+        )
+      )
+    )
+
+  def join(first, second):
+    return ClientImages(
+      *(tf.concat(pair, axis=0) for pair in zip(first, second, strict=True))
+    )
+
+  def sort(images):
+    order = tf.argsort(images.client_id)
+    rows = tf.RaggedTensor.from_row_lengths(images.image, images.num_images)
+    return ClientImages(
+      client_id=tf.gather(images.client_id, order),
+      num_images=tf.gather(images.num_images, order),
+      image=tf.gather(rows, order).values,
+    )
+
   data_type = pipelines.client_type(image_shape)
   compute = tff.tensorflow.computation
-  hand_over = compute(_hand_over, data_type)
-  of_nobody = compute(functools.partial(_of_nobody, image_shape))
-  images_type = of_nobody.type_signature.result
-  join = compute(_join, (images_type, images_type))
-  sort = compute(_sort, images_type)
+  zero = compute(nothing)
+  images_type = zero.type_signature.result
+  hand_over, sort = compute(hand_over, data_type), compute(sort, images_type)
+  join = compute(join, (images_type, images_type))
 
   @tff.federated_computation(tff.FederatedType(data_type, tff.CLIENTS))
   def gather(client_data):
     return tff.federated_aggregate(
-      tff.federated_map(hand_over, client_data), of_nobody(), join, join, sort
+      tff.federated_map(hand_over, client_data), zero(), join, join, sort
     )
 
   return gather
 
 
-def _hand_over(dataset: tf.data.Dataset) -> ClientImages:
-  data = pipelines.concatenate_chunks(dataset)
-  return ClientImages(
-    client_id=data['client_id'][tf.newaxis],
-    num_images=tf.shape(data['image'])[:1],
-    image=data['image'],
+def draw_cohort(
+  num_left: tf.Tensor, clients_per_step: int, seed: tf.Tensor
+) -> tf.Tensor:
+  """Draws clients of a step uniformly among those with a batch left.
+
+  `num_left`, int32 [clients], counts the batches that are left. Returns indices
+  of different clients, int32 [up to `clients_per_step`].
+  """
+  values = tf.random.stateless_uniform(tf.shape(num_left), seed)
+  # Values are at least 0, so that clients without a batch come last.
+  values, drawn = tf.math.top_k(
+    tf.where(num_left > 0, values, -1.0),
+    tf.minimum(clients_per_step, tf.size(num_left)),
   )
+  return tf.boolean_mask(drawn, values >= 0)
 
 
-def _of_nobody(image_shape: pipelines.ImageShape) -> ClientImages:
-  # A constant would have a fixed shape, which could not grow.
-  return ClientImages(
-    *(
-      tf.compat.v1.placeholder_with_default(
-        tf.zeros([0, *shape], dtype), [None, *shape]
-      )
-      for dtype, shape in (
-        (tf.int32, ()),
-        (tf.int32, ()),
-        (example_kinds.kind_of(image_shape).dtype, image_shape),
-      )
-    )
-  )
+def find_images(
+  cohort: tf.Tensor,
+  earlier_steps: tf.Tensor,
+  num_images: tf.Tensor,
+  batch_size: int,
+) -> tf.Tensor:
+  """Indices of a step's images among the images of all clients, int32.
 
-
-def _join(first: ClientImages, second: ClientImages) -> ClientImages:
-  return tf.nest.map_structure(
-    lambda a, b: tf.concat([a, b], axis=0), first, second
-  )
-
-
-def _sort(images: ClientImages) -> ClientImages:
-  order = tf.argsort(images.client_id)
-  by_client = tf.RaggedTensor.from_row_lengths(images.image, images.num_images)
-  return ClientImages(
-    client_id=tf.gather(images.client_id, order),
-    num_images=tf.gather(images.num_images, order),
-    image=tf.gather(by_client, order).values,
+  `cohort` are indices of clients and `earlier_steps` the clients' numbers of
+  earlier steps in the epoch; `num_images` is for all clients. All are int32.
+  """
+  within = (earlier_steps * batch_size)[:, tf.newaxis] + tf.range(batch_size)
+  first_images = tf.gather(tf.cumsum(num_images, exclusive=True), cohort)
+  return tf.boolean_mask(
+    first_images[:, tf.newaxis] + within,
+    within < tf.gather(num_images, cohort)[:, tf.newaxis],
   )
 
 
@@ -115,83 +146,31 @@ def select_own(
   image = labels.image - first
   is_own = (image >= 0) & (image < number)
   return tf.nest.map_structure(
-    lambda array: tf.boolean_mask(array, is_own),
-    pseudo_labels.GivenLabels(image, labels.label, labels.share),
+    lambda array: tf.boolean_mask(array, is_own), labels._replace(image=image)
   )
 
 
-class EpochCohorts(NamedTuple):
-  """The cohorts of all steps of an epoch, int32 [steps, clients of a step].
+def summarize_clients(
+  sums: tf.Tensor, given: pseudo_labels.GivenLabels, num_images: tf.Tensor
+) -> Mapping[str, tf.Tensor]:
+  """The clients' metrics, without weight diversity: clients have no updates.
 
-  `clients` are indices of clients, -1 for none; `earlier_steps` counts the
-  earlier steps of the epoch with that client.
+  `sums` are of loss, correct predictions and examples; `num_images` are the
+  images of each client.
   """
-
-  clients: tf.Tensor
-  earlier_steps: tf.Tensor
-
-
-def draw_cohorts(
-  num_batches: tf.Tensor, clients_per_step: int, seed: tf.Tensor
-) -> EpochCohorts:
-  """Draws each cohort uniformly among the clients that have a batch left.
-
-  `num_batches` is the number of batches of each client, int32 [clients].
-  """
-  num_clients = tf.shape(num_batches)[0]
-  size = tf.minimum(clients_per_step, num_clients)
-
-  def draw_step(step, steps_taken, clients, earlier_steps):
-    values = tf.random.stateless_uniform(
-      [num_clients], random_draws.fold_in(seed, step)
+  loss, num_correct, num_examples = tf.unstack(sums)
+  ratio = client_work.Ratio
+  num_confident = tf.math.count_nonzero(given.share > 0, dtype=tf.float32)
+  return client_work.summarize(
+    client_work.ClientSums(
+      collections.OrderedDict(
+        loss=ratio(loss, num_examples),
+        accuracy=ratio(num_correct, num_examples),
+        label_ratio=ratio(
+          num_confident, tf.cast(tf.size(given.image), tf.float32)
+        ),
+        num_participating=tf.math.count_nonzero(num_images, dtype=tf.float32),
+        num_rejected=tf.constant(0.0),
+      ),
     )
-    # Values are at least 0, so that clients without a batch come last.
-    values = tf.where(steps_taken < num_batches, values, -1.0)
-    values, drawn = tf.math.top_k(values, size)
-    has_batch = values >= 0
-    clients = clients.write(step, tf.where(has_batch, drawn, -1))
-    earlier_steps = earlier_steps.write(step, tf.gather(steps_taken, drawn))
-    steps_taken = tf.tensor_scatter_nd_add(
-      steps_taken, drawn[:, tf.newaxis], tf.cast(has_batch, tf.int32)
-    )
-    return step + 1, steps_taken, clients, earlier_steps
-
-  def create_array() -> tf.TensorArray:
-    return tf.TensorArray(
-      tf.int32, size=0, dynamic_size=True, element_shape=[None]
-    )
-
-  num_steps, _, clients, earlier_steps = tf.while_loop(
-    lambda step, steps_taken, *_: tf.reduce_any(steps_taken < num_batches),
-    draw_step,
-    (0, tf.zeros_like(num_batches), create_array(), create_array()),
-  )
-  # An empty `TensorArray` cannot be stacked, as its width is unknown.
-  return tf.cond(
-    num_steps > 0,
-    lambda: EpochCohorts(clients.stack(), earlier_steps.stack()),
-    lambda: EpochCohorts(
-      tf.zeros([0, size], tf.int32), tf.zeros([0, size], tf.int32)
-    ),
-  )
-
-
-def find_images(
-  cohorts: EpochCohorts,
-  step: tf.Tensor,
-  num_images: tf.Tensor,
-  batch_size: int,
-) -> tf.Tensor:
-  """Indices of a step's images among the images of all clients.
-
-  `num_images` is the number of images of each client, int32 [clients].
-  """
-  is_there = cohorts.clients[step] >= 0
-  clients = tf.boolean_mask(cohorts.clients[step], is_there)
-  starts = tf.boolean_mask(cohorts.earlier_steps[step], is_there) * batch_size
-  within = starts[:, tf.newaxis] + tf.range(batch_size)
-  first_images = tf.cumsum(num_images, exclusive=True)
-  indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
-  return tf.boolean_mask(
-    indices, within < tf.gather(num_images, clients)[:, tf.newaxis]
   )

@@ -11,7 +11,7 @@ References:
   2017. The code of FixMatch, `mean_teacher.py`.
 """
 
-import abc
+from collections.abc import Callable
 import dataclasses
 from typing import Any
 
@@ -23,51 +23,22 @@ from tff_semifl.core import losses
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Consistency(pooled_method.PooledMethod):
-  """Base of both methods; the model that predicts the targets differs."""
-
-  consistency: pooled_method.RampedLoss
-
-  @abc.abstractmethod
-  def target_logits(
-    self, step: pooled_method.PooledStep, images: tf.Tensor
-  ) -> tf.Tensor:
-    """The logits of the targets that the student's predictions should match."""
-
-  def loss(
-    self, step: pooled_method.PooledStep, memory: Any
-  ) -> pooled_method.PooledStepOutput:
-    del memory
-    # Three passes, each normalized by its own batch.
-    (labeled_logits,) = step.logits(step.labeled_images())
-    target_logits = self.target_logits(step, step.weak_images(0))
-    (logits,) = step.logits(step.weak_images(1))
-    return pooled_method.PooledStepOutput(
-      losses.cross_entropy(labeled_logits, step.labels)
-      + self.consistency.factor(step.progress)
-      * losses.consistency(
-        tf.stop_gradient(tf.nn.softmax(target_logits)), tf.nn.softmax(logits)
-      ),
-      labeled_logits,
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PiModel(_Consistency):
+class PiModel(pooled_method.PooledMethod):
   """The Pi-Model: equal predictions for two weak augmentations."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=10.0
   )
 
-  def target_logits(
-    self, step: pooled_method.PooledStep, images: tf.Tensor
-  ) -> tf.Tensor:
-    return step.logits(images)[0]
+  def loss(
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
+    del memory
+    return _loss(step, step.logits, self.consistency)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MeanTeacher(_Consistency):
+class MeanTeacher(pooled_method.PooledMethod):
   """Mean Teacher: a moving average of the student's weights is the teacher.
 
   The teacher normalizes by batch statistics, as the student does.
@@ -77,10 +48,31 @@ class MeanTeacher(_Consistency):
     unlabeled_loss_weight=50.0
   )
 
-  def target_logits(
-    self, step: pooled_method.PooledStep, images: tf.Tensor
-  ) -> tf.Tensor:
-    return step.teacher_logits(images)[0]
+  def loss(
+    self, step: pooled_method.PooledStep, memory: Any
+  ) -> pooled_method.PooledStepOutput:
+    del memory
+    return _loss(step, step.teacher_logits, self.consistency)
+
+
+def _loss(
+  step: pooled_method.PooledStep,
+  target_logits: Callable[[tf.Tensor], list[tf.Tensor]],
+  consistency: pooled_method.RampedLoss,
+) -> pooled_method.PooledStepOutput:
+  """The loss with targets from `target_logits`, (images) -> [logits]."""
+  # Three passes, each normalized by its own batch.
+  (labeled_logits,) = step.logits(step.labeled_images())
+  (targets,) = target_logits(step.weak_images(0))
+  (logits,) = step.logits(step.weak_images(1))
+  return pooled_method.PooledStepOutput(
+    losses.cross_entropy(labeled_logits, step.labels)
+    + consistency.factor(step.progress)
+    * losses.consistency(
+      tf.stop_gradient(tf.nn.softmax(targets)), tf.nn.softmax(logits)
+    ),
+    labeled_logits,
+  )
 
 
 PI_MODEL = pooled.Pooled(method=PiModel())

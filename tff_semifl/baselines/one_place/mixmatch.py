@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.augment import mixup
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import schedules
+from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 
@@ -78,18 +78,33 @@ def mix(
   [unlabeled, height, width, channels], with the same `guesses`, float32
   [unlabeled, classes].
   """
-  images, labels = mixup.mix_with_each_other(
-    tf.cast(tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32),
-    tf.concat(
-      [
-        tf.one_hot(step.labels, step.num_classes),
-        *[guesses] * len(unlabeled_images),
-      ],
-      axis=0,
-    ),
-    step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
+  images = tf.cast(
+    tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32
+  )
+  labels = tf.concat(
+    [
+      tf.one_hot(step.labels, step.num_classes),
+      *[guesses] * len(unlabeled_images),
+    ],
+    axis=0,
+  )
+  seed = step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT)
+  order = tf.random.experimental.stateless_shuffle(
+    tf.range(tf.shape(images)[0]), random_draws.fold_in(seed, 0)
+  )
+  own = random_draws.beta(
+    tf.shape(images)[0],
+    random_draws.fold_in(seed, 1),
     concentration=concentration,
   )
+  # A mixed image is at least half the original image.
+  own = tf.maximum(own, 1.0 - own)
+
+  def mix_rows(rows):
+    share = tf.reshape(own, [-1] + [1] * (rows.shape.rank - 1))
+    return share * rows + (1.0 - share) * tf.gather(rows, order)
+
+  images, labels = mix_rows(images), mix_rows(labels)
   num_blocks = 1 + step.unlabeled_ratio * len(unlabeled_images)
   blocks = interleave(tf.split(images, num_blocks))
   passes = [logits for block in blocks for logits in step.logits(block)]

@@ -4,6 +4,8 @@
 """Semi-supervised learning in one place, without clients.
 
 The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch.
+The global model of the process is an average over steps; the model in training,
+the student, is part of the server's state.
 
 References:
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
@@ -11,23 +13,81 @@ References:
   2020. https://github.com/google-research/fixmatch
 """
 
-from collections.abc import Sequence
+import collections
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+from typing import Any, NamedTuple
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.baselines.one_place import pooled_method
-from tff_semifl.baselines.one_place import pooled_training
 from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
 from tff_semifl.core import optimizers
 from tff_semifl.core import schedules
+from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 _HALF_TURNS = 7 / 16
+_MOST_DRAWS = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Steps(settings.Settings):
+  """The number of steps, and the batch sizes."""
+
+  total_steps: int = settings.setting(
+    2**20,
+    'Steps of the run, over which the learning rate follows a cosine for 7/16'
+    ' of a half turn.',
+    settings.AT_LEAST_1,
+  )
+  steps_per_round: int = settings.setting(
+    1024,
+    'Steps of a round, after which the model is evaluated; must divide'
+    ' --total_steps.',
+    settings.AT_LEAST_1,
+  )
+  batch_size: int = settings.setting(
+    64, 'Labeled images in a step.', settings.AT_LEAST_1
+  )
+  unlabeled_ratio: int = settings.setting(
+    1,
+    'Unlabeled images in a step for each labeled one, mu in FixMatch.',
+    settings.AT_LEAST_1,
+  )
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.total_steps % self.steps_per_round:
+      raise settings.SettingError(
+        'steps_per_round',
+        self.steps_per_round,
+        f'must divide total_steps, {self.total_steps}',
+      )
+    num_drawn = self.total_steps * self.num_unlabeled
+    if num_drawn > _MOST_DRAWS:
+      raise settings.SettingError(
+        'total_steps',
+        self.total_steps,
+        f'of {self.num_unlabeled} unlabeled images are {num_drawn} images; at'
+        f' most {_MOST_DRAWS} can be counted',
+      )
+
+  @property
+  def num_unlabeled(self) -> int:
+    """The number of unlabeled images in a step."""
+    return self.batch_size * self.unlabeled_ratio
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,6 +137,17 @@ class Average(settings.Settings):
   )
 
 
+class StudentState(NamedTuple):
+  """The server's state besides the averaged weights.
+
+  `trained` are the student's weights, then the weights of the method's head.
+  """
+
+  trained: Any
+  optimizer: Any
+  memory: Any
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pooled(system.System):
   """Semi-supervised training in one place, without clients."""
@@ -85,44 +156,135 @@ class Pooled(system.System):
   lengths = ('total_steps',)
 
   method: pooled_method.PooledMethod
-  steps: pooled_training.Steps = pooled_training.Steps()
+  steps: Steps = Steps()
   optimizer: KernelDecay = KernelDecay()
   average: Average = Average()
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    training = self.build_training(ingredients)
     return round_parts.build_process_without_clients(
       ingredients,
-      pooled_training.build_pooled_work(training),
-      learning_rate_fn=training.last_learning_rate,
+      self.build_server_work(ingredients),
+      # The learning rate of the last step of a round.
+      learning_rate_fn=lambda round_num: self._learning_rate(
+        (round_num + 1) * self.steps.steps_per_round - 1
+      ),
     )
 
-  def build_training(
+  def build_server_work(
     self, ingredients: system.Ingredients
-  ) -> pooled_training.PooledTraining:
-    """Builds the server's training in a round, in plain TensorFlow."""
+  ) -> server_work.ServerWork:
+    """Builds the training on labeled images and all images, for a round.
+
+    The state is a `StudentState`. Data are of `pipelines.labeled_type`, with
+    `sources.UNKNOWN_LABEL` for images without label.
+    """
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
-    return pooled_training.PooledTraining(
-      classifier=classifier,
-      loss_fn=self.method.loss,
-      weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=ingredients.strong_augmentation,
-      steps=self.steps,
-      optimizer=self.optimizer.build(classifier.trainable_names, len(head)),
-      learning_rate_fn=functools.partial(
-        schedules.warm_up_and_cosine,
-        base_value=self.optimizer.learning_rate,
-        warm_up_steps=0,
-        total_steps=self.steps.total_steps,
-        half_turns=_HALF_TURNS,
-        floor=0.0,
+    memory = self.method.create_memory(classifier)
+    trained = (*classifier.initial_weights.trainable, *head)
+    optimizer = self.optimizer.build(classifier.trainable_names, len(head))
+    return server_work.ServerWork(
+      initialize=lambda: StudentState(
+        trained=tuple(map(tf.constant, trained)),
+        optimizer=training_loop.initial_optimizer_state(optimizer, trained),
+        memory=tf.nest.map_structure(tf.constant, memory),
       ),
-      average_decay=self.average.average_decay,
-      initial_head=head,
-      initial_memory=self.method.create_memory(classifier),
+      train=functools.partial(self._train, ingredients, optimizer),
+    )
+
+  def _train(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: tff.learning.optimizers.Optimizer,
+    state: StudentState,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    dataset: tf.data.Dataset,
+  ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """Takes the steps of a round.
+
+    Labeled and unlabeled images of a step come from two endless streams of
+    shuffled epochs. Labeled images are also used as unlabeled images.
+    """
+    data, steps = pipelines.concatenate_chunks(dataset), self.steps
+    labeled, unlabeled = _draw_indices(data, context, steps)
+    shares = _class_shares(data['label'], ingredients.classifier.num_classes)
+
+    def take_step(step_in_round, state, average, sums):
+      num = context.round_num * steps.steps_per_round + step_in_round
+      with tf.GradientTape() as tape:
+        tape.watch(state.trained)
+        step = pooled_method.PooledStep(
+          classifier=ingredients.classifier,
+          labeled=tf.gather(data['image'], labeled[step_in_round]),
+          labels=tf.gather(data['label'], labeled[step_in_round]),
+          unlabeled=tf.gather(data['image'], unlabeled[step_in_round]),
+          student=weights._replace(trainable=state.trained[: len(average)]),
+          teacher=weights._replace(trainable=average),
+          head=state.trained[len(average) :],
+          weak_augmentation=ingredients.weak_augmentation,
+          strong_augmentation=ingredients.strong_augmentation,
+          class_shares=shares,
+          unlabeled_ratio=steps.unlabeled_ratio,
+          run_seed=context.seed,
+          num=num,
+          total_steps=steps.total_steps,
+        )
+        output = self.method.loss(step, state.memory)
+        method_lib.check_scalar(self.method.loss, output.loss)
+      try:
+        gradients = training_loop.find_gradient(
+          tape, output.loss, state.trained
+        )
+      except training_loop.NoGradientError as error:
+        raise method_lib.wrong_result(
+          self.method.loss, 'a loss that has a gradient', str(error)
+        ) from error
+      optimizer_state, trained = optimizer.next(
+        optimizer.set_hparams(
+          state.optimizer,
+          {optimizers.LEARNING_RATE_KEY: self._learning_rate(num)},
+        ),
+        state.trained,
+        gradients,
+      )
+      average = optimizers.move_average(
+        average, tuple(trained[: len(average)]), self.average.average_decay
+      )
+      loss, num_correct = sums
+      num_correct += training_loop.count_correct(
+        output.labeled_logits, step.labels
+      )
+      return (
+        step_in_round + 1,
+        StudentState(tuple(trained), optimizer_state, output.memory),
+        average,
+        (loss + output.loss, num_correct),
+      )
+
+    zero = tf.zeros([])
+    _, state, average, (loss, num_correct) = tf.while_loop(
+      lambda step_in_round, *_: step_in_round < steps.steps_per_round,
+      take_step,
+      (0, state, tuple(weights.trainable), (zero, zero)),
+    )
+    metrics = collections.OrderedDict(
+      loss=loss / steps.steps_per_round,
+      accuracy=num_correct / (steps.steps_per_round * steps.batch_size),
+    )
+    return state, weights._replace(trainable=average), metrics
+
+  def _learning_rate(self, step: tf.Tensor) -> tf.Tensor:
+    """The learning rate of a step of the run, counted from 0."""
+    return schedules.warm_up_and_cosine(
+      step,
+      base_value=self.optimizer.learning_rate,
+      warm_up_steps=0,
+      total_steps=self.steps.total_steps,
+      half_turns=_HALF_TURNS,
+      floor=0.0,
     )
 
   @property
@@ -142,3 +304,43 @@ class Pooled(system.System):
   ) -> system.Steps:
     del num_labeled, client_sizes
     return system.Steps(self.steps.steps_per_round, 0)
+
+
+def _draw_indices(
+  data: Mapping[str, tf.Tensor],
+  context: federated_process.RoundContext,
+  steps: Steps,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Indices of labeled and of unlabeled images for the steps of a round.
+
+  Both are int32 [steps, images of a step].
+  """
+
+  def draw(num_images, size, purpose):
+    # A round is one batch of the stream.
+    drawn = random_draws.select_from_stream(
+      num_images,
+      steps.steps_per_round * size,
+      context.round_num,
+      random_seeds.stateless_seed(context.seed, purpose),
+    )
+    return tf.reshape(drawn, [steps.steps_per_round, size])
+
+  has_label = tf.not_equal(data['label'], sources.UNKNOWN_LABEL)
+  labeled = tf.cast(tf.where(has_label)[:, 0], tf.int32)
+  drawn = draw(
+    tf.shape(labeled)[0], steps.batch_size, random_seeds.Purpose.SERVER_ORDER
+  )
+  unlabeled = draw(
+    tf.shape(data['label'])[0],
+    steps.num_unlabeled,
+    random_seeds.Purpose.FIX_ORDER,
+  )
+  return tf.gather(labeled, drawn), unlabeled
+
+
+def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
+  """The share of each class among known labels, float32 [classes]."""
+  # `tf.one_hot` makes zeros of unknown labels.
+  counts = tf.reduce_sum(tf.one_hot(labels, num_classes), axis=0)
+  return counts / tf.reduce_sum(counts)

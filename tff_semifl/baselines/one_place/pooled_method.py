@@ -22,14 +22,6 @@ from tff_semifl.randomness import random_seeds
 _Purpose = random_seeds.Purpose
 
 
-class Batch(NamedTuple):
-  """The images of a step, uint8 [number, ...], and labels, int32 [labeled]."""
-
-  labeled: tf.Tensor
-  labels: tf.Tensor
-  unlabeled: tf.Tensor
-
-
 class PooledStepOutput(NamedTuple):
   """The result of a loss function for a step.
 
@@ -50,6 +42,9 @@ class PooledStep:
   """The images, augmentations and models of a step.
 
   Attributes:
+    labeled: The labeled images, uint8 [labeled, ...].
+    labels: The true labels, int32 [labeled].
+    unlabeled: The unlabeled images, uint8 [unlabeled, ...].
     student: The weights in training.
     teacher: The moving average of the student's weights.
     head: The weights of the method's head, tensors.
@@ -59,7 +54,9 @@ class PooledStep:
   """
 
   classifier: functional.ImageClassifier
-  batch: Batch
+  labeled: tf.Tensor
+  labels: tf.Tensor
+  unlabeled: tf.Tensor
   student: functional.ModelWeights
   teacher: functional.ModelWeights
   head: tuple[tf.Tensor, ...]
@@ -71,11 +68,6 @@ class PooledStep:
   num: tf.Tensor
   total_steps: int
   passes: Iterator[int] = dataclasses.field(default_factory=itertools.count)
-
-  @property
-  def labels(self) -> tf.Tensor:
-    """The true labels, int32 [labeled]."""
-    return self.batch.labels
 
   @property
   def progress(self) -> tf.Tensor:
@@ -94,19 +86,19 @@ class PooledStep:
   def labeled_images(self) -> tf.Tensor:
     """The labeled images, weakly augmented, uint8."""
     return self.weak_augmentation(
-      self.batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
+      self.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
     )
 
   def weak_images(self, key: int = 0) -> tf.Tensor:
     """The unlabeled images, weakly augmented anew for each key, uint8."""
     return self.weak_augmentation(
-      self.batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
+      self.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_images(self, key: int = 0) -> tf.Tensor:
     """The unlabeled images, strongly augmented anew for each key, uint8."""
     return self.strong_augmentation(
-      self.batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
+      self.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
 
   def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.algorithms import distribution_alignment
+from tff_semifl.algorithms import cohort_averages
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
@@ -25,6 +25,8 @@ from tff_semifl.core import losses
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
+
+NUM_ROTATIONS = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,9 +63,10 @@ class ReMixMatch(pooled_method.PooledMethod):
 
   def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
     """The initial mean predictions of the last batches."""
-    return distribution_alignment.initialize_recent(
-      classifier.num_classes, self.aligned_batches
-    ).numpy()
+    num_classes = classifier.num_classes
+    return np.full(
+      [self.aligned_batches, num_classes], 1.0 / num_classes, np.float32
+    )
 
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
@@ -106,7 +109,8 @@ class ReMixMatch(pooled_method.PooledMethod):
     (weak_logits,) = step.logits(weak_images)
     (strong_logits,) = step.logits(strong_images[0])
     weak_logits = tf.stop_gradient(weak_logits)
-    aligned = distribution_alignment.align(
+    newest = tf.reduce_mean(tf.nn.softmax(weak_logits), axis=0, keepdims=True)
+    aligned = cohort_averages.align(
       weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
     )
     guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
@@ -127,7 +131,7 @@ class ReMixMatch(pooled_method.PooledMethod):
       )
       + self.rotation_loss_weight * _rotation_loss(step, strong_images[0]),
       mixed.labeled_logits,
-      distribution_alignment.remember(memory, tf.nn.softmax(weak_logits)),
+      tf.concat([memory[1:], newest], axis=0),
     )
 
 
@@ -141,9 +145,6 @@ def _rotation_loss(
   return losses.cross_entropy(features @ kernel + bias, num_turns)
 
 
-NUM_ROTATIONS = 4
-
-
 def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Rotates quarters of the batch by 0, 90, 180 and 270 degrees.
 
@@ -155,11 +156,6 @@ def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     Gidaris, Singh, Komodakis. Unsupervised representation learning by
     predicting image rotations. ICLR 2018.
   """
-  if images.shape[1] != images.shape[2]:
-    raise ValueError(
-      'a quarter turn changes the shape of images that are not square:'
-      f' {images.shape[1:3]}'
-    )
   parts = [images[turns::NUM_ROTATIONS] for turns in range(NUM_ROTATIONS)]
   turned = [tf.image.rot90(part, turns) for turns, part in enumerate(parts)]
   num_turns = [

@@ -22,6 +22,7 @@ References:
 
 import abc
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -70,13 +71,19 @@ class _Elastic(zhang2020.ManyShortRounds):
         learning_rate_fn=steps.last_learning_rate,
         client_work=build_elastic_work(
           classifier,
-          local_steps.LabeledTraining(steps, ingredients.weak_augmentation),
+          functools.partial(
+            local_steps.train_labeled_client,
+            steps,
+            ingredients.weak_augmentation,
+          ),
           optimizer=optimizer,
           pull=self.pull,
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
         aggregator=aggregators.create(factory, weights_type.trainable),
-        finalizer=aggregators.build_finalizer(anchor_optimizer, weights_type),
+        finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
+          anchor_optimizer, weights_type
+        ),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
           ingredients,
@@ -157,7 +164,7 @@ class OverlapSGD(_Elastic):
 
   def build_anchor(self) -> _Anchor:
     return (
-      aggregators.build_mean(),
+      aggregators.Mean().build(),
       # The pull leaves this fraction of an update.
       tff.learning.optimizers.build_sgdm(
         1.0 - self.pull_back, momentum=self.anchor_momentum

@@ -14,18 +14,21 @@ References:
 
 import collections
 from collections.abc import Callable, Mapping, Sequence
-import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import settings
+from tff_semifl.augment import augmentation
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import running_statistics
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
+from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -42,20 +45,17 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   """The number of slots of a group; the last group may have fewer.
 
   With 0 clients per round, the server trains alone in one group. Raises a
-  ValueError if a group would have no slot.
+  SettingError if a group would have no slot.
   """
   num_slots = max(clients_per_round, 1)
-  if not 1 <= num_groups <= num_slots:
-    raise ValueError(
-      f'{clients_per_round} clients per round cannot be in {num_groups} groups;'
-      f' num_groups can be 1 to {num_slots}'
-    )
   size = -(-num_slots // num_groups)
-  num_taken = -(-num_slots // size)
-  if num_taken < num_groups:
-    raise ValueError(
+  num_filled = -(-num_slots // size)
+  if num_filled < num_groups:
+    raise settings.SettingError(
+      'num_groups',
+      num_groups,
       f'{clients_per_round} clients per round, {size} in each group, fill'
-      f' {num_taken} groups and not {num_groups}'
+      f' {num_filled} groups',
     )
   return size
 
@@ -98,7 +98,7 @@ def group_round(
 
   def hand_in(update, update_weight, memory):
     group = memory.slot // group_size
-    return sum_in_group(update, update_weight, group, num_groups=num_groups)
+    return place_in_group(update, update_weight, group, num_groups)
 
   def average(received, sums, replicas):
     group_weights = average_groups(received, sums, replicas.trainable)
@@ -162,23 +162,17 @@ class Groups(NamedTuple):
 
   def initialize(self) -> tff.Value:
     """The initial weights for all groups, at SERVER."""
-
-    def initial_weights():
-      return tuple(
-        tf.stack([tf.constant(array)] * self.num_groups)
-        for array in self.classifier.initial_weights.trainable
-      )
-
+    weights = tuple(self.classifier.initial_weights.trainable)
     return tff.federated_eval(
-      tff.tensorflow.computation(initial_weights), tff.SERVER
+      tff.tensorflow.computation(lambda: _stack(weights, self.num_groups)),
+      tff.SERVER,
     )
 
 
-def sum_in_group(
+def place_in_group(
   update: tuple[tf.Tensor, ...],
   update_weight: tf.Tensor,
   group: tf.Tensor,
-  *,
   num_groups: int,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
   """A client's weighted update and weight, stacked by group; 0 elsewhere."""
@@ -193,7 +187,7 @@ def average_groups(
 ) -> tuple[tf.Tensor, ...]:
   """The weighted mean of each group's clients and replica, stacked.
 
-  `sums` are the results of `sum_in_group`, summed over all clients.
+  `sums` are the results of `place_in_group`, summed over all clients.
   """
   updates, weights = sums
 
@@ -204,9 +198,12 @@ def average_groups(
   return tuple(map(average, received, updates, replicas))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ReplicatedServerWork:
-  """A `ServerWork` that trains a replica of one model for each group.
+def build_replicated_server_work(
+  steps: local_steps.LocalSteps,
+  weak_augmentation: augmentation.Augmentation,
+  num_replicas: int,
+) -> server_work.ServerWork:
+  """Builds server work that trains a replica of one model for each group.
 
   All replicas start from the same weights and labeled images, but have their
   own order, augmentation, dropout and momentum. Optimizer states and trainable
@@ -216,88 +213,97 @@ class ReplicatedServerWork:
   without steps.
   """
 
-  training: local_steps.LabeledTraining
-  num_replicas: int
-
-  def initialize(self) -> Any:
-    """The states of the replicas' optimizers."""
-    steps = self.training.steps
+  def initialize():
     state = training_loop.initial_optimizer_state(
       steps.optimizer, steps.classifier.initial_weights.trainable
     )
-    return tf.nest.map_structure(
-      lambda value: tf.stack([value] * self.num_replicas), state
-    )
+    return _stack(state, num_replicas)
 
-  def train(
-    self,
-    states: Any,
-    weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
-    dataset: tf.data.Dataset,
-  ) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-    """Trains the replicas one after the other."""
-    data = pipelines.concatenate_chunks(dataset)
-    optimizer = self.training.steps.optimizer
+  return server_work.ServerWork(
+    initialize=initialize,
+    train=functools.partial(
+      _train_replicas, steps, weak_augmentation, num_replicas
+    ),
+  )
 
-    # AutoGraph is not needed: no Python control flow depends on a tensor.
-    @tf.autograph.experimental.do_not_convert
-    def train_replica(replica_and_state: tuple[tf.Tensor, Any]):
-      replica, state = replica_and_state
-      return self.training.train_node(
-        weights,
-        data,
-        optimizer.set_hparams(
-          state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-        ),
-        federated_process.Node(context, -1 - replica),
-      )
 
-    scalar = tf.TensorSpec([], tf.float32)
-    # One after the other, so that one replica at a time is on the device.
-    trained = tf.map_fn(
-      train_replica,
-      (tf.range(self.num_replicas), states),
-      fn_output_signature=training_loop.TrainingResult(
-        tuple(
-          tf.TensorSpec(array.shape, array.dtype) for array in weights.trainable
-        ),
-        tf.nest.map_structure(
-          lambda value: tf.TensorSpec(value.shape[1:], value.dtype), states
-        ),
-        training_loop.TrainingSums(scalar, scalar, scalar, scalar),
+def _train_replicas(
+  steps: local_steps.LocalSteps,
+  weak_augmentation: augmentation.Augmentation,
+  num_replicas: int,
+  states: Any,
+  weights: functional.ModelWeights,
+  context: federated_process.RoundContext,
+  dataset: tf.data.Dataset,
+) -> tuple[Any, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+  """Trains the replicas one after the other."""
+  data, optimizer = pipelines.concatenate_chunks(dataset), steps.optimizer
+
+  # AutoGraph is not needed: no Python control flow depends on a tensor.
+  @tf.autograph.experimental.do_not_convert
+  def train_replica(replica_and_state):
+    replica, state = replica_and_state
+    return local_steps.train_on_labels(
+      steps,
+      weak_augmentation,
+      weights,
+      data,
+      optimizer.set_hparams(
+        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
       ),
-      parallel_iterations=1,
+      federated_process.Node(context, -1 - replica),
     )
-    sums = tf.nest.map_structure(tf.reduce_sum, trained.sums)
-    metrics = collections.OrderedDict(
-      loss=sums.loss / sums.num_examples,
-      accuracy=sums.num_correct / sums.num_examples,
-    )
-    statistics = running_statistics.get_statistics(
-      optimizer, trained.optimizer_state
-    )
-    replicas = functional.ModelWeights(
-      trained.trainable,
-      tuple(stacked[0] for stacked in statistics) or weights.non_trainable,
-    )
-    return trained.optimizer_state, replicas, metrics
+
+  scalar = tf.TensorSpec([], tf.float32)
+  # One after the other, so that one replica at a time is on the device.
+  trained = tf.map_fn(
+    train_replica,
+    (tf.range(num_replicas), states),
+    fn_output_signature=training_loop.TrainingResult(
+      tuple(
+        tf.TensorSpec(array.shape, array.dtype) for array in weights.trainable
+      ),
+      tf.nest.map_structure(
+        lambda value: tf.TensorSpec(value.shape[1:], value.dtype), states
+      ),
+      training_loop.TrainingSums(scalar, scalar, scalar, scalar),
+    ),
+    parallel_iterations=1,
+  )
+  sums = tf.nest.map_structure(tf.reduce_sum, trained.sums)
+  statistics = running_statistics.get_statistics(
+    optimizer, trained.optimizer_state
+  )
+  replicas = functional.ModelWeights(
+    trained.trainable,
+    tuple(stacked[0] for stacked in statistics) or weights.non_trainable,
+  )
+  metrics = collections.OrderedDict(
+    loss=sums.loss / sums.num_examples,
+    accuracy=sums.num_correct / sums.num_examples,
+  )
+  return trained.optimizer_state, replicas, metrics
+
+
+def _stack(structure: Any, number: int) -> Any:
+  """Copies of the tensors or arrays, stacked along the first dimension."""
+  return tf.nest.map_structure(
+    lambda value: tf.stack([value] * number), structure
+  )
 
 
 class SlotMemories:
   """A `client_states.Memories` that keeps memories of slots instead of clients.
 
   In the code of Zhang et al. momentum belongs to the slot that a client takes
-  in a round. There are only as many slots as clients in a round, so checkpoints
-  contain the memories of all slots. Clients take slots in the cohort's random
-  order. If clients drop out, later clients move up; the last slots stay free
-  and keep their memories.
+  in a round. Checkpoints contain the memories of all slots. Clients take slots
+  in the cohort's random order. If clients drop out, later clients move up; the
+  last slots stay free and keep their memories.
   """
 
   def __init__(
     self, initialize_memory: Callable[[], SlotMemory], num_slots: int
   ):
-    """Initializes the slots, with `initialize_memory` of the process."""
     self._initialize_memory = initialize_memory
     self._num_slots = num_slots
 

@@ -170,112 +170,100 @@ class StepModel:
     return self.classifier.logits(self.weights, tf.cast(images, tf.float32))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class LabeledTraining:
-  """Training on labeled images by cross-entropy (equation 2)."""
+def train_on_labels(
+  steps: LocalSteps,
+  weak_augmentation: augmentation.Augmentation,
+  weights: functional.ModelWeights,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+  node: federated_process.Node,
+) -> training_loop.TrainingResult:
+  """Trains a node on labeled images by cross-entropy (equation 2)."""
 
-  steps: LocalSteps
-  weak_augmentation: augmentation.Augmentation
+  def loss(model, batch, state):
+    del state
+    images, labels = batch
+    return training_loop.cross_entropy(model.train_logits(images), labels)
 
-  def train_node(
-    self,
-    weights: functional.ModelWeights,
-    data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-    node: federated_process.Node,
-  ) -> training_loop.TrainingResult:
-    """Takes the steps of a round."""
-
-    def loss(model, batch, state):
-      del state
-      images, labels = batch
-      return training_loop.cross_entropy(model.train_logits(images), labels)
-
-    return self.steps.train(
-      weights,
-      optimizer_state,
-      node=node,
-      num_images=tf.shape(data['label'])[0],
-      views_fn=lambda indices: (
-        self.weak_augmentation(
-          tf.gather(data['image'], indices),
-          node.seed(random_seeds.Purpose.WEAK_VIEW),
-        ),
-        tf.gather(data['label'], indices),
+  return steps.train(
+    weights,
+    optimizer_state,
+    node=node,
+    num_images=tf.shape(data['label'])[0],
+    views_fn=lambda indices: (
+      weak_augmentation(
+        tf.gather(data['image'], indices),
+        node.seed(random_seeds.Purpose.WEAK_VIEW),
       ),
-      loss_fn=loss,
-    )
-
-  def __call__(
-    self,
-    weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
-    data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    """The local training of a client with labels (Table 3, Table G.1)."""
-    node = federated_process.Node(context, data['client_id'])
-    return client_work.LocalTraining(
-      self.train_node(weights, data, optimizer_state, node),
-      client_work.has_images(tf.shape(data['label'])[0]),
-    )
+      tf.gather(data['label'], indices),
+    ),
+    loss_fn=loss,
+  )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class PseudoLabelTraining:
+def train_labeled_client(
+  steps: LocalSteps,
+  weak_augmentation: augmentation.Augmentation,
+  weights: functional.ModelWeights,
+  context: federated_process.RoundContext,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+) -> client_work.LocalTraining:
+  """The local training of a client with labels (Table 3, Table G.1)."""
+  node = federated_process.Node(context, data['client_id'])
+  return client_work.LocalTraining(
+    train_on_labels(
+      steps, weak_augmentation, weights, data, optimizer_state, node
+    ),
+    client_work.has_images(tf.shape(data['label'])[0]),
+  )
+
+
+def train_on_pseudo_labels(
+  steps: LocalSteps,
+  views_fn: Callable[[tf.Tensor, federated_process.Node], Any],
+  logits_fn: Callable[[StepModel, Any], tuple[tf.Tensor, tf.Tensor]],
+  confidence_threshold: float,
+  weights: functional.ModelWeights,
+  context: federated_process.RoundContext,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+) -> client_work.LocalTraining:
   """A client's training on pseudo-labels that are made in each step.
 
   Clients without confident images also have an update, because momentum and
   weight decay change the weights. `confidence_threshold`, in (0, 1], is
-  inclusive.
-
-  Attributes:
-    views_fn: (images, node) -> views, a structure of tensors.
-    logits_fn: (`StepModel`, batch of views) -> logits for the pseudo-labels,
-      logits in the loss.
+  inclusive. `views_fn` is (images, node) -> views, a structure of tensors;
+  `logits_fn` is (`StepModel`, batch of views) -> logits for the pseudo-labels,
+  logits in the loss.
   """
+  num_images = tf.shape(data['image'])[0]
+  node = federated_process.Node(context, data['client_id'])
 
-  steps: LocalSteps
-  views_fn: Callable[[tf.Tensor, federated_process.Node], Any]
-  logits_fn: Callable[[StepModel, Any], tuple[tf.Tensor, tf.Tensor]]
-  confidence_threshold: float
-
-  def __call__(
-    self,
-    weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
-    data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    num_images = tf.shape(data['image'])[0]
-    node = federated_process.Node(context, data['client_id'])
-
-    def loss(model, batch, given):
-      indices, batch_views = batch
-      label_logits, logits = self.logits_fn(model, batch_views)
-      labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
-      is_confident = pseudo_labels.is_confident(
-        labels, self.confidence_threshold
-      )
-      return training_loop.BatchOutput(
-        losses.cross_entropy(logits, labels.labels, is_confident),
-        training_loop.count_correct(logits, labels.labels, is_confident),
-        tf.math.count_nonzero(is_confident, dtype=tf.float32),
-        given.extend(
-          pseudo_labels.give_at_once(indices, labels.labels, is_confident)
-        ),
-      )
-
-    training = self.steps.train(
-      weights,
-      optimizer_state,
-      node=node,
-      num_images=num_images,
-      views_fn=lambda indices: (
-        indices,
-        self.views_fn(tf.gather(data['image'], indices), node),
+  def loss(model, batch, given):
+    indices, batch_views = batch
+    label_logits, logits = logits_fn(model, batch_views)
+    labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
+    is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    return training_loop.BatchOutput(
+      losses.cross_entropy(logits, labels.labels, is_confident),
+      training_loop.count_correct(logits, labels.labels, is_confident),
+      tf.math.count_nonzero(is_confident, dtype=tf.float32),
+      given.extend(
+        pseudo_labels.give_at_once(indices, labels.labels, is_confident)
       ),
-      loss_fn=loss,
-      state=pseudo_labels.no_given_labels(),
     )
-    return client_work.labeled_in_steps(training, num_images, training.state)
+
+  training = steps.train(
+    weights,
+    optimizer_state,
+    node=node,
+    num_images=num_images,
+    views_fn=lambda indices: (
+      indices,
+      views_fn(tf.gather(data['image'], indices), node),
+    ),
+    loss_fn=loss,
+    state=pseudo_labels.no_given_labels(),
+  )
+  return client_work.labeled_in_steps(training, num_images, training.state)

@@ -41,7 +41,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import schedules
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
 # The paper's epoch: 65,536 images in batches of 64, for all data sets.
@@ -128,7 +128,7 @@ class ManyShortRounds(system.System):
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
   )
-  rejection: aggregator_settings.Rejection = aggregator_settings.Rejection()
+  rejection: aggregators.Rejection = aggregators.Rejection()
 
   def create_steps(
     self,
@@ -181,10 +181,6 @@ class _GroupAveraging(ManyShortRounds):
     steps = self.create_steps(
       classifier, running_statistics.track(self.optimizer.build(), classifier)
     )
-    with settings.blame('num_groups', self.num_groups):
-      group_size = group_averaging.slots_per_group(
-        self.cohorts.filled_size, self.num_groups
-      )
     work = client_work.build_client_work(
       classifier,
       self.build_local_training(ingredients, steps),
@@ -207,15 +203,16 @@ class _GroupAveraging(ManyShortRounds):
             slot=tf.constant(0), client=work.initialize_memory()
           ),
         ),
-        server_work=group_averaging.ReplicatedServerWork(
-          local_steps.LabeledTraining(steps, ingredients.weak_augmentation),
-          self.num_groups,
+        server_work=group_averaging.build_replicated_server_work(
+          steps, ingredients.weak_augmentation, self.num_groups
         ),
         aggregator=group_averaging.Groups(classifier, self.num_groups),
       ),
       group_averaging.group_round,
       num_groups=self.num_groups,
-      group_size=group_size,
+      group_size=group_averaging.slots_per_group(
+        self.cohorts.filled_size, self.num_groups
+      ),
     )
 
   @abc.abstractmethod
@@ -260,8 +257,12 @@ class ConsistencyAveraging(_GroupAveraging):
       # One pass, so that batch normalization is over both augmentations.
       return tf.split(model.train_logits(tf.concat(batch, axis=0)), 2)
 
-    return local_steps.PseudoLabelTraining(
-      steps, views, logits, self.confidence.confidence_threshold
+    return functools.partial(
+      local_steps.train_on_pseudo_labels,
+      steps,
+      views,
+      logits,
+      self.confidence.confidence_threshold,
     )
 
 
@@ -277,7 +278,8 @@ class SelfTrainingAveraging(_GroupAveraging):
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
     weak = random_seeds.Purpose.WEAK_VIEW
-    return local_steps.PseudoLabelTraining(
+    return functools.partial(
+      local_steps.train_on_pseudo_labels,
       steps,
       lambda images, node: ingredients.weak_augmentation(
         images, node.seed(weak)
@@ -298,4 +300,6 @@ class SupervisedAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    return local_steps.LabeledTraining(steps, ingredients.weak_augmentation)
+    return functools.partial(
+      local_steps.train_labeled_client, steps, ingredients.weak_augmentation
+    )

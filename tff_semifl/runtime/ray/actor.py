@@ -81,12 +81,9 @@ class Actor:
   ) -> list[Any]:
     """Runs a program, and returns its encoded outputs.
 
-    Args:
-      key: The key of the program.
-      content: A reference to the program's content, fetched if `key` is new.
-      shared: For each input, a list with the encoded value if all clients share
-        the value; otherwise an empty list.
-      own: The encoded values of the inputs that clients do not share.
+    `content` is a reference to the program's content, fetched if `key` is new.
+    `shared` has, for each input, a list with the encoded value if all clients
+    share the value; otherwise an empty list. `own` has the other values.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:

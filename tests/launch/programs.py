@@ -1,0 +1,56 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs programs in the process of a test, or beside it."""
+
+from collections.abc import Callable
+import contextlib
+import functools
+import io
+import pathlib
+import tempfile
+from typing import Any
+
+from tests import forked_programs
+from tests.runtime import ray_machines
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+
+
+class Program:
+  """A program in a process of its own, and its output up to now."""
+
+  def __init__(self, *arguments: str):
+    self._log = tempfile.NamedTemporaryFile('r')
+    with open(self._log.name, 'wb') as log:
+      self.process = forked_programs.start(
+        *arguments, stdout=log, stderr=log, variables=ray_machines.variables()
+      )
+
+  @property
+  def output(self) -> str:
+    """What the program has printed."""
+    return pathlib.Path(self._log.name).read_text()
+
+
+def run(
+  main: Callable[[Any], None],
+  create: command_line.Create | settings.Settings,
+  **values: object,
+) -> list[str]:
+  """Runs a program with flags; returns the lines that it prints."""
+  if isinstance(create, settings.Settings):
+    create = functools.partial(settings.change, create)
+  chosen, _ = command_line.parse(
+    create,
+    [
+      f'--{name}={settings.show(value)}'
+      for name, value in values.items()
+      if value is not None
+    ],
+    'program',
+  )
+  output = io.StringIO()
+  with contextlib.redirect_stdout(output):
+    main(chosen)
+  return output.getvalue().splitlines()

@@ -1,0 +1,275 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Command lines: settings read from flags, flagfiles, and the help text.
+
+This module does not import TensorFlow, which takes seconds.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import contextlib
+import csv
+import os
+import re
+import sys
+import textwrap
+from typing import Any, NamedTuple
+
+from absl import flags
+
+from tff_semifl import installation
+from tff_semifl import settings
+
+HELP = frozenset(
+  f'{dashes}{word}'
+  for word in ('help', 'helpshort', 'helpfull')
+  for dashes in ('-', '--')
+) | {'-h', '-?'}
+# Help on the flags that all programs have.
+COMMON = {
+  'flagfile': 'File to read flags from, one on each line. Flags on the command'
+  ' line take precedence, in any order.',
+  'verbosity': '-1 shows only warnings and errors, -2 only errors.',
+  'version': 'Print the version and exit.',
+}
+_WORDS = {
+  **dict.fromkeys(('true', 't', '1'), True),
+  **dict.fromkeys(('false', 'f', '0'), False),
+}
+_EXPECTED = {
+  bool: 'true or false',
+  float: 'a number',
+  int: 'a whole number',
+  tuple: 'a list, separated by commas',
+}
+
+Create = Callable[[Mapping[str, Any]], settings.Settings]
+
+
+class UsageError(Exception):
+  """A command line that the program cannot work with."""
+
+
+class Parsed(NamedTuple):
+  """What a command line chooses.
+
+  `part` has default values, apart from choices such as --task, which determine
+  the settings that there are. `others` are the arguments that are no settings.
+  """
+
+  part: settings.Settings
+  values: dict[str, Any]
+  others: list[str]
+
+
+def spell_commands(text: str) -> str:
+  """Spells commands in a text as users of this installation type them."""
+  if installation.is_installed():
+    return re.sub(r'python -m (tff_semifl\.)?launch\.', 'tff-semifl ', text)
+  return text
+
+
+def describe_program() -> str:
+  """The help text of the running program: its module's docstring."""
+  return spell_commands(sys.modules['__main__'].__doc__ or '')
+
+
+def name_program() -> str:
+  """The command that starts the running program."""
+  spec = sys.modules['__main__'].__spec__
+  return spell_commands(f'python -m {spec.name}' if spec else sys.argv[0])
+
+
+def read_flagfiles(arguments: Sequence[str]) -> list[str]:
+  """Replaces flagfiles by their contents, in front of all other arguments.
+
+  The last value of a flag counts, so that flags on the command line take
+  precedence in any order.
+  """
+  read, others = [], []
+  rest = iter(arguments)
+  for argument in rest:
+    found = re.fullmatch('--?flagfile(?:=(.*))?', argument)
+    if found is None:
+      others.append(argument)
+    else:
+      path = next(rest, '') if found[1] is None else found[1]
+      with settings.blame('flagfile', path, ValueError, OSError):
+        if not path:
+          raise ValueError('name a file')
+        read.extend(_read_flagfile(path, ()))
+  return [*read, *others]
+
+
+def _read_flagfile(path: str, outer: tuple[str, ...]) -> Iterator[str]:
+  """Yields the flags of a flagfile, and of those that it names."""
+  if path in outer:
+    raise ValueError(f'{path} names itself')
+  try:
+    with open(os.path.expanduser(path), encoding='utf-8-sig') as file:
+      lines = [line.strip() for line in file]
+  except UnicodeDecodeError as error:
+    raise ValueError(f'{path} is no text') from error
+  for line in lines:
+    if found := re.fullmatch('--?flagfile=(.+)', line):
+      yield from _read_flagfile(found[1].strip(), (*outer, path))
+    elif line and not line.startswith(('#', '//')):
+      yield line
+
+
+def read(
+  arguments: Sequence[str], kinds: Mapping[str, type]
+) -> tuple[dict[str, Any], list[str]]:
+  """The values of flags, and all other arguments.
+
+  `kinds` maps flags to the types of their values, as in settings. Of several
+  values of a flag, the last one counts.
+  """
+  values, others = {}, []
+  rest = iter(arguments)
+  for argument in rest:
+    found = re.fullmatch(r'--?(\w+)(?:=(.*))?', argument, re.DOTALL)
+    name, text = found.groups() if found else ('', None)
+    is_negated = text is None and kinds.get(name.removeprefix('no')) is bool
+    if name not in kinds and name.startswith('no') and is_negated:
+      name, text = name.removeprefix('no'), 'false'
+    if name not in kinds:
+      others.append(argument)
+      continue
+    if text is None:
+      text = 'true' if kinds[name] is bool else next(rest, None)
+    if text is None:
+      raise UsageError(f'flag --{name}: write --{name}=VALUE')
+    values[name] = _convert(name, text, kinds[name])
+  return values, others
+
+
+def _convert(name: str, text: str, kind: type) -> Any:
+  try:
+    if kind is bool:
+      return _WORDS[text.lower()]
+    if kind is tuple:
+      # A value with a comma in it can be quoted.
+      (row,) = csv.reader([text], strict=True) if text else [[]]
+      return tuple(value.strip() for value in row)
+    return kind(text)
+  except (KeyError, ValueError, csv.Error) as error:
+    raise settings.SettingError(
+      name, text, f'must be {_EXPECTED[kind]}'
+    ) from error
+
+
+def choose(create: Create, arguments: Sequence[str]) -> Parsed:
+  """Reads the flags of a tree, whose choices determine the flags.
+
+  `create` makes the tree from changed settings.
+  """
+  chosen = {}
+  while True:
+    part = create(chosen)
+    described = [*settings.describe(part)]
+    values, others = read(
+      arguments, {each.name: each.kind for each in described}
+    )
+    names = [
+      each.name
+      for each in described
+      if each.is_choice and each.name in values.keys() - chosen.keys()
+    ]
+    if not names:
+      return Parsed(part, values, others)
+    # One at a time: a choice may remove the choices after it.
+    chosen[names[0]] = values[names[0]]
+
+
+def parse(
+  create: Create,
+  arguments: Sequence[str],
+  how: str,
+  elsewhere: Callable[[], Collection[str]] = frozenset,
+  takes: Callable[[str], bool] | None = None,
+) -> tuple[Any, list[str]]:
+  """The settings of a command line, and the arguments that `takes` accepts.
+
+  `how` is the command, and `elsewhere` returns the names of other commands'
+  settings, to explain an unknown flag.
+  """
+  part, values, others = choose(create, arguments)
+  for argument in others:
+    if takes is None or not takes(argument):
+      raise UsageError(_explain_unknown(argument, part, create, how, elsewhere))
+  return create(values), others
+
+
+def _explain_unknown(
+  argument: str,
+  part: settings.Settings,
+  create: Create,
+  how: str,
+  elsewhere: Callable[[], Collection[str]],
+) -> str:
+  """One line on why a command has no use for an argument."""
+  found = re.match(r'--?(\w+)', argument)
+  if found is None:
+    return f'unexpected argument {argument!r}; flags are --name=value'
+  described = settings.as_dict(part)
+  choices = [each for each in settings.describe(part) if each.is_choice]
+  for name in (found[1], found[1].removeprefix('no')):
+    if name in described:
+      return f'flag --{found[1]}: write --{name}=VALUE'
+    owners = settings.find_owners(part, name)
+    if owners:
+      return f'flag --{name}: it is only for --{" or --".join(owners)}'
+    for choice in choices:
+      others = {each.name: each.value for each in choices if each != choice}
+      # Some of the other choices may exist only with this value.
+      with contextlib.suppress(settings.SettingError):
+        if name in settings.all_names(create(others)):
+          return (
+            f'flag --{name}: --{choice.name}={choice.value} has no use for it;'
+            ' leave it out'
+          )
+    if name in elsewhere():
+      return f'flag --{name}: {how} has no use for it; leave it out'
+  hint = settings.did_you_mean(found[1], described)
+  return f'flag --{found[1]}: {hint}there is no such flag'
+
+
+def describe(setting: settings.Description) -> str:
+  """The help text of a setting."""
+  if setting.values.names or setting.values is settings.ANY:
+    return setting.meaning
+  return f'{setting.meaning} Must be {setting.values.description}.'
+
+
+def format_help(part: Any, common: Mapping[str, str]) -> str:
+  """The help text of all settings, and of the flags `common`.
+
+  A method `groups` of the part returns the settings under each heading.
+  """
+  groups = part.groups() if hasattr(part, 'groups') else {'settings': [part]}
+  lines = []
+  for heading, parts in groups.items():
+    lines.extend(['', f'{heading}:'])
+    for part in parts:
+      for each in settings.describe(part):
+        shown = '' if each.value is None else f' {settings.show(each.value)}'
+        if each.values.names:
+          shown += f' ({", ".join(each.values.names)})'
+        lines.append(wrap(f'--{each.name}:{shown}', '  '))
+        lines.append(wrap(describe(each)))
+  lines.extend(['', 'all programs:'])
+  for name, text in common.items():
+    lines.extend([f'  --{name}:', wrap(text)])
+  return '\n'.join(lines)
+
+
+def wrap(text: str, first_indent: str = '      ') -> str:
+  """Wraps a text to the width of the terminal, indented by six."""
+  return textwrap.fill(
+    text,
+    flags.get_help_width(),
+    initial_indent=first_indent,
+    subsequent_indent='      ',
+    break_on_hyphens=False,
+  )
