@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from benchmarks import measurement
 from tasks import cifar
-from tff_semifl.experiment import augmentations
 from tff_semifl.experiment import image_task
 from tff_semifl.randomness import random_seeds
 
@@ -37,8 +36,10 @@ def measure(
   )
   seconds = measurement.time_alternately(
     {
-      name: _client(task, augmentations.build(name), images, num_epochs)
-      for name in augmentations.BUILDERS
+      name: _client(
+        task, image_task.build_augmentation(name), images, num_epochs
+      )
+      for name in image_task.AUGMENTATIONS
     },
     num_repetitions,
   )

@@ -40,11 +40,12 @@ from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.experiment import command
-from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
 from tff_semifl.metrics import metric
 from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
@@ -114,11 +115,14 @@ def load(
   task: image_task.Task, changes: dict[str, Any]
 ) -> federated_data.FederatedData:
   """Shares out a task's examples as an experiment with these settings does."""
-  chosen = command.create(
-    'client_priors', image_task.ChosenTask(task=task), changes
-  ).experiment
-  created = experiment_lib.create_task(chosen.data)
-  return experiment_lib.load_data(chosen.data.fill_in(created), created)
+  chosen = experiment_settings.create(
+    'client_priors',
+    system_registry.load('client_priors'),
+    task_registry.ChosenTask(task=task),
+    changes,
+  )
+  created = chosen.data.create_task()
+  return chosen.data.fill_in(created).load(created)
 
 
 def build(image_shape: tuple[int], num_classes: int) -> _Process:

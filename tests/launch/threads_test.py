@@ -4,7 +4,6 @@
 """Tests of threads of operations, in the real program."""
 
 import contextlib
-import csv
 import math
 import os
 import pathlib
@@ -17,12 +16,11 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
+from tests.experiment import saved_run
 from tff_semifl import runtime as runtime_lib
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import runtimes
-from tff_semifl.experiment import threads as threads_lib
 
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
@@ -54,7 +52,7 @@ def _new_program():
 
 
 def _pixels(of_clients, of_server, of_inference=1):
-  return threads_lib.BatchPixels(of_clients, of_server, of_inference)
+  return runtimes.BatchPixels(of_clients, of_server, of_inference)
 
 
 def _few_pixels():
@@ -62,7 +60,7 @@ def _few_pixels():
 
 
 def _count_batch_pixels(experiment):
-  task = experiment_lib.create_task(experiment.data)
+  task = experiment.data.create_task()
   return filled_settings.count_batch_pixels(experiment, task)
 
 
@@ -80,11 +78,7 @@ class ThreadsTest(parameterized.TestCase):
       # The environment of the tests must not set the variable.
       variables={_VARIABLE: None},
     ).check_returncode()
-    with pathlib.Path(folder, 'small/metrics.csv').open() as file:
-      return [
-        {name: value for name, value in row.items() if name != 'seconds'}
-        for row in csv.DictReader(file)
-      ]
+    return saved_run.read_rows(pathlib.Path(folder, 'small'))
 
   @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
@@ -105,7 +99,7 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = threads_lib.Threads(
+    chosen = runtimes.Threads(
       threads_per_operation=threads, max_concurrent_clients=clients
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
@@ -126,13 +120,6 @@ class ThreadsTest(parameterized.TestCase):
       (of_clients, of_server, 250 * size * size),
     )
 
-  @parameterized.parameters('fixmatch', 'labels_alone', 'all_labels')
-  def test_batches_where_there_are_no_clients(self, system_name):
-    command = commands.create(system_name, {'task': 'digits'})
-    self.assertEqual(
-      _count_batch_pixels(command.experiment)[:2], (math.inf, math.inf)
-    )
-
   @parameterized.parameters(
     # Pixels, threads as the flag says, and as they are in a worker of TFF.
     (_pixels(_FEW, _FEW), None, 1),
@@ -143,7 +130,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 3, 3),
   )
   def test_one_number_of_threads(self, pixels, chosen, expected):
-    threads = threads_lib.Threads(threads_per_operation=chosen)
+    threads = runtimes.Threads(threads_per_operation=chosen)
     with _new_program() as set_threads:
       limited = runtimes.Native(threads=threads).limit_threads(lambda: pixels)
       self.assertEqual(limited.threads.threads_per_operation, expected)
@@ -169,7 +156,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 8, 2, 8, 2, 4),
   )
   def test_threads_by_place(self, pixels, chosen, of_clients, *expected):
-    threads = threads_lib.PlacedThreads(
+    threads = runtimes.PlacedThreads(
       threads_per_operation=chosen, client_threads_per_operation=of_clients
     )
     with (
@@ -212,7 +199,7 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      chosen = threads_lib.PlacedThreads(threads_per_operation=1)
+      chosen = runtimes.PlacedThreads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 

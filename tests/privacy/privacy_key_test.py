@@ -13,8 +13,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import outputs
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 
@@ -138,7 +138,7 @@ class ExperimentFolderTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._path = pathlib.Path(self.create_tempdir().full_path, 'mine')
-    self._folder = outputs.ExperimentFolder(
+    self._folder = experiment_folder.ExperimentFolder(
       self._path, hparams_file.create({'total_rounds': 3})
     )
     self._file = self._path / 'privacy.key'
@@ -174,7 +174,7 @@ class ExperimentFolderTest(absltest.TestCase):
     # A kill may have left a copy.
     copy = durable_files.temporary_path(self._file)
     copy.write_bytes(_KEY.secret)
-    self._folder.remove_privacy_key()
+    privacy_key.remove(self._file)
     self.assertFalse(copy.exists())
     self._keep(privacy_key.PrivacyKey.draw())
     self.assertFalse(self._file.exists())

@@ -20,7 +20,7 @@ from tff_semifl import settings
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
-from tff_semifl.experiment import folder_task
+from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
@@ -42,7 +42,7 @@ def _create_task(
   form = image_reading.ImageForm(
     image_size, num_channels, on_odd_size, background
   )
-  return folder_task.create_task(root, form, **kwargs)
+  return loaded_task.create_folder_task(root, form, **kwargs)
 
 
 class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
@@ -204,20 +204,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.rmtree(self._root / 'test')
     with self.assertRaisesRegex(data_errors.DataError, 'server is missing'):
       self._create()
-
-  def test_images_of_another_size_are_said_to_be_resized(self):
-    image_tree.write_image(self._root / 'clients/east/b.png', 1, size=(20, 30))
-    with self.assertLogs('absl', 'WARNING') as logged:
-      task = self._create()
-    self.assertLen(logged.output, 1)
-    self.assertIn(
-      '1 of 10 images have another size and are scaled and cropped to 16x16;',
-      logged.output[0],
-    )
-    self.assertIn('testing, 1 resized to 16x16, SHA', task.data_description)
-    # A size that was asked for is no surprise.
-    with self.assertNoLogs('absl', 'WARNING'):
-      self._create(image_size=(16, 16))
 
   def test_description_tells_data_apart(self):
     first = self._create().data_description

@@ -39,7 +39,7 @@ def _load(reference: str) -> image_task.Task:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ChosenTask(image_task.ChosenTask):
+class ChosenTask(settings.Settings):
   """The setting that names the task."""
 
   task: image_task.Task = settings.choice(

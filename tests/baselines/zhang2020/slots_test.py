@@ -19,8 +19,8 @@ from tests import small_systems
 from tests.experiment import linear_program
 from tff_semifl.baselines.zhang2020 import group_averaging
 from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import training
-from tff_semifl.experiment import training_program
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def _create_program(total_rounds, *, is_by_reference=False):
   if not is_by_reference:
     return dataclasses.replace(program, process=process)
   referring = linear_program.create_program(total_rounds, is_by_reference=True)
-  return training_program.take_indices(
+  return experiment_lib.take_indices(
     dataclasses.replace(
       referring, process=process, evaluation=program.evaluation
     ),
