@@ -33,16 +33,6 @@ class DescribeRoundTest(absltest.TestCase):
         f'round 1/10, accuracy 25.0%{said}',
       )
 
-  def test_rejected_clients_without_whom_nobody_is_left(self):
-    metrics = some_metrics.create(0.25, 0.5, 3.0)
-    for counts, is_said in (((3, 0), True), ((3, 2), False), ((0, 0), False)):
-      num_rejected, num_participating = counts
-      client = metrics.client._replace(
-        num_rejected=num_rejected, num_participating=num_participating
-      )
-      line = progress.describe_round(1, 10, metrics._replace(client=client))
-      self.assertEqual('3 clients rejected' in line, is_said)
-
 
 class LogTest(absltest.TestCase):
   def setUp(self):
