@@ -73,7 +73,8 @@ class RunSettings(settings.Settings):
     (),
     'Comma-separated release managers of metrics: package.module:NAME of a'
     " tff.program.ReleaseManager, or a function from the experiment's folder"
-    ' and settings to one. MLflow: tff_semifl.experiment.mlflow_release:create.',
+    ' and settings to one. For MLflow:'
+    ' tff_semifl.experiment.mlflow_release:create.',
   )
   draw_data: bool = settings.setting(
     False,
