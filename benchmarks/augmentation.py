@@ -13,8 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import measurement
-from tasks import cifar10
-from tff_semifl.experiment import augmentations
+from tasks import cifar
 from tff_semifl.experiment import image_task
 from tff_semifl.randomness import random_seeds
 
@@ -30,15 +29,17 @@ def measure(
   num_epochs: int = _NUM_EPOCHS,
 ) -> measurement.Measurement:
   """Measures strongly augmented images per second, of CIFAR-10's size."""
-  task = cifar10.CIFAR10().create()
+  task = cifar.CIFAR10().create()
   # Noise, as CIFAR-10 would have to be downloaded.
   images = np.random.default_rng(0).integers(
     256, size=(num_images, *task.image_shape), dtype=np.uint8
   )
   seconds = measurement.time_alternately(
     {
-      name: _client(task, augmentations.build(name), images, num_epochs)
-      for name in augmentations.BUILDERS
+      name: _client(
+        task, image_task.build_augmentation(name), images, num_epochs
+      )
+      for name in image_task.AUGMENTATIONS
     },
     num_repetitions,
   )

@@ -28,8 +28,8 @@ from benchmarks import client_priors_inputs
 from benchmarks import client_priors_summaries
 import tff_semifl as sfl
 from tff_semifl.algorithms import system
+from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import client_priors
-from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
@@ -55,7 +55,7 @@ COLUMNS = (
   'ece_labels_alone',
   'ece_exported',
   'held_out',
-  *(f'right_{name}' for name in held_out.CANDIDATES),
+  *(f'right_{name}' for name in choice.CANDIDATES),
 )
 
 
@@ -169,12 +169,12 @@ def describe(result: Run, labels: np.ndarray) -> list[str]:
   return [
     accuracy(result.alone),
     accuracy(result.exported),
-    held_out.CANDIDATES[int(own['kept'])],
+    choice.CANDIDATES[int(own['kept'])],
     f'{own["spread"]:.4f}',
     error(result.alone),
     error(result.exported),
     f'{own["held_out"]:.0f}',
-    *(f'{own[f"right_{name}"]:.0f}' for name in held_out.CANDIDATES),
+    *(f'{own[f"right_{name}"]:.0f}' for name in choice.CANDIDATES),
   ]
 
 

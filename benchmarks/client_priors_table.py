@@ -35,17 +35,17 @@ import tff_semifl as sfl
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import client_priors
-from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.experiment import command
-from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import own_data
+from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
 from tff_semifl.metrics import metric
 from tff_semifl.models import features as feature_models
 from tff_semifl.models import functional
@@ -68,7 +68,7 @@ _SKEW = flags.DEFINE_integer(
 _KEEP = flags.DEFINE_enum(
   'keep',
   choice.CHOSEN,
-  [choice.CHOSEN, *held_out.CANDIDATES],
+  [choice.CHOSEN, *choice.CANDIDATES],
   'The classifier to keep.',
 )
 _SEMIFL = flags.DEFINE_bool(
@@ -115,11 +115,14 @@ def load(
   task: image_task.Task, changes: dict[str, Any]
 ) -> federated_data.FederatedData:
   """Shares out a task's examples as an experiment with these settings does."""
-  chosen = command.create(
-    'client_priors', image_task.ChosenTask(task=task), changes
-  ).experiment
-  created = experiment_lib.create_task(chosen.data)
-  return experiment_lib.load_data(chosen.data.fill_in(created), created)
+  chosen = experiment_settings.create(
+    'client_priors',
+    system_registry.load('client_priors'),
+    task_registry.ChosenTask(task=task),
+    changes,
+  )
+  created = chosen.data.create_task()
+  return chosen.data.fill_in(created).load(created)
 
 
 def build(image_shape: tuple[int], num_classes: int) -> _Process:
@@ -152,8 +155,8 @@ def measure(
   process: _Process,
   data: federated_data.FederatedData,
   shares: list[np.ndarray],
-) -> tuple[Any, Any]:
-  """The states after round 0 and after the last."""
+) -> tuple[Any, federated_process.RoundOutput]:
+  """The state after round 0, and the result of the last round."""
   clients = pipelines.ClientPopulation(
     data.unlabeled, shares, clients_per_round=len(shares), seed=0
   )
@@ -161,8 +164,9 @@ def measure(
   first = process.next(process.initialize(), server, []).state
   state = process.prepare(first, server, clients.all_datasets())
   for round_num in range(1, _ROUNDS + 1):
-    state = process.next(state, server, clients.datasets(round_num)).state
-  return first, state
+    output = process.next(state, server, clients.datasets(round_num))
+    state = output.state
+  return first, output
 
 
 def measure_all_labels(
@@ -245,11 +249,10 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
         all_labels = f'{measure_all_labels(process, data):.4f}'
     shares = thin_out(data, _SKEW.value)
     alone, ours = measure(process, data, shares)
-    tests = [f'{_test(state, data.test):.4f}' for state in (alone, ours)]
-    errors = [
-      f'{_calibration(state, data.test):.4f}' for state in (alone, ours)
-    ]
-    kept = held_out.CANDIDATES[int(ours.kept)]
+    states = (alone, ours.state)
+    tests = [f'{_test(state, data.test):.4f}' for state in states]
+    errors = [f'{_calibration(state, data.test):.4f}' for state in states]
+    kept = choice.CANDIDATES[int(ours.metrics['client']['kept'])]
     semifl = ''
     if _SEMIFL.value:
       semifl = f'{train_semifl(task, changes):.4f}'

@@ -25,9 +25,9 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import parts
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import model_results
 from tff_semifl.metrics import intervals
 from tff_semifl.results import markdown
 from tff_semifl.results import report
@@ -125,7 +125,7 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(to_markdown(rows))
-  sizes = evaluated_images.count_by_class(pairs[0][1].experiment)
+  sizes = model_results.count_by_class(pairs[0][1].experiment)
   print(f'\n{describe(sizes, len(seeds))}')
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
@@ -164,7 +164,7 @@ def _train(run: commands.Run) -> Result:
   kept = commands.train(run)
   # From the table, which includes rounds before an interruption.
   minutes = metrics_table.read_results(run.folder.metrics_path).minutes
-  is_right = evaluated_images.find_right(run.experiment, kept.weights)
+  is_right = model_results.find_right(run.experiment, kept.weights)
   return Result(kept.accuracy, minutes, is_right)
 
 

@@ -24,15 +24,12 @@ from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
+from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import client_privacy
-from tff_semifl.experiment import evaluated_images
-from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
@@ -113,9 +110,8 @@ def main(export: Export) -> None:
       raise ValueError('name the folder of an experiment')
     folder = pathlib.Path(export.experiment).absolute()
     hparams = saved_experiment.read_hparams(folder)
-    experiment = experiment_folder.restore(
+    experiment = saved_experiment.restore(
       hparams,
-      task_registry.ChosenTask(),
       _where_data_are(export, hparams.flags),
     )
     trained = saved_experiment.read_trained_model(folder)
@@ -128,9 +124,7 @@ def main(export: Export) -> None:
         f'has {foreign} in it, which no export wrote and would be lost; name'
         ' another folder'
       )
-  task = experiment_lib.create_task(
-    experiment.data, experiment.model.model.create_task
-  )
+  task = experiment.data.create_task(experiment.model.model.create_task)
   with blame_experiment(ValueError):
     if task.data_description != hparams.data:
       raise ValueError(
@@ -141,7 +135,7 @@ def main(export: Export) -> None:
     kinds = functional.find_weights(model)
     if kinds.frozen and trained.frozen_weights is None:
       raise ValueError(
-        f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
+        f'lacks {checkpoints.FROZEN_WEIGHTS}, the frozen weights of its model'
       )
     kinds.assign(trained.weights, trained.frozen_weights)
   temperature = None
@@ -203,7 +197,7 @@ def main(export: Export) -> None:
         else f'{export.labels_alone_accuracy:.1%}',
       },
       temperature=temperature,
-      result=evaluated_images.read_by_system(folder),
+      result=model_results.read_by_system(folder),
     ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:

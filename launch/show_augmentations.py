@@ -18,9 +18,9 @@ from tff_semifl.cli import commands
 from tff_semifl.cli import parts
 from tff_semifl.data import example_kinds
 from tff_semifl.experiment import data_figures
-from tff_semifl.experiment import experiment
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.plots import figures
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class ShowAugmentations(settings_lib.Settings):
 def main(own: ShowAugmentations, settings: experiment_settings.Data) -> None:
   """Draws the figure."""
   path = parts.to_file(own.output_file)
-  task = experiment.create_task(settings)
+  task = settings.create_task()
   kind = example_kinds.kind_of(task.image_shape)
   if kind is not example_kinds.IMAGES:
     raise settings_lib.SettingError(
@@ -52,11 +52,11 @@ def main(own: ShowAugmentations, settings: experiment_settings.Data) -> None:
   with settings_lib.blame('num_images', own.num_images):
     if own.num_images > len(images):
       raise ValueError(f'there are {len(images)} images')
-  fig, notes = data_figures.create_augmentations(
+  fig, notes = data_figures.draw_augmentations(
     task, images, seed=settings.seed.seed, num_images=own.num_images
   )
   with parts.writing(path):
-    fig.save(path, format='PNG')
+    figures.save(fig, [path])
   print(*notes, f'figure: {path}', sep='\n')
 
 

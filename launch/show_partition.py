@@ -21,7 +21,6 @@ from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
 from tff_semifl.cli import parts
 from tff_semifl.experiment import data_figures
-from tff_semifl.experiment import experiment
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.plots import figures
 
@@ -48,31 +47,24 @@ def main(own: ShowPartition, settings: experiment_settings.Data) -> None:
       'the images of sites are not known here; leave the flag out',
     )
   task = settings.task.create()
-  data = experiment.load_data(settings.fill_in(task), task)
-  summary = data_figures.summarize_partition(task, data, settings.title)
+  data = settings.fill_in(task).load(task)
+  fig, skew = data_figures.draw_partition(task, data, settings.title)
   with settings_lib.blame('output_file', files, OSError):
-    figures.save(summary.create_figure(), files)
-
+    figures.save(fig, files)
   num_images = len(data.unlabeled.true_labels)
-  sizes = summary.counts.sum(axis=1)
-  print(f'{summary.title}, seed {settings.seed.seed}')
-  print(f'images with labels: {len(data.labeled.labels)}')
+  sizes = [*map(len, data.shares)]
   print(
-    f'images without: {num_images}, of which {num_images - sizes.sum()} with'
-    ' no client'
+    f'{settings.title}, {len(sizes)} clients, seed {settings.seed.seed}',
+    f'images with labels: {len(data.labeled.labels)}',
+    f'images without: {num_images}, of which {num_images - sum(sizes)} with no'
+    ' client',
+    f'images per client: {min(sizes)} at least, {np.median(sizes):g} in the'
+    f' median, {max(sizes)} at most',
+    f'R, from 0 for one mix of classes to 1 for none in common: {skew}',
+    *(f'note: {note}' for note in data.notes),
+    *(f'figure: {file}' for file in files),
+    sep='\n',
   )
-  print(
-    f'images per client: {sizes.min()} at least, {np.median(sizes):g} in the'
-    f' median, {sizes.max()} at most'
-  )
-  print(
-    'R, from 0 for one mix of classes to 1 for none in common:'
-    f' {summary.skew}'
-  )
-  for note in data.notes:
-    print(f'note: {note}')
-  for file in files:
-    print(f'figure: {file}')
 
 
 if __name__ == '__main__':

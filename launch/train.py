@@ -36,19 +36,18 @@ from absl import logging
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import parts
-from tff_semifl.experiment import accuracy_of_clients
-from tff_semifl.experiment import client_classes
 from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import model_selection
-from tff_semifl.experiment import outputs
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import training
+from tff_semifl.experiment import training_warnings
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.results import summary
@@ -156,7 +155,7 @@ def _train_all(
     for name, run in runs.items():
       kept = commands.train(run)
       experiment = run.experiment
-      logits = evaluated_images.compute_logits(experiment, kept.weights)
+      logits = model_results.compute_logits(experiment, kept.weights)
       values = {'accuracy': kept.accuracy}
       measure = experiment.measure
       if isinstance(measure, model_selection.Measurement):
@@ -176,12 +175,10 @@ def _train_all(
 
 def _train(command: command_lib.Command, is_dry_run: bool) -> None:
   """Trains once, or prints the plan."""
-  if is_dry_run:
-    command = command.for_plan()
   experiment = command.create_experiment()
   if is_dry_run:
     print(json.dumps(plan.describe(experiment), indent=2))
-    for problem in plan.find_problems(experiment):
+    for problem in training_warnings.find_problems(experiment):
       logging.warning('%s', problem)
     return
   folder = command.open_folder(experiment)
@@ -193,26 +190,30 @@ def _train(command: command_lib.Command, is_dry_run: bool) -> None:
 
 def _print_outcome(
   experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
-  final: training_program.ProgramState,
+  folder: experiment_folder.ExperimentFolder,
+  final: training.ProgramState,
 ) -> None:
   """Prints the results and the paths of output files."""
   kept = saved_experiment.read_trained_model(folder.path)
   kind = 'validation' if experiment.settings.validates else 'test'
-  sizes = evaluated_images.count_by_class(experiment)
+  sizes = model_results.count_by_class(experiment)
   print(
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
   )
-  for line in evaluated_images.describe_metrics(experiment, kept.weights):
+  for line in model_results.describe_metrics(experiment, kept.weights):
     print(line)
-  for line in evaluated_images.read_by_system(folder.path):
+  for line in model_results.read_by_system(folder.path):
     print(line)
   if experiment.run.client_accuracy:
-    print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+    print(
+      model_results.describe_accuracies(
+        model_results.read_accuracies(folder.path)
+      )
+    )
   if experiment.run.client_classes:
-    counts = client_classes.read(folder.path)
-    print(client_classes.describe(experiment, counts))
+    counts = model_results.read_classes(folder.path)
+    print(model_results.describe_classes(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

@@ -23,8 +23,8 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
-from tff_semifl.experiment import folder_task
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import loaded_task
 from tff_semifl.runtime import sites as sites_lib
 
 
@@ -115,7 +115,7 @@ class ImageFolder(image_task.Task):
     None,
     "Whether clients' images are in a file in $TMPDIR, or /var/tmp, instead of"
     ' in memory, and read when a client trains; results are the same. By'
-    f' default if they are more than {folder_task.MAX_GIB_IN_MEMORY} GiB.',
+    f' default if they are more than {loaded_task.MAX_GIB_IN_MEMORY} GiB.',
   )
 
   sites: tuple[str, ...] = settings.setting(
@@ -173,7 +173,7 @@ class ImageFolder(image_task.Task):
 @functools.lru_cache(maxsize=1)
 def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
   del versions
-  return folder_task.create_task(
+  return loaded_task.create_folder_task(
     folder.image_dir,
     folder.reading.form(folder.image_size),
     flip=folder.flip,

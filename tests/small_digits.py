@@ -19,7 +19,6 @@ import tensorflow as tf
 from tasks import digits
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
-from tff_semifl.experiment import augmentations
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import models
 from tff_semifl.models import static_batch_norm
@@ -48,7 +47,7 @@ def without_rand_augment() -> Iterator[None]:
   name = 'build_gentle_rand_augment'
   with (
     mock.patch.object(keras_cv_policy, name, lambda: _shift),
-    mock.patch.dict(augmentations.BUILDERS, keras_cv_gentle=lambda: _shift),
+    mock.patch.dict(image_task.AUGMENTATIONS, keras_cv_gentle=lambda: _shift),
   ):
     yield
 

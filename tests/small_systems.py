@@ -23,9 +23,10 @@ from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import statistics
 from tff_semifl.experiment import system_registry
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 
 _NOTHING = types.MappingProxyType({})
 
@@ -47,13 +48,12 @@ def create(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Aggregator(aggregator_settings.Aggregator):
+class _Aggregator(aggregators.Aggregator):
   """An aggregator without settings."""
 
   factory: tff.aggregators.AggregationFactory
 
-  def build(self, clients_per_round, key):
-    del clients_per_round, key  # Unused.
+  def build(self, **_):
     return self.factory
 
 
@@ -112,16 +112,18 @@ def without_process(system_name: str) -> Any:
   return mock.patch.object(type(system_registry.SYSTEMS[system_name]), 'build')
 
 
-def without_computations() -> Any:
+@contextlib.contextmanager
+def without_computations() -> Iterator[None]:
   """A context in which experiments have no computations, which take long."""
-
-  def build(settings, *_):
-    names = 'classifier', 'process', 'evaluation', 'server_dataset'
-    built = {name: mock.MagicMock() for name in (*names, 'test_dataset')}
-    built['classifier'].variables.frozen = ()
-    return built | {'total_rounds': settings.system.total_rounds}
-
-  return mock.patch.object(experiment_lib, 'build_computations', build)
+  classifier = mock.MagicMock()
+  classifier.variables.frozen = ()
+  built = classifier, mock.MagicMock()
+  with (
+    mock.patch.object(experiment_lib, '_build_process', return_value=built),
+    mock.patch.object(statistics.Statistics, 'create_pass'),
+    mock.patch.object(evaluation, 'build_evaluation'),
+  ):
+    yield
 
 
 def building_once(system_name: str) -> Any:

@@ -34,9 +34,6 @@ from tff_semifl.algorithms.flfl import LearningStatus as LearningStatus
 from tff_semifl.algorithms.flfl import (
   SharpnessAwareConsistency as SharpnessAwareConsistency,
 )
-from tff_semifl.algorithms.learning_process import (
-  bind_server_data as bind_server_data,
-)
 from tff_semifl.algorithms.system import Ingredients as Ingredients
 from tff_semifl.augment.augmentation import flip_and_crop as flip_and_crop
 from tff_semifl.augment.fixmatch_policy import (
@@ -58,6 +55,9 @@ from tff_semifl.baselines.one_place.pooled_method import (
 from tff_semifl.baselines.one_place.pooled_method import (
   PooledStepOutput as PooledStepOutput,
 )
+from tff_semifl.core.federated_process import (
+  bind_server_data as bind_server_data,
+)
 from tff_semifl.core.hook_arguments import ClientContext as ClientContext
 from tff_semifl.core.hook_arguments import Server as Server
 from tff_semifl.core.hook_arguments import Step as Step
@@ -73,6 +73,7 @@ from tff_semifl.data.skewed_partition import (
 )
 from tff_semifl.data.sources import LabeledImages as LabeledImages
 from tff_semifl.data.sources import TaskData as TaskData
+from tff_semifl.experiment.command import create_experiment as create_experiment
 from tff_semifl.experiment.experiment_folder import open_folder as open_folder
 from tff_semifl.experiment.image_task import ImageTask as ImageTask
 from tff_semifl.experiment.image_task import Task as Task
@@ -80,9 +81,6 @@ from tff_semifl.experiment.image_task import (
   weak_then_strong as weak_then_strong,
 )
 from tff_semifl.experiment.own_data import own_data as own_data
-from tff_semifl.experiment.python_experiment import (
-  create_experiment as create_experiment,
-)
 from tff_semifl.experiment.running import run as run
 from tff_semifl.experiment.system_registry import SYSTEMS as SYSTEMS
 from tff_semifl.experiment.task_registry import TASKS as TASKS

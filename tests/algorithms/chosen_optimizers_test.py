@@ -17,20 +17,16 @@ from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import fix_mix
 
-_tff = tff.learning.optimizers
-_NO_DECAY = {'weight_decay': 0.0, 'clip_norm': 0.0}
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Given(averaging.Alternating):
-  """SemiFL with any optimizer of TFF."""
-
-  kind: str = settings.setting('build_adam', 'Name of its builder.')
+  """SemiFL with optimizers of TFF."""
 
   def create_optimizers(self, classifier):
-    build = getattr(_tff, self.kind)
-    extra = {'momentum': 0.5} if self.kind == 'build_sgdm' else {}
-    return build(0.1, **extra), build(0.1, **extra)
+    return (
+      tff.learning.optimizers.build_yogi(0.1),
+      tff.learning.optimizers.build_adagrad(0.1),
+    )
 
 
 class OptimizersTest(simulation_test_case.SimulationTestCase):
@@ -49,25 +45,18 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
       ).state
       yield state.global_model_weights.trainable
 
-  @parameterized.parameters(
-    'build_adam', 'build_adamw', 'build_adagrad', 'build_sgdm', 'build_yogi'
-  )
-  def test_any_of_tff_trains_clients_and_server(self, kind):
-    system = _Given(client=fix_mix.FixMix(), kind=kind)
+  def test_any_of_tff_trains_clients_and_server(self):
+    system = _Given(client=fix_mix.FixMix())
     _, tuned, averaged = self._train(
       system, ([], [0, 2]), server_epochs=0.0, server_pretraining_epochs=1.0
     )
     self.assertGreater(np.abs(averaged[0] - tuned[0]).max(), 1e-3)
     self.assertTrue(np.isfinite(averaged[0]).all())
 
-  @parameterized.product(
-    client_optimizer=('sgd', 'adam', 'adamw'),
-    server_optimizer=(None, 'sgd', 'adamw'),
-  )
+  @parameterized.parameters(('sgd', 'adamw'), ('adam', None), ('adamw', 'sgd'))
   def test_first_step_is_the_chosen_one(
     self, client_optimizer, server_optimizer
   ):
-    rates = {'learning_rate': 0.01, 'server_learning_rate': 0.002}
     initial, tuned, averaged = self._train(
       averaging.Alternating(client=fix_mix.FixMix()),
       ([], [0]),
@@ -79,8 +68,10 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
       client_epochs=1,
       client_batch_size=100,
       global_momentum=0.0,
-      **rates,
-      **_NO_DECAY,
+      learning_rate=0.01,
+      server_learning_rate=0.002,
+      weight_decay=0.0,
+      clip_norm=0.0,
     )
     for name, before, after, rate in (
       (server_optimizer or client_optimizer, initial, tuned, 0.002),
@@ -94,19 +85,6 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
       # The first step of Adam is the rate times the sign of the gradient.
       is_signed = np.allclose(steps, rate, rtol=0.01)
       self.assertEqual(is_signed, name != 'sgd', name)
-
-  @parameterized.parameters('semifl', 'parallel_semifl')
-  def test_server_learning_rate_is_the_servers_alone(self, name):
-    def server_step(**changes):
-      initial, tuned = self._train(
-        small_systems.create(name), ([],), **_NO_DECAY, **changes
-      )
-      return tuned[0] - initial[0]
-
-    np.testing.assert_array_equal(
-      server_step(learning_rate=0.25, server_learning_rate=0.125),
-      server_step(learning_rate=0.125),
-    )
 
 
 if __name__ == '__main__':

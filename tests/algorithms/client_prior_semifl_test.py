@@ -3,16 +3,18 @@
 
 """Tests of SemiFL with client priors: types, rounds in NumPy, limits."""
 
+import functools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import client_updates
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
+from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.algorithms import client_prior
@@ -26,41 +28,13 @@ _ITERATIONS = 3
 _DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
 
 
-def _estimate(logits, server_prior):
-  """Returns the prior by expectation maximization, in NumPy (H.3)."""
-  prior = server_prior
-  for _ in range(_ITERATIONS):
-    joint = np.exp(logits) * prior / server_prior
-    posterior = joint / joint.sum(axis=1, keepdims=True)
-    prior = posterior.sum(axis=0) + _PSEUDO_COUNT * server_prior
-    prior /= len(logits) + _PSEUDO_COUNT
-  return prior
-
-
 def _count(labels, server_prior):
   """Returns the prior of known classes, with the pseudo-count."""
   counts = np.bincount(labels, minlength=3) + _PSEUDO_COUNT * server_prior
   return counts / (len(labels) + _PSEUDO_COUNT)
 
 
-class _Problem(linear_problem.LinearProblem):
-  """The linear problem, in which clients may have labels."""
-
-  def __init__(self, *, have_labels=False, server_labels=None):
-    super().__init__()
-    self._have_labels = have_labels
-    if server_labels is not None:
-      self.labels = np.array(server_labels)
-      self.server_data = linear_reference.labeled_dataset(
-        self.images, self.labels
-      )
-
-  def client_data(self, client_ids):
-    if not self._have_labels:
-      return super().client_data(client_ids)
-    return self.labeled_client_data(client_ids)
-
-
+@functools.cache
 def _build(system_name='client_prior_semifl', **changes):
   return linear_problem.build(
     system_name,
@@ -75,7 +49,9 @@ class PartsTest(absltest.TestCase):
       client_prior_semifl.ClientPriorFixMix(),
       {'selection': 'freematch', 'alignment': 'distribution'},
     )
-    server = client_updates.create_server(_Problem().server_data)
+    server = client_updates.create_server(
+      linear_problem.LinearProblem().server_data
+    )
     self.assertCountEqual(client.guides, ['method', 'selection', 'alignment'])
     told = {
       name: each.tell(each.init_guidance(server.model), server)
@@ -123,14 +99,11 @@ class PartsTest(absltest.TestCase):
 
 
 class RoundsTest(simulation_test_case.SimulationTestCase):
-  def _assert_rounds_equal_numpy(self, process, problem, prior_fn, steps):
-    """Trains both, and returns how many labels are due to the prior."""
-    counts = np.bincount(problem.labels, minlength=3)
-    server_prior = counts / counts.sum()
-    state = process.initialize()
-    federation = linear_problem.Federation(
-      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    )
+  def _count_changed_labels(self, process, prior_fn, steps, have_labels=False):
+    """Trains in NumPy, too, and counts the labels that are due to the prior."""
+    problem = linear_problem.LinearProblem()
+    # The server has 2, 2 and 1 labels of the classes.
+    server_prior = np.array([0.4, 0.4, 0.2])
     num_changed = num_trained = 0
 
     def train(received, round_num, client_id):
@@ -148,18 +121,15 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
         offsets_fn=offsets,
       )
 
-    for round_num, cohort in enumerate(_COHORTS):
+    for round_num, cohort, federation, output in linear_problem.follow(
+      process, _COHORTS, have_labels=have_labels
+    ):
       received = federation.sgd.weights
-      output = process.next(
-        state, problem.server_data, problem.client_data(cohort)
-      )
-      state = output.state
       updates = [train(received, round_num, client_id) for client_id in cohort]
       federation.average(
         [client.weights for client in updates if client.num_confident]
       )
       problem.train_server(federation.sgd, round_num)
-      federation.assert_equal(state)
       # Measurements are of the labels that were trained on.
       for given, client, client_id in zip(
         output.given_labels, updates, cohort, strict=True
@@ -173,63 +143,43 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     return num_changed
 
   @parameterized.named_parameters(
-    ('weight_by_labels', None, True), ('a_quarter_of_the_e_step', 0.25, False)
+    ('weight_by_labels', None, _DEFAULT_WEIGHT, True),
+    ('a_quarter_of_the_e_step', 0.25, 0.25, False),
   )
-  def test_rounds_equal_numpy(self, label_prior_weight, train_with_prior):
-    """The server has 2, 2 and 1 labels of the classes."""
-    num_changed = self._assert_rounds_equal_numpy(
-      _build(
-        label_prior_weight=label_prior_weight, train_with_prior=train_with_prior
+  def test_rounds_equal_numpy(self, setting, weight, train_with_prior):
+    num_changed = self._count_changed_labels(
+      _build(label_prior_weight=setting, train_with_prior=train_with_prior),
+      lambda logits, server_prior, _: numpy_reference.estimate_prior(
+        logits, server_prior, _PSEUDO_COUNT, _ITERATIONS
       ),
-      _Problem(),
-      lambda logits, server_prior, _: _estimate(logits, server_prior),
-      (
-        _DEFAULT_WEIGHT if label_prior_weight is None else label_prior_weight,
-        float(train_with_prior),
-      ),
+      (weight, float(train_with_prior)),
     )
     # The prior decides some labels, or this shows little.
-    self.assertEqual(num_changed > 0, label_prior_weight != 0)
+    self.assertGreater(num_changed, 0)
 
   def test_rounds_with_the_true_prior_equal_numpy(self):
-    num_changed = self._assert_rounds_equal_numpy(
+    num_changed = self._count_changed_labels(
       _build('true_prior_semifl'),
-      _Problem(have_labels=True),
       lambda _, server_prior, client_id: _count(
         linear_problem.true_labels(client_id), server_prior
       ),
       (_DEFAULT_WEIGHT, 1.0),
+      have_labels=True,
     )
     self.assertGreater(num_changed, 0)
 
-  @pytest.mark.slow
-  def test_without_both_steps_it_is_semifl(self):
-    changes = {'label_prior_weight': 0.0, 'train_with_prior': False}
-    for found, expected in zip(
-      linear_problem.train(
-        linear_problem.build(
-          'client_prior_semifl', changes, returns_given_labels=True
-        ),
-        _COHORTS,
-      ),
-      linear_problem.train(
-        linear_problem.build('semifl', returns_given_labels=True), _COHORTS
-      ),
-      strict=True,
-    ):
-      np.testing.assert_array_equal(found, expected)
-
   def test_class_of_which_the_server_has_no_label(self):
-    problem = _Problem(server_labels=[0, 1, 0, 1, 0])
-    process = _build()
-    state = process.initialize()
-    for cohort in _COHORTS:
-      output = process.next(
-        state, problem.server_data, problem.client_data(cohort)
-      )
-      state = output.state
+    problem = linear_problem.LinearProblem()
+    process = _build(label_prior_weight=None, train_with_prior=True)
+    output = process.next(
+      process.initialize()._replace(round_num=1),
+      linear_reference.labeled_dataset(
+        problem.images, np.array([0, 1, 0, 1, 0])
+      ),
+      problem.client_data([0, 1, 2]),
+    )
     self.assertEqual(output.metrics['client']['num_rejected'], 0)
-    for array in state.global_model_weights.trainable:
+    for array in output.state.global_model_weights.trainable:
       self.assertTrue(np.all(np.isfinite(array)))
 
 

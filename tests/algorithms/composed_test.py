@@ -15,7 +15,6 @@ from tests.core import linear_problem
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import cohort_averages
-from tff_semifl.algorithms import distribution_alignment
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
@@ -45,32 +44,22 @@ def _labels(probabilities):
 
 
 class SelectionTest(parameterized.TestCase):
-  def test_thresholds_of_freematch(self):
-    # The mean confidence for the most frequent class, half of it for one that
-    # is half as frequent.
-    np.testing.assert_allclose(
-      cohort_averages.class_thresholds(
-        tf.constant(0.8), tf.constant([0.5, 0.25, 0.25, 0.0])
-      ),
-      [0.8, 0.4, 0.4, 0.0],
-      rtol=1e-6,
-    )
-
-  def test_weights_of_softmatch(self):
+  @parameterized.parameters(
     # Two deviations: the bell curve has half the width, so that one standard
     # deviation of 0.1 below the mean is exp(-2).
-    weights = cohort_averages.image_weights(
-      tf.constant([0.9, 0.8, 0.7, 0.65]), 0.8, 0.01, 2.0
+    (0.01, [1, 1, np.exp(-2), np.exp(-4.5)]),
+    # Without variance all weigh the same.
+    (0.0, [1, 1, 1, 1]),
+  )
+  def test_weights_of_softmatch(self, variance, expected):
+    confidences = np.array([0.9, 0.8, 0.7, 0.65])
+    weights = cohort_averages.SoftMatch().select(
+      client_updates.of_labels(
+        guidance={'confidence': 0.8, 'variance': variance}
+      ),
+      _labels(np.stack([confidences, 1 - confidences], axis=1)),
     )
-    np.testing.assert_allclose(
-      weights, [1, 1, np.exp(-2), np.exp(-4.5)], rtol=1e-4
-    )
-
-  def test_softmatch_without_variance_weighs_all_the_same(self):
-    weights = cohort_averages.image_weights(
-      tf.constant([0.9, 0.8]), 0.8, 0.0, 2.0
-    )
-    np.testing.assert_array_equal(weights, [1, 1])
+    np.testing.assert_allclose(weights, expected, rtol=1e-3)
 
   def test_softmatch_keeps_mean_and_unbiased_variance_of_a_cohort(self):
     part = cohort_averages.SoftMatch(softness_decay=0.25)
@@ -101,12 +90,6 @@ class SelectionTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(weights, [1])
 
-  def test_variance_of_one_image_is_none(self):
-    sums = cohort_averages.sum_over_images(
-      {'a': tf.constant([0.3]), 'b': tf.constant([0.09])}
-    )
-    self.assertEqual(cohort_averages.unbiased_variance(sums, 'a', 'b'), 0)
-
 
 class AlignmentTest(parameterized.TestCase):
   @parameterized.parameters(True, False)
@@ -126,6 +109,10 @@ class AlignmentTest(parameterized.TestCase):
     )
     np.testing.assert_allclose(labels.unaligned, [[0.6, 0.4]], rtol=1e-6)
 
+  def test_class_that_was_never_predicted_is_raised_within_bounds(self):
+    logits = cohort_averages.align(tf.zeros([1, 2]), tf.constant([1.0, 0.0]))
+    np.testing.assert_allclose(logits, [[0, np.log(1e6)]], atol=1e-5)
+
 
 class AdjustmentTest(absltest.TestCase):
   def test_offset_is_of_shares_with_a_pseudo_count(self):
@@ -140,8 +127,7 @@ class AdjustmentTest(absltest.TestCase):
     )
     shares = (np.sum(probabilities, axis=0) + 2 / 3) / (2 + 2)
     np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
-
-  def test_shares_without_an_image_are_equal(self):
+    # Without an image shares are equal.
     offset = client_prior.LogitAdjustment().logit_offset(
       (), _labels(np.zeros([0, 4]))
     )
@@ -149,11 +135,6 @@ class AdjustmentTest(absltest.TestCase):
 
 
 class TeacherTest(absltest.TestCase):
-  def test_decay_grows(self):
-    for round_num, expected in ((0, 0.1), (8, 0.5), (100, 0.9)):
-      found = client_parts.decay_in_round(tf.constant(round_num), 0.9)
-      self.assertAlmostEqual(float(found), expected, places=6)
-
   def test_has_statistics_of_its_own(self):
     classifier = functional.from_keras(
       tf.keras.Sequential(
@@ -188,25 +169,12 @@ class TeacherTest(absltest.TestCase):
 
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.process = linear_problem.build(
-      'composed_semifl', _CHANGES, returns_given_labels=True
-    )
-
-  def test_type_of_what_the_server_keeps(self):
-    state_type = self.process.initialize.type_signature.result.member
-    self.assertEqual(
-      state_type.guidance.compact_representation(),
-      '<selection=<confidence=float32,class_shares=float32[3]>,'
-      'labeler=<trainable=<float32[4,3],float32[3]>,non_trainable=<>>,'
-      'alignment=<class_shares=float32[3]>>',
-    )
-
   def test_rounds_label_select_and_keep_as_numpy(self):
     problem = linear_problem.LinearProblem()
-    state = self.process.initialize()
+    process = linear_problem.build(
+      'composed_semifl', _CHANGES, returns_given_labels=True
+    )
+    state = process.initialize()
     teacher = [np.array(w) for w in state.global_model_weights.trainable]
     confidence, shares, own_shares = 1 / 3, np.full(3, 1 / 3), np.full(3, 1 / 3)
     differences, num_left_out = [], 0
@@ -229,7 +197,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
         linear_reference.softmax(linear_reference.logits(received, x)) - p
         for x, p in zip(images, own, strict=True)
       ]
-      output = self.process.next(
+      output = process.next(
         state, problem.server_data, problem.client_data(cohort)
       )
       state = output.state
@@ -266,51 +234,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     # selected, or this shows little.
     self.assertGreater(np.abs(np.concatenate(differences)).max(), 0.003)
     self.assertGreater(num_left_out, 0)
-
-
-def _align(probabilities, *shares, **others):
-  """Returns aligned probabilities."""
-  aligned = distribution_alignment.align(
-    tf.math.log(tf.constant(probabilities, tf.float32)),
-    *(tf.constant(each, tf.float32) for each in shares),
-    **others,
-  )
-  return tf.nn.softmax(aligned)
-
-
-class AlignTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(1.0, 0.5)
-  def test_equals_numpy(self, strength):
-    generator = np.random.default_rng(0)
-    probabilities = generator.dirichlet(np.ones(4), size=6)
-    predicted, wanted = generator.dirichlet(np.ones(4), size=2)
-    found = _align(probabilities, predicted, wanted, strength=strength)
-    ratio = (wanted + 1e-6) / (predicted + 1e-6)
-    expected = probabilities * ratio**strength
-    self.assertAllClose(found, expected / expected.sum(1, keepdims=True))
-
-  def test_equal_shares_are_wanted_by_default(self):
-    probabilities, predicted = [[0.5, 0.3, 0.2]], [0.6, 0.3, 0.1]
-    self.assertAllClose(
-      _align(probabilities, predicted),
-      _align(probabilities, predicted, np.full(3, 1 / 3)),
-    )
-
-  def test_class_that_was_never_predicted_is_raised_within_bounds(self):
-    logits = distribution_alignment.align(
-      tf.zeros([1, 2]), tf.constant([1.0, 0.0])
-    )
-    self.assertAllClose(logits, [[0, np.log(1e6)]], atol=1e-5)
-
-
-class RecentTest(tf.test.TestCase):
-  def test_the_newest_batch_takes_the_place_of_the_oldest(self):
-    recent = distribution_alignment.initialize_recent(2, 3)
-    self.assertAllEqual(recent, np.full([3, 2], 0.5))
-    # Means of batches, of any size.
-    for batch in ([[1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]):
-      recent = distribution_alignment.remember(recent, tf.constant(batch))
-    self.assertAllClose(recent, [[0.5, 0.5], [1.0, 0.0], [0.25, 0.75]])
 
 
 if __name__ == '__main__':

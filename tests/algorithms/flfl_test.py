@@ -3,8 +3,6 @@
 
 """Tests of (FL)^2: its parts one by one, and whole rounds in NumPy."""
 
-from unittest import mock
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -12,13 +10,11 @@ import tensorflow as tf
 
 from tests import client_updates
 from tests import flfl_reference
-from tests import linear_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl.algorithms import flfl
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import pseudo_labels
-from tff_semifl.core import rows
 
 _RADIUS = 0.5
 _SURE = 0.4
@@ -36,32 +32,6 @@ def _labels(probabilities):
   )
 
 
-class ThresholdsTest(absltest.TestCase):
-  def test_are_lower_for_classes_that_the_client_has_less_of(self):
-    # The mean confidence is 0.575, the shares are 0.55, 0.25 and 0.2.
-    probabilities = [
-      [0.9, 0.1, 0.0],
-      [0.6, 0.2, 0.2],
-      [0.3, 0.4, 0.3],
-      [0.4, 0.3, 0.3],
-    ]
-    thresholds = flfl_reference.class_thresholds(np.array(probabilities))
-    np.testing.assert_allclose(
-      thresholds, 0.575 * np.array([1, 1 / 2.2, 0.8 / 2.2]), rtol=1e-12
-    )
-    selected = flfl.ClassAdaptiveThresholds().select(
-      client_updates.of_labels(), _labels(probabilities)
-    )
-    # The third is below that of the first class, but not below its own.
-    np.testing.assert_array_equal(selected, [True, True, True, False])
-
-  def test_nothing_is_selected_of_no_image(self):
-    selected = flfl.ClassAdaptiveThresholds().select(
-      client_updates.of_labels(), _labels(np.zeros([0, 3]))
-    )
-    self.assertEqual(selected.shape, [0])
-
-
 class LearningStatusTest(parameterized.TestCase):
   @parameterized.parameters(
     # 1 - (0.9 + 0.5) / 2; sure of all; no image.
@@ -76,66 +46,7 @@ class LearningStatusTest(parameterized.TestCase):
     self.assertAlmostEqual(float(weight), expected, places=6)
 
 
-class ConsistencyTest(parameterized.TestCase):
-  @parameterized.named_parameters(
-    ('some_are_sure', _RADIUS, 0.45),
-    ('all_are_sure', _RADIUS, 0.1),
-    ('none_is_sure', _RADIUS, 0.99),
-    ('not_moved', 0.0, 0.45),
-  )
-  def test_loss_and_gradient_equal_numpy(self, radius, threshold):
-    classifier = linear_reference.create_classifier()
-    # Larger ones, so that probabilities differ.
-    weights = [4 * w for w in classifier.initial_weights.trainable]
-    images = linear_reference.create_images(6)
-    probabilities = linear_reference.softmax(
-      linear_reference.logits(weights, images)
-    )
-    labels, confidences = (
-      probabilities.argmax(axis=1),
-      probabilities.max(axis=1),
-    )
-    part = flfl.SharpnessAwareConsistency(
-      perturbation_radius=radius,
-      consistency_weight=2.0,
-      consistency_threshold=threshold,
-    )
-    strong = tf.constant(images, tf.float32)
-
-    @tf.function
-    def compute(trainable):
-      with tf.GradientTape() as tape:
-        tape.watch(trainable)
-        model = classifier.initial_weights._replace(trainable=trainable)
-
-        step = mock.Mock(
-          strong=strong,
-          weights=model,
-          labels=pseudo_labels.PseudoLabels(
-            tf.constant(labels, tf.int32),
-            tf.constant(confidences, tf.float32),
-            tf.constant(probabilities, tf.float32),
-          ),
-          rows=rows.Rows(strong),
-          model=classifier,
-        )
-        step.logits = lambda images, weights=model: classifier.train_logits(
-          weights, images
-        )
-        loss = part.loss(step)
-      return loss, tape.gradient(loss, trainable)
-
-    loss, found = compute(tuple(tf.constant(w, tf.float32) for w in weights))
-    is_sure = confidences >= threshold
-    expected_loss, expected = flfl_reference.consistency(
-      weights, images, labels, is_sure, radius
-    )
-    np.testing.assert_allclose(loss, 2 * expected_loss, rtol=1e-3, atol=1e-7)
-    for a, b in zip(found, expected, strict=True):
-      np.testing.assert_allclose(a, 2 * b, rtol=1e-3, atol=1e-6)
-    moves = radius > 0 and is_sure.any()
-    self.assertEqual(expected_loss > 1e-3, moves)
-
+class ConsistencyTest(absltest.TestCase):
   def test_step_is_as_long_as_the_radius_in_sizes_of_weights(self):
     kernel, bias = np.array([[3.0, -0.5]]), np.array([7.0])
     step = flfl.ascent(
@@ -154,15 +65,10 @@ class ConsistencyTest(parameterized.TestCase):
 
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.process = linear_problem.build('flfl', _CHANGES)
-
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
     for round_num, cohort, federation, output in linear_problem.follow(
-      self.process, ([], [2, 0], [1, 2])
+      linear_problem.build('flfl', _CHANGES), ([], [2, 0], [1, 2])
     ):
       updates = [
         problem.train_client(
@@ -208,30 +114,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       # Half of the cosine is over.
       rate = schedule.create_learning_rate_fn()(tf.constant(51))
       self.assertAlmostEqual(float(rate), expected, places=6)
-
-  def test_server_that_is_trained_longer_at_first(self):
-    """FL4."""
-    problem = linear_problem.LinearProblem()
-
-    def run(state=None, **changes):
-      process = linear_problem.build('flfl', _CHANGES | changes)
-      return process.next(
-        state or process.initialize(), problem.server_data, []
-      ).state
-
-    longer = {'server_epochs': 1, 'server_pretraining_epochs': 2}
-    first = run(**longer)
-    second = run(first, **longer)
-    for state, expected in (
-      (first, run(server_epochs=2)),
-      (second, run(first, server_epochs=1)),
-    ):
-      for a, b in zip(
-        state.global_model_weights.trainable,
-        expected.global_model_weights.trainable,
-        strict=True,
-      ):
-        np.testing.assert_array_equal(a, b)
 
 
 if __name__ == '__main__':

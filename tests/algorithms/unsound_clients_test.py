@@ -36,11 +36,6 @@ _SETTINGS = {
 }
 
 
-@functools.cache
-def _build():
-  return small_systems.build('semifl', _SETTINGS, seed=linear_problem.SEED)
-
-
 def _build_lying(method, training):
   """Local training of clients, some of which report wrong weights."""
   train = _build_local_training(method, training)
@@ -206,7 +201,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     }
     # A dataset without chunks, not even an empty one.
     datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
-    process = _build()
+    process = _build_with_liars()
     alone = self._run_round(process, [])
     for cohort in (
       *([dataset] for dataset in datasets.values()),
@@ -220,16 +215,11 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       self._assert_same_state(found.state, alone.state)
 
   def test_server_whose_images_are_all_of_one_class_gives_finite_results(self):
-    process = _build()
-    images = self.problem.images
-    for server_data in (
-      linear_reference.labeled_dataset(images, np.zeros(len(images))),
-      linear_reference.labeled_dataset(images[:1], np.array([2])),
-      linear_reference.labeled_dataset(images[:0], np.array([])),
-    ):
+    process, images = _build_with_liars(), self.problem.images
+    for labels in (np.zeros(len(images)), np.array([2]), np.array([])):
       output = process.next(
         process.initialize()._replace(round_num=1),
-        server_data,
+        linear_reference.labeled_dataset(images[: len(labels)], labels),
         self.problem.client_data([0, 1]),
       )
       self._assert_finite(output)

@@ -18,7 +18,7 @@ from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.experiment import augmentations
+from tff_semifl.experiment import image_task
 
 
 class MeasurementTest(absltest.TestCase):
@@ -72,7 +72,7 @@ class AugmentationTest(absltest.TestCase):
       return images
 
     with mock.patch.dict(
-      augmentations.BUILDERS, {'watched': lambda: policy}, clear=True
+      image_task.AUGMENTATIONS, {'watched': lambda: policy}, clear=True
     ):
       measured = augmentation.measure(2, num_images=6, num_epochs=3)
     self.assertLen(measured.values['watched'], 2)

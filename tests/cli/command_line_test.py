@@ -108,7 +108,6 @@ class FlagfilesTest(absltest.TestCase):
       ('outer', f'--flagfile={nowhere}'.encode(), f'{nowhere}: No such file'),
       ('binary', b'\xff\xfe', 'binary is no text'),
       ('circle', b'--flagfile=%b', 'circle names itself'),
-      ('twice', b'--a=1\n--a=3\n', 'twice, --a is given 2 times; keep one'),
     ):
       path = self.path.with_name(name)
       path.write_bytes(content.replace(b'%b', str(path).encode()))
@@ -118,17 +117,6 @@ class FlagfilesTest(absltest.TestCase):
         command_line.read_flagfiles([f'--flagfile={path}'])
     with self.assertRaisesRegex(settings.SettingError, 'name a file'):
       command_line.read_flagfiles(['--flagfile'])
-
-
-class RepeatedTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (['--a=1', '--b=2', '--a=3'], 1),
-    (['--a', '1', '-a', '3'], 1),
-    (['--a=1', '--b=2', '--a=1'], 0),
-    (['--a=-1', '--flagfile=a', '--flagfile=b'], 0),
-  )
-  def test_number_of_flags_with_several_values(self, arguments, number):
-    self.assertLen([*command_line.find_repeated(arguments)], number)
 
 
 if __name__ == '__main__':

@@ -24,7 +24,6 @@ from launch import sweep
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import sweep_runs
-from tff_semifl.experiment import presets
 from tff_semifl.results import sweep_table
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -68,20 +67,6 @@ _FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
 
 
 class RunsTest(parameterized.TestCase):
-  def test_presets_are_found_by_patterns(self):
-    found = sweep_runs.find_presets(['semifl/svhn_*'])
-    self.assertGreater(len(found), 3)
-    for one in found:
-      self.assertEqual(one.system_name, 'semifl')
-      self.assertStartsWith(one.source, 'semifl/svhn_')
-      self.assertEqual(one.name, one.source.replace('/', '_'))
-      self.assertEqual(one.paper, presets.load(one.source).paper)
-    every = sweep_runs.find_presets(['*'])
-    self.assertEqual([one.source for one in every], list(presets.names()))
-    sweep_runs.check_names(every)
-    with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
-      sweep_runs.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
-
   def test_each_flagfile_has_its_system_in_front(self):
     found = sweep_runs.read_flagfiles(
       ['batch_label_semifl:a_0.3.flags', 'semifl:b', 'semifl:semifl_c.flags']
@@ -93,18 +78,6 @@ class RunsTest(parameterized.TestCase):
         ('semifl', 'semifl_b', 'b'),
         ('semifl', 'semifl_c', 'semifl_c.flags'),
       ],
-    )
-
-  @parameterized.parameters(
-    (['--num_validation=1'],),
-    (['-num_validation=1'],),
-    (['--num_validation', '1'],),
-    (['-validation_fold', '1/2'],),
-  )
-  def test_flag_is_left_out_however_it_is_written(self, flag):
-    self.assertEqual(
-      sweep_runs.without_validation(['--b', '-2', *flag, '--c=3']),
-      ['--b', '-2', '--c=3'],
     )
 
   def test_complete_with_last_round_and_export(self):
@@ -187,30 +160,6 @@ class CommandLineTest(parameterized.TestCase):
       ],
     )
     self.assertFalse(self.output_dir.exists())
-
-  def test_names_have_the_varied_value_and_validation(self):
-    self.assertEqual(
-      [
-        command[5:]
-        for command in self._sweep(
-          '--vary=learning_rate',
-          '--values=0.1,0.3',
-          '--num_validation=20',
-          '--print_commands',
-        )
-      ],
-      [
-        [
-          '--num_validation=20',
-          f'--learning_rate={value}',
-          '--seed=0',
-          f'--output_dir={self.output_dir}',
-          '--experiment_name='
-          f'semifl_good_learning_rate{value}_validation_seed0',
-        ]
-        for value in ('0.1', '0.3')
-      ],
-    )
 
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(settings.SettingError, message):
@@ -365,20 +314,6 @@ class ProcessesTest(absltest.TestCase):
       sweep_runs.describe_failure(jobs[2], -9),
       'failed with signal 9 (Killed)',
     )
-
-  def test_after_a_failure_others_go_on_to_their_end(self):
-    wait = f"""
-import pathlib, time
-while 'Traceback' not in pathlib.Path({str(self.folder / 'bad')!r}).read_text():
-  time.sleep(0.01)
-time.sleep(1)
-"""
-    jobs = [
-      self._job('bad', 'raise ValueError'),
-      self._job('long', wait),
-      self._job('never', ''),
-    ]
-    self.assertEqual(self._run(jobs, num_parallel=2), [('bad', 1), ('long', 0)])
 
   def test_closing_ends_all_in_order(self):
     jobs = [

@@ -13,25 +13,6 @@ from tff_semifl.experiment import experiment
 from tff_semifl.experiment import run_settings
 
 _PRIVATE = {'aggregator': 'differential_privacy', 'noise_multiplier': 1.0}
-# By aggregator, the settings that are its own, with values that they may have.
-_SETTINGS = {
-  'compression': {'quantization_bits': 4},
-  'differential_privacy': {
-    'noise_multiplier': 1.0,
-    'clipping_norm': 2.0,
-    'privacy_delta': 0.001,
-  },
-  'mean': {},
-  'robust': {'clipping_quantile': 0.5},
-}
-_DEFAULTS = {
-  'quantization_bits': 8,
-  'noise_multiplier': None,
-  'clipping_norm': 1.0,
-  'privacy_delta': 1e-5,
-  'insecure_fixed_privacy_key': None,
-  'clipping_quantile': 0.8,
-}
 
 
 class AggregatorSettingsTest(parameterized.TestCase):
@@ -48,29 +29,6 @@ class AggregatorSettingsTest(parameterized.TestCase):
       f'^{name}={value}: .* aggregator={owner}',
     ):
       small_experiment.create(aggregator=aggregator, **{name: value})
-
-  @parameterized.named_parameters((name, name) for name in _SETTINGS)
-  def test_are_part_of_the_experiment_with_their_defaults(self, aggregator):
-    own = settings.as_dict(
-      small_experiment.create(aggregator=aggregator)
-    ).items()
-    self.assertEqual(
-      {name: value for name, value in own if name in _DEFAULTS},
-      {
-        name: value
-        for name, value in _DEFAULTS.items()
-        if name in _SETTINGS[aggregator]
-        or (
-          name == 'insecure_fixed_privacy_key'
-          and aggregator == 'differential_privacy'
-        )
-      },
-    )
-    given = {'aggregator': aggregator, **_SETTINGS[aggregator]}
-    self.assertContainsSubset(
-      given.items(),
-      settings.as_dict(small_experiment.fill_in(**given)).items(),
-    )
 
   def test_noise_has_no_default(self):
     with self.assertRaisesRegex(
@@ -109,16 +67,6 @@ class AggregatorSettingsTest(parameterized.TestCase):
     with self.assertRaisesRegex(settings.SettingError, message):
       small_experiment.fill_in(batch_norm_statistics=statistics, **_PRIVATE)
     small_experiment.fill_in(batch_norm_statistics='server', **_PRIVATE)
-
-  def test_statistics_that_are_so_by_default(self):
-    """Statistics are of the clients' images where the server has none."""
-    with self.assertRaisesRegex(
-      settings.SettingError, '^batch_norm_statistics=pooled: tells of the image'
-    ):
-      small_experiment.fill_in('supervised_fedavg', **_PRIVATE)
-    small_experiment.fill_in(
-      'supervised_fedavg', normalization='group', **_PRIVATE
-    )
 
   def test_momentum_that_tells_of_earlier_rounds(self):
     with self.assertRaisesRegex(

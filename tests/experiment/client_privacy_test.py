@@ -57,14 +57,6 @@ class ClientPrivacyTest(parameterized.TestCase):
       statement.headline, 'none: --insecure_fixed_privacy_key was given'
     )
 
-  def test_no_epsilon_for_noise_of_the_seed(self):
-    """Experiments of older versions have no record of that flag."""
-    values = dict(self._VALUES)
-    del values['insecure_fixed_privacy_key']
-    statement = client_privacy.describe(values, 30)
-    self.assertIsNone(statement.epsilon)
-    self.assertRegex(statement.headline, '^none: .* follows from the seed')
-
 
 if __name__ == '__main__':
   absltest.main()

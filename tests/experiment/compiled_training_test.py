@@ -13,11 +13,11 @@ from tasks import digits
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
-from tff_semifl.experiment import python_experiment
+from tff_semifl.experiment import command
 
 
 def _create(task, **chosen):
-  return python_experiment.create_experiment(
+  return command.create_experiment(
     'semifl',
     task,
     create_model=small_digits.create_small_model,

@@ -4,6 +4,7 @@
 """Tests of the figures of an experiment's data."""
 
 import pathlib
+import types
 
 from absl.testing import absltest
 import numpy as np
@@ -21,55 +22,58 @@ class DataFiguresTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path, 'figures')
+    self._task = small_digits.SmallDigits().create()
     self._images = digits.Digits().create().load().train.images[:20]
 
-  def _draw(self, labels):
+  def _split(self, labels, shares):
     images = sources.LabeledImages(self._images, np.asarray(labels, np.int32))
+    return federated_data.FederatedData(
+      images, sources.ImagePool(*images), shares, images
+    )
+
+  def _draw(self, labels):
+    settings = types.SimpleNamespace(
+      seed=0, data=types.SimpleNamespace(title='digits, at random')
+    )
     data_figures.draw(
-      self._folder,
-      task=small_digits.SmallDigits().create(),
-      data=federated_data.FederatedData(
-        labeled=images,
-        unlabeled=sources.ImagePool(*images),
-        shares=np.split(np.arange(20), 4),
-        test=images,
+      types.SimpleNamespace(
+        data=self._split(labels, np.split(np.arange(20), 4)),
+        task=self._task,
+        settings=settings,
+        mapped_images=None,
       ),
-      title='digits, at random',
-      images=self._images,
-      seed=0,
+      self._folder,
     )
     return sorted(path.name for path in self._folder.iterdir())
 
   @pytest.mark.slow
   def test_draws_both(self):
-    self.assertEqual(
-      self._draw(np.arange(20) % 10), ['augmentations.png', 'partition.png']
+    for name in self._draw(np.arange(20) % 10):
+      with PIL.Image.open(self._folder / name) as fig:
+        self.assertGreater(np.asarray(fig.convert('L')).std(), 10)
+
+  def test_shows_original_weak_and_strong_views(self):
+    fig, notes = data_figures.draw_augmentations(
+      self._task, self._images, seed=0, num_images=2
     )
-    with PIL.Image.open(self._folder / 'augmentations.png') as fig:
-      # Eight rows of 64 pixels, six between them, sixteen above, and two lines
-      # of sixteen below on what is left of strong views.
-      self.assertEqual(fig.height, 16 + 8 * 70 + 6 + 2 * 16)
-      notes = np.asarray(fig.convert('L'))[-2 * 16 :]
-      self.assertLess(notes[:16].min(), 50)
-      self.assertLess(notes[16:].min(), 50)
-    with PIL.Image.open(self._folder / 'partition.png') as fig:
-      self.assertGreater(np.asarray(fig.convert('L')).std(), 10)
+    shown = [axis.get_images()[0].get_array() for axis in fig.axes]
+    self.assertLen(shown, 2 * 10)
+    for image, row in zip(self._images, (shown[:10], shown[10:]), strict=False):
+      np.testing.assert_array_equal(row[0], np.broadcast_to(image, [8, 8, 3]))
+      self.assertGreater(len(np.unique(row[2:], axis=0)), 3)
+    self.assertEqual(fig.get_supxlabel(), '\n'.join(notes))
 
   def test_client_without_images_has_no_mix_of_classes(self):
-    images = sources.ImagePool(self._images, np.arange(20) % 10)
     halves = np.split(np.arange(20), 2)
     found = [
-      data_figures.summarize_partition(
-        small_digits.SmallDigits().create(),
-        federated_data.FederatedData(
-          images, images, [*halves, *others], test=images
-        ),
+      data_figures.draw_partition(
+        self._task,
+        self._split(np.arange(20) % 10, [*halves, *others]),
         'digits',
-      )
+      )[1]
       for others in ([], [np.arange(0)])
     ]
-    self.assertEqual(found[1].skew, found[0].skew)
-    self.assertEqual(found[1].counts.sum(axis=1).tolist(), [10, 10, 0])
+    self.assertEqual(found, ['0.000', '0.000'])
 
   def test_draws_no_classes_that_are_unknown(self):
     unknown = np.full(20, sources.UNKNOWN_LABEL)

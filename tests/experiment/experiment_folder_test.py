@@ -1,106 +1,165 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of restoring settings from the record of an experiment."""
+"""Tests of an experiment's folder, and of reading it."""
 
-import sys
-import types
-from unittest import mock
+import json
+import os
+import pathlib
 
 from absl.testing import absltest
-from absl.testing import parameterized
+import numpy as np
 
-from tff_semifl import settings
+from tff_semifl.core import client_states
 from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import experiment_settings
-from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import run_settings
-from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
+from tff_semifl.files import durable_files
+
+_FLAGS = {'task': 'digits', 'seed': 0, 'output_dir': 'here', 'data_dir': None}
 
 
-def _restore(values, system_name='semifl', **instead):
-  return experiment_folder.restore(
-    hparams_file.Hparams(system_name, values, None, {}),
-    task_registry.ChosenTask(),
-    instead,
-  )
+class ExperimentFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'experiment'
 
-
-class RecordedTest(parameterized.TestCase):
-  def test_settings_have_the_values_that_they_had(self):
-    values = {
-      'task': 'cifar10',
-      'seed': 7,
-      'model_width': None,
-      'learning_rate': 0.25,
-      'clip_norm': 2,
-      'jit_compile': True,
-    }
-    restored = settings.as_dict(_restore(values))
-    self.assertContainsSubset(values.items(), restored.items())
-
-  @parameterized.parameters(*sorted(system_registry.SYSTEMS))
-  def test_all_that_is_recorded_of_a_system_is_restored(self, system_name):
-    created = experiment_settings.create(
-      system_name,
-      system_registry.SYSTEMS[system_name],
-      task_registry.ChosenTask(),
-      {'seed': 7},
+  def _open(self, **flags):
+    return experiment_folder.ExperimentFolder(
+      self.path, hparams_file.create(_FLAGS | flags), {'output_dir'}
     )
-    filled = filled_settings.fill_in(
-      created, task_registry.TASKS['digits'].create()
+
+  def test_writes_flags_and_versions(self):
+    self._open()
+    written = json.loads((self.path / 'hparams.json').read_text())
+    self.assertEqual(written['flags'], _FLAGS)
+    self.assertEqual(written['versions']['tensorflow-federated'], '0.87.0')
+    self.assertIn('git_commit', written['versions'])
+    self.assertNotEmpty(written['versions']['processor'])
+
+  def test_changes_name_another_processor(self):
+    self.assertEmpty(self._open().changes)
+    path = self.path / 'hparams.json'
+    content = json.loads(path.read_text())
+    content['versions'] |= {'processor': 'Abacus', 'gpus': None}
+    path.write_text(json.dumps(content))
+    (line,) = self._open().changes
+    self.assertIn('processor was Abacus and is', line)
+    self.assertNotIn('gpus', line)
+
+  def test_other_experiment_is_refused_by_name_and_values(self):
+    self._open()
+    self._open(output_dir='there')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, r'another experiment, with --seed=0 and not 1'
+    ):
+      self._open(seed=1)
+
+  def test_who_is_refused_leaves_the_folder_to_others(self):
+    self._open()
+    kept = []
+    try:
+      self._open(seed=1)
+    except durable_files.OutputError as error:
+      # The traceback keeps the unfinished object alive.
+      kept.append(error)
+    self._open()
+    self.assertLen(kept, 1)
+
+  def test_model_that_is_older_than_the_last_checkpoint_is_no_export(self):
+    folder = self._open()
+    checkpoints = [self.path / f'checkpoints/{name}.npz' for name in 'ab']
+    models = [
+      folder.export_path / name for name in ('saved_model.pb', 'm.tflite')
+    ]
+    for path in (*checkpoints, *models):
+      path.parent.mkdir(exist_ok=True)
+    for model in models:
+      self.assertFalse(folder.has_export)
+      for seconds, path in enumerate((*checkpoints, model)):
+        path.touch()
+        os.utime(path, (seconds, seconds))
+      self.assertTrue(folder.has_export)
+      os.utime(checkpoints[0], (9, 9))
+      self.assertFalse(folder.has_export)
+      model.unlink()
+
+  def test_rounds_are_added_where_they_may_be(self):
+    def open_folder(total_rounds, may_grow):
+      return experiment_folder.ExperimentFolder(
+        self.path,
+        hparams_file.create(_FLAGS | {'total_rounds': total_rounds}),
+        length=hparams_file.Length(('total_rounds',), may_grow),
+      )
+
+    open_folder(3, True)
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      '--total_rounds=3, .* 5, .*depends on how many',
+    ):
+      open_folder(5, False)
+    written = self.path / 'hparams.json'
+    before = json.loads(written.read_text())
+    # A check alone changes nothing.
+    open_folder(5, True)
+    self.assertEqual(json.loads(written.read_text()), before)
+    open_folder(5, True).record_length()
+    before['flags']['total_rounds'] = 5
+    self.assertEqual(json.loads(written.read_text()), before)
+    for may_grow in (True, False):
+      with self.assertRaisesRegex(
+        durable_files.OutputError, '--total_rounds=5'
+      ):
+        open_folder(4, may_grow)
+
+  def test_folder_of_something_else_is_refused(self):
+    self.path.mkdir()
+    (self.path / 'thesis.txt').write_text('precious')
+    with self.assertRaisesRegex(durable_files.OutputError, 'is not empty'):
+      self._open()
+    (self.path / 'hparams.json').write_text('no JSON')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'not what an experiment'
+    ):
+      self._open()
+    self.assertEqual((self.path / 'thesis.txt').read_text(), 'precious')
+
+  def test_what_a_kill_left_at_the_very_start_is_no_other_experiment(self):
+    self.path.mkdir()
+    (self.path / 'hparams.temporary').write_text('{"fla')
+    self._open()
+    self.assertTrue((self.path / 'hparams.json').exists())
+    self.assertFalse((self.path / 'hparams.temporary').exists())
+
+  def test_folder_in_use_is_refused(self):
+    folder = self._open()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'in use by another run'
+    ):
+      self._open()
+    del folder
+    self._open()
+
+  def test_folder_that_cannot_be_made_is_refused(self):
+    self.path.write_text('a file where a folder should be')
+    with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
+      self._open()
+
+
+class ClientMemoriesTest(absltest.TestCase):
+  def test_each_checkpoint_finds_what_clients_had_then(self):
+    """Checkpoints of every fifth round; three are kept."""
+    memories = client_states.ClientMemories(
+      pathlib.Path(self.create_tempdir().full_path),
+      lambda: np.int32(0),
+      num_kept=5 * experiment_folder.NUM_CHECKPOINTS,
     )
-    run = run_settings.RunSettings().fill_in(filled)
-    values = experiment_folder.record(filled, run)
-    self.assertEqual(_restore(values, system_name), filled)
-
-  def test_settings_of_a_part_from_outside_are_restored(self):
-    outside = types.ModuleType('outside')
-    outside.create_model = lambda task, seed: None
-    values = {'model': 'outside:create_model', 'input_range': '0_to_1'}
-    with mock.patch.dict(sys.modules, outside=outside):
-      restored = settings.as_dict(_restore(values))
-    self.assertContainsSubset(values.items(), restored.items())
-
-  def test_how_it_was_computed_does_not_matter(self):
-    run = {'ray_address': 'a:1', 'runtime': 'ray', 'output_dir': 'mine'}
-    self.assertEqual(_restore({'seed': 7, **run}), _restore({'seed': 7}))
-
-  def test_what_the_task_decided_is_left_to_it(self):
-    """The number of clients is recorded, although the task determines it."""
-    found = _restore(
-      {
-        'task': 'image_folder',
-        'image_dir': 'photos',
-        'num_clients': 3,
-        'num_labeled': 4,
-        # As in records of versions that wrote all settings for every system.
-        'partition': None,
-        'clipping_quantile': None,
-      }
-    )
-    self.assertEqual(found.data.task.image_dir, 'photos')
-    self.assertNotIn('num_clients', settings.as_dict(found))
-
-  def test_some_may_be_chosen_anew(self):
-    values = {'task': 'cifar10', 'data_dir': 'there', 'seed': 7}
-    found = settings.as_dict(_restore(values, data_dir='here'))
-    self.assertEqual((found['data_dir'], found['seed']), ('here', 7))
-
-  @parameterized.parameters(
-    ({'no_such_setting': 3}, 'another version .* has not: no_such_setting=3$'),
-    # A flag, but of another program.
-    ({'output_file': ['a.png']}, 'another version .*: output_file='),
-    ({'task': 'mnist'}, 'task=mnist: .*must be one of digits, cifar10'),
-    ({'seed': 'three'}, 'seed=three: '),
-    ({'learning_rate': 0}, 'learning_rate=0.0: must be above 0'),
-  )
-  def test_values_that_cannot_be(self, values, message):
-    with self.assertRaisesRegex(saved_experiment.SavedExperimentError, message):
-      _restore(values)
+    # A client that is in all rounds but those of checkpoints.
+    for round_num in range(1, 20):
+      if round_num % 5:
+        memories.keep((), round_num, [4], [np.int32(round_num)])
+    for checkpoint in (5, 10, 15):
+      [found] = memories.recall((), checkpoint + 1, [4])
+      self.assertEqual(found, checkpoint - 1)
 
 
 if __name__ == '__main__':

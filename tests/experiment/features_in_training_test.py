@@ -3,8 +3,6 @@
 
 """Tests of training on feature vectors."""
 
-import pathlib
-
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -15,11 +13,9 @@ from tests.data import small_features
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import own_data
-from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 
 _ARRAYS = small_features.create()
@@ -33,7 +29,7 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     task = own_data.own_data(
       _TRAIN, _TEST, clients=[_ARRAYS['client_features']]
     )
-    experiment = python_experiment.create_experiment(
+    experiment = command_lib.create_experiment(
       'labels_alone',
       task,
       # With one step an epoch, the order of labels does not matter.
@@ -85,14 +81,13 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
     # Features have no figure of augmentations.
     self.assertFalse((folder.figures_path / 'augmentations.png').exists())
 
-  @parameterized.parameters('semifl', 'client_prior_semifl')
-  def test_client_with_huge_features_is_left_out(self, system):
+  def test_client_with_huge_features_is_left_out(self):
     pool = _ARRAYS['client_features']
     clients = [pool[:20], pool[20:]]
     # Finite, but squares overflow float32.
     clients[1] = np.where(np.arange(20)[:, np.newaxis] % 5, clients[1], 1e20)
-    experiment = python_experiment.create_experiment(
-      system,
+    experiment = command_lib.create_experiment(
+      'semifl',
       own_data.own_data(_TRAIN, _TEST, clients=clients),
       clients_per_round=2,
       total_rounds=2,
@@ -115,32 +110,6 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       self.assertTrue(np.all(np.isfinite(array)))
     # Of a hundred examples, none has a loss above a million.
     self.assertLess(client['loss'], 1e6)
-
-  def test_by_index_is_the_same(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'small.npz'
-    values = {
-      'task': 'features',
-      'features_file': str(small_features.save(path)),
-      'total_epochs': 1,
-    }
-    command = commands.create('labels_alone', values)
-    rounds = []
-    for by_index in (False, True):
-      program = experiment_lib.create_experiment(
-        command.experiment, command.run, by_index=by_index
-      )
-      with runtime.simulation_context():
-        state = program.process.initialize()
-        for round_num in (0, 1):
-          state = program.process.next(
-            state,
-            program.server_dataset,
-            program.clients.datasets(round_num),
-          ).state
-      rounds.append(state.global_model_weights.trainable)
-    for found, expected in zip(*rounds, strict=True):
-      self.assertAllEqual(found, expected)
-      self.assertNotAllEqual(found, np.zeros_like(found))
 
   @parameterized.named_parameters(
     (
@@ -165,12 +134,12 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
   def test_refuses(self, system, values, message):
     task = own_data.own_data(_TRAIN, _TEST, clients=[_ARRAYS['features']])
     with self.assertRaisesRegex(settings.SettingError, message):
-      python_experiment.create_experiment(system, task, **values)
+      command_lib.create_experiment(system, task, **values)
 
   def test_linear_model_of_images(self):
     task = small_own_task.create_task()
     with small_systems.without_process('labels_alone'):
-      experiment = python_experiment.create_experiment(
+      experiment = command_lib.create_experiment(
         'labels_alone', task, model='linear'
       )
     pixels = small_own_task.PIXELS[..., np.newaxis]
@@ -180,18 +149,6 @@ class TrainingTest(parameterized.TestCase, tf.test.TestCase):
       rtol=1e-4,
       atol=1e-4,
     )
-
-  def test_model_of_a_program_comes_before_that_of_a_paper(self):
-    with small_systems.without_process('consistency_averaging'):
-      experiment = python_experiment.create_experiment(
-        'consistency_averaging',
-        small_own_task.create_task(),
-        create_model=small_own_task.create_model,
-        num_clients=2,
-        partition='iid',
-        clients_per_round=1,
-      )
-    self.assertLen(experiment.model.layers, 2)
 
 
 class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
@@ -203,12 +160,6 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(strong.dtype, tf.float32)
     noise = (strong - features) / np.std(_TRAIN[0], axis=0)
     self.assertBetween(np.std(noise), 0.4, 0.6)
-
-  def test_unlabeled_vectors(self):
-    pool = _ARRAYS['client_features']
-    task = own_data.own_data(_TRAIN, _TEST, unlabeled=pool, num_labeled=3)
-    self.assertEqual(task.num_labeled, 3)
-    self.assertAllEqual(task.load().unlabeled, pool)
 
   @parameterized.named_parameters(
     (

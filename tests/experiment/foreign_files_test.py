@@ -19,16 +19,12 @@ import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 
 from tests import simulation_test_case
 from tests.experiment import linear_program
 from tests.experiment import saved_run
-from tff_semifl.core import client_states
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import outputs
-from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import training
 from tff_semifl.files import durable_files
 
@@ -71,7 +67,7 @@ _create_program = functools.cache(linear_program.create_program)
 
 def _train(path, total_rounds=_TOTAL_ROUNDS):
   """Trains, or resumes."""
-  folder = outputs.ExperimentFolder(path, hparams_file.create({}))
+  folder = experiment_folder.ExperimentFolder(path, hparams_file.create({}))
 
   asyncio.run(
     training.train(
@@ -145,51 +141,6 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       logs.output[0],
     )
     self._assert_ends_as_undisturbed()
-
-  def test_special_file_where_a_client_has_its_state(self, kind='a FIFO'):
-    path = self.path / 'client_states/7/1.npz'
-    path.parent.mkdir(parents=True)
-    _SPECIAL_FILES[kind](path)
-    states = client_states.ClientStates(
-      self.path / 'client_states', lambda: np.float32(0), num_kept=3
-    )
-    with (
-      _no_waiting(),
-      self.assertRaisesRegex(
-        durable_files.OutputError,
-        f'^{path} is damaged: it is {kind}, not a file; put a good copy',
-      ),
-    ):
-      states.load([7], 2)
-
-  def test_special_file_where_a_file_is_being_written(self, kind='a FIFO'):
-    temporary = self.path / 'state.temporary'
-    _SPECIAL_FILES[kind](temporary)
-    with (
-      _no_waiting(),
-      self.assertRaisesRegex(
-        durable_files.OutputError, f'^{temporary} is {kind}, not a file; remove'
-      ),
-    ):
-      durable_files.write_arrays(self.path / 'state.npz', np.float32(1))
-
-  def test_who_only_reads_does_not_wait_either(self, kind='a FIFO'):
-    for name, error, read in (
-      (
-        'hparams.json',
-        saved_experiment.SavedExperimentError,
-        lambda path: saved_experiment.read_hparams(path.parent),
-      ),
-      ('metrics.csv', metrics_table.MetricsError, metrics_table.read_metrics),
-    ):
-      path = self.path / name
-      path.unlink()
-      _SPECIAL_FILES[kind](path)
-      with (
-        _no_waiting(),
-        self.assertRaisesRegex(error, f'^{path} is .*{kind}, not a file'),
-      ):
-        read(path)
 
 
 if __name__ == '__main__':

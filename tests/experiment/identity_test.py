@@ -4,7 +4,6 @@
 """Tests that no folder is taken for that of another experiment."""
 
 import dataclasses
-import json
 import pathlib
 import sys
 import types
@@ -22,12 +21,14 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import flfl
 from tff_semifl.cli import commands
+from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import python_experiment
+from tff_semifl.experiment import experiment_settings
+from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import keras_models
+from tff_semifl.experiment import own_data
 from tff_semifl.experiment import system_registry
-from tff_semifl.files import durable_files
-
-_OTHER = durable_files.OutputError
+from tff_semifl.experiment import task_registry
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,121 +58,94 @@ SYSTEM = averaging.Alternating(client=fix_mix.FixMix(weighting=Own()))
 
 
 class IdentityTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(small_systems.without_process('semifl'))
-    self.output_dir = self.create_tempdir().full_path
-
-  def _create(
+  def _identify(
     self, client=None, task=None, create_model=small_own_task.create_model
   ):
-    return python_experiment.create_experiment(
+    """The identity of an experiment, as `hparams.json` has it."""
+    chosen = experiment_settings.create(
+      'semifl',
       averaging.Alternating(client=client or fix_mix.FixMix()),
-      task or small_own_task.create_task(),
-      create_model=create_model,
-      num_clients=2,
-      clients_per_round=1,
-      total_rounds=3,
-      output_dir=self.output_dir,
-      experiment_name='mine',
+      task_registry.ChosenTask(
+        task=own_data.create_part(task or small_own_task.create_task())
+      ),
+      {'num_clients': 2, 'clients_per_round': 1},
+      model=keras_models.FunctionModel(
+        reference='mine:create', function=create_model
+      ),
     )
+    return hparams_file.create({}, parts=chosen.identify()).parts
 
-  def _open(self, *args, **kwargs):
-    experiment_folder.open_folder(self._create(*args, **kwargs))
-
-  @property
-  def _hparams_path(self):
-    return pathlib.Path(self.output_dir, 'mine', 'hparams.json')
+  def _assert_differ(self, first, second, pattern):
+    found = hparams_file.find_other_part(first, second)
+    self.assertRegex(found, pattern)
 
   def test_another_part(self):
-    self._open(fix_mix.FixMix())
-    with self.assertRaisesRegex(
-      _OTHER,
+    mix = self._identify(fix_mix.FixMix())
+    self._assert_differ(
+      mix,
+      self._identify(fix_mix.FixMix(weighting=flfl.LearningStatus())),
       r'system\.client\.weighting is None and not .*:LearningStatus',
-    ):
-      self._open(fix_mix.FixMix(weighting=flfl.LearningStatus()))
-    self._open(fix_mix.FixMix(weighting=None))
+    )
+    self.assertEqual(self._identify(fix_mix.FixMix(weighting=None)), mix)
 
   def test_another_value_of_a_field_that_is_no_setting(self):
-    self._open(fix_mix.FixMix(weighting=_Halving()))
-    with self.assertRaisesRegex(
-      _OTHER, r'weighting\.share is 0\.5 and not 0\.6'
-    ):
-      self._open(fix_mix.FixMix(weighting=_Halving(share=0.6)))
+    half, more = (
+      self._identify(fix_mix.FixMix(weighting=_Halving(share=share)))
+      for share in (0.5, 0.6)
+    )
+    self._assert_differ(half, more, r'weighting\.share is 0\.5 and not 0\.6')
 
   def test_another_task_of_the_same_images(self):
-    self._open(task=small_own_task.create_task())
-    with self.assertRaisesRegex(_OTHER, r'task\.prepared\.\w+_augmentation'):
-      self._open(task=small_own_task.create_task(flip=False))
-    task = dataclasses.replace(
-      small_own_task.create_task(),
-      weak_augmentation=lambda images, seed: images,
-    )
-    with self.assertRaisesRegex(_OTHER, r'task\.prepared\.weak_augmentation'):
-      self._open(task=task)
-    self._open(task=small_own_task.create_task())
+    task = small_own_task.create_task()
+    before = self._identify(task=task)
+    self.assertEqual(self._identify(task=small_own_task.create_task()), before)
+    for other in (
+      small_own_task.create_task(flip=False),
+      dataclasses.replace(task, weak_augmentation=lambda images, seed: images),
+    ):
+      self._assert_differ(
+        before, self._identify(task=other), r'task\.prepared\.\w+_augment'
+      )
 
   def test_other_images(self):
-    for task in (
-      small_own_task.create_task(),
-      dataclasses.replace(small_own_task.create_task(), data_description=None),
-    ):
-      self.output_dir = self.create_tempdir().full_path
-      other = small_own_task.create_task(small_own_task.PIXELS + 1)
-      self._open(task=task)
-      with self.assertRaisesRegex(_OTHER, 'other data'):
-        self._open(
-          task=dataclasses.replace(
-            task,
-            load=other.load,
-            data_description=task.data_description and other.data_description,
-          )
+    described = {
+      own_data.create_part(
+        dataclasses.replace(
+          small_own_task.create_task(pixels), data_description=None
         )
+      ).prepared.data_description
+      for pixels in (small_own_task.PIXELS, small_own_task.PIXELS + 1)
+    }
+    self.assertLen(described, 2)
 
   def test_another_function_of_a_name(self):
     def create(units):
       return lambda task, seed: small_own_task.create_model(task, seed, units)
 
-    self._open(create_model=create(2))
-    with self.assertRaisesRegex(_OTHER, r'model\.function'):
-      # Closures of the same code, whose models have the same shapes.
-      self._open(create_model=create(2.0))
-    self._open(create_model=create(2))
+    before = self._identify(create_model=create(2))
+    # Closures of the same code, whose models have the same shapes.
+    self._assert_differ(
+      before, self._identify(create_model=create(2.0)), r'model\.function'
+    )
+    self.assertEqual(self._identify(create_model=create(2)), before)
 
-  def test_what_cannot_be_recorded_is_refused_before_anything_is_built(self):
+  def test_what_cannot_be_recorded_is_refused(self):
     thing = tf.keras.layers.Dense(2)
-    for kind, create in (
-      (
-        'model',
-        lambda: self._open(create_model=lambda task, seed: thing and None),
-      ),
-      (
-        'system',
-        lambda: self._open(fix_mix.FixMix(weighting=_Halving(share=thing))),
-      ),
+    for kind, changes in (
+      ('model', {'create_model': lambda task, seed: thing and None}),
+      ('system', {'client': fix_mix.FixMix(weighting=_Halving(share=thing))}),
       (
         'task',
-        lambda: self._open(
-          task=dataclasses.replace(
+        {
+          'task': dataclasses.replace(
             small_own_task.create_task(),
             weak_augmentation=lambda images, seed: thing(images),
           )
-        ),
+        },
       ),
     ):
       with self.assertRaisesRegex(settings.SettingError, f'^{kind}=.*:Dense'):
-        create()
-
-  def test_folder_of_an_earlier_version(self):
-    experiment = self._create(
-      fix_mix.FixMix(weighting=_Halving()), digits.Digits()
-    )
-    experiment_folder.open_folder(experiment)
-    recorded = json.loads(self._hparams_path.read_text())
-    self.assertIsNotNone(recorded.pop('parts'))
-    self._hparams_path.write_text(json.dumps(recorded))
-    with self.assertRaisesRegex(_OTHER, 'earlier version'):
-      experiment_folder.open_folder(experiment)
+        self._identify(**changes)
 
 
 class CommandLineTest(absltest.TestCase):
@@ -179,7 +153,7 @@ class CommandLineTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enter_context(small_systems.without_process('semifl'))
+    self.enter_context(small_systems.without_computations())
     self.changes = {
       'num_clients': 2,
       'clients_per_round': 1,
@@ -195,7 +169,7 @@ class CommandLineTest(absltest.TestCase):
     )
 
   def _open(self, system):
-    experiment = python_experiment.create_experiment(
+    experiment = command_lib.create_experiment(
       system,
       digits.Digits(),
       create_model=small_own_task.create_model,

@@ -1,12 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for all image tasks."""
+"""Tests of image tasks, and of all tasks with a name."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import pytest
 import tensorflow as tf
 
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import models
+from tff_semifl.experiment import task_registry
 
 _SEED = tf.constant([3, 4])
 
@@ -42,6 +46,32 @@ class WeakThenStrongTest(tf.test.TestCase):
     self.assertEqual(self._seeds, first)
     augment(tf.constant([5]), _SEED + 1)
     self.assertNoCommonElements(self._seeds.values(), first.values())
+
+
+_SEEDS = tf.constant([1, 2])
+# The other tasks need files of a user.
+_NAMES = sorted(task_registry.TASKS.keys() - {'image_folder', 'features'})
+
+
+class RegistryTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(_NAMES)
+  def test_task_is_consistent(self, name):
+    task = task_registry.TASKS[name].create()
+    self.assertIsInstance(task, image_task.ImageTask)
+    num_channels = task.image_shape[2]
+    self.assertLen(task.pixel_mean, num_channels)
+    self.assertLen(task.pixel_standard_deviation, num_channels)
+    self.assertEqual(task.num_classes, len(set(task.class_names)))
+    # Each class has equally many labeled images.
+    self.assertEqual(task.num_labeled % task.num_classes, 0)
+
+  @parameterized.parameters(_NAMES)
+  @pytest.mark.slow
+  def test_model_fits_the_images(self, name):
+    task = task_registry.TASKS[name].create()
+    model = models.WideResNet(model_width=1).create(task, seed=0)
+    logits = model(tf.zeros([2, *task.image_shape]))
+    self.assertEqual(logits.shape, [2, task.num_classes])
 
 
 if __name__ == '__main__':

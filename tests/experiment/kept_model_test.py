@@ -13,12 +13,13 @@ import pytest
 import tensorflow as tf
 
 from tests import small_digits
+from tests import small_systems
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
@@ -31,7 +32,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     self.enter_context(small_digits.without_rand_augment())
 
   def _create(self, total_rounds=3, **changes):
-    return python_experiment.create_experiment(
+    return command.create_experiment(
       'flfl',
       small_own_task.create_task(),
       create_model=small_own_task.create_model,
@@ -98,19 +99,26 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
       served['probabilities'], tf.nn.softmax(model(tf.cast(images, tf.float32)))
     )
 
-  def test_says_that_it_stopped(self):
+  def test_says_what_is_wrong_and_that_it_stopped(self):
     changes = {'keep_best': 'test/recall/1', 'stop_after': 1}
     # With so small a learning rate, no later round is better than round 0.
-    experiment = self._create(**changes, learning_rate=1e-9)
-    with contextlib.redirect_stderr(io.StringIO()) as said:
+    experiment = self._create(**changes, learning_rate=1e-9, server_epochs=0)
+    with (
+      contextlib.redirect_stderr(io.StringIO()) as said,
+      self.assertLogs(level='WARNING') as logs,
+    ):
       folder, final = self._run(experiment)
+    warning = 'mine: the server takes no step'
+    self.assertIn(warning, logs.output[0])
     self.assertEqual((final.round_num, final.best.round_num), (1, 0))
     expected = (
       'stopped after round 1 of 3: no gain of test/recall/1 in 1 evaluations'
     )
     self.assertEqual(running.describe_early_end(experiment, final), expected)
     self.assertIn(f'mine: {expected}\n', said.getvalue())
-    self.assertIn(expected, folder.log_path.read_text())
+    log = folder.log_path.read_text()
+    self.assertIn(expected, log)
+    self.assertIn(f'WARNING {warning}', log.partition('round 0')[0])
 
   @parameterized.parameters(
     ({'stop_after': 2}, '^stop_after=2: needs keep_best'),
@@ -135,13 +143,17 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     ),
   )
   def test_refuses_before_training(self, changes, message):
-    with self.assertRaisesRegex(settings.SettingError, message):
+    with (
+      small_systems.without_computations(),
+      self.assertRaisesRegex(settings.SettingError, message),
+    ):
       self._create(**changes)
 
   def test_metric_from_outside_chooses(self):
-    experiment = self._create(
-      keep_best='test/tests.metrics.outside:num_mistakes'
-    )
+    with small_systems.without_computations():
+      experiment = self._create(
+        keep_best='test/tests.metrics.outside:num_mistakes'
+      )
     choice = experiment.model_choice
     self.assertEqual(choice.column, 'test/num_mistakes')
     self.assertFalse(choice.higher_is_better)

@@ -18,7 +18,6 @@ import tensorflow as tf
 from tests.experiment import killable_program
 from tests.experiment import saved_run
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import outputs
 
 _KILLS = 24
 _TOTAL_ROUNDS = 40
@@ -122,7 +121,7 @@ class KillTest(absltest.TestCase):
     """Returns the bytes of the best model that the newest checkpoint names."""
     arrays, _ = checkpoints.read_latest(folder / 'checkpoints')
     best = checkpoints.read_best_model(
-      folder / outputs.BEST_MODELS_NAME, int(arrays['best/round_num'])
+      folder / checkpoints.BEST_MODELS, int(arrays['best/round_num'])
     )
     return {name: each.tobytes() for name, each in best.items()}
 

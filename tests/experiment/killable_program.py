@@ -20,12 +20,12 @@ import numpy as np
 from tff_semifl.core import client_states
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import training
-from tff_semifl.experiment import training_program
 
 _NUM_CLIENTS = 4
 _SHAPE = (100, 10)
@@ -96,14 +96,14 @@ def _create_program(total_rounds):
   def cohort(round_num):
     return [round_num % _NUM_CLIENTS, (round_num + 1) % _NUM_CLIENTS]
 
-  return training_program.TrainingProgram(
+  return types.SimpleNamespace(
     process=_Process(),
     evaluation=lambda weights, _: {
       # The accuracy rises and falls, so that the best round changes.
       'accuracy': np.float32(np.abs(np.sin(np.sum(weights)))),
       'loss': np.float32(np.sum(weights**2)),
     },
-    model_choice=training_program.ModelChoice(
+    model_choice=model_selection.ModelChoice(
       column='test/accuracy', higher_is_better=True, stop_after=None
     ),
     server_dataset=server_data,
@@ -114,6 +114,12 @@ def _create_program(total_rounds):
     ),
     test_dataset=None,
     total_rounds=total_rounds,
+    rounds_per_evaluation=1,
+    validates=False,
+    measures_pseudo_labels=False,
+    statistics=None,
+    epsilon_fn=None,
+    measure=None,
   )
 
 
@@ -126,7 +132,7 @@ def train(
   """Trains; dies before a folder's n-th use of a file, as `kill_at` says."""
   if kill_at is not None:
     _kill_at(*kill_at, parent)
-  experiment = outputs.ExperimentFolder(
+  experiment = experiment_folder.ExperimentFolder(
     pathlib.Path(folder), hparams_file.create({})
   )
   program = _create_program(total_rounds)
@@ -145,7 +151,7 @@ def train(
       memories=client_states.ClientMemories(
         experiment.path / 'client_states',
         program.process.initialize_memory,
-        num_kept=outputs.NUM_CHECKPOINTS,
+        num_kept=experiment_folder.NUM_CHECKPOINTS,
       ),
       best_models=experiment.best_models(),
       on_start=on_start,

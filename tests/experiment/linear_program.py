@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A training program that takes milliseconds."""
+"""An experiment whose training takes milliseconds."""
 
 import functools
 import pathlib
@@ -19,12 +19,25 @@ from tff_semifl.core import evaluation
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 
 _THRESHOLD = 0.37
+# Fields of an experiment that training does not use.
+_UNUSED = (
+  'settings',
+  'identity',
+  'run',
+  'task',
+  'model',
+  'classifier',
+  'data',
+  'used_settings',
+  'privacy_key',
+)
 
 
 def create_program(
@@ -34,8 +47,8 @@ def create_program(
   is_by_reference: bool = False,
   dropout_probability: float = 0.0,
   **changes: Any,
-) -> training_program.TrainingProgram:
-  """Creates a program: four clients of six images, two of them in a round."""
+) -> experiment_lib.Experiment:
+  """Creates an experiment: four clients of six images, two in a round."""
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabeledImages(linear_reference.create_images(30), labels)
   images = mapped_images.MappedImages([data])
@@ -51,10 +64,11 @@ def create_program(
   computations = _build_computations(has_federated_statistics, **changes)
   statistics = None
   if has_federated_statistics:
-    statistics = training_program.StatisticsPass(
+    statistics = statistics_lib.StatisticsPass(
       computations.federated_statistics, clients.all_datasets()
     )
-  program = training_program.TrainingProgram(
+  program = experiment_lib.Experiment(
+    **dict.fromkeys(_UNUSED),
     process=computations.process,
     evaluation=computations.evaluation,
     server_dataset=pipelines.labeled_dataset(data.select(np.arange(6))),
@@ -65,7 +79,7 @@ def create_program(
     statistics=statistics,
   )
   if is_by_reference:
-    return training_program.take_indices(program, images)
+    return experiment_lib.take_indices(program, images)
   return program
 
 
@@ -114,7 +128,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
 
 
 def create_memories(
-  program: training_program.TrainingProgram, folder: str, *, num_kept: int
+  program: experiment_lib.Experiment, folder: str, *, num_kept: int
 ) -> client_states.ClientMemories | None:
   """Creates the store of clients' memories, if the system has any."""
   if program.process.initialize_memory is None:

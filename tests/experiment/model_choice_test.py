@@ -19,8 +19,6 @@ from tests.experiment import training_test_case
 from tff_semifl.core import evaluation
 from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import model_selection
-from tff_semifl.experiment import training_program
-from tff_semifl.files import durable_files
 
 _NAN = math.nan
 
@@ -38,7 +36,7 @@ def _create_program(total_rounds, measure, **choice):
     linear_program.create_program(total_rounds),
     evaluation=_build_evaluation(),
     measure=measure,
-    model_choice=training_program.ModelChoice(**choice),
+    model_choice=model_selection.ModelChoice(**choice),
   )
 
 
@@ -58,19 +56,19 @@ class ModelChoiceTest(parameterized.TestCase):
     ([0.0, _NAN], False, (0.0, 0, 1)),
   )
   def test_best_round(self, values, higher_is_better, expected):
-    choice = training_program.ModelChoice(
+    choice = model_selection.ModelChoice(
       column='a', higher_is_better=higher_is_better
     )
-    best = training_program.Best()
+    best = model_selection.Best()
     for round_num, value in enumerate(values):
       best = choice.update(best, round_num, {'a': value})
     self.assertEqual(best, expected)
 
   def test_without_any_value(self):
-    choice = training_program.ModelChoice(
+    choice = model_selection.ModelChoice(
       column='a', higher_is_better=True, stop_after=2
     )
-    best = choice.update(training_program.Best(), 0, {'a': _NAN})
+    best = choice.update(model_selection.Best(), 0, {'a': _NAN})
     self.assertEqual(best[1:], (-1, 1))
     self.assertFalse(choice.is_over(best))
     self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
@@ -194,16 +192,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
       self._folder, 6, program=_create_program(6, _script(values, 5))
     )
     tf.nest.map_structure(np.testing.assert_array_equal, final, expected)
-
-  def test_missing_model_is_named(self):
-    program = _create_program(1, _script([0.5, 0.25]))
-    self.train(self._folder, 1, program=program)
-    path = pathlib.Path(self._folder, 'best/best_model_0.npz')
-    path.unlink()
-    with self.assertRaisesRegex(
-      durable_files.OutputError, f'{path} is damaged: .* names it as the best'
-    ):
-      self.train(self._folder, 1, program=program)
 
 
 if __name__ == '__main__':

@@ -74,10 +74,10 @@ class ModelsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('number', 'is no function'),
+    ('number', 'must be a function of a task and a seed: .*'),
     (
       'takes_task',
-      'must take a task and a seed: too many positional arguments',
+      'must be a function of a task and a seed: too many positional arguments',
     ),
     ('returns_name', 'returned str, no Keras model'),
   )

@@ -16,17 +16,11 @@ import tensorflow as tf
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.algorithms import training_settings
+from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import python_experiment
 from tff_semifl.experiment import running
 from tff_semifl.experiment import system_registry
 from tff_semifl.files import durable_files
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _OwnSchedule(training_settings.Rounds):
-  """A schedule that does not declare `of_any_number`."""
 
 
 class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
@@ -59,14 +53,10 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(system.rounds_may_be_added, short == long)
 
-  def test_schedule_that_does_not_say_so(self):
-    self.assertTrue(training_settings.Rounds().are_of_any_number)
-    self.assertFalse(_OwnSchedule().are_of_any_number)
-
 
 class MoreRoundsTest(tf.test.TestCase):
   def _train(self, total_rounds, name, **changes):
-    experiment = python_experiment.create_experiment(
+    experiment = command.create_experiment(
       'flfl',
       small_own_task.create_task(),
       create_model=small_own_task.create_model,

@@ -17,7 +17,6 @@ from tasks import digits
 from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
-from tff_semifl.experiment import experiment as experiment_lib
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,7 +97,7 @@ class OutsideChoicesTest(parameterized.TestCase):
     experiment = small_experiment.create(
       strong_augmentation='outside:invert', weak_augmentation='none'
     )
-    made = experiment_lib.create_task(experiment.data)
+    made = experiment.data.create_task()
     views = made.strong_augmentation(images, seed)
     np.testing.assert_array_equal(views, 255 - images.numpy())
 

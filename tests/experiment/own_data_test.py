@@ -8,7 +8,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.data import sources
 from tff_semifl.experiment import own_data
 
 # 6 images of 8x8 pixels with all levels up to 191.
@@ -50,21 +49,6 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
     ).load()
     self.assertAllEqual(data.unlabeled, _POOL)
     self.assertIsNone(data.shares)
-
-  @parameterized.named_parameters(
-    ('mapping', lambda: {'image': _IMAGES / 255, 'label': _LABELS}),
-    ('labeled_images', lambda: sources.LabeledImages(*_TRAIN)),
-    (
-      'dataset',
-      lambda: tf.data.Dataset.from_tensor_slices(
-        (_IMAGES / 255, np.eye(3)[_LABELS])
-      ).batch(4),
-    ),
-  )
-  def test_labeled_images_in_other_forms(self, create):
-    task = own_data.own_data(create(), create(), num_labeled=3)
-    self._assert_labeled(task.load().train, *_TRAIN)
-    self._assert_labeled(task.load().test, *_TRAIN)
 
   def test_task_suits_the_images(self):
     names = np.array(['cow', 'cat', 'dog'])
@@ -170,10 +154,6 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
 
 
 class OwnTaskTest(tf.test.TestCase):
-  def test_gives_the_task(self):
-    task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
-    self.assertIs(own_data.OwnTask(prepared=task).create(), task)
-
   def test_without_its_program_there_is_no_task(self):
     with self.assertRaisesRegex(settings.SettingError, 'task=own_data: '):
       own_data.OwnTask().create()

@@ -18,8 +18,8 @@ from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.cli import commands
+from tff_semifl.experiment import command
 from tff_semifl.experiment import own_data
-from tff_semifl.experiment import python_experiment
 
 _IMAGES = np.full([8, 4, 4], 200, np.uint8)
 _LABELS = np.arange(8) % 2
@@ -62,7 +62,7 @@ class NamesTest(parameterized.TestCase):
     outside = types.ModuleType('outside')
     outside.SYSTEM = system
     ways = [
-      lambda: python_experiment.create_experiment(
+      lambda: command.create_experiment(
         system, digits.Digits() if task is None else task, clients_per_round=1
       )
     ]
@@ -87,7 +87,7 @@ class NamesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('momentum', 'tff_semifl.algorithms.training_settings:ClientOptimizer'),
     ('seed', 'tff_semifl.experiment.experiment_settings:Seed'),
-    ('num_clients', 'tff_semifl.experiment.federated_data:_Clients'),
+    ('num_clients', 'tff_semifl.experiment.partitions:Clients'),
     ('task', ':ChosenTask'),
     ('output_dir', 'tff_semifl.experiment.run_settings:RunSettings'),
     ('runtime', 'tff_semifl.experiment.runtimes:ChosenRuntime'),
@@ -116,7 +116,7 @@ class NamesTest(parameterized.TestCase):
   def test_setting_of_a_runtime_that_is_not_chosen(self):
     """It may change when a run is resumed."""
     with self.assertRaises(settings.SettingError) as caught:
-      python_experiment.create_experiment(
+      command.create_experiment(
         averaging.Alternating(
           client=fix_mix.FixMix(weighting=_part_with('ray_address'))
         ),

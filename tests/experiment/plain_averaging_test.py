@@ -12,9 +12,8 @@ from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import command
 from tff_semifl.experiment import own_data
-from tff_semifl.experiment import python_experiment
 
 _PLAIN = {
   'clip_norm': 0,
@@ -34,11 +33,9 @@ class PlainAveragingTest(absltest.TestCase):
     images = tf.cast(tf.reshape(images, [5, 8, 8, 1]), tf.uint8)
     seed = tf.constant([1, 2])
     self.assertNotAllEqual(
-      experiment_lib.create_task(data).weak_augmentation(images, seed), images
+      data.create_task().weak_augmentation(images, seed), images
     )
-    task = experiment_lib.create_task(
-      settings.change(data, {'weak_augmentation': 'none'})
-    )
+    task = settings.change(data, {'weak_augmentation': 'none'}).create_task()
     np.testing.assert_array_equal(task.weak_augmentation(images, seed), images)
     # Strong views are changed by RandAugment alone.
     given = []
@@ -56,7 +53,7 @@ class PlainAveragingTest(absltest.TestCase):
     few = np.arange(100)
     task = own_data.own_data(data.train.select(few), data.test)
     with small_systems.without_process('supervised_fedavg'):
-      experiment = python_experiment.create_experiment(
+      experiment = command.create_experiment(
         'supervised_fedavg',
         task,
         create_model=small_digits.create_small_model,
@@ -70,7 +67,7 @@ class PlainAveragingTest(absltest.TestCase):
     # With labels at the server, their number must be given.
     for system_name in ('semifl', 'labels_alone'):
       with self.assertRaises(settings.SettingError) as raised:
-        python_experiment.create_experiment(system_name, task)
+        command.create_experiment(system_name, task)
       self.assertStartsWith(str(raised.exception), 'num_labeled: ')
 
 

@@ -1,11 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cells of papers, and the experiments of presets."""
+"""The experiments of presets, without their data."""
 
-from collections.abc import Mapping
 import re
-from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -16,18 +14,6 @@ from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import presets
-
-
-class Cell(NamedTuple):
-  """A cell of a paper: the name and the settings of its preset."""
-
-  name: str
-  settings: Mapping[str, Any]
-
-  @property
-  def system_name(self) -> str:
-    return self.name.partition('/')[0]
-
 
 # Training images of each class.
 CLASS_SIZES = {
@@ -42,11 +28,6 @@ _LABEL = r'(?:[A-Z]\.)?\d+'
 _PLACES = re.compile(
   rf'\b(Table|Figure|appendix)s? ({_LABEL}(?:(?:, | to ){_LABEL})*)'
 )
-
-
-def with_names(cells):
-  """Returns cells with names that tests can have."""
-  return [(cell.name.replace('.', '_'), cell) for cell in cells]
 
 
 def parse_places(text):

@@ -16,7 +16,6 @@ from tensorboard.backend.event_processing import plugin_event_accumulator
 from tensorboard.plugins.hparams import metadata
 import tensorflow as tf
 
-from tests.experiment import full_disk
 from tests.experiment import some_metrics
 from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
@@ -141,17 +140,6 @@ class TensorBoardLogTest(tf.test.TestCase):
     self.assertContainsSubset(['server/loss', 'seconds'], tags)
     self.assertNotIn('client/label_ratio', tags)
 
-  def test_empty_cell_is_no_point(self):
-    nan = np.nan
-    self._start(
-      3,
-      range(3),
-      **{'client/loss': [nan, 0.5, nan], 'client/accuracy': [nan] * 3},
-    )
-    self.assertEqual(self._read('client/loss'), [(1, 0.5)])
-    tags = self._open_tensorboard().Tags()['tensors']
-    self.assertNotIn('client/accuracy', tags)
-
   def test_what_a_kill_has_left_is_put_in_order(self):
     self._run(0, 2, 0)
     [file] = self._logdir.iterdir()
@@ -195,18 +183,6 @@ class TensorBoardLogTest(tf.test.TestCase):
     self.assertAllEqual(
       tf.io.decode_png(content), tf.io.decode_png(path.read_bytes())
     )
-
-  def test_full_disk_is_named_and_leaves_what_was_there(self):
-    self._run(0, 2, 0)
-    [before] = self._logdir.iterdir()
-    with (
-      full_disk.full_disk(200),
-      self.assertRaisesRegex(
-        durable_files.OutputError, f'^cannot write {self._logdir}: '
-      ),
-    ):
-      self._start(3, range(3))
-    self.assertTrue(before.exists())
 
 
 if __name__ == '__main__':

@@ -7,25 +7,21 @@ import dataclasses
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tasks import digits
 from tests import small_digits
 from tests import small_systems
-from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import fix_mix
-from tff_semifl.experiment import experiment
+from tff_semifl.experiment import command
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
-from tff_semifl.experiment import image_task
 from tff_semifl.experiment import own_data
-from tff_semifl.experiment import python_experiment
-from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
 
 _IMAGES = np.arange(40 * 64, dtype=np.uint8).reshape(40, 8, 8)
 _LABELS = np.arange(40) % 2
@@ -62,25 +58,9 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     data = data._replace(test=data.test.select([]))
     task = dataclasses.replace(task, load=lambda: data)
     with self.assertRaisesRegex(settings.SettingError, '^task=own_data: '):
-      python_experiment.create_experiment(
+      command.create_experiment(
         'semifl', task, **_MODEL, num_clients=2, clients_per_round=1
       )
-
-  @pytest.mark.slow
-  def test_settings_are_those_of_the_command_line(self):
-    changes = {'num_clients': 4, 'clients_per_round': 2, 'total_rounds': 3}
-    created = python_experiment.create_experiment(
-      'semifl', digits.Digits(), **changes, output_dir='elsewhere'
-    )
-    expected = experiment.create_experiment(
-      small_experiment.create(**changes),
-      run_settings.RunSettings(output_dir='elsewhere'),
-    )
-    self.assertEqual(
-      experiment_folder.recorded_settings(created),
-      experiment_folder.recorded_settings(expected),
-    )
-    self.assertEqual(created.run, expected.run)
 
   @parameterized.parameters(
     # Few clients all take part, and of many ten; 80 rounds of ten clients are
@@ -101,7 +81,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       experiment_settings.create(
         system,
         system_registry.SYSTEMS[system],
-        image_task.ChosenTask(task=part),
+        task_registry.ChosenTask(task=part),
         {},
       ),
       task,
@@ -116,19 +96,19 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       system_registry.SYSTEMS['semifl'],
       {'clients_per_round': 10, 'total_rounds': 800},
     )
-    created = python_experiment.create_experiment(
+    created = command.create_experiment(
       system, _create_task(clients=np.split(_IMAGES, 10)), **_MODEL
     )
     self.assertEqual(created.total_rounds, 800)
     with self.assertRaisesRegex(
       settings.SettingError, '^clients_per_round=10: '
     ):
-      python_experiment.create_experiment(
+      command.create_experiment(
         system, _create_task(clients=np.split(_IMAGES, 5)), **_MODEL
       )
 
   def test_clients_of_own_data(self):
-    created = python_experiment.create_experiment(
+    created = command.create_experiment(
       'semifl',
       _create_task(clients=[_IMAGES[:10], _IMAGES[10:]]),
       clients_per_round=2,
@@ -144,7 +124,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_own_system_and_model(self):
     system = averaging.Parallel(client=fix_mix.Fix())
-    created = python_experiment.create_experiment(
+    created = command.create_experiment(
       system,
       _create_task(num_labeled=10),
       create_model=_create_model,
@@ -187,7 +167,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_refuses(self, system, changes, message):
     with self.assertRaisesRegex(settings.SettingError, message):
-      python_experiment.create_experiment(
+      command.create_experiment(
         system,
         _create_task(clients=[_IMAGES]),
         **{'clients_per_round': 1, **changes},
@@ -207,7 +187,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     given = '' if found is None else f'={found}'
     message = rf'^task{given}: must be a task: one of sfl.TASKS.* sfl.own_data'
     with self.assertRaisesRegex(settings.SettingError, message):
-      python_experiment.create_experiment('semifl', create())
+      command.create_experiment('semifl', create())
 
 
 if __name__ == '__main__':

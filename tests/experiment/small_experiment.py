@@ -6,8 +6,8 @@
 from tasks import digits
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
-from tff_semifl.experiment import image_task
 from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
 
 
 def create(
@@ -17,7 +17,7 @@ def create(
   return experiment_settings.create(
     system_name,
     system_registry.SYSTEMS[system_name],
-    image_task.ChosenTask(task=digits.Digits()),
+    task_registry.ChosenTask(task=digits.Digits()),
     changes,
   )
 

@@ -3,18 +3,18 @@
 
 """Metrics of rounds for tests."""
 
-from tff_semifl.experiment import round_metrics
+from tff_semifl.experiment import metrics_table
 
 
 def create(
   accuracy: float, label_ratio: float, seconds: float
-) -> round_metrics.RoundMetrics:
+) -> metrics_table.RoundMetrics:
   """Returns metrics of a round; all but the given values are 0."""
-  return round_metrics.RoundMetrics(
-    test=round_metrics.EvaluationMetrics(accuracy, 0.0, accuracy),
-    server=round_metrics.ServerMetrics(0.0, 0.0),
-    client=round_metrics.ClientMetrics(
-      **dict.fromkeys(round_metrics.ClientMetrics._fields, 0.0)
+  return metrics_table.RoundMetrics(
+    test=metrics_table.EvaluationMetrics(accuracy, 0.0, accuracy),
+    server=metrics_table.ServerMetrics(0.0, 0.0),
+    client=metrics_table.ClientMetrics(
+      **dict.fromkeys(metrics_table.ClientMetrics._fields, 0.0)
     )._replace(label_ratio=label_ratio),
     learning_rate=0.0,
     seconds=seconds,

@@ -13,7 +13,7 @@ import pytest
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
 from tff_semifl.core import pseudo_labels
-from tff_semifl.experiment import round_metrics
+from tff_semifl.experiment import metrics_table
 
 
 class TrainingMetricsTest(training_test_case.TrainingTestCase):
@@ -81,26 +81,6 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       )
     self.assertEqual(rows[1]['client/label_ratio'], '0.0')
     self.assertEqual(rows[1]['client/threshold_accuracy'], '0.0')
-
-  def test_truth_that_is_not_known(self):
-    folder = self.create_tempdir().full_path
-    program = dataclasses.replace(
-      linear_program.create_program(2), measures_pseudo_labels=False
-    )
-    self.train(folder, 2, program=program)
-    for row in self.read_metrics(folder)[1:]:
-      for name in ('pseudo', 'threshold', 'micro_threshold'):
-        self.assertEqual(row[f'client/{name}_accuracy'], '')
-      self.assertNotEqual(row['client/label_ratio'], '')
-
-  @pytest.mark.slow
-  def test_server_that_trains_on_nothing(self):
-    folder = self.create_tempdir().full_path
-    program = linear_program.create_program(1, server_epochs=0)
-    self.train(folder, 1, program=program)
-    for row in self.read_metrics(folder):
-      self.assertEqual(row['server/loss'], '')
-      self.assertEqual(row['server/accuracy'], '')
 
   def test_pseudo_labels_and_own_measurements_of_clients(self):
     folder = self.create_tempdir().full_path
@@ -199,7 +179,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
     # Neither of two images is trained on.
     second = _given((0, 1, 0), (1, 1, 0))
-    found = round_metrics.measure_pseudo_labels(
+    found = metrics_table.measure_pseudo_labels(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
     )
     # 3 of 4 and 1 of 2 are right.
@@ -218,7 +198,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
       # A batch of two, of which none is trained on.
       *((0, 1, 0), (2, 2, 0)),
     )
-    found = round_metrics.measure_pseudo_labels([given], [np.array([1, 2, 3])])
+    found = metrics_table.measure_pseudo_labels([given], [np.array([1, 2, 3])])
     # Images 0, 1, 2 are of classes 1, 2, 3: right are the first, fourth, fifth.
     self.assertAlmostEqual(found['pseudo_accuracy'], 3 / 6, places=6)
     # (3 * 1/2 + 1 * 1 + 2 * 0) / 6.
@@ -226,7 +206,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
     self.assertAlmostEqual(found['micro_threshold_accuracy'], 2 / 3, places=6)
 
   def test_nothing_is_confident(self):
-    found = round_metrics.measure_pseudo_labels(
+    found = metrics_table.measure_pseudo_labels(
       [_given((0, 1, 0))], [np.array([1])]
     )
     self.assertEqual(
@@ -236,7 +216,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
 
   def test_no_clients_and_no_images(self):
     for given, truth in (([], []), ([_given()], [np.zeros(0, np.int32)])):
-      found = round_metrics.measure_pseudo_labels(given, truth)
+      found = metrics_table.measure_pseudo_labels(given, truth)
       np.testing.assert_array_equal([*found.values()], [np.nan] * 3)
 
 

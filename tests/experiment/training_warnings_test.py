@@ -1,19 +1,25 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of warnings about clients that do not help."""
+"""Tests of facts and warnings before and during training."""
 
 import contextlib
+import dataclasses
 import io
 import math
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests import small_digits
+from tests import small_systems
 from tests.experiment import some_metrics
+from tff_semifl.cli import commands
+from tff_semifl.data import sources
+from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import progress
-from tff_semifl.experiment import round_metrics
 from tff_semifl.experiment import training_warnings
 
 
@@ -27,26 +33,35 @@ def _round(accuracy, label_ratio, **client):
   metrics = some_metrics.create(accuracy, label_ratio, 1.0)
   return metrics._replace(
     client=metrics.client._replace(**values | client),
-    server=round_metrics.ServerMetrics(0.5, 0.875),
+    server=metrics_table.ServerMetrics(0.5, 0.875),
   )
 
 
-_UNLABELED = _round(0.25, 0.0, own={round_metrics.HIGHEST_CONFIDENCE: 0.625})
+_UNLABELED = _round(0.25, 0.0, own={metrics_table.HIGHEST_CONFIDENCE: 0.625})
 _ABSENT = _round(0.25, math.nan, num_participating=0.0, num_dropped=4.0)
 
 
 class TrainingWarningsTest(parameterized.TestCase):
   def _watch(self, *rounds, first_round=1, **options):
     """Returns the warnings of some rounds."""
+    chosen = {
+      'clients_per_round': 4,
+      'num_test_images': 1000,
+      'confidence_threshold': 0.95,
+      **options,
+    }
     watcher = training_warnings.TrainingWarnings(
       'mine',
-      **{
-        'clients_per_round': 4,
-        'num_classes': 2,
-        'num_test_images': 1000,
-        'confidence_threshold': 0.95,
-        **options,
-      },
+      types.SimpleNamespace(
+        clients=types.SimpleNamespace(
+          clients_per_round=chosen['clients_per_round']
+        ),
+        task=types.SimpleNamespace(num_classes=2),
+        data=types.SimpleNamespace(
+          test=sources.LabeledImages((), range(chosen['num_test_images']))
+        ),
+        used_settings={'confidence_threshold': chosen['confidence_threshold']},
+      ),
     )
     with self.assertLogs(level='WARNING') as logs:
       # Without a warning, `assertLogs` would fail.
@@ -75,7 +90,7 @@ class TrainingWarningsTest(parameterized.TestCase):
 
   def test_system_of_which_less_is_known(self):
     metrics = _round(0.25, 0.0)._replace(
-      server=round_metrics.ServerMetrics(math.nan, math.nan)
+      server=metrics_table.ServerMetrics(math.nan, math.nan)
     )
     (line,) = self._watch(*[metrics] * 5, confidence_threshold=None)
     self.assertNotIn('threshold', line)
@@ -157,6 +172,73 @@ class IdleRoundsTest(parameterized.TestCase):
     line = training_warnings.describe_idle_rounds(metrics, None)
     self.assertIn('in 1 of 1 evaluated rounds', line)
     self.assertNotIn('--', line)
+
+
+class BeforeTrainingTest(absltest.TestCase):
+  def _create(self, threshold=0.95, **changes):
+    command = commands.create(
+      'semifl',
+      {
+        **small_digits.SETTINGS,
+        'num_clients': 4,
+        'clients_per_round': 2,
+        'output_dir': self.create_tempdir().full_path,
+        **changes,
+      },
+    )
+    with small_systems.without_computations():
+      experiment = command.create_experiment()
+    return dataclasses.replace(
+      experiment, used_settings={'confidence_threshold': threshold}
+    )
+
+  def _find(self, **changes):
+    return list(training_warnings.find_problems(self._create(**changes)))
+
+  def test_nothing_is_said_of_others(self):
+    self.assertEmpty(self._find(threshold=0.11))
+    self.assertEmpty(self._find(server_epochs=0, server_pretraining_epochs=9))
+
+  def test_server_that_never_trains(self):
+    (problem,) = self._find(server_epochs=0)
+    self.assertIn('--server_epochs (now 0', problem)
+
+  def test_threshold_that_leaves_out_nothing(self):
+    # The most probable of ten classes has a tenth at least.
+    (problem,) = self._find(threshold=0.1)
+    self.assertIn('--confidence_threshold=0.1', problem)
+    self.assertIn('10 classes', problem)
+
+  def test_classes_without_an_image(self):
+    experiment = self._create()
+    test = experiment.data.test
+    kept = test.select(np.flatnonzero(~np.isin(test.labels, [2, 7])))
+    found = dataclasses.replace(
+      experiment, data=experiment.data._replace(test=kept)
+    )
+    (problem,) = training_warnings.find_problems(found)
+    self.assertIn('class 2, 7', problem)
+    self.assertIn('8 of 10 classes', problem)
+    self.assertIn('8 of 10 classes', training_warnings.find_facts(found)[0])
+
+  def test_numbers_of_labels_are_said_if_they_differ(self):
+    said = 'the server has'
+    facts = '\n'.join(training_warnings.find_facts(self._create()))
+    self.assertNotIn(said, facts)
+    # Of 50 labels, one of each of three classes is for validation.
+    facts = '\n'.join(
+      training_warnings.find_facts(self._create(num_validation=3))
+    )
+    self.assertRegex(facts, f'{said} 47 labels, from 4 of \\d to 5 of \\d; ')
+    self.assertNotIn('--server_logit_adjustment', facts)
+
+  def test_images_without_a_client_are_said(self):
+    # 1387 = 19 * 73, of which 7 is no divisor.
+    for num_clients, is_said in ((19, False), (7, True)):
+      facts = '\n'.join(
+        training_warnings.find_facts(self._create(num_clients=num_clients))
+      )
+      self.assertEqual('1 of 1387 images have no client' in facts, is_said)
 
 
 if __name__ == '__main__':

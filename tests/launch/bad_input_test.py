@@ -18,7 +18,6 @@ from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
-from tff_semifl.experiment import system_registry
 
 
 def _run(*arguments, **options):
@@ -33,36 +32,17 @@ def _create(**changes):
 
 
 class BadInputTest(parameterized.TestCase):
-  @parameterized.named_parameters(
-    (
-      'labels_that_do_not_divide',
-      {'num_labeled': 55},
-      '^num_labeled=55: ',
-    ),
-    (
-      'more_labels_than_there_are',
-      {'num_labeled': 2000},
-      '^num_labeled=2000: ',
-    ),
-    (
-      'more_clients_than_images',
-      {'num_clients': 5000},
-      '^num_clients=5000: ',
-    ),
-    (
-      'more_clients_per_round_than_clients',
-      {'num_clients': 5, 'clients_per_round': 6},
-      '^clients_per_round=6: ',
-    ),
-    (
-      'depth_that_no_network_has',
-      {'model_depth': 9},
-      '^model_depth=9: ',
-    ),
+  @parameterized.parameters(
+    ('num_labeled=55', {}),
+    ('num_labeled=2000', {}),
+    ('num_clients=5000', {}),
+    ('clients_per_round=6', {'num_clients': 5}),
+    ('model_depth=9', {}),
   )
-  def test_experiment_that_cannot_be_built(self, changes, message):
-    with self.assertRaisesRegex(settings.SettingError, message):
-      _create(**changes)
+  def test_experiment_that_cannot_be_built(self, setting, others):
+    name, value = setting.split('=')
+    with self.assertRaisesRegex(settings.SettingError, f'^{setting}: '):
+      _create(**{name: int(value)}, **others)
 
   def test_no_data_and_no_network(self):
     empty = self.create_tempdir().full_path
@@ -99,20 +79,6 @@ class BadInputTest(parameterized.TestCase):
           'experiment_name': 'mine',
         },
       ).check_folder()
-
-  @parameterized.parameters(
-    ('confidence_threshold', 1.1, r'must be in \(0, 1\]'),
-    ('learning_rate', 0.0, 'must be above 0'),
-    ('momentum', 1.0, r'must be in \[0, 1\)'),
-    ('seed', -1, 'must be from 0 to 2147483647'),
-    ('experiment_name', 'a/b', 'must be the name of a folder, without /'),
-    ('experiment_name', '', 'must be the name of a folder'),
-  )
-  def test_value_out_of_range(self, name, value, message):
-    with self.assertRaisesRegex(
-      settings.SettingError, f'^{name}={value}: {message}'
-    ):
-      commands.create('semifl', {name: value})
 
   @pytest.mark.slow
   def test_training_that_diverges_names_the_rate(self):
@@ -174,12 +140,6 @@ class BadInputTest(parameterized.TestCase):
     self.assertRegex(line, f'^{start.replace("?", "[?]")}')
     self.assertLen(line.splitlines(), 1)
 
-  def test_one_line_ends_the_program(self):
-    completed = _run('--learning_rate=0')
-    self.assertEqual(completed.returncode, 1)
-    self.assertRegex(completed.stderr, '^flag --learning_rate=0.0: .*\n$')
-    self.assertEmpty(completed.stdout)
-
   def test_system_comes_first(self):
     completed = forked_programs.run('launch.train', '--total_rounds=3')
     self.assertEqual(completed.returncode, 1)
@@ -188,13 +148,6 @@ class BadInputTest(parameterized.TestCase):
       '^what to train comes before flags: python -m launch.train SYSTEM'
       ' --total_rounds=3 ..., where SYSTEM is one of semifl, .*\n$',
     )
-
-  @parameterized.parameters((None,), ('semi',))
-  def test_system_that_an_older_experiment_or_nobody_has(self, name):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^system.*: .*must be one of semifl, .*:NAME$'
-    ):
-      system_registry.load(name)
 
 
 if __name__ == '__main__':

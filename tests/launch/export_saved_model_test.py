@@ -18,10 +18,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from launch import export_saved_model
-from tasks import digits
 from tests import small_applications
 from tests import small_digits
-from tests import small_systems
 from tests.data import image_tree
 from tests.data import tfds_files
 from tests.export import small_model
@@ -29,11 +27,6 @@ from tests.launch import programs
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import program
-from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import export_formats
-from tff_semifl.experiment import python_experiment
-from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import temperature as temperature_lib
 
@@ -115,33 +108,6 @@ class ExportSavedModelTest(parameterized.TestCase):
     self.assertIn(
       'logits are divided by 2.5, which minimizes',
       (export / 'README.md').read_text(),
-    )
-    # The validation images are those that training does not see.
-    with small_systems.without_process('semifl'):
-      created = python_experiment.create_experiment(
-        'semifl',
-        digits.Digits(),
-        create_model=small_digits.create_small_model,
-        num_validation=20,
-      )
-    restored = experiment_folder.restore(
-      saved_experiment.read_hparams(self._experiment),
-      task_registry.ChosenTask(),
-      {},
-    )
-    images, labels = export_formats.load_validation_images(
-      restored.data, restored.data.task.create()
-    )
-    np.testing.assert_array_equal(images, created.data.test.images)
-    np.testing.assert_array_equal(labels, created.data.test.labels)
-
-  def test_no_temperature_without_validation_images(self):
-    trained_experiment.save(
-      self._experiment, **small_digits.SETTINGS, model_width=None
-    )
-    self._assert_refused(
-      '--temperature_scaling=True: the experiment has no validation images',
-      temperature_scaling='true',
     )
 
   @pytest.mark.slow
@@ -279,21 +245,6 @@ class ExportSavedModelTest(parameterized.TestCase):
       export_dir='/proc/nothing',
     )
     self.assertTrue(precious.exists())
-
-  @pytest.mark.slow
-  def test_earlier_export_stays_if_the_new_one_fails(self):
-    trained_experiment.save(self._experiment)
-    self._export(evaluate='false')
-    export = self._experiment / 'export'
-    before = sorted(export.rglob('*'))
-    with (
-      mock.patch.object(
-        tf.lite.TFLiteConverter, 'convert', side_effect=OSError
-      ),
-      self.assertRaises(settings.SettingError),
-    ):
-      self._export(format='tflite')
-    self.assertEqual(sorted(export.rglob('*')), before)
 
 
 if __name__ == '__main__':

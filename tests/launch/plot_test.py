@@ -53,14 +53,6 @@ class PlotTest(parameterized.TestCase):
     for text in ('semifl', 'alone', 'A title', 'Test accuracy', 'Label ratio'):
       self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
 
-  def test_experiments_of_one_name_are_one_curve(self):
-    self._plot(
-      experiments=self._folders('semifl', 'other/semifl', 'alone'),
-      names=['SemiFL', 'SemiFL', 'alone'],
-    )
-    for text in ('SemiFL (2 runs)', 'alone'):
-      self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
-
   def test_references(self):
     self._plot(
       experiments=self._folders('semifl'),
@@ -106,37 +98,20 @@ class PlotTest(parameterized.TestCase):
         ):
           self._plot(**{name: files})
 
-  @parameterized.named_parameters(
-    ('none', {'experiments': None}, 'experiments: '),
-    ('no_such_folder', {'experiments': ['nowhere']}, 'experiments=.*nowhere'),
+  @parameterized.parameters(
+    ({'experiments': None}, 'experiments: '),
+    ({'experiments': ['nowhere']}, 'experiments=.*nowhere'),
+    ({'experiments': ['a', 'b', 'a']}, 'experiments=.*: '),
+    ({'experiments': ['a/semifl', 'b/semifl']}, 'names: '),
+    ({'names': ['a']}, 'names=.*1 names for 2 exp'),
+    ({'reference_names': ['a']}, 'reference_names=.*1 names for 0 exp'),
+    ({'metrics': ['mine', 'client/loss']}, 'metrics=mine,client/loss: '),
+    ({'metrics': ['mine', 'mine']}, 'metrics=mine,mine: '),
     (
-      'names_of_no_references',
-      {'reference_names': ['a']},
-      'reference_names=.*1 names for 0 exp',
-    ),
-    ('too_few_names', {'names': ['a']}, 'names=.*1 names for 2 exp'),
-    ('twice', {'experiments': ['a', 'b', 'a']}, 'experiments=.*: '),
-    (
-      'same_names_that_nobody_gave',
-      {'experiments': ['a/semifl', 'b/semifl']},
-      'names: ',
-    ),
-    (
-      'no_such_metric',
-      {'metrics': ['mine', 'client/loss']},
-      'metrics=mine,client/loss: ',
-    ),
-    (
-      'metric_twice',
-      {'metrics': ['mine', 'mine']},
-      'metrics=mine,mine: ',
-    ),
-    (
-      'metrics_without_a_file',
       {
         'metrics': ['mine'],
         'output_file': None,
-        'pseudo_label_files': ['quality.png'],
+        'pseudo_label_files': ['q.png'],
       },
       'metrics=.*: give --output_file',
     ),

@@ -6,6 +6,7 @@
 import csv
 import io
 import pathlib
+import subprocess
 import sys
 import tempfile
 from unittest import mock
@@ -19,9 +20,9 @@ from launch import predict
 from tests.data import image_tree
 from tests.export import brightness_model
 from tests.launch import programs
+from tests.repository import source_tree
 from tff_semifl import settings
 from tff_semifl.data import image_files
-from tff_semifl.export import saved_model
 
 
 class PredictTest(parameterized.TestCase):
@@ -55,6 +56,16 @@ class PredictTest(parameterized.TestCase):
     with self._output.open(newline='') as file:
       return list(csv.DictReader(file))
 
+  @parameterized.parameters('predict', 'evaluate')
+  def test_needs_no_tff(self, name):
+    code = (
+      "import sys; sys.modules['tensorflow_federated'] = None;"
+      f' import launch.{name}'
+    )
+    subprocess.run(
+      [sys.executable, '-c', code], cwd=source_tree.PROJECT_ROOT, check=True
+    )
+
   @parameterized.parameters('saved_model', 'tflite')
   def test_folder(self, model):
     printed = self._predict(model)
@@ -78,16 +89,6 @@ class PredictTest(parameterized.TestCase):
         for row in rows
       ],
     )
-
-  def test_first_rows_are_printed(self):
-    for number in range(9):
-      image_tree.write_image(self._photos / f'{number}.png', 45)
-    printed = self._predict()
-    self.assertEqual(
-      printed[-2:], ['  and 7 more', f'predictions: {self._output}']
-    )
-    self.assertLen(printed, 1 + 5 + 2)
-    self.assertLen(self._rows(), 12)
 
   def test_standard_output_has_the_table_alone(self):
     self._predict()
@@ -147,17 +148,6 @@ class PredictTest(parameterized.TestCase):
     )
     self.assertNotIn('unknown', [row['class_name'] for row in self._rows()])
 
-  def test_class_that_is_named_as_what_is_below(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'export'
-    model = brightness_model.create()
-    saved_model.export_saved_model(model, ['cat', 'unknown'], folder)
-    self._predict(folder)
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      '^least_confidence=0.5: ',
-    ):
-      self._predict(folder, least_confidence=0.5, overwrite='true')
-
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
     self._predict(images=','.join(map(str, files)), all_probabilities='true')
@@ -206,23 +196,10 @@ class PredictTest(parameterized.TestCase):
     self.assertLen(logs.output, 2)
     self.assertIn('b/e.png is no JPEG, ', logs.output[0])
 
-  def test_names_that_are_no_text(self):
-    name = self._photos / b'\xff,"x.png'.decode(errors='surrogateescape')
-    image_tree.write_image(name, 45)
-    self._predict()
-    with self._output.open(
-      newline='', encoding='utf-8', errors='surrogateescape'
-    ) as file:
-      self.assertIn(str(name), [row['path'] for row in csv.DictReader(file)])
-
-  @parameterized.named_parameters(
-    ('no_model', {'exported_model': ''}, 'exported_model=: '),
-    ('missing', {'images': 'nowhere'}, 'images=nowhere: '),
-    (
-      'table_that_cannot_be_written',
-      {'output_file': '/proc/nothing/a.csv'},
-      'output_file=/proc/nothing/a.csv: ',
-    ),
+  @parameterized.parameters(
+    ({'exported_model': ''}, 'exported_model=: '),
+    ({'images': 'nowhere'}, 'images=nowhere: '),
+    ({'output_file': '/proc/no/a.csv'}, 'output_file=/proc/no/a.csv: '),
   )
   def test_bad_flags_are_named(self, values, message):
     with self.assertRaisesRegex(settings.SettingError, f'^{message}'):

@@ -28,10 +28,6 @@ def _parse(system_name, *arguments):
 
 
 class PresetsTest(parameterized.TestCase):
-  def test_nothing_is_added_without_one(self):
-    arguments = ['--seed=1', '--tensorboard', '--other', '2']
-    self.assertEqual(commands.expand('semifl', arguments), arguments)
-
   @parameterized.parameters(*_ONE_OF_EACH_SYSTEM)
   def test_flags_mean_the_preset(self, name):
     preset = table.load(name)
@@ -135,19 +131,6 @@ _FLAGFILES = [
 
 
 class RecordedFlagfilesTest(parameterized.TestCase):
-  @parameterized.parameters(
-    'cifar10_1000_iid',
-    'digits_50_iid',
-    'digits_50_classes2',
-    'digits_50_dirichlet0.1',
-  )
-  def test_there_is_one_for_all_results(self, page):
-    results = (_ROOT / 'docs' / 'results' / page).glob('*_seed*')
-    self.assertContainsSubset(
-      {path.name.rpartition('_seed')[0] for path in results},
-      {path.stem for path in (_FOLDER / page).iterdir()},
-    )
-
   @parameterized.parameters(*_FLAGFILES)
   def test_all_flags_are_taken(self, name, system):
     path = _FOLDER / name

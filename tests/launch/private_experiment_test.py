@@ -19,6 +19,7 @@ from tff_semifl.experiment import client_privacy
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import models
 from tff_semifl.experiment import plan
+from tff_semifl.experiment import training_warnings
 from tff_semifl.privacy import privacy_key
 
 _SMALL = {
@@ -94,19 +95,13 @@ class PrivateExperimentTest(parameterized.TestCase):
       delta=experiment.settings.private_mean.privacy_delta,
     )
     self.assertEqual(epsilon > 10, is_weak)
-    facts = '\n'.join(plan.find_facts(experiment))
+    facts = '\n'.join(training_warnings.find_facts(experiment))
     self.assertIn(f'privacy: epsilon {epsilon:.4g} at delta', facts)
-    problems = '\n'.join(plan.find_problems(experiment))
+    problems = '\n'.join(training_warnings.find_problems(experiment))
     self.assertEqual('a weak guarantee' in problems, is_weak)
     public = self._create()
-    facts = '\n'.join(plan.find_facts(public))
+    facts = '\n'.join(training_warnings.find_facts(public))
     self.assertNotIn('privacy', facts)
-
-  def test_no_cost_is_said_of_a_key_that_is_known(self):
-    experiment = self._create(**_PRIVATE, **_FIXED)
-    facts = '\n'.join(plan.find_facts(experiment))
-    self.assertIn('privacy: none: --insecure_fixed_privacy_key', facts)
-    self.assertEmpty([*plan.find_problems(experiment)])
 
   def test_key_of_an_experiment_that_was_begun_is_used_again(self):
     first = self._create(**_PRIVATE)
@@ -132,20 +127,6 @@ class PrivateExperimentTest(parameterized.TestCase):
     self.assertIsNone(alone.privacy_key)
     self.assertEqual(alone.clients.cohort(1), [])
 
-  def test_fixed_key_is_kept_nowhere(self):
-    experiment = self._create(**_PRIVATE, **_FIXED)
-    self._open(experiment, **_PRIVATE, **_FIXED)
-    self.assertFalse(self._file.exists())
-
-  def test_key_that_others_may_have_read_is_refused(self):
-    self._open(self._create(**_PRIVATE), **_PRIVATE)
-    self._file.chmod(0o644)
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      f'^output_dir={self._folder.parent}: .*/mine/privacy.key has mode' ' 644',
-    ):
-      self._create(**_PRIVATE)
-
   def _train_to(self, round_num):
     trained_experiment.save(
       self._folder, round_num=round_num, **_SMALL, **_PRIVATE
@@ -159,11 +140,6 @@ class PrivateExperimentTest(parameterized.TestCase):
       ' secret key that this run was begun with, is missing',
     ):
       self._open(self._create(**_PRIVATE), **_PRIVATE)
-    self.assertFalse(self._file.exists())
-
-  def test_complete_run_is_opened_without_the_key(self):
-    self._train_to(2)
-    self._open(self._create(**_PRIVATE), **_PRIVATE)
     self.assertFalse(self._file.exists())
 
 

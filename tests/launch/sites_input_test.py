@@ -54,14 +54,6 @@ class TrainingTest(parameterized.TestCase):
     ):
       self._create(system, **changes).create_experiment()
 
-  def test_clients_that_are_here_too(self):
-    image_tree.write_image(self.images / 'clients/east/a.png', 7)
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      '^sites=east,west: .*/clients has images of clients',
-    ):
-      self._create(**_RAY).create_experiment()
-
   def test_resumes_with_the_same_sites(self):
     folder = self.create_tempdir().full_path
 
@@ -126,34 +118,6 @@ class SiteTest(parameterized.TestCase):
         settings.SettingError, '^address=.*: whoever reaches .*a token'
       ):
         self._run(variables)
-
-  def test_machine_without_ray(self):
-    with (
-      mock.patch('importlib.util.find_spec', return_value=None),
-      self.assertRaisesRegex(
-        settings.SettingError, '^address=.*: Ray is not installed; pip install'
-      ),
-    ):
-      self._run()
-
-  def test_images_that_cannot_be_used(self):
-    (self.images / 'b.png').write_text('no image')
-    cluster = 'tff_semifl.runtime.ray.cluster.check_address'
-    with (
-      mock.patch(cluster),
-      self.assertRaisesRegex(
-        settings.SettingError, '^image_dir=.*: in .*: b.png '
-      ),
-    ):
-      self._run()
-    (self.images / 'b.png').unlink()
-    with (
-      mock.patch(cluster),
-      self.assertRaisesRegex(
-        settings.SettingError, '^on_odd_size=refuse: .* a.png is 16x16'
-      ),
-    ):
-      self._run(image_size='8', on_odd_size='refuse')
 
 
 if __name__ == '__main__':

@@ -4,7 +4,6 @@
 """Tests of threads of operations, in the real program."""
 
 import contextlib
-import csv
 import math
 import os
 import pathlib
@@ -16,28 +15,16 @@ import pytest
 import tensorflow as tf
 
 from tests import forked_programs
-from tests import small_digits
+from tests.experiment import saved_run
+from tests.launch import programs
 from tff_semifl import runtime as runtime_lib
-from tff_semifl import settings
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import runtimes
-from tff_semifl.experiment import threads as threads_lib
 
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 _SAME = 'with any number of threads, numbers are the same on this processor'
-_FLAGS = (
-  *small_digits.FLAGS,
-  '--num_clients=10',
-  '--clients_per_round=2',
-  '--client_epochs=1',
-  '--server_epochs=1',
-  '--confidence_threshold=0.2',
-  '--total_rounds=1',
-  '--experiment_name=small',
-)
 
 
 @contextlib.contextmanager
@@ -55,7 +42,7 @@ def _new_program():
 
 
 def _pixels(of_clients, of_server, of_inference=1):
-  return threads_lib.BatchPixels(of_clients, of_server, of_inference)
+  return runtimes.BatchPixels(of_clients, of_server, of_inference)
 
 
 def _few_pixels():
@@ -63,7 +50,7 @@ def _few_pixels():
 
 
 def _count_batch_pixels(experiment):
-  task = experiment_lib.create_task(experiment.data)
+  task = experiment.data.create_task()
   return filled_settings.count_batch_pixels(experiment, task)
 
 
@@ -72,20 +59,12 @@ class ThreadsTest(parameterized.TestCase):
     """Trains on so many cores, and returns the rows without the seconds."""
     folder = self.create_tempdir().full_path
     forked_programs.run(
-      'launch.train',
-      'semifl',
-      *_FLAGS,
-      f'--output_dir={folder}',
-      *flags,
+      *programs.small_training(folder, '--total_rounds=1', *flags),
       cores=sorted(os.sched_getaffinity(0))[:cores],
       # The environment of the tests must not set the variable.
       variables={_VARIABLE: None},
     ).check_returncode()
-    with pathlib.Path(folder, 'small/metrics.csv').open() as file:
-      return [
-        {name: value for name, value in row.items() if name != 'seconds'}
-        for row in csv.DictReader(file)
-      ]
+    return saved_run.read_rows(pathlib.Path(folder, 'small'))
 
   @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
@@ -106,7 +85,7 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = threads_lib.Threads(
+    chosen = runtimes.Threads(
       threads_per_operation=threads, max_concurrent_clients=clients
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
@@ -127,13 +106,6 @@ class ThreadsTest(parameterized.TestCase):
       (of_clients, of_server, 250 * size * size),
     )
 
-  @parameterized.parameters('fixmatch', 'labels_alone', 'all_labels')
-  def test_batches_where_there_are_no_clients(self, system_name):
-    command = commands.create(system_name, {'task': 'digits'})
-    self.assertEqual(
-      _count_batch_pixels(command.experiment)[:2], (math.inf, math.inf)
-    )
-
   @parameterized.parameters(
     # Pixels, threads as the flag says, and as they are in a worker of TFF.
     (_pixels(_FEW, _FEW), None, 1),
@@ -144,7 +116,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 3, 3),
   )
   def test_one_number_of_threads(self, pixels, chosen, expected):
-    threads = threads_lib.Threads(threads_per_operation=chosen)
+    threads = runtimes.Threads(threads_per_operation=chosen)
     with _new_program() as set_threads:
       limited = runtimes.Native(threads=threads).limit_threads(lambda: pixels)
       self.assertEqual(limited.threads.threads_per_operation, expected)
@@ -170,7 +142,7 @@ class ThreadsTest(parameterized.TestCase):
     (_pixels(math.inf, math.inf), 8, 2, 8, 2, 4),
   )
   def test_threads_by_place(self, pixels, chosen, of_clients, *expected):
-    threads = threads_lib.PlacedThreads(
+    threads = runtimes.PlacedThreads(
       threads_per_operation=chosen, client_threads_per_operation=of_clients
     )
     with (
@@ -197,16 +169,6 @@ class ThreadsTest(parameterized.TestCase):
         os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )
 
-  def test_threads_of_clients_on_gpus_are_refused(self):
-    threads = threads_lib.PlacedThreads(client_threads_per_operation=2)
-    with (
-      mock.patch.object(
-        tf.config, 'list_physical_devices', lambda _: ['a GPU']
-      ),
-      self.assertRaisesRegex(settings.SettingError, 'work on GPUs'),
-    ):
-      runtimes.InProcess(threads=threads).limit_threads(mock.Mock())
-
   def test_where_threads_stay_as_they_are(self):
     runtime = runtimes.InProcess()
     with _new_program() as set_threads:
@@ -223,7 +185,7 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
-      chosen = threads_lib.PlacedThreads(threads_per_operation=1)
+      chosen = runtimes.PlacedThreads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 

@@ -12,10 +12,9 @@ import tensorflow as tf
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import filled_settings
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import training
 from tff_semifl.models import functional
 
 
@@ -46,7 +45,7 @@ def save(
       if value is not None
     },
   )
-  task = experiment_lib.create_task(command.experiment.data)
+  task = command.experiment.data.create_task()
   settings = filled_settings.fill_in(command.experiment, task)
   run = command.run.fill_in(settings)
   opened = experiment_folder.take_folder(
@@ -70,6 +69,6 @@ def save(
   )
   if kinds.frozen:
     opened.keep_frozen_weights([weight.numpy() for weight in kinds.frozen])
-  state = training_program.ProgramState(_State(weights), round_num, 0.25, 0.5)
+  state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
   opened.checkpoints().save(state, round_num)
   return model

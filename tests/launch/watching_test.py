@@ -7,7 +7,6 @@ import contextlib
 import csv
 import io
 import json
-import pathlib
 import re
 from unittest import mock
 
@@ -21,7 +20,6 @@ from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
-from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
 
 _THERE = __name__
@@ -56,10 +54,6 @@ def create_recorder(path, values):
     raise ValueError('there is no experiment')
   CREATED.append(_Recorder(values))
   return CREATED[-1]
-
-
-def create_nothing(path, values):
-  del path, values
 
 
 class WatchingTest(parameterized.TestCase):
@@ -182,14 +176,6 @@ class WatchingTest(parameterized.TestCase):
       settings.SettingError, f'^release_managers={name}: {message}'
     ):
       self._command(release_managers=(name,)).check_folder()
-
-  def test_function_that_returns_none(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, 'create_nothing: returns a NoneType; must return'
-    ):
-      run_settings.create_managers(
-        [f'{_THERE}:create_nothing'], pathlib.Path(self._folder), {}
-      )
 
 
 if __name__ == '__main__':

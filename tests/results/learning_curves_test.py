@@ -102,19 +102,6 @@ class LearningCurvesTest(parameterized.TestCase):
       [line] = axes.lines
       np.testing.assert_allclose(line.get_ydata(), values)
 
-  def test_weight_diversity_is_no_percentage(self):
-    column = 'client/weight_diversity'
-    values = np.array([np.nan, 0.5, 0.25])
-    run = {'round': _ROUNDS, column: values}
-    panel = learning_curves.create_panel(column)
-    fig = learning_curves.create_figure(
-      {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
-    )
-    [axes] = fig.axes
-    self.assertEqual(axes.get_title(), 'Weight diversity')
-    for line, factor in zip(axes.lines, (1, 2), strict=True):
-      np.testing.assert_array_equal(line.get_ydata(), factor * values)
-
   def test_value_between_gaps_is_a_point(self):
     values = np.array([0.1, np.nan, 0.2, np.nan, 0.3, 0.4])
     run = {'round': np.arange(6.0), 'test/accuracy': values}

@@ -185,9 +185,6 @@ class ModelCardTest(absltest.TestCase):
     for what in ('neighboring relation', 'sampling', 'covered', 'not covered'):
       self.assertIn(f'\n| {what} | ', card)
     self.assertIn('reasonable', card)
-    weak = dataclasses.replace(promised, epsilon=15.4)
-    card = self._write(why_not_tested='no images', privacy=weak)
-    self.assertIn('**Weak.**', card)
     known = dataclasses.replace(
       promised, epsilon=None, why_not_private='everybody knows the key'
     )

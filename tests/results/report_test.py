@@ -5,7 +5,6 @@
 
 import html.parser
 import types
-from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
@@ -221,22 +220,6 @@ class ReportTest(absltest.TestCase):
     self.assertEqual(
       row[2], f'+31.2 ({mean - half:+.1f} to {mean + half:+.1f})'
     )
-
-  def test_many_runs_are_not_all_shown_in_full(self):
-    run = _create(labels=[0, 1, 2], predicted=[0, 1, 1])._replace(
-      evaluated=None, why_not_evaluated='elsewhere', class_names=()
-    )
-    runs = [
-      run._replace(
-        name=f'mine_seed{seed}',
-        hparams=run.hparams._replace(flags={**run.hparams.flags, 'seed': seed}),
-      )
-      for seed in range(30)
-    ]
-    with mock.patch.object(report, '_MAX_IN_FULL', 1):
-      content, rows = self._parse(runs)
-    self.assertIn('The first 1 of 30 are shown in full', content)
-    self.assertIn('mine_seed29', [row[0] for row in rows])
 
 
 if __name__ == '__main__':

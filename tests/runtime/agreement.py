@@ -96,7 +96,6 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
     self,
     process: tff.templates.IterativeProcess,
     rounds: Sequence[Any],
-    random_start: bool = False,
     **tolerance: float,
   ) -> list[Any]:
     """Runs a process on both runtimes and asserts the same in each round.
@@ -106,10 +105,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
     outputs = []
     for context in (self.in_process, self.native):
       with self.use(context):
-        if random_start and outputs:
-          results = outputs[0][:1]
-        else:
-          results = [process.initialize()]
+        results = [process.initialize()]
         state = results[0]
         for arguments in rounds:
           output = process.next(state, *arguments)

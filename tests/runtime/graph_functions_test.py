@@ -3,16 +3,22 @@
 
 """Tests for the TensorFlow code of computations."""
 
+from collections.abc import Callable
+import gc
+import sys
 import threading
 from unittest import mock
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import context as context_lib
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graph_functions
+from tff_semifl.runtime.ray import values as ray_values
 
 
 def _create_function(computation):
@@ -75,22 +81,6 @@ class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(found, [1, 2])
 
-  def test_gradient_through_a_function(self):
-    @tff.tensorflow.computation(np.float32)
-    def slope(x):
-      @tf.function
-      def cube(y):
-        return y**3
-
-      with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = cube(x)
-      return tape.gradient(y, x)
-
-    self.assertAllClose(
-      _create_function(slope)(tf.constant(2.0)), 12.0
-    )  # 3 * 2^2
-
   def test_unseeded_random_numbers_are_fresh_at_each_call(self):
     graph_function = _create_function(
       tff.tensorflow.computation(
@@ -117,17 +107,6 @@ class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
       context.exception.__cause__, tf.errors.InvalidArgumentError
     )
 
-  def test_xla_compiles_what_asks_for_it(self):
-    # XLA has no strings.
-    @tff.tensorflow.computation(np.int32)
-    def count_digits(x):
-      return tf.function(
-        lambda x: tf.strings.length(tf.strings.as_string(x)), jit_compile=True
-      )(x)
-
-    with self.assertRaisesRegex(errors.ComputationError, 'XLA'):
-      _create_function(count_digits)(tf.constant(12))
-
 
 class GraphFunctionCacheTest(tf.test.TestCase):
   def test_equal_graphs_share_a_function_while_it_is_in_use(self):
@@ -153,6 +132,50 @@ class GraphFunctionCacheTest(tf.test.TestCase):
           proto, type_signature=block.type_signature
         )
       )
+
+
+class CallTest(tf.test.TestCase):
+  def test_leaves_options_as_they_were(self):
+    before = context_lib.context().function_call_options
+    function = mock.Mock(_call_flat=mock.Mock(side_effect=ZeroDivisionError()))
+    with self.assertRaises(ZeroDivisionError):
+      graph_functions.call(function, [])
+    self.assertIs(context_lib.context().function_call_options, before)
+
+
+_ARRAY = np.ones(3, np.float32)
+
+
+def _count_left(function: Callable[[], object]) -> int:
+  """Returns how many blocks of memory a second call leaves.
+
+  What TensorFlow and Python keep for later calls is there after the first.
+  """
+  function()
+  gc.collect()
+  before = sys.getallocatedblocks()
+  function()
+  gc.collect()
+  return sys.getallocatedblocks() - before
+
+
+class ReleasedTest(absltest.TestCase):
+  def test_nothing_is_left_of_what_was_sent(self):
+    def decode():
+      for _ in range(1000):
+        ray_values.decode([_ARRAY])
+
+    self.assertLess(_count_left(decode), 500)
+
+  def test_tensor_that_is_still_used(self):
+    first, second = (tf.constant([1.0, number]) for number in range(2))
+    graph_functions.release_attributes(first)
+    graph_functions.release_attributes(second)
+    np.testing.assert_array_equal(first + second, [2, 1])
+    first.mine = 1
+    third = graph_functions.release_attributes(tf.constant(2.0))
+    self.assertFalse(hasattr(third, 'mine'))
+    self.assertEqual(first.mine, 1)
 
 
 if __name__ == '__main__':

@@ -97,7 +97,9 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
     ('empty', _Pair((), [])),
   )
   def test_python_containers_return(self, value):
-    value_type = tff.types.to_type(_type_spec(value))
+    value_type = tff.types.to_type(
+      tf.nest.map_structure(lambda _: np.int32, value)
+    )
     same = tff.tensorflow.computation(lambda x: x, value_type)
     in_federation = tff.federated_computation(
       lambda x: tff.federated_map(same, x),
@@ -186,23 +188,6 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
     trace()
 
     self.assertEqual(found, [2])
-
-
-def _type_spec(value):
-  """Returns the containers of `value` around `np.int32`."""
-  if isinstance(value, int):
-    return np.int32
-  if attrs.has(type(value)):
-    return type(value)(
-      **{
-        k: _type_spec(v) for k, v in attrs.asdict(value, recurse=False).items()
-      }
-    )
-  if isinstance(value, dict):
-    return type(value)((k, _type_spec(v)) for k, v in value.items())
-  if hasattr(value, '_fields'):
-    return type(value)(*map(_type_spec, value))
-  return type(value)(map(_type_spec, value))
 
 
 if __name__ == '__main__':

@@ -78,14 +78,6 @@ def _train_compiled(kernel, dataset):
   return tf.function(_train, jit_compile=True)(kernel, _read(dataset))
 
 
-@tff.tensorflow.computation(_KERNEL, _IMAGES)
-def _check_images(kernel, dataset):
-  images = _read(dataset)
-  check = tf.debugging.assert_less(tf.shape(images)[0], 3, 'too many images')
-  with tf.control_dependencies([check]):
-    return _train(kernel, images)
-
-
 def _at_clients(computation):
   @tff.federated_computation(
     tff.FederatedType(_KERNEL, tff.SERVER),
@@ -161,14 +153,6 @@ class LimitedFunctionTest(tf.test.TestCase, parameterized.TestCase):
     ):
       compute(self._kernel, _images(2))
     session.assert_not_called()
-
-  def test_errors_name_the_client(self):
-    with self.assertRaisesRegex(
-      runtime.ComputationError, r'(?s)Client 1 .*too many images'
-    ):
-      self._run(
-        _at_clients(_check_images), (1, 2), client_threads_per_operation=1
-      )
 
   def test_environment_is_asked_for(self):
     with mock.patch.dict(os.environ):

@@ -78,12 +78,10 @@ def _run_without(absent, computation, argument):
 
 class StagesTest(absltest.TestCase):
   def test_key_of_the_noise_stays_here(self):
-    mean = aggregators.build_private_mean(
-      noise_multiplier=1.0,
-      clipping_norm=1.0,
-      clients_per_round=2,
-      key=privacy_key.PrivacyKey(bytes(32)),
-    ).create(tff.TensorType(np.float32, [3]))
+    factory = aggregators.PrivateMean(noise_multiplier=1.0).build(
+      clients_per_round=2, key=privacy_key.PrivacyKey(bytes(32))
+    )
+    mean = factory.create(tff.TensorType(np.float32, [3]))
     with runtime.simulation_context():
       state = mean.initialize()
     block, programs = _find_programs(mean.next, (state, []))

@@ -139,14 +139,6 @@ class TwoActorsTest(agreement.AgreementTestCase):
       )
     )
 
-    @tff.federated_computation
-    def work():
-      return tff.federated_eval(pid, tff.CLIENTS), tff.federated_eval(
-        pid, tff.SERVER
-      )
-
-    with runtime.simulation_context(default_num_clients=2):
-      self.assertEqual(work(), ([os.getpid()] * 2, os.getpid()))
     work = tff.federated_computation(
       lambda numbers: tff.federated_map(
         tff.tensorflow.computation(lambda x: pid(), np.int32), numbers

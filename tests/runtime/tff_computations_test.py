@@ -36,16 +36,6 @@ def _use_tables(n):
     return mutable.lookup([n, n + 1]), mutable.size()
 
 
-def _use_generators(n):
-  generator = tf.random.Generator.from_seed(3)
-  return generator.normal([2]), tf.random.stateless_uniform([2], [n, 1])
-
-
-def _use_op_with_seed(n):
-  # Random at each call: the third call agrees in both runtimes.
-  return tf.cast(n, tf.float32) + tf.random.uniform([2], seed=5)
-
-
 def _use_pipeline(n):
   return (
     tf.data.Dataset.range(tf.cast(n, tf.int64))
@@ -83,8 +73,6 @@ class TffComputationsTest(agreement.AgreementTestCase):
   @parameterized.parameters(
     _use_variables,
     _use_tables,
-    _use_generators,
-    _use_op_with_seed,
     _use_pipeline,
   )
   def test_each_call_starts_afresh(self, fn):

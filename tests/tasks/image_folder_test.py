@@ -15,14 +15,12 @@ import pytest
 import tensorflow as tf
 
 from tasks import image_folder
-from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
-from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import data_errors
 from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
-from tff_semifl.experiment import folder_task
+from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
@@ -44,7 +42,7 @@ def _create_task(
   form = image_reading.ImageForm(
     image_size, num_channels, on_odd_size, background
   )
-  return folder_task.create_task(root, form, **kwargs)
+  return loaded_task.create_folder_task(root, form, **kwargs)
 
 
 class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
@@ -162,33 +160,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     steps = {int(view[8, 9, 1]) - int(view[8, 8, 1]) for view in views}
     self.assertEqual(steps, {1, -1} if flip else {1})
 
-  def test_strong_views_of_images_that_are_no_squares(self):
-    task = self._create(
-      image_size=(12, 20), on_odd_size=image_files.OnOddSize.RESIZE
-    )
-    images = np.random.default_rng(0).integers(
-      256, size=[20, 12, 20, 3], dtype=np.uint8
-    )
-    views = task.strong_augmentation(images, _SEEDS[0])
-    self.assertEqual(views.shape, images.shape)
-    self.assertEqual(views.dtype, tf.uint8)
-    self.assertNotAllEqual(
-      views, task.weak_augmentation(tf.constant(images), _SEEDS[0])
-    )
-
-  @parameterized.parameters(32, 96)
-  @pytest.mark.slow
-  def test_no_strong_view_of_a_photo_is_blank(self, size):
-    images = photos.load_photos(64, size)
-    for index, image in enumerate(images[:4]):
-      file = self._root / 'server' / ('cat', 'dog')[index % 2] / 'photo.png'
-      tf.io.write_file(str(file), tf.io.encode_png(image))
-    task = self._create(
-      image_size=(size, size), on_odd_size=image_files.OnOddSize.RESIZE
-    )
-    found = remaining_contrast.measure(images, task.strong_augmentation, seed=0)
-    self.assertEqual((found.num_blank_augmented, found.num_augmented), (0, 512))
-
   def test_share_of_each_class_to_test_on_is_spread_evenly(self):
     root = self._root.with_name('without_test')
     levels = {f'server/cat/{k}.png': 10 * k for k in range(10)}
@@ -209,28 +180,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     mean = (20 + 30 + 40 + 60 + 70 + 90 + 100 + 120) / 9 / 255
     self.assertAllClose(task.pixel_mean, [mean] * 3)
     self.assertIn("4 of the server's for testing", task.data_description)
-
-  def test_says_if_rounding_by_class_makes_another_share(self):
-    # Of 7 images of each of 4 classes, 0.2 is 1.4, or 1: 4 of 28, not 6.
-    root = self._root.with_name('four_classes')
-    levels = {
-      f'server/{name}/{k}.png': 10 * k for name in 'abcd' for k in range(7)
-    }
-    image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
-    with self.assertLogs(level='WARNING') as logs:
-      task = _create_task(str(root), test_fraction=0.2)
-    self.assertLen(task.load().test.labels, 4)
-    (line,) = logs.output
-    for said in ('test_fraction=0.2 of 28', ' 4 test images, 14.3%', '25 poin'):
-      self.assertIn(said, line)
-    with self.assertNoLogs(level='WARNING'):
-      _create_task(str(root), test_fraction=0.3)
-
-  def test_a_small_share_is_one_image_of_each_class(self):
-    shutil.rmtree(self._root / 'test')
-    data = self._create(test_fraction=0.01).load()
-    self.assertAllEqual(data.test.labels, [0, 1])
-    self.assertAllEqual(data.train.labels, [0, 1])
 
   def test_what_to_test_on_must_be_clear(self):
     with self.assertRaisesRegex(
@@ -255,20 +204,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.rmtree(self._root / 'test')
     with self.assertRaisesRegex(data_errors.DataError, 'server is missing'):
       self._create()
-
-  def test_images_of_another_size_are_said_to_be_resized(self):
-    image_tree.write_image(self._root / 'clients/east/b.png', 1, size=(20, 30))
-    with self.assertLogs('absl', 'WARNING') as logged:
-      task = self._create()
-    self.assertLen(logged.output, 1)
-    self.assertIn(
-      '1 of 10 images have another size and are scaled and cropped to 16x16;',
-      logged.output[0],
-    )
-    self.assertIn('testing, 1 resized to 16x16, SHA', task.data_description)
-    # A size that was asked for is no surprise.
-    with self.assertNoLogs('absl', 'WARNING'):
-      self._create(image_size=(16, 16))
 
   def test_description_tells_data_apart(self):
     first = self._create().data_description

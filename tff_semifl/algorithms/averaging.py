@@ -3,14 +3,14 @@
 
 """Systems that average the clients' updates round by round."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
@@ -21,7 +21,6 @@ from tff_semifl.core import method
 from tff_semifl.core import rounds as rounds_lib
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
 
 # The clients' optimizer and the server's.
@@ -45,34 +44,47 @@ class Averaging(system.System):
   client_momentum: training_settings.ClientMomentum = (
     training_settings.ClientMomentum()
   )
-  averaging: aggregator_settings.Aggregation = aggregator_settings.Aggregation()
+  averaging: aggregators.Aggregation = aggregators.Aggregation()
   client: method.Method
 
-  def build_parts(
-    self,
-    ingredients: system.Ingredients,
-    server: training_settings.ServerTraining,
-  ) -> composition.Parts:
+  @property
+  def server_training(self) -> training_settings.ServerTraining:
+    """The server's training; by default the server takes no step."""
+    return training_settings.ServerTraining(
+      server_epochs=0.0, server_batch_size=1
+    )
+
+  def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
+    """Runs a round of `core.rounds`, from the parts, the state and the data."""
+    return rounds_lib.semifl_round(*arguments)
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    return composition.build(self.build_parts(ingredients), self.run_round)
+
+  def build_parts(self, ingredients: system.Ingredients) -> composition.Parts:
     """Builds the parts of rounds."""
     classifier, client = ingredients.classifier, self.client
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
+        clients_per_round=self.cohorts.clients_per_round,
+        key=ingredients.privacy_key,
       ),
       classifier.weights_type.trainable,
     )
-    train_fn = round_parts.build_local_training(
-      client, ingredients, client_optimizer, self.local_training
-    )
     if self.averaging.private_mean is not None:
-      train_fn = _refuse_reports(train_fn, type(client).__qualname__)
+      _refuse_reports(client)
+    server = self.server_training
     rate = server.server_learning_rate
     return round_parts.build_round_parts(
       ingredients,
       client_work.build_client_work(
         classifier,
-        train_fn,
+        round_parts.build_local_training(
+          client, ingredients, client_optimizer, self.local_training
+        ),
         data_type=pipelines.labeled_client_type(classifier.image_shape)
         if client.clients_have_labels
         else None,
@@ -96,19 +108,6 @@ class Averaging(system.System):
       guides=client.guides,
     )
 
-  def compose(
-    self,
-    ingredients: system.Ingredients,
-    server: training_settings.ServerTraining,
-    run_round: Callable[
-      ..., federated_process.RoundOutput
-    ] = rounds_lib.semifl_round,
-    **options: Any,
-  ) -> federated_process.FederatedProcess:
-    """Builds a process; `options` are further arguments of `run_round`."""
-    parts = self.build_parts(ingredients, server)
-    return composition.build(parts, run_round, **options)
-
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> OptimizerPair:
@@ -120,13 +119,13 @@ class Averaging(system.System):
     optimizer = self.optimizer.build()
     return optimizer, optimizer
 
-  @property
-  def summary(self) -> str:
-    return f'{super().summary} {self.client.summary}'
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    return self.client.measures_pseudo_labels
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    return system.Steps(
+      self.server_training.count_steps(num_labeled),
+      self.local_training.count_steps(client_sizes),
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -135,19 +134,15 @@ class SemiSupervisedAveraging(Averaging):
 
   server: training_settings.ServerTraining = training_settings.ServerTraining()
 
+  @property
+  def server_training(self) -> training_settings.ServerTraining:
+    return self.server
+
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> OptimizerPair:
     of_clients, _ = super().create_optimizers(classifier)
     return of_clients, self.optimizer.build(self.server.server_optimizer)
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    return system.Steps(
-      self.server.count_steps(num_labeled),
-      self.local_training.count_steps(client_sizes),
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -156,11 +151,6 @@ class Alternating(SemiSupervisedAveraging):
 
   With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
   """
-
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(ingredients, self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -174,13 +164,9 @@ class Parallel(SemiSupervisedAveraging):
     ' difference between server and clients (the code of its authors).',
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(
-      ingredients,
-      self.server,
-      rounds_lib.parallel_round,
+  def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
+    return rounds_lib.parallel_round(
+      *arguments,
       server_share_fn=rounds_lib.one_of_all
       if self.plain_average
       else rounds_lib.half,
@@ -192,32 +178,24 @@ class Parallel(SemiSupervisedAveraging):
 class ParallelInTwoGroups(SemiSupervisedAveraging):
   """FedRGD as in SemiFL's tables: two groups of clients, the server in both."""
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(
-      ingredients,
-      self.server,
-      rounds_lib.parallel_round,
+  def run_round(self, *arguments: Any) -> federated_process.RoundOutput:
+    return rounds_lib.parallel_round(
+      *arguments,
       server_share_fn=rounds_lib.of_two_groups,
       step_from_received_weights=False,
     )
 
 
-def _refuse_reports(
-  train_fn: client_work.LocalTrainingFn, name: str
-) -> client_work.LocalTrainingFn:
-  """Local training that raises an error if clients report beside the update."""
-
-  def train(*arguments: Any) -> client_work.LocalTraining:
-    local = train_fn(*arguments)
-    if tf.nest.flatten(local.report):
-      raise settings.SettingError(
-        'aggregator',
-        'differential_privacy',
-        f'{name} clients report, beside updates, sums to which no noise is'
-        ' added; choose another',
-      )
-    return local
-
-  return train
+def _refuse_reports(client: method.Method) -> None:
+  """Raises a SettingError if clients report sums beside their updates."""
+  defaults = (None, method.Method.report, client_parts.ClientPart.report)
+  reporting = (client, *client.parts.values())
+  if any(
+    getattr(type(each), 'report', None) not in defaults for each in reporting
+  ):
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      f'{type(client).__qualname__} clients report, beside updates, sums to'
+      ' which no noise is added; choose another',
+    )

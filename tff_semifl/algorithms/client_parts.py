@@ -28,11 +28,15 @@ from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
 
+# The usual arguments of hooks.
+Client = hook_arguments.ClientContext
+Labels = pseudo_labels.PseudoLabels
+
 
 class ClientPart(method.Guiding, settings.Settings):
   """Base of the parts; `client.guidance` is the message to the part."""
 
-  def report(self, client: hook_arguments.ClientContext) -> Any:
+  def report(self, client: Client) -> Any:
     """The sums over the client's images, for `guidance`; () for no sums."""
     del client
     return ()
@@ -42,31 +46,19 @@ class Selection(ClientPart, abc.ABC):
   """Base of the rules that select the images to train on."""
 
   @abc.abstractmethod
-  def select(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
     """The selection, bool [images], or weights of images, float32, >= 0."""
 
 
 class ClassThresholds(Selection):
   """Base of the rules with a threshold for each class."""
 
-  def thresholds(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
+  def thresholds(self, client: Client, labels: Labels) -> tf.Tensor:
     """The thresholds, float32 [classes]; by default the server's message."""
     del labels
     return client.guidance
 
-  def select(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
     """Selects images at or above their class's threshold, bool [images]."""
     return pseudo_labels.is_confident(
       labels, tf.gather(self.thresholds(client, labels), labels.labels)
@@ -79,11 +71,7 @@ class FixedThreshold(Selection):
 
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def select(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
     """Selects images at or above the threshold, bool [images]."""
     del client
     return pseudo_labels.is_confident(
@@ -95,9 +83,7 @@ class Labeler(ClientPart, abc.ABC):
   """Base of rules for which model labels, in place of the received model."""
 
   @abc.abstractmethod
-  def choose(
-    self, client: hook_arguments.ClientContext
-  ) -> functional.ModelWeights:
+  def choose(self, client: Client) -> functional.ModelWeights:
     """The weights that label."""
 
 
@@ -105,9 +91,7 @@ class Alignment(ClientPart, abc.ABC):
   """Base of rules that turn logits into pseudo-labels."""
 
   @abc.abstractmethod
-  def label(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> pseudo_labels.PseudoLabels:
+  def label(self, client: Client, logits: tf.Tensor) -> Labels:
     """Labels of images, from their logits, float32 [images, classes]."""
 
 
@@ -115,11 +99,7 @@ class Adjustment(ClientPart, abc.ABC):
   """Base of rules for an offset of the logits in the losses."""
 
   @abc.abstractmethod
-  def logit_offset(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor | None:
+  def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
     """The offset to add, float32 [classes]; None adds nothing."""
 
 
@@ -135,20 +115,15 @@ class Weighting(ClientPart, abc.ABC):
   """Base of rules for the weights of clients in the mean."""
 
   @abc.abstractmethod
-  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
+  def weigh(self, client: Client) -> tf.Tensor:
     """The weight of an update, a float32 scalar, at least 0."""
-
-
-def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
-  """The decay in round t: min(`decay`, (1 + t) / (10 + t))."""
-  t = tf.cast(round_num, tf.float32)
-  return tf.minimum(decay, (1.0 + t) / (10.0 + t))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AveragedTeacher(Labeler):
   """Labels by a moving average of the server's models.
 
+  The decay in round t is min(`teacher_decay`, (1 + t) / (10 + t)).
   The average is sent to clients beside the model that they train, which doubles
   the download. Its batch normalization statistics are of the server's images,
   even if the model's statistics are of other images.
@@ -183,7 +158,8 @@ class AveragedTeacher(Labeler):
     server: hook_arguments.Server,
   ) -> functional.ModelWeights:
     del sums  # Clients report nothing.
-    decay = decay_in_round(server.round_num, self.teacher_decay)
+    t = tf.cast(server.round_num, tf.float32)
+    decay = tf.minimum(self.teacher_decay, (1.0 + t) / (10.0 + t))
     return functional.ModelWeights(
       optimizers.move_average(
         tuple(kept.trainable), tuple(server.weights.trainable), decay
@@ -191,7 +167,5 @@ class AveragedTeacher(Labeler):
       kept.non_trainable,
     )
 
-  def choose(
-    self, client: hook_arguments.ClientContext
-  ) -> functional.ModelWeights:
+  def choose(self, client: Client) -> functional.ModelWeights:
     return client.guidance

@@ -24,7 +24,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
 from tff_semifl.core import hook_arguments
-from tff_semifl.core import pseudo_labels
 from tff_semifl.data import folding
 
 # Count of a class without labels.
@@ -147,9 +146,7 @@ class LogitAdjustment(client_parts.Adjustment):
   )
 
   def logit_offset(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
+    self, client: client_parts.Client, labels: client_parts.Labels
   ) -> tf.Tensor:
     del client
     num_classes = tf.shape(labels.probabilities)[1]

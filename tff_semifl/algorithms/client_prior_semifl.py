@@ -6,13 +6,7 @@
 A client estimates its prior, the class shares of its images, from the images
 alone. It labels with the prior, and adds the prior to the logits in its losses,
 so that it does not unlearn classes that it lacks. The received and the returned
-model are both for the server's prior.
-
-References:
-  Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
-  adjustment. ICLR 2021.
-  Zhang, Li, Li, Xu, Wu, Ding, Wu. Federated learning with label distribution
-  skew via logits calibration. ICML 2022. Its clients know their labels.
+model are both for the server's prior. References are in `client_prior`.
 """
 
 import abc
@@ -29,6 +23,10 @@ from tff_semifl.algorithms import system
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
+
+# The usual arguments of hooks.
+Client = hook_arguments.ClientContext
+Labels = pseudo_labels.PseudoLabels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,9 +70,7 @@ class PriorFixMix(composed.ComposedFixMix):
       )
 
   @abc.abstractmethod
-  def find_prior(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
     """The client's prior, float32 [classes], from the sent model's logits."""
 
   def tell(self, kept: Any, server: hook_arguments.Server) -> dict[str, Any]:
@@ -87,9 +83,7 @@ class PriorFixMix(composed.ComposedFixMix):
       else tf.constant(self.label_prior_weight),
     }
 
-  def pseudo_label(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> pseudo_labels.PseudoLabels:
+  def pseudo_label(self, client: Client, logits: tf.Tensor) -> Labels:
     """The labels of all images of a client, given its prior."""
     prior = self.find_prior(client, logits)
     server_prior = client.guidance['server_prior']
@@ -98,11 +92,7 @@ class PriorFixMix(composed.ComposedFixMix):
     logits = client_prior.adapt(logits, label_prior, server_prior)
     return super().pseudo_label(client, logits)._replace(prior=prior)
 
-  def logit_offset(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor | None:
+  def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
     if not self.train_with_prior:
       return super().logit_offset(client, labels)
     return client_prior.logit_offset(
@@ -123,9 +113,7 @@ class ClientPriorFixMix(PriorFixMix):
     settings.AT_LEAST_1,
   )
 
-  def find_prior(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
     return client_prior.estimate(
       logits,
       client.guidance['server_prior'],
@@ -140,9 +128,7 @@ class TruePriorFixMix(PriorFixMix):
 
   clients_have_labels = True
 
-  def find_prior(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:
     del logits  # The true labels are known.
     return client_prior.from_probabilities(
       tf.one_hot(client.true_labels, client.num_classes),

@@ -27,6 +27,7 @@ from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.algorithms.client_priors import class_shares
+from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -46,83 +47,69 @@ _LEAST_SHARE = 1e-6
 class Estimate(NamedTuple):
   """The server's estimate of the clients' classes, float32.
 
-  The bias `pull * log m - push` is added to the logits for labeling, with the
-  class shares m of the server's labels.
-
-  Attributes:
-    posteriors: [classes], the average label of clients' images in the last
-      round that had any.
-    log_shares: [classes], the average of clients' `ClassShares.log_shares` in
-      that round.
-    pull: Scalar; 0 before any client reported.
-    push: [classes].
+  The averages are over the last round that had any image. The bias `pull * log
+  m - push` is added to the logits for labeling, with the class shares m of the
+  server's labels.
   """
 
-  posteriors: tf.Tensor
-  log_shares: tf.Tensor
-  pull: tf.Tensor
-  push: tf.Tensor
-
-
-class Message(NamedTuple):
-  """The message to clients, float32 [classes].
-
-  `alpha` are the Dirichlet parameters of clients' class shares; `shift` is
-  added to logits, which makes them log p(example | class).
-  """
-
-  alpha: tf.Tensor
-  shift: tf.Tensor
+  posteriors: tf.Tensor  # [classes], the average label of clients' images.
+  log_shares: tf.Tensor  # [classes], clients' average `log_shares`.
+  pull: tf.Tensor  # Scalar; 0 before any client reported.
+  push: tf.Tensor  # [classes]
 
 
 class Sums(NamedTuple):
-  """The sums that a client reports, float32: labels and log shares, [classes].
+  """The sums that a client reports, float32."""
 
-  `num_images` counts the labeled images; `num_clients` is 1 if there are any.
-  """
-
-  posteriors: tf.Tensor
-  log_shares: tf.Tensor
-  num_images: tf.Tensor
-  num_clients: tf.Tensor
+  posteriors: tf.Tensor  # [classes], of labels.
+  log_shares: tf.Tensor  # [classes]
+  num_images: tf.Tensor  # The number of labeled images.
+  num_clients: tf.Tensor  # 1 if there is any labeled image.
 
 
-def start(num_classes: int) -> Estimate:
-  """The estimate before any client reported."""
-  zeros = tf.zeros([num_classes])
-  return Estimate(zeros, zeros, tf.constant(0.0), zeros)
+class ClassEstimate(method.Guiding):
+  """The server's estimate of how clients' class shares are distributed."""
 
+  def init_guidance(self, model: functional.ImageClassifier) -> Estimate:
+    zeros = tf.zeros([model.num_classes])
+    return Estimate(zeros, zeros, tf.constant(0.0), zeros)
 
-def tell(estimate: Estimate, shares: tf.Tensor) -> Message:
-  """The message to clients; `shares` are m of `Estimate`, each above 0."""
-  # Relative to the classes of all clients together, so that a model that gives
-  # one class to all clients is not mistaken for clients that differ.
-  found = tf.maximum(estimate.posteriors, _LEAST_SHARE)
-  strength = tf.where(
-    estimate.pull > 0,
-    class_shares.strength(estimate.log_shares, found / tf.reduce_sum(found)),
-    tf.cast(tf.size(shares), tf.float32),
-  )
-  return Message(
-    strength * shares,
-    (estimate.pull - 1) * tf.math.log(shares) - estimate.push,
-  )
+  def tell(
+    self, kept: Estimate, server: hook_arguments.Server
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """The Dirichlet parameters of class shares, and the shift of logits.
 
-
-def learn(estimate: Estimate, sums: Sums) -> Estimate:
-  """The estimate after a round, given the sums of its clients' reports."""
-
-  def update() -> Estimate:
-    posteriors = sums.posteriors / sums.num_images
-    return Estimate(
-      posteriors,
-      sums.log_shares / sums.num_clients,
-      (1 - _LEAK) * estimate.pull + _STEP,
-      (1 - _LEAK) * estimate.push
-      + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+    Logits with the shift are log p(example | class). Both are [classes].
+    """
+    shares = client_prior.from_counts(client_prior.count_labels(server))
+    # Relative to the classes of all clients together, so that a model that
+    # gives one class to all clients is not mistaken for clients that differ.
+    found = tf.maximum(kept.posteriors, _LEAST_SHARE)
+    strength = tf.where(
+      kept.pull > 0,
+      class_shares.strength(kept.log_shares, found / tf.reduce_sum(found)),
+      tf.cast(tf.size(shares), tf.float32),
     )
+    shift = (kept.pull - 1) * tf.math.log(shares) - kept.push
+    return strength * shares, shift
 
-  return tf.cond(sums.num_clients > 0, update, lambda: estimate)
+  def guidance(
+    self, kept: Estimate, sums: Sums, server: hook_arguments.Server
+  ) -> Estimate:
+    del server
+    kept, sums = Estimate(*kept), Sums(*sums)
+
+    def update() -> Estimate:
+      posteriors = sums.posteriors / sums.num_images
+      return Estimate(
+        posteriors,
+        sums.log_shares / sums.num_clients,
+        (1 - _LEAK) * kept.pull + _STEP,
+        (1 - _LEAK) * kept.push
+        + _STEP * tf.math.log(tf.maximum(posteriors, _LEAST_SHARE)),
+      )
+
+    return tf.cond(sums.num_clients > 0, update, lambda: kept)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -131,6 +118,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
 
   # Batch statistics of two classes differ from statistics of all classes.
   usual = types.MappingProxyType({'normalization': 'group'})
+  guides = types.MappingProxyType({method.OWN: ClassEstimate()})
 
   server: training_settings.PretrainedBatches = (
     training_settings.PretrainedBatches(server_pretraining_epochs=200.0)
@@ -141,28 +129,26 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     ' batch, and others at random up to so many.',
     settings.AT_LEAST_1,
   )
-  confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def train_client(
+  def label(
     self,
     ingredients: system.Ingredients,
     weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
+    node: federated_process.Node,
     data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    """The gradient of one batch, labeled with the client's class shares.
+    batch: tf.Tensor,
+  ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
+    """Labels a batch, given the client's class shares.
 
     Class shares are estimated from the batch and other images of the client, up
-    to `client_labeled_images`. Images of the batch whose most probable class
-    has less than the confidence threshold are left out of the loss.
+    to `client_labeled_images`.
     """
-    classifier, purpose = ingredients.classifier, random_seeds.Purpose
-    node = federated_process.Node(context, data['client_id'])
+    classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
-    batch = self.select_batch(node, data)
     # The images of the batch come first, then other images in a random order.
-    order = random_draws.order(num_images, node.seed(purpose.PSEUDO_LABEL_VIEW))
+    order = random_draws.order(
+      num_images, node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW)
+    )
     is_in_batch = tf.scatter_nd(
       batch[:, tf.newaxis], tf.ones_like(batch), [num_images]
     )
@@ -175,91 +161,42 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     logits = classifier.logits(
       weights, tf.cast(tf.gather(data['image'], labeled), tf.float32)
     )
-    message = context.guidance[method.OWN]
-    logits += message.shift
-    likelihoods = class_shares.read(logits)
-    shares = class_shares.find(likelihoods, message.alpha)
+    alpha, shift = node.context.guidance[method.OWN]
+    likelihoods = class_shares.read(logits + shift)
+    shares = class_shares.find(likelihoods, alpha)
     labels = pseudo_labels.complete(
       shares.posteriors[:size], classifier.num_classes
     )
-    augmented = ingredients.strong_augmentation(
-      tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
-    )
-    is_kept = pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
-    update = gradient_steps.report(
-      classifier,
-      weights,
-      tf.boolean_mask(augmented, is_kept),
-      tf.boolean_mask(labels.labels, is_kept),
-      num_images=size,
-      node=node,
-      optimizer_state=optimizer_state,
-      given_labels=pseudo_labels.give_at_once(batch, labels.labels, is_kept),
-    )
     num_labeled = tf.cast(tf.shape(labeled)[0], tf.float32)
     has_any = tf.cast(num_labeled > 0, tf.float32)
-    return update._replace(
-      measurements=collections.OrderedDict(
-        evidence=client_work.Ratio(
-          class_shares.evidence(likelihoods, message.alpha, shares), num_labeled
-        ),
-        strength=client_work.Ratio(
-          has_any * tf.reduce_sum(message.alpha), has_any
-        ),
+    measurements = collections.OrderedDict(
+      evidence=client_work.Ratio(
+        class_shares.evidence(likelihoods, alpha, shares), num_labeled
       ),
-      report={
-        method.OWN: Sums(
-          tf.reduce_sum(shares.posteriors, axis=0),
-          has_any * shares.log_shares,
-          num_labeled,
-          has_any,
-        )
-      },
+      strength=client_work.Ratio(has_any * tf.reduce_sum(alpha), has_any),
     )
+    sums = Sums(
+      tf.reduce_sum(shares.posteriors, axis=0),
+      has_any * shares.log_shares,
+      num_labeled,
+      has_any,
+    )
+    return labels, {'measurements': measurements, 'report': {method.OWN: sums}}
 
-  def build_server_work(
+  def augment_at_server(
     self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    classifier, optimizer = ingredients.classifier, self.optimizer.build()
-    batch_size = self.server.filled_batch_size
-    return gradient_steps.build_server_work(
-      classifier,
-      augmentation_fn=ingredients.strong_augmentation,
-      optimizer=optimizer,
-      batch_size=batch_size,
-      pretraining_fn=server_work.SupervisedTraining(
-        classifier=classifier,
-        weak_augmentation=ingredients.strong_augmentation,
-        optimizer=optimizer,
-        num_epochs=settings.filled(
-          'server_pretraining_epochs', self.server.server_pretraining_epochs
-        ),
-        batch_size=batch_size,
+  ) -> augmentation.Augmentation:
+    return ingredients.strong_augmentation
+
+  def build_pretraining(
+    self, ingredients: system.Ingredients
+  ) -> server_work.SupervisedTrainingFn:
+    return server_work.SupervisedTraining(
+      classifier=ingredients.classifier,
+      weak_augmentation=ingredients.strong_augmentation,
+      optimizer=self.optimizer.build(),
+      num_epochs=settings.filled(
+        'server_pretraining_epochs', self.server.server_pretraining_epochs
       ),
+      batch_size=self.server.filled_batch_size,
     )
-
-  @property
-  def guides(self) -> method.Guides:
-    return {method.OWN: _Estimate()}
-
-
-class _Estimate(method.Guiding):
-  """The server's estimate of how clients' class shares are distributed."""
-
-  def init_guidance(self, model: functional.ImageClassifier) -> Estimate:
-    return start(model.num_classes)
-
-  def tell(self, kept: Estimate, server: hook_arguments.Server) -> Message:
-    shares = client_prior.from_counts(client_prior.count_labels(server))
-    return tell(kept, shares)
-
-  def guidance(
-    self,
-    kept: Estimate,
-    sums: Sums,
-    server: hook_arguments.Server,
-  ) -> Estimate:
-    del server
-    return learn(Estimate(*kept), Sums(*sums))

@@ -17,7 +17,6 @@ References:
   FreeMatch: Self-adaptive thresholding for semi-supervised learning. ICLR 2023.
 """
 
-import abc
 from collections.abc import Mapping
 import dataclasses
 
@@ -25,15 +24,18 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import distribution_alignment
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
 
+Client = hook_arguments.ClientContext
+Labels = pseudo_labels.PseudoLabels
 Sums = Mapping[str, tf.Tensor]
 Averages = Mapping[str, tf.Tensor]
 
 _COUNT = 'num_images'
+# From FixMatch's code: bounds the factor of a class that is never predicted.
+_EPSILON = 1e-6
 
 
 def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
@@ -52,46 +54,18 @@ def means(sums: Sums) -> dict[str, tf.Tensor]:
   }
 
 
-def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
-  """The unbiased variance over the images of a cohort; 0 without images.
-
-  `name` and `square_name` are the names of a value and of its square.
-  """
-  count, mean = sums[_COUNT], means(sums)
-  return tf.maximum(
-    mean[square_name] - mean[name] ** 2, 0.0
-  ) * tf.math.divide_no_nan(count, count - 1.0)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Averaging(client_parts.ClientPart):
-  """Base of the parts that keep moving averages over rounds.
-
-  If clients labeled no image in a round, the averages stay as they are.
-  """
-
-  @property
-  @abc.abstractmethod
-  def decay(self) -> float:
-    """The decay of the averages in a round, in [0, 1)."""
-
-  def measure(self, sums: Sums) -> Averages:
-    """The values to average; by default the means over images."""
-    return means(sums)
-
-  def guidance(
-    self, kept: Averages, sums: Sums, server: hook_arguments.Server
-  ) -> dict[str, tf.Tensor]:
-    del server
-    measured = self.measure(sums)
-    return {
-      name: tf.where(
-        sums[_COUNT] > 0,
-        self.decay * average + (1.0 - self.decay) * measured[name],
-        average,
-      )
-      for name, average in kept.items()
-    }
+def move(
+  kept: Averages, sums: Sums, measured: Averages, decay: float
+) -> dict[str, tf.Tensor]:
+  """The moving averages; unchanged if clients labeled no image in a round."""
+  return {
+    name: tf.where(
+      sums[_COUNT] > 0,
+      decay * average + (1.0 - decay) * measured[name],
+      average,
+    )
+    for name, average in kept.items()
+  }
 
 
 def class_thresholds(
@@ -104,7 +78,7 @@ def class_thresholds(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FreeMatch(Averaging, client_parts.ClassThresholds):
+class FreeMatch(client_parts.ClassThresholds):
   """Trains on images above FreeMatch's threshold of their class.
 
   FreeMatch's fairness loss is left out.
@@ -117,10 +91,6 @@ class FreeMatch(Averaging, client_parts.ClassThresholds):
     settings.BELOW_1,
   )
 
-  @property
-  def decay(self) -> float:
-    return self.threshold_decay
-
   def init_guidance(self, model: functional.ImageClassifier) -> Averages:
     num_classes = model.num_classes
     return {
@@ -132,7 +102,13 @@ class FreeMatch(Averaging, client_parts.ClassThresholds):
     del server
     return class_thresholds(kept['confidence'], kept['class_shares'])
 
-  def report(self, client: hook_arguments.ClientContext) -> Sums:
+  def guidance(
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
+  ) -> Averages:
+    del server
+    return move(kept, sums, means(sums), self.threshold_decay)
+
+  def report(self, client: Client) -> Sums:
     return sum_over_images(
       {
         'confidence': client.labels.confidences,
@@ -141,26 +117,12 @@ class FreeMatch(Averaging, client_parts.ClassThresholds):
     )
 
 
-def image_weights(
-  confidences: tf.Tensor,
-  mean: tf.Tensor,
-  variance: tf.Tensor,
-  num_deviations: float,
-) -> tf.Tensor:
-  """The weight of each image, a truncated Gaussian of its confidence.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SoftMatch(client_parts.Selection):
+  """Trains on all images, weighted by SoftMatch's truncated Gaussian.
 
   The weight of a confidence c is 1 if c >= mean, otherwise
   exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
-  """
-  below = tf.maximum(mean - confidences, 0.0)
-  width = variance / num_deviations**2
-  # Without variance, only rounding puts a confidence below the mean.
-  return tf.exp(-tf.math.divide_no_nan(below**2, 2.0 * width))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SoftMatch(Averaging, client_parts.Selection):
-  """Trains on all images, weighted by SoftMatch's truncated Gaussian.
 
   Its uniform alignment is `DistributionAlignment(align_labels=False)`.
   """
@@ -178,43 +140,56 @@ class SoftMatch(Averaging, client_parts.Selection):
     settings.ABOVE_0,
   )
 
-  @property
-  def decay(self) -> float:
-    return self.softness_decay
-
   def init_guidance(self, model: functional.ImageClassifier) -> Averages:
     return {
       'confidence': tf.constant(1.0 / model.num_classes),
       'variance': tf.constant(1.0),
     }
 
-  def measure(self, sums: Sums) -> Averages:
-    return {
-      'confidence': means(sums)['confidence'],
-      'variance': unbiased_variance(sums, 'confidence', 'square'),
-    }
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
+    below = tf.maximum(client.guidance['confidence'] - labels.confidences, 0.0)
+    width = client.guidance['variance'] / self.num_deviations**2
+    # Without variance, only rounding puts a confidence below the mean.
+    return tf.exp(-tf.math.divide_no_nan(below**2, 2.0 * width))
 
-  def select(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
-    return image_weights(
-      labels.confidences,
-      client.guidance['confidence'],
-      client.guidance['variance'],
-      self.num_deviations,
+  def guidance(
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
+  ) -> Averages:
+    del server
+    count, measured = sums[_COUNT], means(sums)
+    biased = measured['square'] - measured['confidence'] ** 2
+    measured['variance'] = tf.maximum(biased, 0.0) * tf.math.divide_no_nan(
+      count, count - 1.0
     )
+    return move(kept, sums, measured, self.softness_decay)
 
-  def report(self, client: hook_arguments.ClientContext) -> Sums:
+  def report(self, client: Client) -> Sums:
     confidences = client.labels.confidences
     return sum_over_images(
       {'confidence': confidences, 'square': confidences**2}
     )
 
 
+def align(
+  logits: tf.Tensor,
+  predicted: tf.Tensor,
+  wanted: tf.Tensor | None = None,
+  *,
+  strength: float = 1.0,
+) -> tf.Tensor:
+  """Logits of the probabilities times `(wanted / predicted) ** strength`.
+
+  `predicted` is the mean of the model's predictions, float32 [classes].
+  `wanted` are class shares, by default equal.
+  """
+  excess = tf.math.log(predicted + _EPSILON)
+  if wanted is not None:
+    excess -= tf.math.log(wanted + _EPSILON)
+  return logits - strength * excess
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DistributionAlignment(Averaging, client_parts.Alignment):
+class DistributionAlignment(client_parts.Alignment):
   """Aligns predictions to equal class shares over all clients."""
 
   alignment_strength: float = settings.setting(
@@ -235,20 +210,14 @@ class DistributionAlignment(Averaging, client_parts.Alignment):
     ' confidence, as the uniform alignment of SoftMatch does.',
   )
 
-  @property
-  def decay(self) -> float:
-    return self.alignment_decay
-
   def init_guidance(self, model: functional.ImageClassifier) -> Averages:
     num_classes = model.num_classes
     return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
 
-  def label(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> pseudo_labels.PseudoLabels:
+  def label(self, client: Client, logits: tf.Tensor) -> Labels:
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
-      distribution_alignment.align(
+      align(
         logits,
         client.guidance['class_shares'],
         strength=self.alignment_strength,
@@ -256,5 +225,11 @@ class DistributionAlignment(Averaging, client_parts.Alignment):
     )._replace(unaligned=own.probabilities)
     return aligned if self.align_labels else aligned._replace(labels=own.labels)
 
-  def report(self, client: hook_arguments.ClientContext) -> Sums:
+  def guidance(
+    self, kept: Averages, sums: Sums, server: hook_arguments.Server
+  ) -> Averages:
+    del server
+    return move(kept, sums, means(sums), self.alignment_decay)
+
+  def report(self, client: Client) -> Sums:
     return sum_over_images({'class_shares': client.labels.unaligned})

@@ -3,8 +3,8 @@
 
 """SemiFL's client with parts of later methods, chosen by name.
 
-To add a part, write a file and its test, and add a line to one of these
-tables. A part of another package has the name `package.module:NAME`.
+To add a part, write a file and its test, and add its name below. A part of
+another package has the name `package.module:NAME`.
 """
 
 import dataclasses
@@ -18,41 +18,19 @@ from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import flexmatch
 from tff_semifl.algorithms import flfl
 
-SELECTIONS = {
-  'fixed_threshold': client_parts.FixedThreshold(),
-  'flexmatch': flexmatch.FlexMatch(),
-  'freematch': cohort_averages.FreeMatch(),
-  'softmatch': cohort_averages.SoftMatch(),
-  'class_adaptive': flfl.ClassAdaptiveThresholds(),
-}
-LABELERS = {
-  'received_model': None,
-  'averaged_teacher': client_parts.AveragedTeacher(),
-}
-ALIGNMENTS = {
-  'none': None,
-  'distribution': cohort_averages.DistributionAlignment(),
-}
-ADJUSTMENTS = {
-  'none': None,
-  'client_classes': client_prior.LogitAdjustment(),
-}
-REGULARIZERS = {
-  'none': None,
-  'sharpness_aware': flfl.SharpnessAwareConsistency(),
-}
-WEIGHTINGS = {
-  'equal': None,
-  'learning_status': flfl.LearningStatus(),
-}
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ComposedFixMix(fix_mix.FixMix):
   """SemiFL's client with parts of later methods, each chosen by name."""
 
   selection: client_parts.Selection = settings.choice(
-    SELECTIONS,
+    {
+      'fixed_threshold': client_parts.FixedThreshold(),
+      'flexmatch': flexmatch.FlexMatch(),
+      'freematch': cohort_averages.FreeMatch(),
+      'softmatch': cohort_averages.SoftMatch(),
+      'class_adaptive': flfl.ClassAdaptiveThresholds(),
+    },
     'fixed_threshold',
     'The images to train on. fixed_threshold: those above a confidence. With a'
     ' threshold for each class: flexmatch, by how often clients label it;'
@@ -62,35 +40,38 @@ class ComposedFixMix(fix_mix.FixMix):
     load=settings.outside(client_parts.Selection),
   )
   labeler: client_parts.Labeler | None = settings.choice(
-    LABELERS,
+    {
+      'received_model': None,
+      'averaged_teacher': client_parts.AveragedTeacher(),
+    },
     'received_model',
     'The model that labels: received_model, the one that clients train;'
     " averaged_teacher, a moving average of the server's models.",
     load=settings.outside(client_parts.Labeler),
   )
   alignment: client_parts.Alignment | None = settings.choice(
-    ALIGNMENTS,
+    {'none': None, 'distribution': cohort_averages.DistributionAlignment()},
     'none',
     'Alignment of predictions: none, or distribution, to equal class shares'
     ' over all clients.',
     load=settings.outside(client_parts.Alignment),
   )
   adjustment: client_parts.Adjustment | None = settings.choice(
-    ADJUSTMENTS,
+    {'none': None, 'client_classes': client_prior.LogitAdjustment()},
     'none',
     "Adjustment of logits in clients' losses: none, or client_classes, which"
     " adds the logarithms of the client's estimated class shares.",
     load=settings.outside(client_parts.Adjustment),
   )
   regularizer: client_parts.Regularizer | None = settings.choice(
-    REGULARIZERS,
+    {'none': None, 'sharpness_aware': flfl.SharpnessAwareConsistency()},
     'none',
     'A further loss of clients: none, or sharpness_aware, the consistency of'
     ' (FL)^2.',
     load=settings.outside(client_parts.Regularizer),
   )
   weighting: client_parts.Weighting | None = settings.choice(
-    WEIGHTINGS,
+    {'equal': None, 'learning_status': flfl.LearningStatus()},
     'equal',
     'Weights of the updates of clients that train: equal, or learning_status of'
     ' (FL)^2, which gives more weight where the model is less confident.',

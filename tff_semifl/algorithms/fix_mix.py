@@ -25,21 +25,17 @@ from tff_semifl.core import pseudo_labels
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
+# The usual arguments of hooks.
+Client = hook_arguments.ClientContext
+Labels = pseudo_labels.PseudoLabels
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fix(method.Method):
   """Labels once with the received model, and trains on confident images.
 
-  With the default parts this is SemiFL without the mix loss (section 3.3).
-
-  Attributes:
-    selection: Selects the images to train on.
-    labeler: Chooses the model that labels; None for the received model.
-    alignment: Turns logits into labels; None for the most probable class.
-    adjustment: Adjusts logits in the losses; None for no adjustment.
-    regularizer: Adds a loss; None for no further loss.
-    weighting: The weight of the client's update; None for equal weights of the
-      clients that train.
+  With the default parts this is SemiFL without the mix loss (section 3.3). See
+  `client_parts` for what the parts do.
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
@@ -55,9 +51,7 @@ class Fix(method.Method):
     ' unknown, cells of metrics.csv are empty.',
   )
 
-  def label(
-    self, client: hook_arguments.ClientContext, state: Any
-  ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
+  def label(self, client: Client, state: Any) -> tuple[Labels, tf.Tensor]:
     del state
     by = client
     if self.labeler is not None:
@@ -68,28 +62,18 @@ class Fix(method.Method):
       labels = labels._replace(offset=offset)
     return labels, self.select(client, labels)
 
-  def pseudo_label(
-    self, client: hook_arguments.ClientContext, logits: tf.Tensor
-  ) -> pseudo_labels.PseudoLabels:
+  def pseudo_label(self, client: Client, logits: tf.Tensor) -> Labels:
     """The labels of images with these logits, float32 [images, classes]."""
     if self.alignment is None:
       return pseudo_labels.from_logits(logits)
     return self.alignment.label(client.of_part('alignment'), logits)
 
-  def logit_offset(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor | None:
+  def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
     if self.adjustment is None:
       return None
     return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
 
-  def select(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> tf.Tensor:
+  def select(self, client: Client, labels: Labels) -> tf.Tensor:
     selected = tf.convert_to_tensor(
       self.selection.select(client.of_part('selection'), labels)
     )
@@ -113,11 +97,11 @@ class Fix(method.Method):
       step.logits(step.strong), self.targets(step.labels)
     )
 
-  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+  def targets(self, labels: Labels) -> tf.Tensor:
     """The labels in the loss: the most probable classes."""
     return labels.labels
 
-  def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
+  def weigh(self, client: Client) -> tf.Tensor:
     if self.weighting is None:
       return super().weigh(client)
     weight = self.weighting.weigh(client.of_part('weighting'))
@@ -131,15 +115,6 @@ class Fix(method.Method):
       for name, value in vars(self).items()
       if isinstance(value, client_parts.ClientPart)
     }
-
-  @property
-  def summary(self) -> str:
-    others = (
-      part
-      for part in self.parts.values()
-      if not isinstance(part, client_parts.FixedThreshold)
-    )
-    return ' '.join(map(method.summarize, [self, *others]))
 
   @property
   def weighs_clients(self) -> bool:
@@ -215,7 +190,7 @@ class FixMix(Fix):
     )
     return coefficient * own + (1.0 - coefficient) * other
 
-  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+  def targets(self, labels: Labels) -> tf.Tensor:
     """The labels in the losses: probabilities, or most probable classes."""
     return labels.probabilities if self.soft_pseudo_labels else labels.labels
 
@@ -238,9 +213,7 @@ class LabelEachBatch(method.Method):
 
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def label(
-    self, client: hook_arguments.ClientContext, state: Any
-  ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
+  def label(self, client: Client, state: Any) -> tuple[Labels, tf.Tensor]:
     del state
     labels = pseudo_labels.from_logits(client.logits())
     return labels, pseudo_labels.is_confident(

@@ -37,35 +37,14 @@ class LabelCounts(NamedTuple):
   of_none: tf.Tensor
 
 
-def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
-  """Counts the labels of a client's images."""
-  is_confident = pseudo_labels.is_confident(labels, threshold)
-  num_classes = tf.shape(labels.probabilities)[1]
-  # `tf.one_hot` makes zeros of -1.
-  chosen = tf.one_hot(tf.where(is_confident, labels.labels, -1), num_classes)
-  return LabelCounts(
-    tf.reduce_sum(chosen, axis=0),
-    tf.reduce_sum(tf.cast(~is_confident, tf.float32)),
-  )
-
-
-def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
-  """The threshold of each class, float32 [classes]; lower for rarer labels.
-
-  It is `threshold * b / (2 - b)`, with b the count of the class divided by the
-  largest of all counts, including `of_none`: FlexMatch's convex mapping with
-  threshold warm-up. Without counts thresholds are 0.
-  """
-  most = tf.maximum(tf.reduce_max(counts.of_class), counts.of_none)
-  learned = tf.math.divide_no_nan(counts.of_class, most)
-  return threshold * learned / (2.0 - learned)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FlexMatch(client_parts.ClassThresholds):
   """Trains on images above FlexMatch's threshold of their class.
 
-  `confidence_threshold` is the highest threshold. The server keeps counts.
+  The threshold of a class is `confidence_threshold * b / (2 - b)`, with b the
+  count of the class divided by the largest of all counts, including `of_none`:
+  FlexMatch's convex mapping with threshold warm-up. Without counts thresholds
+  are 0. The server keeps counts.
   """
 
   confidence: training_settings.Confidence = training_settings.Confidence()
@@ -75,7 +54,9 @@ class FlexMatch(client_parts.ClassThresholds):
 
   def tell(self, kept: LabelCounts, server: hook_arguments.Server) -> tf.Tensor:
     del server
-    return class_thresholds(kept, self.confidence.confidence_threshold)
+    most = tf.maximum(tf.reduce_max(kept.of_class), kept.of_none)
+    learned = tf.math.divide_no_nan(kept.of_class, most)
+    return self.confidence.confidence_threshold * learned / (2.0 - learned)
 
   def guidance(
     self, kept: LabelCounts, sums: LabelCounts, server: hook_arguments.Server
@@ -87,7 +68,18 @@ class FlexMatch(client_parts.ClassThresholds):
     )
 
   def report(self, client: hook_arguments.ClientContext) -> LabelCounts:
-    return count(client.labels, self.confidence.confidence_threshold)
+    labels = client.labels
+    is_confident = pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+    # `tf.one_hot` makes zeros of -1.
+    chosen = tf.one_hot(
+      tf.where(is_confident, labels.labels, -1), client.num_classes
+    )
+    return LabelCounts(
+      tf.reduce_sum(chosen, axis=0),
+      tf.reduce_sum(tf.cast(~is_confident, tf.float32)),
+    )
 
 
 FLEXMATCH_SEMIFL = averaging.Alternating(

@@ -37,9 +37,7 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
   """Trains on images above the threshold of their class at this client."""
 
   def thresholds(
-    self,
-    client: hook_arguments.ClientContext,
-    labels: pseudo_labels.PseudoLabels,
+    self, client: client_parts.Client, labels: client_parts.Labels
   ) -> tf.Tensor:
     del client
     return cohort_averages.class_thresholds(

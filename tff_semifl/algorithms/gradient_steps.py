@@ -12,7 +12,8 @@ import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-from typing import Any
+import types
+from typing import Any, ClassVar
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -31,28 +32,27 @@ from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
-_WITHOUT_PRIVACY = aggregator_settings.choose_without_privacy(
-  'the images that a client of federated SGD trains on depend on how often it'
-  ' took part before, which is secret, and epsilon is not computed for that'
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Aggregation(aggregator_settings.Aggregation):
+class Aggregation(aggregators.Aggregation):
   """The aggregation of gradients, which is not private."""
 
-  aggregator: aggregator_settings.Aggregator = _WITHOUT_PRIVACY
+  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+    'the images that a client of federated SGD trains on depend on how often it'
+    ' took part before, which is secret, and epsilon is not computed for that'
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GradientSteps(system.System):
   """Base of systems whose clients send the gradient of one batch."""
 
+  # The guides, whose messages clients receive.
+  guides: ClassVar[method.Guides] = types.MappingProxyType({})
   measures_pseudo_labels = True
   clients_know_participation = True
 
@@ -64,38 +64,44 @@ class GradientSteps(system.System):
     training_settings.ClippedNesterov()
   )
   averaging: Aggregation = Aggregation()
+  confidence: training_settings.Confidence = training_settings.Confidence()
 
   @abc.abstractmethod
-  def train_client(
+  def label(
     self,
     ingredients: system.Ingredients,
     weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
+    node: federated_process.Node,
     data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    """The client update: the gradient of one batch, from `report`.
+    batch: tf.Tensor,
+  ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
+    """Labels the images of a batch.
 
-    `data` is of `pipelines.client_with_participation_type`.
+    `data` is of `pipelines.client_with_participation_type`, and `batch` are
+    positions of images, int32 [batch]. Returns the labels of the batch, and
+    further fields of the client's `LocalTraining`.
     """
 
-  @abc.abstractmethod
-  def build_server_work(
+  def augment_at_server(
     self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    """Builds the server work, by `build_server_work`."""
+  ) -> augmentation.Augmentation:
+    """The augmentation of the server's images."""
+    return ingredients.weak_augmentation
 
-  @property
-  def guides(self) -> method.Guides:
-    """The guides, whose messages clients receive; none by default."""
-    return {}
+  def build_pretraining(
+    self, ingredients: system.Ingredients
+  ) -> server_work.SupervisedTrainingFn | None:
+    """The server's training in round 0; None for a step as in other rounds."""
+    del ingredients
+    return None
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     aggregator = aggregators.create(
       self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
+        clients_per_round=self.cohorts.clients_per_round,
+        key=ingredients.privacy_key,
       ),
       ingredients.classifier.weights_type.trainable,
     )
@@ -122,80 +128,148 @@ class GradientSteps(system.System):
       gradient_round,
     )
 
-  def select_batch(
-    self, node: federated_process.Node, data: Mapping[str, tf.Tensor]
-  ) -> tf.Tensor:
-    """The positions of a client's batch among its images, int32 [batch].
+  def train_client(
+    self,
+    ingredients: system.Ingredients,
+    weights: functional.ModelWeights,
+    context: federated_process.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    """The client update: the gradient of one batch, strongly augmented.
 
     A client takes one batch in each round in which it takes part, and each
-    image once an epoch; an epoch's last batch may be smaller.
+    image once an epoch; an epoch's last batch may be smaller. The loss is the
+    sum of the cross-entropies of images whose label is confident, divided by
+    the size of the batch.
     """
-    return random_draws.select_batch(
+    classifier, purpose = ingredients.classifier, random_seeds.Purpose
+    node = federated_process.Node(context, data['client_id'])
+    batch = random_draws.select_batch(
       tf.shape(data['image'])[0],
       self.client.client_batch_size,
       data['earlier_rounds'],
-      random_seeds.stateless_seed(
-        node.context.seed, random_seeds.Purpose.FIX_ORDER, node.key
+      random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
+    )
+    labels, further = self.label(ingredients, weights, node, data, batch)
+    is_kept = pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+    augmented = ingredients.strong_augmentation(
+      tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
+    )
+    images = tf.boolean_mask(augmented, is_kept)
+    size = tf.shape(batch)[0]
+    num_images = tf.cast(size, tf.float32)
+    num_selected = tf.cast(tf.shape(images)[0], tf.float32)
+
+    def compute_gradient():
+      with tf.GradientTape() as tape:
+        tape.watch(weights.trainable)
+        logits = training_loop.train_logits(
+          classifier, weights, images, node.seed(purpose.DROPOUT_MASK)
+        )
+        output = training_loop.cross_entropy(
+          logits, tf.boolean_mask(labels.labels, is_kept)
+        )
+        total = num_selected * output.loss
+        loss = total / num_images
+      gradient = tape.gradient(loss, weights.trainable)
+      return tuple(gradient), total, output.num_correct
+
+    gradient, loss_sum, num_correct = tf.cond(
+      num_selected > 0,
+      compute_gradient,
+      lambda: (tuple(map(tf.zeros_like, weights.trainable)), 0.0, 0.0),
+    )
+    local = client_work.labeled_in_steps(
+      training_loop.TrainingResult(
+        tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
+        optimizer_state,
+        training_loop.TrainingSums(
+          loss=loss_sum,
+          num_correct=num_correct,
+          num_examples=num_selected,
+          num_visited=num_images,
+        ),
       ),
+      size,
+      pseudo_labels.give_at_once(batch, labels.labels, is_kept),
+    )
+    return local._replace(**further)
+
+  def build_server_work(
+    self, ingredients: system.Ingredients
+  ) -> server_work.ServerWork:
+    """Builds server work that takes a step with server and client gradients.
+
+    The gradient of the step is the server's plus the mean of the clients',
+    which the server work takes as its last argument.
+    """
+    classifier, optimizer = ingredients.classifier, self.optimizer.build()
+    augment = self.augment_at_server(ingredients)
+    pretraining_fn = self.build_pretraining(ingredients)
+
+    def train(state, weights, context, dataset, clients_gradient):
+      data = pipelines.concatenate_chunks(dataset)
+      state = optimizer.set_hparams(
+        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+      )
+
+      def take_step():
+        node = federated_process.Node(context)
+        purpose = random_seeds.Purpose
+        indices = random_draws.select_batch(
+          tf.shape(data['label'])[0],
+          self.server.filled_batch_size,
+          context.round_num,  # The server trains in each round.
+          random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
+        )
+        images = augment(
+          tf.gather(data['image'], indices),
+          node.seed(purpose.SERVER_AUGMENTATION),
+        )
+        gradient, output = training_loop.cross_entropy_gradient(
+          classifier,
+          weights,
+          images,
+          tf.gather(data['label'], indices),
+          node.seed(purpose.DROPOUT_MASK),
+        )
+        new_state, trainable = optimizer.next(
+          state,
+          weights.trainable,
+          tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
+        )
+        size = tf.cast(tf.shape(indices)[0], tf.float32)
+        metrics = collections.OrderedDict(
+          loss=output.loss, accuracy=output.num_correct / size
+        )
+        return new_state, tuple(trainable), metrics
+
+      def pretrain():
+        assert pretraining_fn is not None
+        result = pretraining_fn(weights, context, data, state)
+        return result.optimizer_state, result.trainable, result.sums.means()
+
+      new_state, trainable, metrics = (
+        take_step()
+        if pretraining_fn is None
+        else tf.cond(context.round_num > 0, take_step, pretrain)
+      )
+      return new_state, weights._replace(trainable=trainable), metrics
+
+    return server_work.ServerWork(
+      initialize=lambda: training_loop.initial_optimizer_state(
+        optimizer, classifier.initial_weights.trainable
+      ),
+      train=train,
     )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))
-
-
-def report(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  images: tf.Tensor,
-  labels: tf.Tensor,
-  *,
-  num_images: tf.Tensor,
-  node: federated_process.Node,
-  optimizer_state: Any,
-  given_labels: pseudo_labels.GivenLabels,
-) -> client_work.LocalTraining:
-  """A client's `LocalTraining` whose update is the gradient of a batch.
-
-  `images`, uint8 [selected, height, width, channels], possibly none, have
-  `labels`, int32 [selected]. The loss is the sum of their cross-entropies,
-  divided by `num_images`, the size of the batch before the selection.
-  """
-  num_selected = tf.cast(tf.shape(images)[0], tf.float32)
-  total_images = tf.cast(num_images, tf.float32)
-
-  def compute_gradient():
-    with tf.GradientTape() as tape:
-      tape.watch(weights.trainable)
-      logits = training_loop.train_logits(
-        classifier,
-        weights,
-        images,
-        node.seed(random_seeds.Purpose.DROPOUT_MASK),
-      )
-      output = training_loop.cross_entropy(logits, labels)
-      total = num_selected * output.loss
-      loss = total / total_images
-    gradient = tape.gradient(loss, weights.trainable)
-    return tuple(gradient), total, output.num_correct
-
-  gradient, loss_sum, num_correct = tf.cond(
-    num_selected > 0,
-    compute_gradient,
-    lambda: (tuple(map(tf.zeros_like, weights.trainable)), 0.0, 0.0),
-  )
-  training = training_loop.TrainingResult(
-    tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
-    optimizer_state,
-    training_loop.TrainingSums(
-      loss=loss_sum,
-      num_correct=num_correct,
-      num_examples=num_selected,
-      num_visited=total_images,
-    ),
-  )
-  return client_work.labeled_in_steps(training, num_images, given_labels)
 
 
 def gradient_round(
@@ -231,77 +305,4 @@ def gradient_round(
     global_model_weights=p.with_statistics(stepped.weights, server_data),
     aggregator=mean.state,
     server_work=stepped.state,
-  )
-
-
-def build_server_work(
-  classifier: functional.ImageClassifier,
-  *,
-  augmentation_fn: augmentation.Augmentation,
-  optimizer: tff.learning.optimizers.Optimizer,
-  batch_size: int,
-  pretraining_fn: server_work.SupervisedTrainingFn | None = None,
-) -> server_work.ServerWork:
-  """Builds server work that takes a step with server and client gradients.
-
-  The gradient of the step is the server's plus the mean of the clients', which
-  the server work takes as its last argument. `pretraining_fn` replaces the step
-  in round 0, before clients take part, and passes on the optimizer's state; by
-  default round 0 has a step, too.
-  """
-
-  def train(state, weights, context, dataset, clients_gradient):
-    data = pipelines.concatenate_chunks(dataset)
-    state = optimizer.set_hparams(
-      state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
-    )
-
-    def take_step():
-      node = federated_process.Node(context)
-      purpose = random_seeds.Purpose
-      indices = random_draws.select_batch(
-        tf.shape(data['label'])[0],
-        batch_size,
-        context.round_num,  # The server trains in each round.
-        random_seeds.stateless_seed(context.seed, purpose.SERVER_ORDER),
-      )
-      images = augmentation_fn(
-        tf.gather(data['image'], indices),
-        node.seed(purpose.SERVER_AUGMENTATION),
-      )
-      gradient, output = training_loop.cross_entropy_gradient(
-        classifier,
-        weights,
-        images,
-        tf.gather(data['label'], indices),
-        node.seed(purpose.DROPOUT_MASK),
-      )
-      new_state, trainable = optimizer.next(
-        state,
-        weights.trainable,
-        tuple(a + b for a, b in zip(gradient, clients_gradient, strict=True)),
-      )
-      size = tf.cast(tf.shape(indices)[0], tf.float32)
-      metrics = collections.OrderedDict(
-        loss=output.loss, accuracy=output.num_correct / size
-      )
-      return new_state, tuple(trainable), metrics
-
-    def pretrain():
-      assert pretraining_fn is not None
-      result = pretraining_fn(weights, context, data, state)
-      return result.optimizer_state, result.trainable, result.sums.means()
-
-    new_state, trainable, metrics = (
-      take_step()
-      if pretraining_fn is None
-      else tf.cond(context.round_num > 0, take_step, pretrain)
-    )
-    return new_state, weights._replace(trainable=trainable), metrics
-
-  return server_work.ServerWork(
-    initialize=lambda: training_loop.initial_optimizer_state(
-      optimizer, classifier.initial_weights.trainable
-    ),
-    train=train,
   )

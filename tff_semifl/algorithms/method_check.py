@@ -39,8 +39,8 @@ def check_labels(
   @tf.function(autograph=False)
   def compute() -> tf.Tensor:
     with random_draws.drawing_by(portable_draws):
-      labeler = _create_labeler(method, training)
-      rows = rows_lib.Rows(_create_images(method, training))
+      labeler, images = _create_client(method, training)
+      rows = rows_lib.Rows(images)
       context = labeler.context(rows, labeler.received)
       labels, _, _ = labeler.label(context, rows, method.init_state(context))
       return labels.probabilities
@@ -51,9 +51,7 @@ def check_labels(
     # Noise may fail where images would not; training reports real errors.
     return
   # Before round 1 a method may lack the statistics that it labels with.
-  if not np.isfinite(labels).all():
-    return
-  if (
+  if np.isfinite(labels).all() and (
     labels.min() < -_LABEL_TOLERANCE
     or labels.sum(-1).max() > 1 + _LABEL_TOLERANCE
   ):
@@ -84,8 +82,7 @@ def check_padding(
   @tf.function(autograph=False)
   def compute() -> list[tf.Tensor]:
     with random_draws.drawing_by(portable_draws):
-      labeler = _create_labeler(method, training)
-      images = _create_images(method, training)
+      labeler, images = _create_client(method, training)
       real = rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES))
       context = labeler.context(real, labeler.received)
       state = method.init_state(context)
@@ -120,21 +117,6 @@ def check_padding(
     )
 
 
-def _create_images(
-  method: method_lib.Method, training: client_update.Training
-) -> labeling.Images:
-  """Noise images, with labels if clients have labels."""
-  shape = training.model.image_shape
-  image = example_kinds.kind_of(shape).draw_noise(
-    np.random.default_rng(0), [_NUM_ROWS, *shape]
-  )
-  return labeling.Images(
-    tf.constant(image),
-    tf.range(_NUM_ROWS),
-    tf.zeros([_NUM_ROWS], tf.int32) if method.clients_have_labels else None,
-  )
-
-
 class _LabelerOfAll(labeling.Labeler):
   """A `Labeler` that selects all images of a client for training."""
 
@@ -144,11 +126,23 @@ class _LabelerOfAll(labeling.Labeler):
     return labels, images._replace(is_selected=is_selected), given
 
 
-def _create_labeler(
+def _create_client(
   method: method_lib.Method, training: client_update.Training
-) -> _LabelerOfAll:
-  """The labeler of a client in round 1, with weights near the initial ones."""
+) -> tuple[_LabelerOfAll, labeling.Images]:
+  """The labeler of a client in round 1, near initial weights, and noise images.
+
+  The images have labels if clients have labels.
+  """
   model = training.model
+  kind = example_kinds.kind_of(model.image_shape)
+  noise = kind.draw_noise(
+    np.random.default_rng(0), [_NUM_ROWS, *model.image_shape]
+  )
+  images = labeling.Images(
+    tf.constant(noise),
+    tf.range(_NUM_ROWS),
+    tf.zeros([_NUM_ROWS], tf.int32) if method.clients_have_labels else None,
+  )
   # Models may start with the same loss for all images.
   generator = np.random.default_rng(1)
   weights = model.initial_weights._replace(
@@ -161,26 +155,25 @@ def _create_labeler(
   context = federated_process.RoundContext(
     tf.constant(0), tf.constant(1), tf.constant(0.1)
   )
-  image = tf.zeros(
-    [model.num_classes, *model.image_shape],
-    example_kinds.kind_of(model.image_shape).dtype,
-  )
+  black = tf.zeros([model.num_classes, *model.image_shape], kind.dtype)
   server = hook_arguments.Server(
     model=model,
     seed=context.seed,
     round_num=context.round_num,
     weights=weights,
     data=tf.data.Dataset.from_tensors(
-      {'image': image, 'label': tf.range(model.num_classes)}
+      {'image': black, 'label': tf.range(model.num_classes)}
     ),
   )
   guides = method.guides
   kept = {name: each.init_guidance(model) for name, each in guides.items()}
-  context = method_lib.tell(guides, kept, server, context)
-  return _LabelerOfAll(
+  labeler = _LabelerOfAll(
     model=model,
     weak_augmentation=training.weak_augmentation,
     method=method,
     received=weights,
-    node=federated_process.Node(context, tf.constant(0)),
+    node=federated_process.Node(
+      method_lib.tell(guides, kept, server, context), tf.constant(0)
+    ),
   )
+  return labeler, images

@@ -51,8 +51,8 @@ def build_round_parts(
     client_work=client_work,
     server_work=server_work,
     aggregator=aggregator
-    or aggregators.create(aggregators.build_mean(), weights_type.trainable),
-    finalizer=aggregators.build_finalizer(
+    or aggregators.create(aggregators.Mean().build(), weights_type.trainable),
+    finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
       weights_type,

@@ -72,16 +72,9 @@ class Supervised(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return self.compose(
-      dataclasses.replace(ingredients, computes_statistics=False),
-      training_settings.ServerTraining(server_epochs=0.0, server_batch_size=1),
+    return super().build(
+      dataclasses.replace(ingredients, computes_statistics=False)
     )
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    del num_labeled
-    return system.Steps(0, self.local_training.count_steps(client_sizes))
 
 
 def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -163,16 +156,12 @@ class DataSharing(averaging.Averaging):
   client: TrainOnSharedLabels = TrainOnSharedLabels()
   warm_up: WarmUp = WarmUp()
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    return self.compose(
-      ingredients,
-      training_settings.ServerTraining(
-        server_batch_size=self.warm_up.server_batch_size,
-        server_epochs=0.0,
-        server_pretraining_epochs=self.warm_up.warm_up_epochs,
-      ),
+  @property
+  def server_training(self) -> training_settings.ServerTraining:
+    return training_settings.ServerTraining(
+      server_batch_size=self.warm_up.server_batch_size,
+      server_epochs=0.0,
+      server_pretraining_epochs=self.warm_up.warm_up_epochs,
     )
 
   def count_steps(

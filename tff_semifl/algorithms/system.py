@@ -22,7 +22,6 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 
 
@@ -57,15 +56,11 @@ class Ingredients:
   """The model, augmentation and options from which a process is built.
 
   Attributes:
-    classifier: The model.
-    weak_augmentation: (uint8 images, stateless seed) -> uint8 images; for
-      labeled images and for pseudo-labels.
-    strong_augmentation: Has the same type; for images that clients train on.
-    seed: The run's seed.
+    weak_augmentation: For labeled images and for pseudo-labels.
+    strong_augmentation: For images that clients train on.
     privacy_key: The key of the noise; None without differential privacy.
     computes_statistics: Whether rounds end with static batch normalization
-      statistics of the server's images. If not, statistics are computed
-      between rounds or not at all.
+      statistics of the server's images.
     returns_given_labels: Whether rounds return the clients' pseudo-labels, for
       a simulation that knows the truth.
     jit_compile: Whether XLA compiles the clients' training loops.
@@ -142,8 +137,10 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def summary(self) -> str:
-    """One line on the system, the first of its docstring."""
-    return method.summarize(self)
+    """A sentence on the system, its client method and each of its parts."""
+    client = self.client_method
+    parts = () if client is None else (client, *client.parts.values())
+    return ' '.join(map(method.summarize, [self, *parts]))
 
   @abc.abstractmethod
   def build(
@@ -157,10 +154,9 @@ class System(settings.Settings, abc.ABC):
 
   def check_num_clients(self, num_clients: int) -> None:
     """Raises a SettingError if there are too few clients for a setting."""
-    del num_clients
 
   def describe_result(self, trained: Trained) -> Iterator[str]:
-    """Yields lines that describe the result; by default none."""
+    """Lines that describe the result; by default none."""
     del trained
     return iter(())
 
@@ -202,17 +198,13 @@ class System(settings.Settings, abc.ABC):
   @property
   def measures_pseudo_labels(self) -> bool:
     """Whether pseudo-labels are compared with true labels, where known."""
-    return False
+    client = self.client_method
+    return client is not None and client.measures_pseudo_labels
 
   @property
   def uses_strong_views(self) -> bool:
     """Whether strongly augmented images are trained on."""
     return True
-
-  @property
-  def aggregation(self) -> aggregator_settings.ChosenAggregator | None:
-    """The aggregation of updates; None if there is no choice."""
-    return getattr(self, 'averaging', None)
 
   @property
   def total_rounds(self) -> int:

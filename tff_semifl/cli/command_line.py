@@ -6,7 +6,6 @@
 This module does not import TensorFlow, which takes seconds.
 """
 
-import collections
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import contextlib
 import csv
@@ -111,27 +110,11 @@ def _read_flagfile(path: str, outer: tuple[str, ...]) -> Iterator[str]:
       lines = [line.strip() for line in file]
   except UnicodeDecodeError as error:
     raise ValueError(f'{path} is no text') from error
-  for problem in find_repeated(lines):
-    raise ValueError(f'in {path}, {problem}; keep one')
   for line in lines:
     if found := re.fullmatch('--?flagfile=(.+)', line):
       yield from _read_flagfile(found[1].strip(), (*outer, path))
     elif line and not line.startswith(('#', '//')):
       yield line
-
-
-def find_repeated(arguments: Sequence[str]) -> Iterator[str]:
-  """Yields a message for each flag that has several values."""
-  given = collections.defaultdict(list)
-  for argument in arguments:
-    if found := re.match(r'--?([a-z]\w*)', argument):
-      given[found[1]].append(argument)
-  # Several flagfiles are allowed: all are read.
-  given.pop('flagfile', None)
-  for name, values in given.items():
-    # Equal arguments have equal values only if written as '--name=value'.
-    if len(values) > 1 and (len({*values}) > 1 or '=' not in values[0]):
-      yield f'--{name} is given {len(values)} times'
 
 
 def read(

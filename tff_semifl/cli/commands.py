@@ -14,13 +14,12 @@ from tff_semifl.cli import command_line
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
-from tff_semifl.experiment import outputs
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import progress
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
 
 _Own = TypeVar('_Own', bound=settings.Settings)
 _Part = TypeVar('_Part', bound=settings.Settings)
@@ -62,19 +61,12 @@ def beside(
   return create_both
 
 
-def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """The settings of a training command, for a system and changed settings."""
-  return command_lib.create(system_name, task_registry.ChosenTask(), changes)
+create = command_lib.create
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
   """Creates the data settings of SemiFL."""
-  return experiment_settings.create(
-    'semifl',
-    system_registry.load('semifl'),
-    task_registry.ChosenTask(),
-    changes,
-  ).data
+  return create('semifl', changes).experiment.data
 
 
 def names_of_all_settings() -> frozenset[str]:
@@ -180,7 +172,7 @@ class Run(NamedTuple):
   """An experiment and its folder."""
 
   experiment: experiment_lib.Experiment
-  folder: outputs.ExperimentFolder
+  folder: experiment_folder.ExperimentFolder
 
 
 def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:

@@ -19,21 +19,23 @@ import subprocess
 import sys
 import time
 
+from tff_semifl import installation
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
+from tff_semifl.experiment import experiment_folder
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import outputs
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import validation
 from tff_semifl.results import sweep_table
 from tff_semifl.runtime import tied_process
 
 _POLL_SECONDS = 0.2
 _NUM_LOG_LINES = 10
+_TRAIN = f'{installation.find("launch")}.train'
 # A sweep sets seed and name for each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 # A sweep cannot vary the output folder, the validation split, or flags that
@@ -41,7 +43,7 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
-  *validation.SETTINGS,
+  *federated_data.VALIDATION_SETTINGS,
   'flagfile',
   'preset',
 )
@@ -87,7 +89,7 @@ class Run(Job):
   def is_complete(self) -> bool:
     """Whether all rounds ran and the model was exported."""
     return self.read().round_num >= self.total_rounds and bool(
-      outputs.find_models(self.folder / 'export')
+      experiment_folder.find_models(self.folder / 'export')
     )
 
 
@@ -171,9 +173,10 @@ def check_passed_on(arguments: Sequence[str]) -> None:
 
 def without_validation(arguments: Sequence[str]) -> list[str]:
   """Removes the flags of a validation split, and their values."""
-  return command_line.read(arguments, dict.fromkeys(validation.SETTINGS, str))[
-    1
-  ]
+  _, others = command_line.read(
+    arguments, dict.fromkeys(federated_data.VALIDATION_SETTINGS, str)
+  )
+  return others
 
 
 def create_runs(
@@ -223,7 +226,7 @@ def _create_run(
   return Run(
     name=name,
     command=(
-      *(sys.executable, '-m', 'launch.train', entry.system_name),
+      *(sys.executable, '-m', _TRAIN, entry.system_name),
       *arguments,
       f'--seed={seed}',
       f'--output_dir={output_dir}',
@@ -242,7 +245,7 @@ def _check_source(entry: sweep_table.Entry) -> None:
   """Checks that a flagfile or preset has no flag that the sweep sets."""
   found = _find(
     commands.expand(entry.system_name, entry.arguments),
-    [*_NOT_FOR_ALL, *validation.SETTINGS],
+    [*_NOT_FOR_ALL, *federated_data.VALIDATION_SETTINGS],
   )
   if found:
     remedy = 'leave it out' if found in _NOT_FOR_ALL else 'give it to the sweep'

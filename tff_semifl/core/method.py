@@ -207,16 +207,6 @@ class Method(Guiding, settings.Settings, abc.ABC):
     return data
 
   @property
-  def summary(self) -> str:
-    """One line on the method."""
-    return summarize(self)
-
-  @property
-  def labels_by_received_model(self) -> bool:
-    """Whether images are labeled by the model that the client receives."""
-    return self.relabel == 'round' and not self.labels_are_true
-
-  @property
   def measures_pseudo_labels(self) -> bool:
     """Whether pseudo-labels are compared with true labels, where known."""
     return not self.labels_are_true
@@ -232,7 +222,7 @@ class Method(Guiding, settings.Settings, abc.ABC):
     return find_guides({OWN: self, **self.parts})
 
 
-def summarize(part: settings.Settings) -> str:
+def summarize(part: object) -> str:
   """The first line of the docstring of a part's class."""
   return (type(part).__doc__ or '').partition('\n')[0]
 

@@ -8,7 +8,7 @@ takes more than a second for a WideResNet-28-2. A best model is written
 before a checkpoint names the model, and removed after such checkpoints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import pathlib
 import re
 from typing import Any, NamedTuple, TypeVar
@@ -17,6 +17,10 @@ from absl import logging
 import numpy as np
 
 from tff_semifl.files import durable_files
+
+# Names in an experiment's folder.
+BEST_MODELS = 'best_models'
+FROZEN_WEIGHTS = 'frozen_weights.npz'
 
 State = TypeVar('State')
 
@@ -96,24 +100,20 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
   return folder / f'program_state_{version}.npz'
 
 
-def _versions(folder: pathlib.Path) -> Sequence[int]:
-  """The versions in a folder, in ascending order."""
-  names = (path.name for path in folder.glob('program_state_*'))
-  # Ignores files with other names.
-  pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
-  return sorted(
-    int(match[1]) for match in map(pattern.fullmatch, names) if match
-  )
+def _versions(folder: pathlib.Path, kind: str = 'program_state') -> list[int]:
+  """The versions in a folder, in ascending order; ignores other files."""
+  pattern = re.compile(rf'{kind}_(0|[1-9][0-9]*)\.npz')
+  found = (pattern.fullmatch(path.name) for path in folder.glob(f'{kind}_*'))
+  return sorted(int(match[1]) for match in found if match)
 
 
-def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
-  """Reads a version; a DamagedFileError if `round_num` is not `version`."""
+def _read(path: pathlib.Path, round_num: int) -> dict[str, np.ndarray]:
+  """Reads a file; a DamagedFileError if it belongs to another round."""
   arrays = durable_files.read_arrays(path)
-  round_num = arrays.get('round_num')
-  if round_num is not None and round_num != version:
+  found = arrays.get('round_num', round_num)
+  if found != round_num:
     raise durable_files.DamagedFileError(
-      f'{path} has the name of another round: it holds the state after round'
-      f' {round_num} and belongs in {_path(path.parent, round_num)}'
+      f'{path} has the name of another round: it is of round {found}'
     )
   return arrays
 
@@ -145,7 +145,7 @@ class BestModels:
     if self._folder.exists():
       with durable_files.naming(self._folder):
         durable_files.remove_unfinished(self._folder)
-        for later in self._rounds():
+        for later in _versions(self._folder, 'best_model'):
           if later > round_num:
             _best_path(self._folder, later).unlink()
     if round_num >= 0:
@@ -158,32 +158,21 @@ class BestModels:
       durable_files.write_arrays(
         _best_path(self._folder, model.round_num), model
       )
-      for old in self._rounds()[: -self._num_kept]:
+      for old in _versions(self._folder, 'best_model')[: -self._num_kept]:
         _best_path(self._folder, old).unlink()
-
-  def _rounds(self) -> list[int]:
-    numbers = (
-      path.stem.rpartition('_')[2]
-      for path in self._folder.glob('best_model_*.npz')
-    )
-    return sorted(int(number) for number in numbers if number.isdecimal())
 
 
 def read_best_model(
   folder: pathlib.Path, round_num: int
 ) -> Mapping[str, np.ndarray]:
   """Reads the model of a best round: the arrays of a `BestModel`, by name."""
-  path = _best_path(folder, round_num)
   try:
-    arrays = durable_files.read_arrays(path)
-    if arrays.get('round_num') != round_num:
-      raise durable_files.DamagedFileError(f'{path} is of another round')
+    return _read(_best_path(folder, round_num), round_num)
   except durable_files.DamagedFileError as error:
     raise durable_files.OutputError(
       f'{error}; the newest checkpoint names it as the best model: put a good'
       ' copy in its place, or train anew in another --output_dir'
     ) from error
-  return arrays
 
 
 def _best_path(folder: pathlib.Path, round_num: int) -> pathlib.Path:

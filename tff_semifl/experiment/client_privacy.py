@@ -17,7 +17,7 @@ from dp_accounting import rdp
 
 from tff_semifl import settings
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_statement
 
@@ -60,14 +60,12 @@ def compute_epsilon(
 
 
 def obtain_key(
-  private_mean: aggregator_settings.PrivateMean | None, folder: pathlib.Path
-) -> privacy_key.PrivacyKey | None:
+  private_mean: aggregators.PrivateMean, folder: pathlib.Path
+) -> privacy_key.PrivacyKey:
   """The key of noise and cohorts: fixed, read from the folder, or new.
 
-  None without privacy. Nothing is written, and the folder need not exist.
+  Nothing is written, and the folder need not exist.
   """
-  if private_mean is None:
-    return None
   if private_mean.insecure_fixed_privacy_key is not None:
     return privacy_key.PrivacyKey(
       bytes.fromhex(private_mean.insecure_fixed_privacy_key)
@@ -77,13 +75,11 @@ def obtain_key(
 
 
 def create_epsilon_fn(
-  private_mean: aggregator_settings.PrivateMean | None,
+  private_mean: aggregators.PrivateMean,
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:
   """A function round -> epsilon spent; None without a privacy guarantee."""
-  if private_mean is None:
-    return None
   delta = private_mean.privacy_delta
   if delta * num_clients >= 1:
     raise settings.SettingError(
@@ -111,7 +107,7 @@ def describe(
   if values.get('aggregator') != 'differential_privacy':
     return None
   try:
-    clipping_norm = values['clipping_norm']
+    clipping_norm, fixed_key = values['clipping_norm'], values[_FIXED_KEY]
     numbers = {
       'noise_multiplier': values['noise_multiplier'],
       'num_clients': values['num_clients'],
@@ -123,11 +119,16 @@ def describe(
     raise saved_experiment.SavedExperimentError(
       f'its hparams.json lacks {error.args[0]}'
     ) from error
-  why_not_private = _why_not_private(values)
+  why_not = None
+  if fixed_key is not None:
+    why_not = (
+      f'--{_FIXED_KEY} was given: everybody can repeat the noise and subtract'
+      ' it'
+    )
   return privacy_statement.PrivacyStatement(
-    epsilon=None if why_not_private else compute_epsilon(**numbers),
+    epsilon=None if why_not else compute_epsilon(**numbers),
     clipping_norm=clipping_norm,
-    why_not_private=why_not_private,
+    why_not_private=why_not,
     **numbers,
   )
 
@@ -137,17 +138,3 @@ def read(
 ) -> privacy_statement.PrivacyStatement | None:
   """The privacy statement of a recorded experiment."""
   return describe(saved_experiment.read_hparams(folder).flags, num_rounds)
-
-
-def _why_not_private(values: Mapping[str, Any]) -> str | None:
-  if _FIXED_KEY not in values:
-    return (
-      'it was trained by an older version, whose noise follows from the seed,'
-      ' which is public'
-    )
-  if values[_FIXED_KEY] is not None:
-    return (
-      f'--{_FIXED_KEY} was given: everybody can repeat the noise and subtract'
-      ' it'
-    )
-  return None

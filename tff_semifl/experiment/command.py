@@ -1,46 +1,54 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands to train: an experiment, its run, and the runtime.
+"""Experiments from settings by name: of a command line, or in Python.
 
 All errors name a setting, even errors about folders and divergence.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 import functools
+import os
 from typing import Any
 
 import numpy as np
 
-from tff_semifl import settings
+from tff_semifl import settings as settings_lib
+from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import keras_models
 from tff_semifl.experiment import model_selection
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import own_data
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import running
 from tff_semifl.experiment import runtimes
 from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
 from tff_semifl.experiment import training
-from tff_semifl.experiment import training_program
 from tff_semifl.files import durable_files
 from tff_semifl.runtime import sites
 
+_NO_TASK = (
+  "must be a task: one of sfl.TASKS, such as sfl.TASKS['digits'], or, of images"
+  ' of your own, what sfl.own_data(train, test, ...) returns'
+)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Command(settings.Settings):
+class Command(settings_lib.Settings):
   """All settings of a training program; `experiment` determines its results."""
 
   experiment: experiment_settings.ExperimentSettings
   run: run_settings.RunSettings
   runtime: runtimes.ChosenRuntime
 
-  def groups(self) -> dict[str, list[settings.Settings]]:
+  def groups(self) -> dict[str, list[settings_lib.Settings]]:
     """The settings under each heading of the help text."""
     experiment = self.experiment
     of_system = [experiment.system, experiment.statistics]
@@ -53,7 +61,6 @@ class Command(settings.Settings):
     }
 
   def create_experiment(self) -> experiment_lib.Experiment:
-    """Builds the experiment."""
     self.check()
     # First, because thread limits are fixed once TensorFlow runs.
     runtime = self._limited_runtime
@@ -65,28 +72,18 @@ class Command(settings.Settings):
         has_xla=runtime.has_xla,
       )
 
-  def for_plan(self) -> 'Command':
-    """The command for an experiment that is described but not trained."""
-    experiment = self.experiment
-    chosen = dataclasses.replace(
-      experiment.model, model=experiment.model.model.for_plan()
-    )
-    return dataclasses.replace(
-      self, experiment=dataclasses.replace(experiment, model=chosen)
-    )
-
   def check(self) -> None:
-    """Checks the settings of the runtime."""
-    if self.experiment.model.jit_compile and not self.runtime.runtime.has_xla:
-      raise settings.SettingError(
+    runtime = self.runtime.runtime
+    if self.experiment.model.jit_compile and not runtime.has_xla:
+      raise settings_lib.SettingError(
         'jit_compile',
         True,
         "TFF's worker has no XLA; use --runtime=in_process or leave it out",
       )
-    self.runtime.runtime.check()
+    runtime.check()
     names = self.experiment.data.task.sites
-    if names and not self.runtime.runtime.has_sites:
-      raise settings.SettingError(
+    if names and not runtime.has_sites:
+      raise settings_lib.SettingError(
         'sites',
         names,
         'only --runtime=ray reaches sites, with the --ray_address of their'
@@ -95,11 +92,11 @@ class Command(settings.Settings):
 
   def open_folder(
     self, experiment: experiment_lib.Experiment
-  ) -> outputs.ExperimentFolder:
+  ) -> experiment_folder.ExperimentFolder:
     """Creates the folder of an experiment, or opens an existing one."""
     with blame_output(experiment.run):
       return experiment_folder.open_folder(
-        experiment, settings.as_dict(self.runtime)
+        experiment, settings_lib.as_dict(self.runtime)
       )
 
   def check_folder(self) -> None:
@@ -119,13 +116,11 @@ class Command(settings.Settings):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """A context in which the runtime runs TFF computations."""
     return self._limited_runtime.context(federation)
 
   def _create_task(self) -> image_task.ImageTask:
-    return experiment_lib.create_task(
-      self.experiment.data, self.experiment.model.model.create_task
-    )
+    model = self.experiment.model.model
+    return self.experiment.data.create_task(model.create_task)
 
   @functools.cached_property
   def _limited_runtime(self) -> runtimes.Runtime:
@@ -137,33 +132,91 @@ class Command(settings.Settings):
     )
 
 
-def create(
-  system_name: str,
-  chosen_task: image_task.ChosenTask,
-  changes: Mapping[str, Any],
-) -> Command:
-  """Creates the command of a system and a task, with changed settings."""
-  names = run_settings.UNIMPORTANT
+def create(system_name: str, changes: Mapping[str, Any]) -> Command:
+  """Creates the command of a system, with changed settings."""
   system = system_registry.load(system_name)
+  names = run_settings.UNIMPORTANT
   command = Command(
     experiment=experiment_settings.create(
       system_name,
       system,
-      chosen_task,
+      task_registry.ChosenTask(),
       {k: v for k, v in changes.items() if k not in names},
     ),
-    run=settings.change_present(run_settings.RunSettings(), system.usual),
+    run=settings_lib.change_present(run_settings.RunSettings(), system.usual),
     runtime=runtimes.ChosenRuntime(),
   )
-  command = settings.change(
+  command = settings_lib.change(
     command, {k: v for k, v in changes.items() if k in names}
   )
-  settings.check_names(command)
+  settings_lib.check_names(command)
   return command
 
 
+def create_experiment(
+  system: str | system_lib.System,
+  task: image_task.ImageTask | image_task.Task,
+  *,
+  create_model: keras_models.CreateModel | None = None,
+  **settings: Any,
+) -> experiment_lib.Experiment:
+  """Loads the data and builds the experiment.
+
+  Args:
+    system: A system, a name in `SYSTEMS`, or 'package.module:NAME'.
+    task: A task, such as one of `TASKS`, or from `own_data`.
+    create_model: (task, seed) -> Keras model from float32 images in 0..255 to
+      logits. By default the model that the setting `model` names.
+    **settings: Settings by name, as the flags of `launch.train`: of system,
+      data, model and run (such as `output_dir`).
+
+  Returns:
+    The experiment, for `open_folder` and `run`.
+
+  Raises:
+    settings.SettingError: If a system or setting does not exist, `task` is no
+      task, a setting has a bad value, or settings contradict each other.
+    durable_files.OutputError: If the folder has a private key that cannot be
+      used.
+  """
+  if isinstance(system, system_lib.System):
+    name = system_registry.find_name(system)
+  else:
+    name, system = system, system_registry.load(system)
+  if isinstance(task, image_task.ImageTask):
+    task = own_data.create_part(task)
+  elif not isinstance(task, image_task.Task):
+    is_short = task is None or isinstance(task, str | os.PathLike | type)
+    found = task if is_short else f'a {type(task).__name__}'
+    raise settings_lib.SettingError('task', found, _NO_TASK)
+  model = None
+  if create_model is not None:
+    if 'model' in settings:
+      raise settings_lib.SettingError(
+        'model', settings['model'], 'leave it out, or create_model'
+      )
+    model = keras_models.FunctionModel(
+      reference=settings_lib.qualified_name(create_model),
+      function=create_model,
+    )
+  run = settings_lib.change_present(run_settings.RunSettings(), system.usual)
+  of_run = settings_lib.all_names(run)
+  chosen = experiment_settings.create(
+    name,
+    system,
+    task_registry.ChosenTask(task=task),
+    {k: v for k, v in settings.items() if k not in of_run},
+    model=model,
+  )
+  run = settings_lib.change(
+    run, {k: v for k, v in settings.items() if k in of_run}
+  )
+  return experiment_lib.create_experiment(chosen, run)
+
+
 def find_federation(
-  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+  experiment: experiment_lib.Experiment,
+  folder: experiment_folder.ExperimentFolder,
 ) -> sites.Federation | None:
   """The sites of an experiment; None if this machine has all images."""
   names = experiment.settings.data.task.sites
@@ -176,43 +229,42 @@ def find_federation(
 
 def run(
   experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
+  folder: experiment_folder.ExperimentFolder,
   *,
   quiet: bool = False,
-) -> training_program.ProgramState:
-  """Trains and exports the model."""
+) -> training.ProgramState:
+  """Trains and exports the model; see `running.run`."""
+  settings = experiment.settings
   with (
     blame_output(experiment.run),
-    settings.blame(
+    settings_lib.blame(
       'metrics', experiment.run.metrics, model_selection.MetricError
     ),
-    _blame_divergence(experiment),
   ):
-    return running.run(experiment, folder, quiet=quiet)
-
-
-@contextlib.contextmanager
-def _blame_divergence(experiment: experiment_lib.Experiment) -> Iterator[None]:
-  """Turns divergence into an error of the learning rate, or of the task."""
-  try:
-    yield
-  except training.TrainingDivergedError as error:
-    values = settings.as_dict(experiment.settings)
-    name, remedy = 'learning_rate', 'Smaller steps may help'
-    if name not in values:
-      # Without gradient steps, only too large examples can diverge.
-      largest = np.abs(experiment.data.labeled.images).max()
-      name, remedy = (
-        'task',
-        f'The labeled examples have numbers up to {largest:g}; divide all'
-        ' examples by one number, so that they are about 1',
-      )
-    value = values.get(name, experiment.settings.data.task.reference)
-    raise settings.SettingError(name, value, f'{error}. {remedy}') from error
+    try:
+      return running.run(experiment, folder, quiet=quiet)
+    except training.TrainingDivergedError as error:
+      name, remedy = 'learning_rate', 'Smaller steps may help'
+      values = settings_lib.as_dict(settings)
+      if name not in values:
+        # Without gradient steps, only too large examples can diverge.
+        largest = np.abs(experiment.data.labeled.images).max()
+        name, remedy = (
+          'task',
+          f'The labeled examples have numbers up to {largest:g}; divide all'
+          ' examples by one number, so that they are about 1',
+        )
+      raise settings_lib.SettingError(
+        name,
+        values.get(name, settings.data.task.reference),
+        f'{error}. {remedy}',
+      ) from error
 
 
 def blame_output(
   run: run_settings.RunSettings,
 ) -> contextlib.AbstractContextManager[None]:
   """Turns errors about the folder of results into errors of --output_dir."""
-  return settings.blame('output_dir', run.output_dir, durable_files.OutputError)
+  return settings_lib.blame(
+    'output_dir', run.output_dir, durable_files.OutputError
+  )

@@ -5,31 +5,22 @@
 
 from collections.abc import Callable, Sequence
 import pathlib
-from typing import BinaryIO, NamedTuple
 
 from matplotlib import figure
 import numpy as np
-from PIL import Image
-from PIL import ImageDraw
 import tensorflow as tf
 
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
+from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.files import durable_files
 from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
-_NUM_IMAGES = 8
 _NUM_STRONG_VIEWS = 8
-# Small images are enlarged by an integer factor to at least this width in
-# pixels.
-_MIN_WIDTH = 64
-_GAP = 6
-# Height in pixels of a line of text.
-_LINE_HEIGHT = 16
 
 
 def count_classes(
@@ -45,167 +36,107 @@ def measure_label_skew(counts: np.ndarray) -> float:
   """The non-IID level R in 0..1: the mean distance of two clients' labels.
 
   The distance is half the sum of absolute differences of class fractions (total
-  variation): 0 for equal fractions, 1 for no class in common. A single client
-  has the level 0. `counts` come from `count_classes`.
+  variation). A single client has the level 0. `counts` come from
+  `count_classes`, for clients that all have images.
   """
-  sizes = counts.sum(axis=1, keepdims=True)
-  if not sizes.all():
-    raise ValueError(f'client {np.argmin(sizes)} has no image')
   num_clients = len(counts)
-  if num_clients == 1:
-    return 0.0
   # Summed over all pairs, the i-th of n sorted numbers counts i times positive
   # and n - 1 - i times negative.
-  fractions = np.sort(counts / sizes, axis=0)
+  fractions = np.sort(counts / counts.sum(axis=1, keepdims=True), axis=0)
   times = 2 * np.arange(num_clients) - (num_clients - 1)
-  distances = times @ fractions
-  return float(distances.sum() / (num_clients * (num_clients - 1)))
+  num_pairs = num_clients * (num_clients - 1)
+  return float((times @ fractions).sum() / max(num_pairs, 1))
 
 
-class PartitionSummary(NamedTuple):
-  """The number of images of each class that each client has.
+def draw_partition(
+  task: image_task.ImageTask, data: federated_data.FederatedData, title: str
+) -> tuple[figure.Figure, str]:
+  """Draws each client's images of each class; returns R, or why it is unknown.
 
-  `counts`, int64 [num_clients, num_classes], has a column for images of unknown
-  class if there are any. `skew` is R of `measure_label_skew`, or the reason why
-  R is unknown.
+  Images of unknown class, if any, form a class of their own.
   """
-
-  title: str
-  counts: np.ndarray
-  class_names: tuple[str, ...]
-  skew: str
-
-  def create_figure(self) -> figure.Figure:
-    """Creates the figure."""
-    return figures.create_partition(
-      self.counts, self.class_names, f'{self.title}: R {self.skew}'
-    )
-
-
-def summarize_partition(
-  task: image_task.ImageTask,
-  data: federated_data.FederatedData,
-  title: str,
-) -> PartitionSummary:
-  """Summarizes a partition."""
-  labels = data.unlabeled.true_labels
-  class_names = tuple(task.class_names)
-  num_unknown = int(np.count_nonzero(labels < 0))
+  labels, num_classes = data.unlabeled.true_labels, task.num_classes
+  names = [*task.class_names, 'unknown']
+  num_unknown = int(np.count_nonzero(labels == sources.UNKNOWN_LABEL))
+  labels = np.where(labels == sources.UNKNOWN_LABEL, num_classes, labels)
+  counts = count_classes(labels, data.shares, len(names))
   if num_unknown == len(labels):
-    labels, class_names = np.zeros_like(labels), ('unknown',)
-  elif num_unknown:
-    labels = np.where(labels < 0, task.num_classes, labels)
-    class_names = (*class_names, 'unknown')
-  counts = count_classes(labels, data.shares, len(class_names))
-  if num_unknown:
-    skew = f'unknown, as the class of {num_unknown} images is'
-  else:
+    counts, names = counts[:, -1:], names[-1:]
+  elif not num_unknown:
+    counts, names = counts[:, :-1], names[:-1]
+  skew = f'unknown, as the class of {num_unknown} images is'
+  if not num_unknown:
     # A client without images has no class fractions.
-    mixes = counts[counts.any(axis=1)]
-    skew = f'{measure_label_skew(mixes):.3f}'
-  return PartitionSummary(
-    title=f'{title}, {len(data.shares)} clients',
-    counts=counts,
-    class_names=class_names,
-    skew=skew,
-  )
+    skew = f'{measure_label_skew(counts[counts.any(axis=1)]):.3f}'
+  return figures.create_partition(
+    counts, names, f'{title}, {len(data.shares)} clients: R {skew}'
+  ), skew
 
 
-def create_augmentations(
+def draw_augmentations(
   task: image_task.ImageTask,
   images: np.ndarray,
   *,
   seed: int,
-  num_images: int = _NUM_IMAGES,
-) -> tuple[Image.Image, Sequence[str]]:
-  """A figure of augmented images, and notes on the contrast that is left.
+  num_images: int = 8,
+) -> tuple[figure.Figure, Sequence[str]]:
+  """Draws augmented images, a row each; returns notes on the contrast left.
 
-  The RGB figure has a row for each of the first `num_images`; columns are the
-  original, a weak view and eight strong views. Notes, measured on all
-  images, stand below. `images` are uint8 [number, height, width, channels].
+  Columns are the original, a weak view and strong views. The notes, measured on
+  all `images`, uint8 [number, height, width, channels], stand below.
   """
   notes = remaining_contrast.measure(
     images, task.strong_augmentation, seed=seed
   ).describe()
-  purpose = random_seeds.Purpose
   first = tf.constant(images[:num_images])
+  purpose = random_seeds.Purpose
   view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
-  columns = [('original', first), ('weak', task.weak_augmentation(first, view))]
+  columns = {'original': first, 'weak': task.weak_augmentation(first, view)}
   for index in range(_NUM_STRONG_VIEWS):
     view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
-    columns.append(
-      (f'strong {index + 1}', task.strong_augmentation(first, view))
-    )
-  drawn = _draw([(name, np.asarray(each)) for name, each in columns], notes)
-  return drawn, notes
+    columns[f'strong {index + 1}'] = task.strong_augmentation(first, view)
+  size = len(columns), len(first) + 0.4 * len(notes)
+  fig = figure.Figure(size, layout='constrained')
+  grid = fig.subplots(len(first), len(columns), squeeze=False)
+  for axes, (name, views) in zip(grid.T, columns.items(), strict=True):
+    axes[0].set_title(name, fontsize='small')
+    for axis, image in zip(axes, np.asarray(views), strict=True):
+      axis.imshow(np.broadcast_to(image, (*image.shape[:2], 3)))
+      axis.set_axis_off()
+  fig.supxlabel('\n'.join(notes), fontsize='small')
+  return fig, notes
 
 
-def _draw(
-  columns: Sequence[tuple[str, np.ndarray]], notes: Sequence[str]
-) -> Image.Image:
-  """Draws columns of images with their names above, and notes below."""
-  num_rows, height, width, _ = columns[0][1].shape
-  scale = -(-_MIN_WIDTH // width)
-  row_height, column_width = height * scale + _GAP, width * scale + _GAP
-  notes_top = _LINE_HEIGHT + num_rows * row_height + _GAP
-  fig = Image.new(
-    'RGB',
-    (
-      len(columns) * column_width + _GAP,
-      notes_top + len(notes) * _LINE_HEIGHT,
-    ),
-    'white',
-  )
-  drawing = ImageDraw.Draw(fig)
-  for column, (name, images) in enumerate(columns):
-    left = _GAP + column * column_width
-    drawing.text((left, _GAP // 2), name, fill='black')
-    for row, image in enumerate(images):
-      color = np.broadcast_to(image, (height, width, 3))
-      enlarged = color.repeat(scale, axis=0).repeat(scale, axis=1)
-      fig.paste(
-        Image.fromarray(enlarged),
-        (left, _GAP + _LINE_HEIGHT + row * row_height),
-      )
-  for line, note in enumerate(notes):
-    drawing.text((_GAP, notes_top + line * _LINE_HEIGHT), note, fill='black')
-  return fig
+def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
+  """Draws the figures that a folder lacks; creates the folder if needed.
 
-
-def draw(
-  folder: pathlib.Path,
-  *,
-  task: image_task.ImageTask,
-  data: federated_data.FederatedData,
-  title: str,
-  images: np.ndarray,
-  seed: int,
-) -> None:
-  """Draws the figures that the folder lacks; creates the folder if needed.
-
-  `images` are the server's, uint8 [number, height, width, channels]. Feature
-  vectors are not drawn, nor is a partition if all classes are unknown.
+  Feature vectors are not drawn, nor is a partition if all classes are unknown.
   """
+  data, task = experiment.data, experiment.task
 
-  def write_augmentations(file: BinaryIO) -> None:
-    drawn, _ = create_augmentations(task, images, seed=seed)
-    drawn.save(file, format='PNG')
-
-  def write_partition(file: BinaryIO) -> None:
-    summarize_partition(task, data, title).create_figure().savefig(
-      file, format='png'
-    )
+  def draw_server() -> figure.Figure:
+    # In some systems the server has no image.
+    images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
+    if experiment.mapped_images is not None:
+      images = experiment.mapped_images.read(images).numpy()
+    seed = experiment.settings.seed
+    return draw_augmentations(task, np.asarray(images), seed=seed)[0]
 
   if example_kinds.kind_of(task.image_shape) is example_kinds.IMAGES:
-    _draw_once(folder / 'augmentations.png', write_augmentations)
+    _draw_once(folder / 'augmentations.png', draw_server)
   if np.any(data.unlabeled.true_labels != sources.UNKNOWN_LABEL):
-    _draw_once(folder / 'partition.png', write_partition)
+    title = experiment.settings.data.title
+    _draw_once(
+      folder / 'partition.png', lambda: draw_partition(task, data, title)[0]
+    )
 
 
-def _draw_once(path: pathlib.Path, write: Callable[[BinaryIO], None]) -> None:
+def _draw_once(
+  path: pathlib.Path, draw_figure: Callable[[], figure.Figure]
+) -> None:
   if path.exists():
     return
   with durable_files.naming(path):
     path.parent.mkdir(exist_ok=True)
     with durable_files.replacing(path) as file:
-      write(file)
+      draw_figure().savefig(file, format='png')

@@ -6,6 +6,7 @@
 Images are equal if all pixels are equal, at the size used in training.
 """
 
+import collections
 from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 from typing import NamedTuple
@@ -22,13 +23,9 @@ _NUM_NAMED = 3
 
 
 class _Group(NamedTuple):
-  """A group of a task's images.
+  """A group of a task's images, by index among all images of the task.
 
-  Attributes:
-    name: Such as 'test images'.
-    indices: int64 [number], among all images of the task.
-    hashes: uint64 [number].
-    labels: int32 [number]; `sources.UNKNOWN_LABEL` if unknown.
+  Hashes are uint64, and labels int32, with `sources.UNKNOWN_LABEL`.
   """
 
   name: str
@@ -142,26 +139,17 @@ def _describe(
         f'{num_copies} of {len(group.hashes)} {group.name} are copies of others'
         f' of them ({name_examples(values[counts > 1], group)})'
       )
-  found = _find_ambiguous(groups)
-  if len(found):
+  labels_of = collections.defaultdict(set)
+  for group in groups:
+    for image, label in zip(group.hashes, group.labels, strict=True):
+      if label != sources.UNKNOWN_LABEL:
+        labels_of[image].add(label)
+  found = [image for image, labels in labels_of.items() if len(labels) > 1]
+  if found:
     yield (
       f'{len(found)} different images have more than one label'
-      f' ({name_examples(found, *groups)})'
+      f' ({name_examples(np.array(found), *groups)})'
     )
-
-
-def _find_ambiguous(groups: Sequence[_Group]) -> np.ndarray:
-  """The hashes of images with labels of several classes."""
-  pairs = {
-    (image, label)
-    for group in groups
-    for image, label in zip(group.hashes, group.labels, strict=True)
-    if label != sources.UNKNOWN_LABEL
-  }
-  values, counts = np.unique(
-    np.array([image for image, _ in pairs], np.uint64), return_counts=True
-  )
-  return values[counts > 1]
 
 
 def _name(images: sources.TaskData, index: int) -> str:
@@ -188,11 +176,11 @@ def _drop(
 ) -> federated_data.FederatedData:
   """Removes the training images that models are evaluated on."""
   labeled_group, evaluated, *pools = groups
-
-  def is_left(group: _Group) -> np.ndarray:
-    return ~np.isin(group.hashes, evaluated.hashes)
-
-  labeled = data.labeled.select(np.flatnonzero(is_left(labeled_group)))
+  labeled_mask, *masks = (
+    ~np.isin(group.hashes, evaluated.hashes)
+    for group in (labeled_group, *pools)
+  )
+  labeled = data.labeled.select(np.flatnonzero(labeled_mask))
   lost = np.setdiff1d(data.labeled.labels, labeled.labels)
   if len(lost):
     raise data_errors.ClassError(
@@ -202,8 +190,7 @@ def _drop(
     )
   data = data._replace(labeled=labeled)
   # Images at sites cannot be compared here.
-  for pool in pools:
-    mask = is_left(pool)
+  for pool, mask in zip(pools, masks, strict=True):
     if len(mask) and not mask.any():
       raise ValueError(f'all {pool.name} are {evaluated.name}')
     numbers = np.cumsum(mask) - 1

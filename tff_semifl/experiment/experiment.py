@@ -11,13 +11,15 @@ from typing import Any
 from absl import logging
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.augment import rand_augment
 from tff_semifl.core import evaluation
+from tff_semifl.core import federated_process
 from tff_semifl.data import data_errors
-from tff_semifl.data import mapped_images
+from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiment import client_privacy
@@ -25,29 +27,41 @@ from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import run_settings
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import statistics as statistics_lib
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
 
 _EVALUATION_BATCH_SIZE = 500
 
+_Process = tuple[functional.ImageClassifier, federated_process.FederatedProcess]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Experiment(training_program.TrainingProgram):
+class Experiment:
   """Everything that a run needs, built but not trained.
 
+  All defaults of `settings` and `run` are filled in.
+
   Attributes:
-    settings: The settings, with all defaults filled in.
     identity: What identifies system, task and model besides their settings.
-    run: The settings of the run, with all defaults filled in.
-    task: The task.
-    model: The Keras model, with initial weights.
-    classifier: The model as pure functions.
-    data: The images of server, clients and test.
     used_settings: The system's settings, by name, that were read while its
       process was built. A setting that an overridden hook ignores is missing.
     privacy_key: The secret key of a private run, or None.
+    validates: Whether `test_dataset` is a validation split; metrics are then
+      named `validation/`.
+    total_rounds: The last round to run; the first is round 0.
+    rounds_per_evaluation: Interval in rounds of evaluating the model and saving
+      the state; the last round is always included.
+    measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
+      compared with the true labels, which must be known.
+    statistics: Computes batch normalization statistics after a round, or None.
+    mapped_images: The images that the computations look up if the data are
+      indices (see `take_indices`), else None.
+    epsilon_fn: Round -> epsilon after this round; None without privacy.
+    measure: Logits of the evaluated images -> further metrics by name, or None.
+    model_choice: How the model of a round is chosen; None for the last round.
   """
 
   settings: experiment_settings.ExperimentSettings
@@ -57,8 +71,22 @@ class Experiment(training_program.TrainingProgram):
   model: tf.keras.Model
   classifier: functional.ImageClassifier
   data: federated_data.FederatedData
+  clients: pipelines.ClientPopulation
   used_settings: Mapping[str, Any]
   privacy_key: privacy_key_lib.PrivacyKey | None
+  process: federated_process.FederatedProcess
+  evaluation: tff.Computation
+  server_dataset: tf.data.Dataset
+  test_dataset: tf.data.Dataset
+  validates: bool = False
+  total_rounds: int
+  rounds_per_evaluation: int = 1
+  measures_pseudo_labels: bool = False
+  statistics: statistics_lib.StatisticsPass | None = None
+  mapped_images: mapped_images_lib.MappedImages | None = None
+  epsilon_fn: Callable[[int], float] | None = None
+  measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
+  model_choice: model_selection.ModelChoice | None = None
 
 
 def create_experiment(
@@ -75,17 +103,106 @@ def create_experiment(
   `has_xla` says whether the runtime can compile with XLA.
   """
   identity = settings.identify()
-  task = create_task(settings.data, settings.model.model.create_task)
+  task = settings.data.create_task(settings.model.model.create_task)
   create_model = functools.cache(functools.partial(settings.create_model, task))
   settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
-  data = load_data(settings.data, task)
+  data = settings.data.load(task)
   for line in data.equal_images:
     _warn_once(f'{settings.task_name}: {line}')
+  _check_data(settings, run, data)
+  system, private_mean = settings.system, settings.private_mean
+  values = settings_lib.as_dict(system)
+  key = private_mean and client_privacy.obtain_key(private_mean, run.path)
+  images = None
+  if by_index:
+    images = mapped_images_lib.MappedImages(
+      [data.labeled, data.unlabeled, data.test]
+    )
+    labeled, unlabeled, test = images.references
+    data = data._replace(labeled=labeled, unlabeled=unlabeled, test=test)
+  with settings_lib.blame('clients_per_round', system.clients_per_round):
+    clients = pipelines.ClientPopulation(
+      data.unlabeled,
+      data.shares,
+      clients_per_round=len(data.shares)
+      if system.all_clients_take_part
+      else system.clients_per_round,
+      # With privacy, the cohorts are as secret as the noise.
+      seed=key.cohort_seed if key else settings.seed,
+      dropout_probability=values.get('client_dropout_probability', 0.0),
+      have_labels=system.clients_have_labels,
+      know_participation=system.clients_know_participation,
+      in_passes=system.cohorts_are_passes,
+    )
+  model = create_model()
+  measures_pseudo_labels = system.measures_pseudo_labels and bool(
+    np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
+  )
+  measurement = settings.selection.create_measurement(
+    run.metrics, task.class_names, data.test.labels
+  )
+  build = functools.partial(
+    _build_process, settings, task, model, key, measures_pseudo_labels
+  )
+  with (
+    settings_lib.blame(
+      'sites', settings.data.task.sites, data_errors.DataError
+    ),
+    settings_lib.record_reads() as reads,
+  ):
+    classifier, process = _try_to_compile(
+      build, settings.model, has_xla=has_xla
+    )
+    statistics = settings.statistics and settings.statistics.create_pass(
+      system, classifier, data, clients, settings.server_batch_size
+    )
+  is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
+  experiment = Experiment(
+    settings=settings,
+    identity=identity,
+    run=run,
+    task=task,
+    model=model,
+    classifier=classifier,
+    data=data,
+    clients=clients,
+    used_settings={
+      name: value for name, value in values.items() if name in reads
+    },
+    privacy_key=key if is_secret else None,
+    process=process,
+    evaluation=evaluation.build_evaluation(
+      classifier, keeps_logits=bool(measurement)
+    ),
+    server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
+    test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
+    validates=settings.validates,
+    total_rounds=system.total_rounds,
+    rounds_per_evaluation=run.rounds_per_evaluation,
+    measures_pseudo_labels=measures_pseudo_labels,
+    statistics=statistics,
+    epsilon_fn=private_mean
+    and client_privacy.create_epsilon_fn(
+      private_mean, clients.num_clients, clients.clients_per_round
+    ),
+    measure=measurement or None,
+    model_choice=settings.selection.create_choice(measurement),
+  )
+  return experiment if images is None else take_indices(experiment, images)
+
+
+def _check_data(
+  settings: experiment_settings.ExperimentSettings,
+  run: run_settings.RunSettings,
+  data: federated_data.FederatedData,
+) -> None:
+  """Checks that the data suit the settings."""
+  part, system = settings.data.task, settings.system
   if not len(data.test.labels):
     raise settings_lib.SettingError(
       'task',
-      settings.data.task.reference,
+      part.reference,
       'has no test images; evaluate on labeled ones by num_validation',
     )
   if run.client_accuracy and not data.measures_clients:
@@ -95,104 +212,48 @@ def create_experiment(
       'no image of a client has a label to measure by; own_data takes'
       ' unlabeled_labels, and image_folder clients/<client>/labels.csv',
     )
-  system = settings.system
-  names = settings.data.task.sites
-  if names and system.gathers_images:
+  if part.sites and system.gathers_images:
     raise settings_lib.SettingError(
       'sites',
-      names,
+      part.sites,
       f'{settings.system_name} needs the images of clients in one place',
     )
   system.check_num_clients(len(data.shares))
-  privacy_key = client_privacy.obtain_key(settings.private_mean, run.path)
-  images = None
-  if by_index:
-    images = mapped_images.MappedImages(
-      [data.labeled, data.unlabeled, data.test]
-    )
-    labeled, unlabeled, test = images.references
-    data = data._replace(labeled=labeled, unlabeled=unlabeled, test=test)
-  values = settings_lib.as_dict(system)
-  with settings_lib.blame('clients_per_round', system.clients_per_round):
-    clients = pipelines.ClientPopulation(
-      data.unlabeled,
-      data.shares,
-      clients_per_round=len(data.shares)
-      if system.all_clients_take_part
-      else system.clients_per_round,
-      # With privacy, the cohorts are as secret as the noise.
-      seed=privacy_key.cohort_seed if privacy_key else settings.seed,
-      dropout_probability=values.get('client_dropout_probability', 0.0),
-      have_labels=system.clients_have_labels,
-      know_participation=system.clients_know_participation,
-      in_passes=system.cohorts_are_passes,
-    )
-  model = create_model()
-
-  def build(*, jit_compile: bool) -> dict[str, Any]:
-    chosen = settings_lib.change(settings, {'jit_compile': jit_compile})
-    return build_computations(
-      chosen, run, task, model, data, clients, privacy_key
-    )
-
-  compiles = has_xla and settings.model.compiles
-  with (
-    settings_lib.blame('sites', names, data_errors.DataError),
-    settings_lib.record_reads() as reads,
-  ):
-    try:
-      built = build(jit_compile=compiles)
-    except settings_lib.SettingError as error:
-      if error.name != 'jit_compile' or settings.model.jit_compile:
-        raise
-      logging.warning('Training is not compiled: %s', error.problem)
-      built = build(jit_compile=False)
-    else:
-      if compiles:
-        logging.info('XLA compiles training in round 1: a minute or two.')
-  is_secret = privacy_key is not None and (
-    settings.private_mean.insecure_fixed_privacy_key is None
-  )
-  experiment = Experiment(
-    **built,
-    clients=clients,
-    settings=settings,
-    identity=identity,
-    run=run,
-    task=task,
-    model=model,
-    data=data,
-    used_settings={
-      name: value for name, value in values.items() if name in reads
-    },
-    privacy_key=privacy_key if is_secret else None,
-  )
-  if images is None:
-    return experiment
-  return training_program.take_indices(experiment, images)
 
 
-def build_computations(
+def _try_to_compile(
+  build: Callable[..., _Process],
+  model: experiment_settings.ChosenModel,
+  *,
+  has_xla: bool,
+) -> _Process:
+  """Builds the process, compiled by XLA if that is possible or demanded."""
+  if not has_xla or not model.compiles:
+    return build(jit_compile=False)
+  try:
+    built = build(jit_compile=True)
+  except settings_lib.SettingError as error:
+    if error.name != 'jit_compile' or model.jit_compile:
+      raise
+    logging.warning('Training is not compiled: %s', error.problem)
+    return build(jit_compile=False)
+  logging.info('XLA compiles training in round 1: a minute or two.')
+  return built
+
+
+def _build_process(
   settings: experiment_settings.ExperimentSettings,
-  run: run_settings.RunSettings,
   task: image_task.ImageTask,
   model: tf.keras.Model,
-  data: federated_data.FederatedData,
-  clients: pipelines.ClientPopulation,
   privacy_key: privacy_key_lib.PrivacyKey | None,
-) -> dict[str, Any]:
-  """Fields of an `Experiment`: classifier, process, datasets and evaluations.
-
-  The settings must be filled in. `privacy_key` is the key of the noise.
-  """
-  system = settings.system
-  measurement = settings.selection.create_measurement(
-    run.metrics, task.class_names, data.test.labels
-  )
-  classifier = create_classifier(model, settings.model)
-  statistics = settings.statistics
-  measures_pseudo_labels = system.measures_pseudo_labels and bool(
-    np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
+  returns_given_labels: bool,
+  *,
+  jit_compile: bool,
+) -> _Process:
+  """The model as pure functions, and the process that trains it."""
+  system, statistics = settings.system, settings.statistics
+  classifier = create_classifier(
+    model, settings_lib.change(settings.model, {'jit_compile': jit_compile})
   )
   ingredients = system_lib.Ingredients(
     classifier=classifier,
@@ -202,35 +263,11 @@ def build_computations(
     privacy_key=privacy_key,
     computes_statistics=statistics is not None
     and statistics.are_computed_by_rounds(system),
-    returns_given_labels=measures_pseudo_labels,
-    jit_compile=settings.model.compiles,
+    returns_given_labels=returns_given_labels,
+    jit_compile=jit_compile,
   )
   with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
-    process = system.build(ingredients)
-  return {
-    'classifier': classifier,
-    'process': process,
-    'evaluation': evaluation.build_evaluation(
-      classifier, keeps_logits=bool(measurement)
-    ),
-    'server_dataset': pipelines.labeled_dataset(data.at_server(system.labels)),
-    'test_dataset': pipelines.batched_dataset(
-      data.test, _EVALUATION_BATCH_SIZE
-    ),
-    'validates': settings.validates,
-    'total_rounds': system.total_rounds,
-    'rounds_per_evaluation': run.rounds_per_evaluation,
-    'measures_pseudo_labels': measures_pseudo_labels,
-    'statistics': statistics
-    and statistics.create_pass(
-      system, classifier, data, clients, settings.server_batch_size
-    ),
-    'epsilon_fn': client_privacy.create_epsilon_fn(
-      settings.private_mean, clients.num_clients, clients.clients_per_round
-    ),
-    'measure': measurement or None,
-    'model_choice': settings.selection.create_choice(measurement),
-  }
+    return classifier, system.build(ingredients)
 
 
 def create_classifier(
@@ -258,39 +295,6 @@ def _warn_once(line: str) -> None:
   logging.warning('%s', line)
 
 
-def _create(part: image_task.Task) -> image_task.ImageTask:
-  return part.create()
-
-
-def create_task(
-  data: experiment_settings.Data,
-  create: Callable[[image_task.Task], image_task.ImageTask] = _create,
-) -> image_task.ImageTask:
-  """The task with the chosen augmentations; see `Model.create_task`."""
-  task = data.weak.apply(create(data.task))
-  return task if data.strong is None else data.strong.apply(task)
-
-
-def load_data(
-  data: experiment_settings.Data, task: image_task.ImageTask
-) -> federated_data.FederatedData:
-  """Loads a task's images and splits them among server and clients."""
-  images = image_task.load(data.task, task)
-  try:
-    shared = data.duplicates.find_and_drop(
-      images,
-      lambda images: data.data_split.split(task, images, data.seed.seed),
-      'validation' if data.validates else 'test',
-    )
-  except settings_lib.SettingError as error:
-    if not isinstance(error.__cause__, data_errors.ClassError):
-      raise
-    raise settings_lib.SettingError(
-      error.name, error.value, error.__cause__.with_names(task.class_names)
-    ) from error
-  return shared._replace(partition_notes=data.data_split.describe(shared))
-
-
 def without_clients(experiment: Experiment) -> Experiment:
   """The experiment without clients, trained on the server's labels alone.
 
@@ -306,4 +310,32 @@ def without_clients(experiment: Experiment) -> Experiment:
     clients=experiment.clients.with_clients_per_round(0),
     # Without clients there is no privacy to protect.
     privacy_key=None,
+  )
+
+
+def take_indices(
+  experiment: Experiment, images: mapped_images_lib.MappedImages
+) -> Experiment:
+  """An experiment whose computations take indices and look up images.
+
+  The given experiment's data have indices in place of images, from
+  `MappedImages.references`.
+  """
+
+  def convert(computation: tff.Computation | None) -> Any:
+    return computation and mapped_images_lib.take_indices(computation, images)
+
+  process, statistics = experiment.process, experiment.statistics
+  return dataclasses.replace(
+    experiment,
+    process=federated_process.FederatedProcess(
+      process.initialize,
+      convert(process.next),
+      process.initialize_memory,
+      convert(process.prepare),
+    ),
+    evaluation=convert(experiment.evaluation),
+    statistics=statistics
+    and statistics._replace(computation=convert(statistics.computation)),
+    mapped_images=images,
   )

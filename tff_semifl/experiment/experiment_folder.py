@@ -1,30 +1,233 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Opens an experiment's folder, and records and restores settings."""
+"""The folder of an experiment: the files of a run, and their lock."""
 
-from collections.abc import Mapping, Sequence
-import json
+from collections.abc import Collection, Mapping, Sequence
+import fcntl
+import gc
+import os
+import pathlib
 import types
-from typing import Any
+from typing import IO, Any
+
+import numpy as np
 
 from tff_semifl import settings as settings_lib
+from tff_semifl.experiment import checkpoints as checkpoints_lib
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import run_settings
-from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import system_registry
+from tff_semifl.files import durable_files
+from tff_semifl.privacy import privacy_key
 
-_NOTHING = types.MappingProxyType({})
+_LOCK_NAME = '.lock'
+NUM_CHECKPOINTS = 3
+
+
+class ExperimentFolder:
+  """The folder `<output_dir>/<experiment_name>`, created if it is missing.
+
+  docs/experiment_folder.md lists its files. `hparams` are the settings that
+  must not change on resuming, by name.
+  """
+
+  def __init__(
+    self,
+    path: pathlib.Path,
+    now: hparams_file.Hparams,
+    may_change: Collection[str] = (),
+    length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
+  ):
+    """Locks a folder that is new or belongs to the same experiment.
+
+    `now` are the settings to record or to compare with the record, and
+    `may_change` names of flags that may have another value then. Raises an
+    OutputError if the folder is not writable, in use, or of another experiment.
+    """
+    self.path = path
+    self.export_path = path / 'export'
+    self.metrics_path = path / 'metrics.csv'
+    self.log_path = path / 'log.txt'
+    self.figures_path = path / 'figures'
+    self.hparams = {
+      name: value for name, value in now.flags.items() if name not in may_change
+    }
+    self._now = now
+    self._length = length
+    try:
+      path.mkdir(parents=True, exist_ok=True)
+      if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(13, 'Permission denied')
+      self._lock_file = self._lock()
+      try:
+        self._recorded = self._check_or_write_hparams(may_change)
+      except BaseException:
+        # The error's traceback may keep this object, and so the lock, alive.
+        self._lock_file.close()
+        raise
+    except OSError as error:
+      raise durable_files.OutputError(
+        f'cannot write to {path}: {error.strerror}; choose another --output_dir'
+      ) from error
+
+  @property
+  def changes(self) -> list[str]:
+    """Lines from `Hparams.describe_changes`; empty for a new folder."""
+    return self._recorded.describe_changes(self._now)
+
+  @property
+  def has_checkpoint(self) -> bool:
+    """Whether there is a checkpoint to resume from."""
+    return any(self.path.glob('checkpoints/*.npz'))
+
+  @property
+  def has_export(self) -> bool:
+    """Whether a model was exported after the last checkpoint."""
+    written = [
+      path.stat().st_mtime_ns for path in self.path.glob('checkpoints/*.npz')
+    ]
+    return bool(written) and any(
+      path.stat().st_mtime_ns >= max(written)
+      for path in find_models(self.export_path)
+    )
+
+  def checkpoints(self) -> checkpoints_lib.Checkpoints:
+    return checkpoints_lib.Checkpoints(
+      self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
+    )
+
+  def best_models(self) -> checkpoints_lib.BestModels:
+    return checkpoints_lib.BestModels(
+      self.path / checkpoints_lib.BEST_MODELS, num_kept=NUM_CHECKPOINTS + 1
+    )
+
+  def metrics_manager(self) -> metrics_table.MetricsFile:
+    return metrics_table.MetricsFile(self.metrics_path)
+
+  def record_length(self) -> None:
+    """Updates the recorded length of training, if rounds were added."""
+    lengths = {name: self._now.flags[name] for name in self._length.names}
+    recorded = self._recorded._replace(
+      flags={**self._recorded.flags, **lengths}
+    )
+    if recorded != self._recorded:
+      hparams_file.write(self.path / hparams_file.NAME, recorded)
+      self._recorded = recorded
+
+  def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
+    """Saves the frozen weights, or checks that the saved weights are equal."""
+    path = self.path / checkpoints_lib.FROZEN_WEIGHTS
+    if not path.exists():
+      # Saved once, not in each checkpoint.
+      durable_files.write_arrays(path, list(weights))
+      return
+    try:
+      kept = durable_files.pack_as(
+        list(weights), durable_files.read_arrays(path)
+      )
+      is_same = all(map(np.array_equal, kept, weights))
+    except (durable_files.DamagedFileError, ValueError):
+      is_same = False
+    if not is_same:
+      raise durable_files.OutputError(
+        f'{path} has other frozen weights than the model has now; put the file'
+        ' of weights back, or train anew with another --experiment_name'
+      )
+
+  def keep_privacy_key(
+    self, key: privacy_key.PrivacyKey, last_round: int
+  ) -> None:
+    """Saves the key of a private run, so that the run can be resumed.
+
+    `last_round` is the run's last round. Raises an OutputError if an incomplete
+    run was begun with another key, or if the key cannot be kept secret.
+    """
+    path = self.path / privacy_key.NAME
+    found = privacy_key.read(path)
+    if found == key:
+      return
+    latest = checkpoints_lib.read_latest(self.path / 'checkpoints')
+    is_new = latest is None and not self.metrics_path.exists()
+    if found is None and is_new:
+      privacy_key.write(path, key)
+    elif latest is not None and (
+      self._recorded.flags.get('total_rounds') == latest[1] < last_round
+    ):
+      raise durable_files.OutputError(
+        f'{self.path} holds a private run that is complete with'
+        f' --total_rounds={latest[1]}: its secret key was removed then, without'
+        ' which no round can be added; choose another --output_dir to train'
+        ' anew'
+      )
+    elif latest is None or latest[1] < last_round:
+      # Otherwise the same updates would be published twice, with different
+      # noise.
+      raise durable_files.OutputError(
+        f'{path}, the secret key that this run was begun with, is missing or'
+        ' another: its private rounds cannot be run again. Put the key back, or'
+        ' train anew with another --experiment_name'
+      )
+
+  def _lock(self) -> IO[str]:
+    """Locks the folder for as long as the returned file is open."""
+    path = self.path / _LOCK_NAME
+    durable_files.require_file(path, 'remove it, and the same command goes on')
+    file = path.open('w')
+    for _ in range(2):
+      try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file
+      except BlockingIOError:
+        # An object of this program that is no longer used may hold the lock.
+        gc.collect()
+    raise durable_files.OutputError(f'{self.path} is in use by another run')
+
+  def _check_or_write_hparams(
+    self, may_change: Collection[str]
+  ) -> hparams_file.Hparams:
+    """The recorded settings, after they are checked or written."""
+    path = self.path / hparams_file.NAME
+    durable_files.require_file(
+      path, 'put back the file that was there, or choose another --output_dir'
+    )
+    if path.exists():
+      try:
+        recorded = hparams_file.read(path)
+      except ValueError as error:
+        raise durable_files.OutputError(
+          f'{error}; choose another --output_dir'
+        ) from error
+      difference = recorded.find_difference(self._now, may_change, self._length)
+      if difference is not None:
+        raise durable_files.OutputError(
+          f'{self.path} holds {difference}; choose another --output_dir, or'
+          ' repeat its flags to resume it'
+        )
+      return recorded
+    # A kill may have left these files before `hparams.json` was complete.
+    ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
+    if any(path.name not in ours for path in self.path.iterdir()):
+      raise durable_files.OutputError(
+        f'{self.path} is not empty and holds no experiment; choose another'
+        ' --output_dir'
+      )
+    hparams_file.write(path, self._now)
+    return self._now
+
+
+def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
+  """The model files in a folder of exports; empty if it does not exist."""
+  return [*export_path.glob('saved_model.pb'), *export_path.glob('*.tflite')]
 
 
 def open_folder(
   experiment: experiment_lib.Experiment,
-  computed: Mapping[str, Any] = _NOTHING,
-) -> outputs.ExperimentFolder:
+  computed: Mapping[str, Any] = types.MappingProxyType({}),
+) -> ExperimentFolder:
   """Creates or opens an experiment's folder.
 
   Args:
@@ -60,15 +263,14 @@ def take_folder(
   recorded: Mapping[str, Any],
   identity: Mapping[str, Any],
   notes: Sequence[str] = (),
-) -> outputs.ExperimentFolder:
+) -> ExperimentFolder:
   """Creates or opens the folder of an experiment that is not built.
 
   `settings` must be filled in. `recorded` has all settings to record, by name.
   `identity` is from `ExperimentSettings.identify`; `notes` concern the data.
   """
   part = settings.data.task
-  given = ('num_labeled', 'num_clients') if part.gives_shares else ()
-  return outputs.ExperimentFolder(
+  return ExperimentFolder(
     run.path,
     hparams_file.create(
       recorded,
@@ -82,7 +284,7 @@ def take_folder(
       *settings.selection.may_change,
       *part.told_by_data,
       *settings.model.model.may_change,
-      *given,
+      *(experiment_settings.SIZES if part.gives_shares else ()),
     },
     hparams_file.Length(
       ('total_rounds', *settings.system.lengths),
@@ -96,12 +298,10 @@ def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
   given = {}
   if experiment.settings.data.task.gives_shares:
     num_labeled = len(experiment.data.labeled.labels)
-    if experiment.settings.validates:
+    if experiment.validates:
       num_labeled += len(experiment.data.test.labels)
-    given = {
-      'num_labeled': num_labeled,
-      'num_clients': len(experiment.data.shares),
-    }
+    sizes = num_labeled, len(experiment.data.shares)
+    given = dict(zip(experiment_settings.SIZES, sizes, strict=True))
   return {**given, **record(experiment.settings, experiment.run)}
 
 
@@ -114,97 +314,4 @@ def record(
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),
     **settings_lib.as_dict(run),
-  }
-
-
-# Recorded for all systems, as a setting or derived from other settings.
-_OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
-
-
-def restore(
-  hparams: hparams_file.Hparams,
-  chosen_task: image_task.ChosenTask,
-  instead: Mapping[str, Any],
-) -> experiment_settings.ExperimentSettings:
-  """Restores the settings of a recorded experiment.
-
-  `instead` overrides recorded settings, such as the path of moved data.
-  """
-  values = {**hparams.flags, **instead}
-  system = system_registry.load(str(hparams.system))
-  try:
-    # Settings that do not exist are reported below, with another remedy.
-    experiment = experiment_settings.create(
-      str(hparams.system), system, chosen_task, values, lenient=True
-    )
-  except settings_lib.SettingError as error:
-    raise saved_experiment.SavedExperimentError(
-      f'its settings cannot be restored here and now: {error}'
-    ) from error
-  known = (
-    # Includes parts from outside, and settings of other choices.
-    settings_lib.as_dict(experiment).keys()
-    | settings_lib.all_names(experiment)
-    | settings_lib.all_names(chosen_task)
-    | run_settings.UNIMPORTANT
-    | _OF_ALL
-  )
-  for name, value in values.items():
-    if name not in known and value is not None:
-      raise saved_experiment.SavedExperimentError(
-        'was run by another version of this program, with a setting that this'
-        f' one has not: {name}={value}'
-      )
-  found = experiment.identify()
-  if hparams.parts is not None:
-    # The system is not compared, since the model is already trained.
-    for name in ('task', 'model'):
-      difference = hparams_file.find_other_part(
-        hparams.parts.get(name), found[name], name
-      )
-      if difference is not None:
-        raise saved_experiment.SavedExperimentError(
-          f'is an experiment {difference}'
-        )
-  return experiment
-
-
-def find_changes(
-  hparams: hparams_file.Hparams,
-  chosen_task: image_task.ChosenTask,
-  experiment: experiment_settings.ExperimentSettings,
-) -> dict[str, Any]:
-  """The settings of a restored experiment that differ from the defaults."""
-  system = system_registry.load(str(hparams.system))
-
-  def create(values: Mapping[str, Any]) -> dict[str, Any]:
-    # Converts values as JSON does.
-    return json.loads(
-      json.dumps(
-        settings_lib.as_dict(
-          experiment_settings.create(
-            str(hparams.system), system, chosen_task, values, lenient=True
-          )
-        )
-      )
-    )
-
-  settings_of_it = list(settings_lib.describe(experiment))
-  choices = {
-    each.name: hparams.flags[each.name]
-    for each in settings_of_it
-    if each.is_choice and hparams.flags.get(each.name) is not None
-  }
-  # The chosen parts determine which settings exist, and their defaults.
-  defaults_of_choices = create({'task': choices['task']})
-  defaults = create(choices)
-  return {
-    each.name: value
-    for each in settings_of_it
-    if (value := hparams.flags.get(each.name)) is not None
-    and (
-      each.name == 'task'
-      or value
-      != (defaults_of_choices if each.is_choice else defaults).get(each.name)
-    )
   }

@@ -3,7 +3,7 @@
 
 """All settings of an experiment: data, model, statistics and system."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 import dataclasses
 from typing import Any
 
@@ -12,7 +12,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.algorithms import training_settings
-from tff_semifl.experiment import augmentations
+from tff_semifl.data import data_errors
 from tff_semifl.experiment import equal_images
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import frozen_models
@@ -21,10 +21,11 @@ from tff_semifl.experiment import keras_models
 from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import models
 from tff_semifl.experiment import statistics as statistics_lib
-from tff_semifl.experiment import validation
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.experiment import task_registry
+from tff_semifl.privacy import aggregators
 
-_GIVEN = ('num_labeled', 'num_clients')
+# Settings that are recorded even if the task determines the values.
+SIZES = ('num_labeled', 'num_clients')
 # With ten clients, each trains as often as each of 100 in SemiFL's 800 rounds.
 _ROUNDS_OF_GIVEN_CLIENTS = 80
 
@@ -95,22 +96,21 @@ class ChosenModel(settings.Settings):
 class Data(settings.Settings):
   """The task, and the images of server and clients."""
 
-  chosen_task: image_task.ChosenTask
+  chosen_task: task_registry.ChosenTask
   data_split: federated_data.DataSplit
-  strong: augmentations.StrongAugmentation | None
+  strong: image_task.StrongAugmentation | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
-  weak: augmentations.WeakAugmentation = augmentations.WeakAugmentation()
+  weak: image_task.WeakAugmentation = image_task.WeakAugmentation()
   seed: Seed = Seed()
 
   @property
   def task(self) -> image_task.Task:
-    """The task."""
     return self.chosen_task.task
 
   @property
   def validates(self) -> bool:
     """Whether models are evaluated on a validation split, and not tested."""
-    return validation.is_chosen(settings.as_dict(self))
+    return federated_data.has_validation(settings.as_dict(self))
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
     """Fills in settings that are not chosen and that the task determines.
@@ -140,28 +140,45 @@ class Data(settings.Settings):
     )
     return dataclasses.replace(filled, chosen_task=chosen_task)
 
+  def create_task(
+    self,
+    create: Callable[[image_task.Task], image_task.ImageTask] | None = None,
+  ) -> image_task.ImageTask:
+    """The task with the chosen augmentations; see `Model.create_task`."""
+    task = self.task.create() if create is None else create(self.task)
+    task = self.weak.apply(task)
+    return task if self.strong is None else self.strong.apply(task)
+
+  def load(self, task: image_task.ImageTask) -> federated_data.FederatedData:
+    """Loads and splits a task's images; the settings must be filled in."""
+    images = image_task.load(self.task, task)
+    try:
+      return self.duplicates.find_and_drop(
+        images,
+        lambda images: self.data_split.split(task, images, self.seed.seed),
+        'validation' if self.validates else 'test',
+      )
+    except settings.SettingError as error:
+      if not isinstance(error.__cause__, data_errors.ClassError):
+        raise
+      raise settings.SettingError(
+        error.name, error.value, error.__cause__.with_names(task.class_names)
+      ) from error
+
   @property
   def title(self) -> str:
     """The task and the partition in words."""
-    how = self.data_split.description
-    if self.task.gives_shares:
+    how = 'no clients'
+    if self.data_split.clients is not None:
+      how = self.data_split.clients.partition.description
+    elif self.task.gives_shares:
       how = self.task.shares_description
     return f'{settings.name_of(self.chosen_task, "task")}, {how}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExperimentSettings(settings.Settings):
-  """All settings of an experiment.
-
-  Attributes:
-    system_name: The name that chooses the system, and is recorded.
-    data: Settings of data.
-    model: Settings of the model.
-    statistics: Settings of batch normalization statistics; None if the system
-      has no such choice.
-    system: Settings of the system.
-    selection: Settings that choose the round whose model is exported.
-  """
+  """All settings of an experiment; `system_name` is recorded."""
 
   system_name: str
   data: Data
@@ -172,7 +189,6 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def seed(self) -> int:
-    """The run's seed."""
     return self.data.seed.seed
 
   @property
@@ -185,38 +201,32 @@ class ExperimentSettings(settings.Settings):
 
     Identities and settings determine the experiment; see `settings.identify`.
     """
-    parts = {
-      'system': (self.system_name, self.system),
-      'task': (self.task_name, self.data.task),
-      'model': (settings.name_of(self.model, 'model'), self.model.model),
-    }
-    chosen = settings.as_dict(self.data)
+    values = {**settings.as_dict(self), 'system': self.system_name}
+    identity = {}
     for name, part in (
+      ('system', self.system),
+      ('task', self.data.task),
+      ('model', self.model.model),
       ('partition', self.data.data_split),
       ('strong_augmentation', self.data.strong),
     ):
-      if part is not None:
-        parts[name] = (chosen.get(name), part)
-    identity = {}
-    for name, (shown, part) in parts.items():
-      with settings.blame(name, shown):
-        identity[name] = settings.identify(part)
+      with settings.blame(name, values.get(name)):
+        if part is not None:
+          identity[name] = settings.identify(part)
     return identity
 
   @property
   def task_name(self) -> str:
-    """Name of the task."""
     return settings.name_of(self.data.chosen_task, 'task')
 
   def create_model(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model, with initial weights."""
     with settings.blame('model', settings.name_of(self.model, 'model')):
       return self.model.model.create(task, self.seed)
 
   @property
-  def private_mean(self) -> aggregator_settings.PrivateMean | None:
+  def private_mean(self) -> aggregators.PrivateMean | None:
     """The settings of differential privacy; None if not chosen."""
-    aggregation = self.system.aggregation
+    aggregation = getattr(self.system, 'averaging', None)
     return aggregation and aggregation.private_mean
 
   @property
@@ -226,13 +236,14 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def default_name(self) -> str:
-    """The default name of the experiment."""
     system = self.system
-    suffix = ''
-    if system.has_clients and not system.all_clients_take_part:
-      suffix = '_without_clients' if system.clients_per_round == 0 else ''
     pieces = [
-      _short(self.system_name) + suffix,
+      _short(self.system_name),
+      'without_clients'
+      if system.has_clients
+      and not system.all_clients_take_part
+      and system.clients_per_round == 0
+      else '',
       _short(self.task_name),
       str(self.data.data_split),
       self.data.task.place,
@@ -244,7 +255,7 @@ class ExperimentSettings(settings.Settings):
 def create(
   system_name: str,
   system: system_lib.System,
-  chosen_task: image_task.ChosenTask,
+  chosen_task: task_registry.ChosenTask,
   changes: Mapping[str, Any],
   *,
   model: models.Model | None = None,
@@ -252,11 +263,8 @@ def create(
 ) -> ExperimentSettings:
   """Creates the settings of an experiment.
 
-  Args:
-    changes: Values of settings by name that override the defaults of the
-      system, its paper and the chosen parts.
-    model: The model; None for the model that `changes` name.
-    lenient: Whether to ignore changes of settings that do not exist.
+  `changes` override the defaults of the system, its paper and the chosen parts;
+  with `lenient`, names without a setting are ignored.
   """
   chosen_task = settings.change_present(chosen_task, changes)
   data_split = federated_data.choose_data_split(
@@ -274,7 +282,7 @@ def create(
     data=Data(
       chosen_task=chosen_task,
       data_split=data_split,
-      strong=augmentations.StrongAugmentation()
+      strong=image_task.StrongAugmentation()
       if system.uses_strong_views
       else None,
     ),
@@ -291,30 +299,23 @@ def create(
     changed = settings.change_present(
       experiment, {**usual, **of_model, **changes}
     )
-  # Records have these settings even if the task determines the values.
-  given = _GIVEN if chosen_task.task.gives_shares else ()
-  owner = settings.qualified_name(type(chosen_task.task))
-  settings.check_names(changed, dict.fromkeys(given, owner))
+  task, of_system = chosen_task.task, settings.as_dict(changed.system)
+  settings.check_names(
+    changed,
+    dict.fromkeys(
+      SIZES if task.gives_shares else (), settings.qualified_name(type(task))
+    ),
+  )
   if not lenient:
     settings.change(changed, changes)
-  usual = dict(_usual_of(changed))
-  if changed.system.all_clients_take_part:
-    usual.pop('clients_per_round', None)
+  usual = dict(training_settings.SEMIFL)
+  if task.gives_shares or changed.system.all_clients_take_part:
+    # The cohort size is filled in when the images are known.
+    del usual['clients_per_round']
+  if task.gives_shares and 'client_epochs' in of_system:
+    usual['total_rounds'] = _ROUNDS_OF_GIVEN_CLIENTS
   system = settings.fill_in(changed.system, usual)
   return dataclasses.replace(changed, system=system)
-
-
-def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
-  """Defaults of the system's settings for this task."""
-  if not experiment.data.task.gives_shares:
-    return training_settings.SEMIFL
-  # The cohort size is filled in when the images are known.
-  has_epochs = 'client_epochs' in settings.as_dict(experiment.system)
-  return {
-    'total_rounds': _ROUNDS_OF_GIVEN_CLIENTS
-    if has_epochs
-    else training_settings.SEMIFL['total_rounds']
-  }
 
 
 def _short(name: str) -> str:

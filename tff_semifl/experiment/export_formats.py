@@ -17,7 +17,6 @@ from tff_semifl import settings
 from tff_semifl.data import image_files
 from tff_semifl.data import partition
 from tff_semifl.data import sources
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import progress
@@ -106,11 +105,8 @@ def load_validation_images(
 ) -> sources.LabeledImages:
   """Loads the images of the validation split."""
   if not data.validates:
-    raise ValueError(
-      'the experiment has no validation images, which --num_validation keeps'
-      ' from training'
-    )
-  return experiment_lib.load_data(data.fill_in(task), task).test
+    raise ValueError('has no validation images; train with --num_validation')
+  return data.fill_in(task).load(task).test
 
 
 def fit_temperature(

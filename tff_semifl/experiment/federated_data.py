@@ -1,34 +1,116 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Splits a task's images among server and clients."""
+"""Splits a task's images among server, clients, and test or validation.
 
-from collections.abc import Sequence
+Choosing settings on the test images makes the test accuracy too optimistic.
+Instead, some of the server's labeled images can be held out for evaluation, and
+the test images are then not used.
+"""
+
+from collections.abc import Mapping, Sequence
 import dataclasses
-from typing import NamedTuple
+import re
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
+from tff_semifl.data import data_errors
 from tff_semifl.data import partition as partition_lib
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import partitions
-from tff_semifl.experiment import validation as validation_lib
+from tff_semifl.randomness import random_seeds
+
+# The settings that choose a validation split; at most one is given.
+VALIDATION_SETTINGS = ('num_validation', 'validation_fold')
+_FOLD = re.compile(r'([1-9]\d*)/([1-9]\d*)')
+
+
+def has_validation(values: Mapping[str, Any]) -> bool:
+  """Whether settings by name choose a validation split."""
+  return any(values.get(name) is not None for name in VALIDATION_SETTINGS)
+
+
+def draw(
+  labels: np.ndarray, labeled: np.ndarray, num_validation: int, seed: int
+) -> np.ndarray:
+  """Draws labeled images for validation, evenly from the classes if possible.
+
+  Each class keeps at least one image for training.
+
+  `labels` are int [num_images], `labeled` the int64 indices of the labeled
+  images in any order; the result is int64 [num_validation], sorted indices.
+  """
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.VALIDATION_SPLIT
+  )
+  shuffled = generator.permutation(np.sort(labeled))
+  # Classes give one image each in turn, but keep their last image.
+  turns, drawn = [], []
+  for class_index in np.unique(labels[shuffled]):
+    of_class = shuffled[labels[shuffled] == class_index][:-1]
+    drawn.append(of_class)
+    turns.append(np.arange(len(of_class)))
+  candidates = np.concatenate(drawn or [labeled])
+  if num_validation > len(candidates):
+    raise ValueError(
+      f'the server has {len(labeled)} labeled images of {len(drawn)} classes,'
+      f' and trains on at least one of each; {len(candidates)} at most are left'
+      ' to validate on'
+    )
+  # Ties between classes are broken at random.
+  order = np.lexsort(
+    [generator.permutation(len(candidates)), np.concatenate(turns)]
+  )
+  return np.sort(candidates[order[:num_validation]])
+
+
+def draw_fold(
+  labels: np.ndarray,
+  labeled: np.ndarray,
+  fold: int,
+  num_folds: int,
+  seed: int,
+) -> np.ndarray:
+  """Draws one of `num_folds` disjoint parts of the labeled images.
+
+  The sizes of parts differ by at most one, in all and in each class. The result
+  is int64, sorted indices of the images.
+  """
+  if num_folds > len(labeled):
+    raise ValueError(
+      f'the server has {len(labeled)} labeled images, too few for {num_folds}'
+      ' parts'
+    )
+  classes, sizes = np.unique(labels[labeled], return_counts=True)
+  if sizes.min() < 2:
+    raise data_errors.ClassError(
+      'class {} has one labeled image, and each class needs two: one to train'
+      ' on, and one to validate on',
+      classes[sizes.argmin()],
+    )
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.VALIDATION_SPLIT, num_folds
+  )
+  shuffled = generator.permutation(np.sort(labeled))
+  # Dealt out class by class, without a break between classes.
+  dealt = shuffled[np.argsort(labels[shuffled], kind='stable')]
+  return np.sort(dealt[fold::num_folds])
+
+
+def _is_fold(value: str) -> bool:
+  found = _FOLD.fullmatch(value)
+  return found is not None and int(found[1]) <= int(found[2]) >= 2
 
 
 class FederatedData(NamedTuple):
-  """The images of the server and of each client.
+  """The images of the server, of each client, and to evaluate on.
 
-  Attributes:
-    labeled: The server's images.
-    unlabeled: The images of all clients.
-    shares: For each client the int64 indices of its images in `unlabeled`.
-    test: Images to evaluate on: test or validation images.
-    equal_images: A line for each kind of duplicates.
-    partition_notes: Lines on how the partition differs from the settings.
-    given_names: A name for each client; None for numbers.
+  `shares` has for each client the int64 indices of its images in `unlabeled`.
+  Notes are on duplicates, and on how the partition differs from the settings.
   """
 
   labeled: sources.LabeledImages
@@ -46,17 +128,13 @@ class FederatedData(NamedTuple):
 
   @property
   def notes(self) -> tuple[str, ...]:
-    """All remarks on the data."""
     return self.partition_notes + self.equal_images
 
   @property
   def measures_clients(self) -> bool:
     """Whether any image of a client has a label, even if only for metrics."""
-    labels = self.unlabeled.true_labels
-    return any(
-      bool(np.any(labels[share] != sources.UNKNOWN_LABEL))
-      for share in self.shares
-    )
+    is_known = self.unlabeled.true_labels != sources.UNKNOWN_LABEL
+    return any(bool(np.any(is_known[share])) for share in self.shares)
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """The images that the server trains on.
@@ -73,28 +151,65 @@ class FederatedData(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Clients(settings.Settings):
-  """The number of clients, and the partition among clients."""
+class Validation(settings.Settings):
+  """The server's labeled images that models are evaluated on, if any."""
 
-  num_clients: int = settings.setting(
-    100, 'Clients in all.', settings.AT_LEAST_1
+  num_validation: int | None = settings.setting(
+    None,
+    "Evaluate on so many of the server's labeled images in place of the test"
+    ' images, to choose settings by: as evenly of each class as the labels'
+    ' allow, the same ones for all systems and settings with the same labels'
+    ' and seed. Nobody trains on them.',
+    settings.AT_LEAST_1,
   )
-  partition: partitions.Partition = settings.choice(
-    partitions.PARTITIONS,
-    'iid',
-    partitions.MEANING,
-    load=partitions.load_outside,
+  validation_fold: str | None = settings.setting(
+    None,
+    "The same with one of several equal parts of the server's labeled images,"
+    ' as evenly of each class as the labels allow: 2/5 is the second of five.'
+    ' --cross_validation of launch.train takes each of them once.',
+    settings.Values('FOLD/FOLDS, such as 2/5', _is_fold),
   )
 
-  def split(
-    self, labels: np.ndarray, num_classes: int, seed: int
-  ) -> Sequence[np.ndarray]:
-    """The indices of each client's images."""
-    # Any of several numbers may be wrong; the message says which.
-    with settings.blame('partition', self.partition.name):
-      shares = self.partition.split(labels, num_classes, self.num_clients, seed)
-      partition_lib.check_shares(shares, len(labels))
-    return shares
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.num_validation is not None and self.validation_fold is not None:
+      raise settings.SettingError(
+        'validation_fold',
+        self.validation_fold,
+        'says which images to validate on; leave num_validation out',
+      )
+
+  def hold_out(
+    self, data: sources.TaskData, labeled: np.ndarray, seed: int
+  ) -> tuple[np.ndarray, sources.TaskData]:
+    """Holds out validation images, if chosen.
+
+    Returns the int64 indices of labeled images that are left, and the data with
+    the others as `test`.
+    """
+    if self.num_validation is not None:
+      with settings.blame('num_validation', self.num_validation):
+        held_out = draw(data.train.labels, labeled, self.num_validation, seed)
+    elif self.validation_fold is not None:
+      fold, num_folds = map(int, self.validation_fold.split('/'))
+      with settings.blame('validation_fold', self.validation_fold):
+        held_out = draw_fold(
+          data.train.labels, labeled, fold - 1, num_folds, seed
+        )
+    else:
+      return labeled, data
+    return (
+      labeled[~np.isin(labeled, held_out)],
+      data._replace(test=data.train.select(held_out)),
+    )
+
+  def __str__(self) -> str:
+    """The part of an experiment's default name; may be empty."""
+    if self.validation_fold is not None:
+      return f'fold{self.validation_fold.replace("/", "of")}'
+    return (
+      '' if self.num_validation is None else f'validation{self.num_validation}'
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -108,7 +223,7 @@ class _ServerLabels(settings.Settings):
     ' 4700 for emnist, 1000 for svhn and stl10.',
     settings.AT_LEAST_1,
   )
-  validation: validation_lib.Validation = validation_lib.Validation()
+  validation: Validation = Validation()
 
   def __str__(self) -> str:
     return '_'.join(filter(None, [str(self.num_labeled), str(self.validation)]))
@@ -118,25 +233,20 @@ class _ServerLabels(settings.Settings):
 class DataSplit(settings.Settings):
   """How a task's images are split among server, clients and test.
 
-  Attributes:
-    server: The server's labeled images; only the validation split if all
-      training images are labeled; None if clients have all images, with
-      labels.
-    clients: The partition; None without clients, or if the task gives it.
-    has_clients: Whether there are clients.
-    has_pool: Whether unlabeled images are used: training images whose labels
-      are hidden, then images of unknown class.
+  `server` is a `Validation` if all training images are labeled, and None if
+  clients have all images, with labels. `clients` is None without clients, or if
+  the task gives the partition. A pool has training images whose labels are
+  hidden, then images of unknown class.
   """
 
-  server: _ServerLabels | validation_lib.Validation | None
-  clients: _Clients | None
+  server: _ServerLabels | Validation | None
+  clients: partitions.Clients | None
   has_clients: bool
   has_pool: bool
 
   def split(
     self, task: image_task.ImageTask, data: sources.TaskData, seed: int
   ) -> FederatedData:
-    """Splits a task's images among server, clients and test."""
     pool = sources.ImagePool(*data.train.select([]))
     if self.server is None:
       labeled, pool = data.train.select([]), sources.ImagePool(*data.train)
@@ -151,34 +261,22 @@ class DataSplit(settings.Settings):
       if self.has_pool:
         pool = _create_pool(data, split.unlabeled)
     else:
-      data = self.server.hold_out_of_all(data, seed)
-      labeled = data.train
+      everything = np.arange(len(data.train.labels))
+      chosen, data = self.server.hold_out(data, everything, seed)
       if self.has_clients:
-        order = partition_lib.shuffle(len(labeled.labels), seed)
-        labeled = labeled.select(order)
+        chosen = chosen[partition_lib.shuffle(len(chosen), seed)]
+      labeled = data.train.select(chosen)
       if self.has_pool:
         pool = _pool_of_task(data)
-    shares, names = [], None
+    shares, names, notes = [], None, ()
     if self.clients is not None:
       shares = self.clients.split(pool.true_labels, task.num_classes, seed)
+      notes = self.clients.partition.describe(pool.true_labels, shares)
     elif self.has_clients:
       shares, names = data.shares, data.client_names
-    return FederatedData(labeled, pool, shares, data.test, given_names=names)
-
-  def describe(self, data: FederatedData) -> tuple[str, ...]:
-    """Lines on how the partition differs from the settings."""
-    if self.clients is None:
-      return ()
-    return self.clients.partition.describe(
-      data.unlabeled.true_labels, data.shares
+    return FederatedData(
+      labeled, pool, shares, data.test, (), notes, given_names=names
     )
-
-  @property
-  def description(self) -> str:
-    """A short description of the partition."""
-    if self.clients is None:
-      return 'no clients'
-    return self.clients.partition.description
 
   def __str__(self) -> str:
     """The part of an experiment's default name; may be empty."""
@@ -201,10 +299,12 @@ def choose_data_split(
   if labels is kinds.AT_CLIENTS:
     server = None
   elif is_given or labels is kinds.ALL_AT_SERVER:
-    server = validation_lib.Validation()
+    server = Validation()
   return DataSplit(
     server=server,
-    clients=_Clients() if labels.has_clients and not is_given else None,
+    clients=partitions.Clients()
+    if labels.has_clients and not is_given
+    else None,
     has_clients=labels.has_clients,
     has_pool=labels not in (kinds.AT_SERVER_ALONE, kinds.ALL_AT_SERVER),
   )
@@ -224,13 +324,13 @@ def _create_pool(
   return sources.ImagePool(*map(np.concatenate, zip(pool, more, strict=True)))
 
 
-def _pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
-  labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
-  return sources.ImagePool(images, labels)
-
-
 def _pool_of_task(data: sources.TaskData) -> sources.ImagePool:
   """The clients' images, with labels for metrics if the task has them."""
   if data.unlabeled_labels is None:
     return _pool_of_unknown_classes(data.unlabeled)
   return sources.ImagePool(data.unlabeled, data.unlabeled_labels)
+
+
+def _pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
+  labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
+  return sources.ImagePool(images, labels)

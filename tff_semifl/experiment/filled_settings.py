@@ -15,7 +15,7 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import batch_norm_statistics
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import threads
+from tff_semifl.experiment import runtimes
 from tff_semifl.models import functional
 
 # The rule in SemiFL's code when the paper was published.
@@ -30,9 +30,8 @@ def fill_in(
 ) -> experiment_settings.ExperimentSettings:
   """Fills in all defaults that depend on other settings.
 
-  Args:
-    create_model: Creates the model; called only if the model itself has to be
-      inspected. By default the settings' `create_model`.
+  `create_model`, by default of the settings, is called only if the model itself
+  has to be inspected.
   """
   _check_model(experiment, task)
   _check_privacy(experiment)
@@ -43,9 +42,15 @@ def fill_in(
   data = experiment.data.fill_in(task)
   system = experiment.system
   if system.clients_per_round is None and not system.all_clients_take_part:
-    system = settings.change(
-      system, {'clients_per_round': _count_clients_per_round(data.task, task)}
-    )
+    shares = image_task.load(data.task, task).shares
+    if shares is None:
+      raise settings.SettingError(
+        'clients_per_round',
+        None,
+        'the task does not say which client has which images; give a number',
+      )
+    number = min(len(shares), training_settings.SEMIFL['clients_per_round'])
+    system = settings.change(system, {'clients_per_round': number})
   system = _fill_in_batches(system, data, task)
   model = experiment.model.model
   are_there = model.has_static_batch_norm
@@ -55,7 +60,14 @@ def fill_in(
   statistics = experiment.statistics
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)
-    _check_statistics(experiment, statistics.batch_norm_statistics)
+    kind = statistics.batch_norm_statistics
+    if experiment.private_mean and kind in ('federated', 'pooled'):
+      raise settings.SettingError(
+        'batch_norm_statistics',
+        kind,
+        'tells of the images of clients without the noise of'
+        ' aggregator=differential_privacy; use server, or normalization=group',
+      )
   return dataclasses.replace(
     experiment,
     data=data,
@@ -70,35 +82,29 @@ def fill_in(
 
 def count_batch_pixels(
   experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
-) -> threads.BatchPixels:
+) -> runtimes.BatchPixels:
   """The pixels of the largest batches of training and inference.
 
   Batch sizes are the settings named `*batch_size`, the server's if the name
-  begins with `server`. Neither data nor model are loaded.
-
-  Returns:
-    Numbers of pixels; infinity for clients and server if there are no clients,
-    or if a batch size is unknown.
+  begins with `server`. Neither data nor model are loaded. The result is
+  infinity for clients and server without clients, or for unknown sizes.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task
   )
-  sizes = {
-    name: value
-    for name, value in settings.as_dict(system).items()
-    if name.endswith('batch_size')
-  }
-  of_server = [v for k, v in sizes.items() if k.startswith('server')]
-  of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
-  of_inference = batch_norm_statistics.BATCH_SIZE
-  if not system.labels.has_clients or not sizes or None in sizes.values():
+  of_server, of_clients = [], []
+  for name, size in settings.as_dict(system).items():
+    if name.endswith('batch_size'):
+      group = of_server if name.startswith('server') else of_clients
+      group.append(math.inf if size is None else size)
+  if not system.labels.has_clients or math.inf in of_server + of_clients:
     of_server = of_clients = [math.inf]
-  return threads.BatchPixels(
-    *(
-      # A feature vector counts as one pixel.
-      math.prod(task.image_shape[:-1]) * max(each, default=0)
-      for each in (of_clients, of_server, [of_inference])
-    )
+  # A feature vector counts as one pixel.
+  num_pixels = math.prod(task.image_shape[:-1])
+  return runtimes.BatchPixels(
+    num_pixels * max(of_clients, default=0),
+    num_pixels * max(of_server, default=0),
+    num_pixels * batch_norm_statistics.BATCH_SIZE,
   )
 
 
@@ -116,19 +122,6 @@ def _fill_in_batches(
   return settings.fill_in(
     system, {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH}
   )
-
-
-def _count_clients_per_round(
-  part: image_task.Task, task: image_task.ImageTask
-) -> int:
-  shares = image_task.load(part, task).shares
-  if shares is None:
-    raise settings.SettingError(
-      'clients_per_round',
-      None,
-      'the task does not say which client has which images; give a number',
-    )
-  return min(len(shares), training_settings.SEMIFL['clients_per_round'])
 
 
 def _check_model(
@@ -177,15 +170,3 @@ def _check_privacy(
     )
   if reason is not None:
     raise settings.SettingError('aggregator', 'differential_privacy', reason)
-
-
-def _check_statistics(
-  experiment: experiment_settings.ExperimentSettings, kind: str | None
-) -> None:
-  if experiment.private_mean is not None and kind in ('federated', 'pooled'):
-    raise settings.SettingError(
-      'batch_norm_statistics',
-      kind,
-      'tells of the images of clients without the noise of'
-      ' aggregator=differential_privacy; use server, or normalization=group',
-    )

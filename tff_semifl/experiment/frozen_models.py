@@ -20,10 +20,12 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
+from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
+from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 
 if typing.TYPE_CHECKING:
@@ -44,19 +46,8 @@ def join(
   The model maps float32 [batch, *image_shape] in 0..255 to logits; the kernel
   is float [feature_dimension, classes].
   """
-  dimension = backbone.feature_dimension
-  if (
-    np.ndim(kernel) != 2
-    or len(kernel) != dimension
-    or np.shape(bias) != np.shape(kernel)[1:]
-  ):
-    raise ValueError(
-      f'found a head of kernel {list(np.shape(kernel))} and bias'
-      f' {list(np.shape(bias))}; features of {backbone.name} need'
-      f' [{dimension}, classes] and [classes]'
-    )
   inputs = tf.keras.Input(image_shape or (*backbone.image_size, 3))
-  prepared = _Prepare(backbone, name='prepare')(inputs)
+  prepared = tf.keras.layers.Lambda(backbone.preparation)(inputs)
   features = backbone.network(prepared, training=False)
   head = tf.keras.layers.Dense(len(bias), name='head')
   model = tf.keras.Model(
@@ -66,23 +57,11 @@ def join(
   return model
 
 
-class _Prepare(tf.keras.layers.Layer):
-  def __init__(self, backbone: 'backbone_lib.Backbone', **kwargs):
-    super().__init__(trainable=False, **kwargs)
-    self._preparation = backbone.preparation
-
-  def call(self, images: tf.Tensor) -> tf.Tensor:
-    return self._preparation(images)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Frozen(models.Linear):
   """A linear layer on the features of a pretrained network.
 
-  Attributes:
-    reference: `PREFIX` and the name of the network, see `backbones.load`.
-    computes: Whether to compute features that the cache lacks. Otherwise random
-      vectors replace missing features, equal for equal images.
+  `reference` is `PREFIX` and the name of the network, see `backbones.load`.
   """
 
   trained = 'linear'
@@ -112,9 +91,6 @@ class Frozen(models.Linear):
     ' default $XDG_CACHE_HOME/tff_semifl/features or'
     ' ~/.cache/tff_semifl/features.',
   )
-  computes: bool = dataclasses.field(
-    default=True, metadata=settings.TOLD_ELSEWHERE
-  )
 
   @property
   def usual(self) -> Mapping[str, Any]:
@@ -122,15 +98,8 @@ class Frozen(models.Linear):
     height, width = self._load().image_size
     return {'image_size': f'{height}x{width}'}
 
-  def for_plan(self) -> 'Frozen':
-    """The model with random vectors in place of features not in the cache."""
-    return dataclasses.replace(self, computes=False)
-
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
-    """Creates the task of the features of a task's images.
-
-    Features that the cache has are not computed again.
-    """
+    """Creates the task of the features of a task's images."""
     backbone = self._load()
     with settings.blame('model', self.reference):
       if part.sites:
@@ -188,8 +157,6 @@ class Frozen(models.Linear):
     self, backbone: 'backbone_lib.Backbone', data: sources.TaskData
   ) -> sources.TaskData:
     """The data with features instead of images."""
-    from tff_semifl.data import own_images
-
     # If clients have no images of their own, most training images lose their
     # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
@@ -209,8 +176,6 @@ class Frozen(models.Linear):
     self, backbone: 'backbone_lib.Backbone', name: str, images: sources.Images
   ) -> np.ndarray:
     """Features, float32 [images, features], from the cache if it has them."""
-    from tff_semifl.data import own_images
-    from tff_semifl.experiment import progress
     from tff_semifl.models.frozen import feature_cache
 
     if not len(images):
@@ -222,34 +187,18 @@ class Frozen(models.Linear):
     folder = feature_cache.default_folder()
     if self.feature_cache is not None:
       folder = pathlib.Path(self.feature_cache)
-    if self.computes:
-      found = feature_cache.compute(
-        backbone, images, folder, say, quiet=progress.is_quiet()
-      )
-    else:
-      found = feature_cache.load(backbone, images, folder, say)
-    if found is None:
-      say(f'features: {len(images):,} are missing; training computes them')
-      found = _stand_ins(images, backbone.feature_dimension)
+    found = feature_cache.compute(
+      backbone, images, folder, say, quiet=progress.is_quiet()
+    )
     return own_images.convert_features(f'features of {name} images', found)
 
 
 MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
 
 
-def _stand_ins(images: sources.Images, dimension: int) -> np.ndarray:
-  """Random vectors, float32 [images, dimension], equal for equal images."""
-  found = np.empty([len(images), dimension], np.float32)
-  for vector, digest in zip(found, sources.hash_images(images), strict=True):
-    np.random.default_rng(digest).random(out=vector, dtype=np.float32)
-  return found
-
-
 # A program asks for features several times.
 @functools.cache
 def _say_once(line: str) -> None:
-  from tff_semifl.experiment import progress
-
   progress.say(line)
 
 

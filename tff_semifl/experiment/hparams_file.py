@@ -4,6 +4,7 @@
 """The file `hparams.json`: an experiment's settings, versions and hardware."""
 
 from collections.abc import Collection, Mapping, Sequence
+import contextlib
 import importlib.metadata
 import json
 import pathlib
@@ -24,23 +25,12 @@ _PACKAGES = (
   'keras-cv',
   'numpy',
 )
-# Errors that damaged or foreign JSON causes.
-_NOT_AS_WRITTEN = (
-  AttributeError,
-  KeyError,
-  RecursionError,
-  TypeError,
-  ValueError,
-)
 
 
 class Length(NamedTuple):
-  """The flags that set the length of training.
+  """The names of flags that set the length of training.
 
-  Attributes:
-    names: Names of the flags, whose values are numbers.
-    may_grow: Whether rounds may be added, because no round depends on their
-      number.
+  Rounds may be added (`may_grow`) if no round depends on their number.
   """
 
   names: Collection[str]
@@ -57,11 +47,8 @@ class Hparams(NamedTuple):
     system: Name of the system, or None if the file has none.
     flags: All flags of the program by name, including defaults.
     data: A description of the data; None if the flags determine the data.
-    versions: Versions of Python and of packages, the Git commit, and the names
-      of processor and GPUs.
-    parts: The classes of system, task and model, with their fields that are not
-      flags, as `settings.identify` returns them; None if an earlier version
-      did not record parts.
+    versions: Versions of packages, the Git commit, and names of hardware.
+    parts: What `ExperimentSettings.identify` returns.
     notes: Remarks on the data, in lines.
   """
 
@@ -79,10 +66,6 @@ class Hparams(NamedTuple):
     length: Length = UNKNOWN_LENGTH,
   ) -> str | None:
     """The first difference from the present experiment; None if equal."""
-    if self.parts is None and now.parts is not None:
-      return (
-        'an experiment of an earlier version, which did not record its parts'
-      )
     if self.system != now.system:
       # Different names may stand for the same parts.
       part = find_other_part(
@@ -159,7 +142,14 @@ def read(path: pathlib.Path) -> Hparams:
       dict(parts) if (parts := content.get('parts')) is not None else None,
       tuple(map(str, content.get('notes', ()))),
     )
-  except _NOT_AS_WRITTEN as error:
+  # Errors that damaged or foreign JSON causes.
+  except (
+    AttributeError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+  ) as error:
     raise ValueError(f'{path} is not what an experiment writes') from error
 
 
@@ -194,47 +184,32 @@ def find_other_part(
 
 
 def _versions() -> dict[str, str | None]:
-  versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
-  return {
-    'git_commit': _git_commit(),
-    'processor': _processor(),
-    'gpus': _gpus(),
-    'python': platform.python_version(),
-    **versions,
-  }
-
-
-def _processor() -> str:
-  try:
-    lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
-  except OSError:
-    lines = []
-  names = (line.partition(':')[2] for line in lines if 'model name' in line)
-  return next(names, platform.processor()).strip()
-
-
-def _gpus() -> str | None:
-  """The names of the visible GPUs, or None if there is none."""
-  details = map(
-    tf.config.experimental.get_device_details,
-    tf.config.list_physical_devices('GPU'),
-  )
-  names = [each.get('device_name', 'unknown') for each in details]
-  return ', '.join(names) or None
-
-
-def _git_commit() -> str | None:
-  """The program's Git commit, with `-dirty` if files have changed."""
   # Optional locks would refresh Git's index, and may leave a lock on a full
   # disk.
-  command = 'git --no-optional-locks describe --always --dirty --abbrev=40'
+  git = 'git --no-optional-locks describe --always --dirty --abbrev=40'
   try:
-    return subprocess.run(
-      command.split(),
+    commit = subprocess.run(
+      git.split(),
       cwd=pathlib.Path(__file__).parent,
       capture_output=True,
       check=True,
       text=True,
     ).stdout.strip()
   except (OSError, subprocess.CalledProcessError):
-    return None
+    commit = None
+  processor = platform.processor()
+  with contextlib.suppress(OSError):
+    lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
+    names = (line.partition(':')[2] for line in lines if 'model name' in line)
+    processor = next(names, processor).strip()
+  gpus = [
+    tf.config.experimental.get_device_details(gpu).get('device_name', 'unknown')
+    for gpu in tf.config.list_physical_devices('GPU')
+  ]
+  return {
+    'git_commit': commit,
+    'processor': processor,
+    'gpus': ', '.join(gpus) or None,
+    'python': platform.python_version(),
+    **{name: importlib.metadata.version(name) for name in _PACKAGES},
+  }

@@ -14,9 +14,11 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.data import data_errors
+from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_draws
+from tff_semifl.settings import references
 
 # The name in records of all tasks that Python programs make.
 OWN_DATA = 'own_data'
@@ -85,7 +87,6 @@ class ImageTask:
 
   @property
   def num_classes(self) -> int:
-    """Number of classes."""
     return len(self.class_names)
 
   def load_test_images(
@@ -93,11 +94,7 @@ class ImageTask:
   ) -> sources.LabeledImages:
     """Loads the test images, if possible without loading other images.
 
-    Args:
-      may_download: Whether to download missing images.
-
-    Raises:
-      data_errors.DataError: If the images are unavailable.
+    Raises a `data_errors.DataError` if they are unavailable.
     """
     if self.load_test is None:
       return self.load().test
@@ -151,36 +148,17 @@ class Task(settings.Settings, abc.ABC):
     return {}
 
   def fill_in(self, task: ImageTask) -> 'Task':
-    """Fills in the settings that depend on the images.
-
-    Args:
-      task: The task that these settings create.
-    """
+    """Fills in the settings that depend on the images of the created task."""
     del task  # Most have no such settings.
     return self
 
   @abc.abstractmethod
   def create(self) -> ImageTask:
-    """Creates the task.
-
-    Raises:
-      settings.SettingError: If no task has these settings.
-    """
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ChosenTask(settings.Settings):
-  """The choice of a task."""
-
-  task: Task = settings.choice({}, None, 'The task.')
+    """Creates the task; a SettingError if no task has these settings."""
 
 
 def load(part: Task, task: ImageTask) -> sources.TaskData:
-  """Loads a task's images; errors name a setting of `part`.
-
-  Raises:
-    settings.SettingError: If the images are unavailable.
-  """
+  """Loads a task's images; errors name a setting of `part`."""
   with blame_data(part, 'data_dir'):
     return task.load()
 
@@ -203,24 +181,103 @@ def blame_data(part: settings.Settings, name: str) -> Iterator[None]:
 
 
 class WeakThenStrong(NamedTuple):
-  """The usual strong augmentation: `weak`, and then `strong`.
-
-  Attributes:
-    weak: The first augmentation.
-    strong: The second.
-  """
+  """The usual strong augmentation: `weak`, and then `strong`."""
 
   weak: augmentation.Augmentation
   strong: augmentation.Augmentation
 
   def __call__(self, images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Augments images, as an `Augmentation`."""
     augmented = self.weak(images, random_draws.fold_in(seed, 0))
     return self.strong(augmented, random_draws.fold_in(seed, 1))
 
 
-def weak_then_strong(
-  weak: augmentation.Augmentation, strong: augmentation.Augmentation
-) -> augmentation.Augmentation:
-  """The usual strong augmentation, a `WeakThenStrong`."""
-  return WeakThenStrong(weak, strong)
+weak_then_strong = WeakThenStrong
+
+
+# Builders of strong augmentations, which follow the weak one; or the builders'
+# names in `tff_semifl.augment`, whose modules are imported when chosen.
+AUGMENTATIONS = {
+  'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
+  'fixmatch': 'fixmatch_policy:build_fixmatch_rand_augment',
+  'fixmatch_pytorch': 'fixmatch_policy:build_fixmatch_pytorch_rand_augment',
+  'keras_cv': 'keras_cv_policy:build_keras_cv_rand_augment',
+  'keras_cv_gentle': 'keras_cv_policy:build_gentle_rand_augment',
+  'semifl': 'semifl_policy:build_semifl_rand_augment',
+}
+
+
+def build_augmentation(name: str) -> augmentation.Augmentation:
+  """Builds the augmentation of this name in `AUGMENTATIONS`."""
+  builder = AUGMENTATIONS[name]
+  if isinstance(builder, str):
+    builder = references.load(f'tff_semifl.augment.{builder}')
+  return builder()
+
+
+def _load_augmentation(reference: str) -> augmentation.Augmentation:
+  """Loads a user's augmentation from 'package.module:NAME'."""
+  found = references.load(reference)
+  if not callable(found) or isinstance(found, type):
+    raise ValueError(
+      'must be a function (images, seed) -> images of the same shape'
+    )
+  return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StrongAugmentation(settings.Settings):
+  """The choice of the strong augmentation."""
+
+  strong_augmentation: str | None = settings.setting(
+    None,
+    "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which"
+    ' Zhang et al. have, of FedMatch or of KerasCV, at its own magnitude or a'
+    " low one. By default SemiFL's, which leaves an image in seven blank, as in"
+    " the paper's tables; keras_cv_gentle for digits and image_folder, and"
+    ' fixmatch_pytorch for emnist.',
+    settings.one_of_or_outside(AUGMENTATIONS, _load_augmentation),
+  )
+
+  def apply(self, task: ImageTask) -> ImageTask:
+    name = self.strong_augmentation
+    if name is None:
+      return task
+    kind = example_kinds.kind_of(task.image_shape)
+    if name not in AUGMENTATIONS:
+      strong = _load_augmentation(name)
+    elif kind is example_kinds.IMAGES:
+      strong = build_augmentation(name)
+    else:
+      raise settings.SettingError(
+        'strong_augmentation',
+        name,
+        f'is of images, but the task has {kind.name}, which are given noise;'
+        ' leave it out',
+      )
+    return dataclasses.replace(
+      task,
+      strong_augmentation=WeakThenStrong(task.weak_augmentation, strong),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WeakAugmentation(settings.Settings):
+  """Whether the task's weak augmentation is applied."""
+
+  weak_augmentation: str | None = settings.setting(
+    None,
+    'With none, no weak augmentation, neither alone nor before the strong one.'
+    ' By default that of the task: random shifts and, where mirror images are'
+    ' of the same class, flips.',
+    settings.one_of('none'),
+  )
+
+  def apply(self, task: ImageTask) -> ImageTask:
+    if self.weak_augmentation is None:
+      return task
+    strong = task.strong_augmentation
+    if isinstance(strong, WeakThenStrong):
+      strong = strong._replace(weak=augmentation.keep)
+    return dataclasses.replace(
+      task, weak_augmentation=augmentation.keep, strong_augmentation=strong
+    )

@@ -24,8 +24,7 @@ _IMAGENET = 'imagenet'
 # The smallest image size that all backbones below take.
 _MIN_SIZE = 32
 
-# A function of a task and a seed that returns a compiled or uncompiled
-# `tf.keras.Model` from float32 images to logits.
+# (task, seed) -> Keras model from float32 images to logits.
 CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
 
 # Names of functions of `tf.keras.applications`, and the range of pixel values
@@ -106,34 +105,29 @@ class Application(models.Normalized):
   def _load(
     self, name: str, image_shape: tuple[int, int, int], weights: str | None
   ) -> tf.keras.Model:
-    """Loads the backbone with its weights."""
-    with settings.blame('weights', weights, ValueError, OSError):
-      if weights not in (None, _IMAGENET) and not os.path.isfile(weights):
-        raise ValueError('there is no such file')
-      try:
-        return getattr(tf.keras.applications, name)(
-          include_top=False,
-          pooling='avg',
-          weights=weights,
-          input_shape=image_shape,
-          **self.arguments,
-        )
-      except (ValueError, OSError) as error:
-        if weights in (None, _IMAGENET):
-          raise
-        raise ValueError(
-          f'{error} The file must be what save_weights of'
+    is_file = weights not in (None, _IMAGENET)
+    if is_file and not os.path.isfile(weights):
+      raise settings.SettingError('weights', weights, 'there is no such file')
+    try:
+      return getattr(tf.keras.applications, name)(
+        include_top=False,
+        pooling='avg',
+        weights=weights,
+        input_shape=image_shape,
+        **self.arguments,
+      )
+    # Keras raises nothing more specific where a download fails.
+    except Exception as error:
+      remedy = 'copy it to ~/.keras/models, or name the file'
+      if is_file:
+        remedy = (
+          'must be what save_weights of'
           f' tf.keras.applications.{name}(include_top=False) writes, with the'
           ' same settings'
-        ) from error
-      except Exception as error:
-        # Keras raises nothing more specific where a download fails.
-        if type(error) is not Exception:
-          raise
-        raise ValueError(
-          f'cannot be downloaded: {error}. Download it elsewhere, and copy the'
-          ' file to ~/.keras/models, or name it as weights'
-        ) from error
+        )
+      raise settings.SettingError(
+        'weights', weights, f'{error} ({remedy})'
+      ) from error
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -163,10 +157,7 @@ APPLICATIONS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FunctionModel(models.Normalized):
-  """A model that a user's function creates.
-
-  `reference` is 'package.module:NAME'.
-  """
+  """A model of a user's function, `reference` is 'package.module:NAME'."""
 
   has_static_batch_norm = None
   takes = (example_kinds.IMAGES, example_kinds.FEATURES)
@@ -207,12 +198,12 @@ def load_function(reference: str) -> FunctionModel:
 def _call(
   function: CreateModel, task: image_task.ImageTask, seed: int
 ) -> tf.keras.Model:
-  if not callable(function):
-    raise ValueError('is no function')
   try:
     inspect.signature(function).bind(task, seed)
   except TypeError as error:
-    raise ValueError(f'must take a task and a seed: {error}') from error
+    raise ValueError(
+      f'must be a function of a task and a seed: {error}'
+    ) from error
   model = function(task, seed)
   if not isinstance(model, tf.keras.Model):
     raise ValueError(f'returned {type(model).__name__}, no Keras model')

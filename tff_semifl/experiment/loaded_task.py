@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of images or features in memory, with suitable augmentations.
+"""Tasks of images or features in memory, and of folders of images.
 
 If clients have images of their own, pixel mean and standard deviation come from
 the server's images alone, so that they reveal nothing about clients' images.
@@ -11,18 +11,25 @@ leaves one in seven images of up to 100 pixels blank. FixMatch's augmentation is
 made for images of 32 pixels and hardly changes larger images.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import functools
 import hashlib
+import math
+import os
+import pathlib
 import types
 from typing import Any
 
+from absl import logging
 import numpy as np
 
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
+from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+from tff_semifl.data import image_reading
 from tff_semifl.data import own_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import image_task
@@ -40,6 +47,8 @@ _PADDING_SHARE = 8
 _BLOCKS_PER_GROUP = 4
 _WIDTH = 2
 _MAX_WIDE_GROUPS = 4
+# 39,000 images of 96x96 in color.
+MAX_GIB_IN_MEMORY = 1
 # Default settings for tasks of features.
 USUAL_OF_FEATURES: Mapping[str, Any] = types.MappingProxyType(
   {'model': 'linear', 'strong_augmentation': None}
@@ -51,15 +60,13 @@ def create_task(
   class_names: tuple[str, ...],
   *,
   flip: bool = True,
-  origin_of_test: str = 'the test images',
-  num_resized: int = 0,
-  num_transparent: int = 0,
   background: image_files.Color = image_files.WHITE,
+  description: str | None = None,
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
 
-  The task's description has a digest of all images, so that a run resumes on
-  the same images only.
+  The description, by default from `describe`, has a digest of all images, so
+  that a run resumes on the same images only.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -80,7 +87,7 @@ def create_task(
     pixel_standard_deviation=pixel_standard_deviation,
     load=lambda: data,
     weak_augmentation=weak_augmentation,
-    strong_augmentation=image_task.weak_then_strong(
+    strong_augmentation=image_task.WeakThenStrong(
       weak_augmentation, keras_cv_policy.build_gentle_rand_augment()
     ),
     # One layer of the stem, and in each group two layers for each block and one
@@ -89,15 +96,7 @@ def create_task(
     model_width=_WIDTH // shrinks_by,
     num_labeled=len(data.train.labels),
     background=background,
-    data_description=describe(
-      data,
-      class_names,
-      origin_of_test,
-      num_resized,
-      f' {num_transparent} transparent on {image_files.name_color(background)},'
-      if num_transparent
-      else '',
-    ),
+    data_description=description or describe(data, class_names),
   )
 
 
@@ -120,7 +119,7 @@ def create_feature_task(
     pixel_standard_deviation=standard_deviation,
     load=lambda: data,
     weak_augmentation=augmentation.keep,
-    strong_augmentation=image_task.weak_then_strong(
+    strong_augmentation=image_task.WeakThenStrong(
       augmentation.keep,
       functools.partial(
         augmentation.add_noise, standard_deviation=standard_deviation
@@ -138,49 +137,196 @@ def describe(
   data: sources.TaskData,
   class_names: tuple[str, ...],
   origin_of_test: str = 'the test images',
-  num_resized: int = 0,
-  transparent: str = '',
+  changes: str = '',
 ) -> str:
-  """One line with the numbers of images and a digest of all images."""
-  unlabeled = data.unlabeled
-  # Of sites, only the names are known.
-  names = ()
-  if isinstance(unlabeled, sources.SiteImages):
-    names = unlabeled.names
-  if unlabeled is None or names:
-    unlabeled = data.train.images[:0]
-  labels_of_clients = data.unlabeled_labels
-  if labels_of_clients is None:
-    labels_of_clients = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
-  # By client, since the digest must depend on the partition.
+  """One line with the numbers of images and a digest of all images.
+
+  `changes` are numbers of resized or transparent images, each before a comma.
+  """
+  unlabeled, labels = data.unlabeled, data.unlabeled_labels
+  shares, names = data.shares or (), ()
   everything = [slice(None)]
+  if isinstance(unlabeled, sources.SiteImages):
+    # Of sites, only the names are known.
+    names, unlabeled, shares = unlabeled.names, None, ()
+  if unlabeled is None:
+    unlabeled = data.train.images[:0]
+  if labels is None:
+    labels = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
   digest = hashlib.sha256()
-  for images, labels, indices in (
+  for images, labels_of_images, indices in (
     (*data.train, everything),
-    (
-      unlabeled,
-      labels_of_clients,
-      everything if names else data.shares or everything,
-    ),
+    # By client, since the digest must depend on the partition.
+    (unlabeled, labels, shares or everything),
     (*data.test, everything),
   ):
     digest.update(repr(images.shape).encode())
     for chosen in indices:
       digest.update(np.ascontiguousarray(images[chosen]).data)
-    digest.update(labels.data)
+    digest.update(labels_of_images.data)
   sizes = [len(share) for share in data.shares or ()]
   digest.update(repr((names or sizes, class_names)).encode())
-  shape = data.train.images.shape[1:]
-  resized = (
-    f' {num_resized} resized to {shape[0]}x{shape[1]},' if num_resized else ''
-  )
+  kind = example_kinds.kind_of(data.train.images.shape[1:])
   of_clients = f'{len(unlabeled)} of {len(sizes)} clients'
   if names:
     of_clients = f'those of {", ".join(names)}'
   return (
-    f'{len(data.train.labels)} labeled {example_kinds.kind_of(shape).name},'
-    f' {of_clients},'
-    f' {len(data.test.labels)} of {origin_of_test} for testing,{resized}'
-    f'{transparent}'
+    f'{len(data.train.labels)} labeled {kind.name}, {of_clients},'
+    f' {len(data.test.labels)} of {origin_of_test} for testing,{changes}'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )
+
+
+def create_folder_task(
+  root: str,
+  form: image_reading.ImageForm,
+  *,
+  flip: bool = True,
+  test_fraction: float | None = None,
+  images_on_disk: bool | None = None,
+  sites: Sequence[str] = (),
+) -> image_task.ImageTask:
+  """Creates the task of a folder of images; reads all images.
+
+  Without a folder `test`, a share of the server's images of each class is for
+  tests: evenly spaced among the sorted file names, whatever the seed. Clients'
+  images are kept in a file if chosen, or by default above 1 GiB. Sites that
+  hold clients' images are clients in the sorted order of their names.
+  """
+  folder = pathlib.Path(root)
+  if sites and os.path.exists(folder / 'clients'):
+    raise data_errors.DataError(
+      f'{folder / "clients"} has images of clients; leave it out, or the sites',
+      'sites',
+    )
+  has_test = os.path.exists(folder / 'test')
+  # Checked before any image is read, but only if `root` is such a folder;
+  # otherwise reading it gives the clearer error.
+  if os.path.isdir(folder / 'server') and has_test == (
+    test_fraction is not None
+  ):
+    raise data_errors.DataError(
+      f'{folder / "test"} has images to test on; leave it out'
+      if has_test
+      else f'there is no folder {folder / "test"}; add it, or say which share'
+      " of the server's images to test on instead, such as 0.2",
+      'test_fraction',
+    )
+  found = image_folders.read_image_folders(
+    root,
+    form,
+    max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
+      images_on_disk, math.inf
+    ),
+    has_clients=not sites,
+  )
+  unlabeled, shares = found.unlabeled, found.shares
+  if sites:
+    unlabeled = sources.SiteImages(
+      sorted(sites), found.labeled.images.shape[1:]
+    )
+    # Each index stands for all images of a site.
+    shares = np.split(np.arange(len(sites)), len(sites))
+  train, test, names = found.labeled, found.test, found.files
+  if test is None:
+    order, num_train = _hold_out(
+      train.labels, test_fraction or 0.0, found.class_names
+    )
+    names = [names[index] for index in order] + names[len(order) :]
+    train, test = (
+      train.select(indices) for indices in np.split(order, [num_train])
+    )
+  data = sources.TaskData(
+    train=train,
+    test=test,
+    unlabeled=unlabeled,
+    shares=shares,
+    names=names,
+    unlabeled_labels=None if sites else found.unlabeled_labels,
+    client_names=sorted(sites) or found.client_names,
+  )
+  return create_task(
+    data,
+    found.class_names,
+    flip=flip,
+    background=form.background,
+    description=describe(
+      data,
+      found.class_names,
+      'the test folder' if has_test else "the server's",
+      _report(root, form, found),
+    ),
+  )
+
+
+def _report(
+  root: str,
+  form: image_reading.ImageForm,
+  found: image_folders.ImageFolders,
+) -> str:
+  """Warns of images on disk and changed images; describes the changes."""
+  if isinstance(found.unlabeled, sources.StoredImages):
+    logging.warning(
+      "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
+      ' images_on_disk=false keeps them in memory',
+      root,
+      math.prod(found.unlabeled.shape) / 1e9,
+      sources.storage_folder(),
+    )
+  changes, num_images = '', len(found.files)
+  if found.num_resized:
+    size = '{}x{}'.format(*found.labeled.images.shape[1:3])
+    changes += f' {found.num_resized} resized to {size},'
+    # An explicit size is a request to scale.
+    if form.size is None:
+      logging.warning(
+        '%s: %d of %d images have another size and are scaled and cropped to'
+        ' %s; image_size chooses another size, on_odd_size=refuse names these'
+        ' images',
+        *(root, found.num_resized, num_images, size),
+      )
+  if found.num_transparent:
+    color = image_files.name_color(form.background)
+    changes += f' {found.num_transparent} transparent on {color},'
+    logging.warning(
+      '%s: %d of %d images have transparent pixels, which are put on %s;'
+      ' background chooses another color',
+      *(root, found.num_transparent, num_images, color),
+    )
+  return changes
+
+
+def _hold_out(
+  labels: np.ndarray, fraction: float, class_names: tuple[str, ...]
+) -> tuple[np.ndarray, int]:
+  """Indices, training before test images, and the number of training images.
+
+  Each class has test images.
+  """
+  is_test = np.zeros(len(labels), bool)
+  for label, name in enumerate(class_names):
+    indices = np.flatnonzero(labels == label)
+    num_test = max(round(fraction * len(indices)), 1)
+    if num_test >= len(indices):
+      raise data_errors.DataError(
+        f'class {name} has too few labeled images, {len(indices)}, to test on'
+        f' {num_test} and train on others',
+        'test_fraction',
+      )
+    positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
+    is_test[indices[positions.astype(np.int64)]] = True
+  num_images, num_test = len(is_test), int(is_test.sum())
+  if abs(num_test - fraction * num_images) >= 1:
+    logging.warning(
+      'test_fraction=%g of %d labeled images makes %d test images, %.1f%%: each'
+      ' class is rounded by itself, to 1 at least. One image is %.2g points of'
+      ' accuracy; a folder test, or another share, gives other numbers',
+      fraction,
+      num_images,
+      num_test,
+      100 * num_test / num_images,
+      100 / num_test,
+    )
+  # Stable, so that images keep their order; training images come first.
+  order = np.argsort(is_test, kind='stable')
+  return order, num_images - num_test

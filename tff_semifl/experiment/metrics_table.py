@@ -3,23 +3,147 @@
 
 """Writes and reads `metrics.csv`, and finds the results of a run there."""
 
+import collections
 from collections.abc import Mapping, Sequence
+import contextlib
 import csv
 import io
 import math
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow_federated as tff
+import tree
 
-from tff_semifl.experiment import round_metrics
+from tff_semifl.core import pseudo_labels
 from tff_semifl.files import durable_files
 
 # The float64 values of all rounds, by column.
 Metrics = Mapping[str, np.ndarray]
 
 _KEY = 'round'
+# The name in `ClientMetrics.own`.
+HIGHEST_CONFIDENCE = 'highest_confidence'
+
+
+class EvaluationMetrics(NamedTuple):
+  """Metrics of the global model on labeled images, after the server update.
+
+  `best_accuracy` is the highest accuracy up to this round.
+  """
+
+  accuracy: float
+  loss: float
+  best_accuracy: float
+
+
+class ServerMetrics(NamedTuple):
+  """Metrics of server training over all steps; NaN without a step."""
+
+  loss: float
+  accuracy: float
+
+
+class ClientMetrics(NamedTuple):
+  """Metrics of the round's clients, of docs/client_metrics.md.
+
+  NaN if not measured. `own` has further metrics of a system's clients, by name.
+  """
+
+  loss: float
+  accuracy: float
+  label_ratio: float
+  pseudo_accuracy: float
+  threshold_accuracy: float
+  micro_threshold_accuracy: float
+  num_participating: float
+  num_rejected: float
+  num_dropped: float
+  weight_diversity: float
+  relative_weight_diversity: float
+  own: Mapping[str, float] = collections.OrderedDict()
+
+
+class RoundMetrics(NamedTuple):
+  """A row of `metrics.csv`, in which field `b` of part `a` is column `a/b`.
+
+  Users' scripts read these columns: never rename or reorder columns. NaN, which
+  means not measured, is an empty cell.
+
+  Attributes:
+    test: Metrics on the test images; empty with a validation split.
+    seconds: Time since the previous row, including the evaluation.
+    aggregator: Measurements of the aggregator, if any; `epsilon` is the privacy
+      loss up to this round.
+    validation: Metrics on the validation split; empty without one.
+    further: Metrics of the settings `metrics` and `keep_best`, by column, such
+      as `test/macro_f1`; these columns come last.
+  """
+
+  test: EvaluationMetrics | tuple[()]
+  server: ServerMetrics
+  client: ClientMetrics
+  learning_rate: float
+  seconds: float
+  aggregator: Mapping[str, Any]
+  validation: EvaluationMetrics | tuple[()] = ()
+  further: Mapping[str, float] = collections.OrderedDict()
+
+  @property
+  def evaluation(self) -> EvaluationMetrics:
+    """Metrics on the test images, or else on the validation split."""
+    return self.test or self.validation
+
+
+def by_column(metrics: Any) -> dict[str, float]:
+  """Metrics by their columns in `metrics.csv`; NaN if not measured.
+
+  Numbers in structures other than `RoundMetrics` are named by their paths.
+  """
+  further = {}
+  if isinstance(metrics, RoundMetrics):
+    metrics, further = metrics._replace(further={}), metrics.further
+  named = {
+    '/'.join(map(str, path)): value
+    for path, value in tree.flatten_with_path(metrics)
+  }
+  return {name: float(value) for name, value in {**named, **further}.items()}
+
+
+def shortest(value: np.float32 | float) -> float:
+  """The float with the shortest decimal of the same float32, such as 0.03."""
+  return float(str(value))
+
+
+def measure_pseudo_labels(
+  given_labels: Sequence[pseudo_labels.GivenLabels],
+  true_labels: Sequence[np.ndarray],
+) -> dict[str, float]:
+  """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
+
+  Args:
+    true_labels: int32 [images of the client], for each client of the cohort.
+  """
+  is_right = np.concatenate(
+    [
+      np.zeros(0, bool),
+      *(
+        truth[given.image] == given.label
+        for given, truth in zip(given_labels, true_labels, strict=True)
+      ),
+    ]
+  )
+  share = np.concatenate([np.zeros(0), *(each.share for each in given_labels)])
+  means = {
+    'pseudo_accuracy': is_right,
+    'threshold_accuracy': is_right * share,
+    'micro_threshold_accuracy': is_right[share > 0],
+  }
+  return {
+    name: np.float32(values.mean()) if len(values) else math.nan
+    for name, values in means.items()
+  }
 
 
 class MetricsFile(tff.program.ReleaseManager):
@@ -45,7 +169,7 @@ class MetricsFile(tff.program.ReleaseManager):
 
     The row is on the disk when this returns. NaN becomes an empty cell.
     """
-    values = {_KEY: key, **round_metrics.by_column(value)}
+    values = {_KEY: key, **by_column(value)}
     with durable_files.naming(self._path):
       self._columns = [*dict.fromkeys([*self._columns, *values])]
       self._rows = [row for row in self._rows if int(row[_KEY]) < key]
@@ -100,15 +224,11 @@ def read_metrics(file: pathlib.Path) -> Metrics:
     columns, rows = _read(file)
   except (OSError, ValueError, csv.Error) as error:
     raise MetricsError(f'{file} is no table of metrics: {error}') from error
-  values = {name: _parse([row[name] for row in rows]) for name in columns}
-  return {name: each for name, each in values.items() if each is not None}
-
-
-def _parse(cells: Sequence[str]) -> np.ndarray | None:
-  try:
-    return np.array([float(cell or 'nan') for cell in cells])
-  except ValueError:
-    return None
+  metrics = {}
+  for name in columns:
+    with contextlib.suppress(ValueError):
+      metrics[name] = np.array([float(row[name] or 'nan') for row in rows])
+  return metrics
 
 
 class Results(NamedTuple):
@@ -119,10 +239,10 @@ class Results(NamedTuple):
   interruption.
   """
 
-  round_num: int
-  accuracy: float
-  best_accuracy: float
-  minutes: float
+  round_num: int = -1
+  accuracy: float = 0.0
+  best_accuracy: float = 0.0
+  minutes: float = 0.0
 
 
 class Validation(NamedTuple):
@@ -133,42 +253,32 @@ class Validation(NamedTuple):
   minutes: float
 
 
-_NO_ROUND = Results(-1, 0.0, 0.0, 0.0)
-
-
 def read_results(path: pathlib.Path) -> Results:
   """Reads the results in a `metrics.csv`."""
-  if not path.exists():
-    return _NO_ROUND
-  metrics = read_metrics(path)
+  metrics = read_metrics(path) if path.exists() else {'round': ()}
   if not len(metrics['round']):
-    return _NO_ROUND
+    return Results()
   kind = 'validation' if 'validation/accuracy' in metrics else 'test'
-  _check_columns(
-    path, metrics, f'{kind}/accuracy', f'{kind}/best_accuracy', 'seconds'
+  values = _read_last(
+    path, metrics, f'{kind}/accuracy', f'{kind}/best_accuracy'
   )
-  return Results(
-    int(metrics['round'][-1]),
-    float(metrics[f'{kind}/accuracy'][-1]),
-    float(metrics[f'{kind}/best_accuracy'][-1]),
-    float(metrics['seconds'].sum()) / 60,
-  )
+  return Results(int(metrics['round'][-1]), *values)
 
 
 def read_validation(path: pathlib.Path) -> Validation:
   """Reads the result of a run on its validation split."""
   metrics = read_metrics(path)
-  _check_columns(
-    path, metrics, 'validation/loss', 'validation/accuracy', 'seconds'
-  )
   return Validation(
-    float(metrics['validation/loss'][-1]),
-    float(metrics['validation/accuracy'][-1]),
-    float(metrics['seconds'].sum()) / 60,
+    *_read_last(path, metrics, 'validation/loss', 'validation/accuracy')
   )
 
 
-def _check_columns(path: pathlib.Path, metrics: Metrics, *columns: str) -> None:
-  for column in columns:
+def _read_last(
+  path: pathlib.Path, metrics: Metrics, *columns: str
+) -> list[float]:
+  """The last values of columns, and the minutes of all rounds."""
+  for column in (*columns, 'seconds'):
     if column not in metrics:
       raise MetricsError(f'{path} has no column {column}')
+  values = [float(metrics[column][-1]) for column in columns]
+  return [*values, float(metrics['seconds'].sum()) / 60]

@@ -21,7 +21,7 @@ from typing import Any
 
 import tensorflow_federated as tff
 
-from tff_semifl.experiment import round_metrics
+from tff_semifl.experiment import metrics_table
 from tff_semifl.files import durable_files
 
 _RUN_ID_FILE = 'mlflow_run_id.txt'
@@ -34,14 +34,8 @@ def create(
 ) -> 'MLflowReleaseManager':
   """A manager that releases to a new or resumed run of MLflow.
 
-  Args:
-    path: The folder of the experiment.
-    settings: The experiment's settings by name, with `total_rounds`. Settings
-      that are None are left out.
-
-  Raises:
-    ModuleNotFoundError: If MLflow is not installed.
-    ValueError: If MLflow lacks the run to resume, or cannot be reached.
+  Settings that are None are left out. Raises a ValueError if MLflow lacks the
+  run to resume, or cannot be reached.
   """
   try:
     import mlflow
@@ -83,14 +77,14 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
     self._run_id = run_id
     self._last_round = last_round
 
-  async def release(self, value: round_metrics.RoundMetrics, key: int) -> None:
+  async def release(self, value: metrics_table.RoundMetrics, key: int) -> None:
     """Logs a round's metrics under the names of their columns in `metrics.csv`.
 
     Characters that MLflow refuses, in class names, become underscores.
     """
     metrics = {
       _FORBIDDEN.sub('_', name): number
-      for name, number in round_metrics.by_column(value).items()
+      for name, number in metrics_table.by_column(value).items()
       if not math.isnan(number)
     }
     self._mlflow.log_metrics(metrics, step=key, run_id=self._run_id)

@@ -5,16 +5,15 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.experiment import training_program
 from tff_semifl.metrics import metric as metric_lib
 
 _KINDS = ('validation', 'test')
-
-
 # The metrics of every evaluation, and whether higher is better.
 ALWAYS = {'accuracy': True, 'loss': False}
 
@@ -23,7 +22,6 @@ class MetricError(Exception):
   """A metric cannot be computed."""
 
   def __init__(self, name: str, reason: str):
-    """Initializes the error."""
     super().__init__(f'{name}: {reason}')
     self.name = name
     self.reason = reason
@@ -35,11 +33,7 @@ class Measurement:
   def __init__(
     self, names: Sequence[str], class_names: Sequence[str], labels: np.ndarray
   ):
-    """Loads the metrics, and tries each on random logits.
-
-    Args:
-      labels: int [images], in the order of the logits.
-    """
+    """Loads the metrics, and tries each on random logits."""
     self._labels = np.asarray(labels)
     self._class_names = class_names
     self._metrics: dict[str, metric_lib.Metric] = {}
@@ -63,12 +57,10 @@ class Measurement:
     self(np.random.default_rng(0).normal(size=shape).astype(np.float32))
 
   def __bool__(self) -> bool:
-    """Whether there is any metric."""
     return bool(self._metrics)
 
   @property
   def metrics(self) -> tuple[metric_lib.Metric, ...]:
-    """The metrics, in order."""
     return tuple(self._metrics.values())
 
   @property
@@ -84,14 +76,7 @@ class Measurement:
     }
 
   def __call__(self, logits: np.ndarray) -> dict[str, float]:
-    """Computes all metrics.
-
-    Args:
-      logits: float [images, classes].
-
-    Returns:
-      Values by column; NaN if undefined, or if logits are not finite.
-    """
+    """Values by column; NaN if undefined, or if logits are not finite."""
     measured = {}
     is_finite = np.isfinite(logits).all()
     for name, metric in self._metrics.items():
@@ -106,6 +91,46 @@ class Measurement:
           ) from error
       measured.update(zip(columns, map(float, values), strict=True))
     return measured
+
+
+class Best(NamedTuple):
+  """The best evaluated round, which a checkpoint holds.
+
+  The first round with this value counts; -1 and NaN if there is none.
+  `num_since` counts the evaluations since then, or since training began.
+  """
+
+  value: float = math.nan
+  round_num: int = -1
+  num_since: int = 0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelChoice:
+  """The column of `metrics.csv` that selects a model, and early stopping.
+
+  Training ends after `stop_after` evaluations without improvement.
+  """
+
+  column: str
+  higher_is_better: bool
+  stop_after: int | None = None
+
+  def update(
+    self, best: Best, round_num: int, columns: Mapping[str, float]
+  ) -> Best:
+    """Updates the best round with `round_num`; the earlier round wins a tie."""
+    value = columns[self.column]
+    is_better = (
+      value > best.value if self.higher_is_better else (value < best.value)
+    )
+    # A comparison with NaN is false.
+    if is_better or (math.isnan(best.value) and not math.isnan(value)):
+      return Best(value, round_num, 0)
+    return best._replace(num_since=best.num_since + 1)
+
+  def is_over(self, best: Best) -> bool:
+    return self.stop_after is not None and best.num_since >= self.stop_after
 
 
 def _is_column(value: str) -> bool:
@@ -171,10 +196,7 @@ class ModelSelection(settings.Settings):
     class_names: Sequence[str],
     labels: np.ndarray,
   ) -> Measurement:
-    """Computes the metrics of the settings `metrics` and `keep_best`.
-
-    `labels` are int [images], of the images to evaluate on.
-    """
+    """Computes the metrics of the settings `metrics` and `keep_best`."""
     found = _measure('metrics', metrics, metrics, class_names, labels)
     if self.keep_best is None:
       return found
@@ -191,9 +213,7 @@ class ModelSelection(settings.Settings):
       'keep_best', self.keep_best, [*metrics, name], class_names, labels
     )
 
-  def create_choice(
-    self, found: Measurement
-  ) -> training_program.ModelChoice | None:
+  def create_choice(self, found: Measurement) -> ModelChoice | None:
     """How the model to export is chosen; None for the last round's model."""
     if self.keep_best is None:
       return None
@@ -211,7 +231,7 @@ class ModelSelection(settings.Settings):
         f'{settings.did_you_mean(column, columns)}name one of'
         f' {", ".join(f"{kind}/{each}" for each in columns)}',
       )
-    return training_program.ModelChoice(
+    return ModelChoice(
       column=f'{kind}/{column}',
       higher_is_better=found.directions[column],
       stop_after=self.stop_after,

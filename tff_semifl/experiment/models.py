@@ -5,9 +5,9 @@
 
 import abc
 from collections.abc import Mapping
+import contextlib
 import dataclasses
-import importlib
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -16,50 +16,36 @@ from tff_semifl.data import example_kinds
 from tff_semifl.experiment import image_task
 from tff_semifl.models import features
 from tff_semifl.models import keras_conversion
+from tff_semifl.settings import references
 
-
-class _Function(NamedTuple):
-  """A function of `tff_semifl.models` that creates a network."""
-
-  module: str
-  name: str
-  takes_pixel_statistics: bool = True
-
-
-# A network's module is imported when the network is created.
-_FUNCTIONS = {
-  'wide_resnet': _Function('wide_resnet', 'create_wide_resnet'),
-  'decomposed_wide_resnet': _Function(
-    'fedmatch_networks', 'create_decomposed_wide_resnet'
-  ),
-  'fixmatch_wide_resnet': _Function(
-    'wide_resnet',
-    'create_fixmatch_wide_resnet',
-    takes_pixel_statistics=False,
-  ),
-  'resnet': _Function('wide_resnet', 'create_resnet'),
-  'post_activation_resnet': _Function(
-    'zhang2020_networks', 'create_post_activation_resnet'
-  ),
-  'emnist_cnn': _Function('zhang2020_networks', 'create_emnist_cnn'),
-  'reddi_emnist_cnn': _Function(
-    'zhang2020_networks', 'create_reddi_emnist_cnn'
-  ),
-  'fedmatch_resnet': _Function(
-    'fedmatch_networks', 'create_fedmatch_resnet', takes_pixel_statistics=False
-  ),
-}
+# A network's function in `tff_semifl.models`, imported when it is created.
+_FUNCTIONS = references.Options(
+  f'{__name__.partition(".")[0]}.models',
+  {
+    'wide_resnet': 'wide_resnet:create_wide_resnet',
+    'decomposed_wide_resnet': (
+      'fedmatch_networks:create_decomposed_wide_resnet'
+    ),
+    'fixmatch_wide_resnet': 'wide_resnet:create_fixmatch_wide_resnet',
+    'resnet': 'wide_resnet:create_resnet',
+    'post_activation_resnet': (
+      'zhang2020_networks:create_post_activation_resnet'
+    ),
+    'emnist_cnn': 'zhang2020_networks:create_emnist_cnn',
+    'reddi_emnist_cnn': 'zhang2020_networks:create_reddi_emnist_cnn',
+    'fedmatch_resnet': 'fedmatch_networks:create_fedmatch_resnet',
+  },
+)
+_WITHOUT_PIXEL_STATISTICS = ('fixmatch_wide_resnet', 'fedmatch_resnet')
 
 
 class Model(settings.Settings, abc.ABC):
   """Base class of models.
 
   Attributes:
-    has_static_batch_norm: Whether the model has static batch normalization;
-      None if this must be found in the created model.
+    has_static_batch_norm: None if this must be found in the created model.
     takes: The kinds of examples that the model takes.
-    trained: The name of the part that is trained; None if the whole model is
-      trained.
+    trained: The name of the part that is trained; None for the whole model.
     may_change: Names of settings that may change when a run is resumed.
   """
 
@@ -78,10 +64,6 @@ class Model(settings.Settings, abc.ABC):
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
     """Creates the task that the model is trained on: images, or features."""
     return part.create()
-
-  def for_plan(self) -> 'Model':
-    """A variant for plans, whose `create_task` takes less than minutes."""
-    return self
 
   def to_export(
     self, model: tf.keras.Model, task: image_task.ImageTask
@@ -115,16 +97,16 @@ class Network(Model):
   reference: str
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    function = _FUNCTIONS[self.reference]
-    package = __name__.partition('.')[0]
-    module = importlib.import_module(f'{package}.models.{function.module}')
     arguments = {'seed': seed, **self.find_arguments(task)}
-    if function.takes_pixel_statistics:
+    if self.reference not in _WITHOUT_PIXEL_STATISTICS:
       arguments['pixel_mean'] = task.pixel_mean
       arguments['pixel_standard_deviation'] = task.pixel_standard_deviation
-    return getattr(module, function.name)(
-      task.image_shape, task.num_classes, **arguments
-    )
+    depth = arguments.get('depth')
+    blame = settings.blame('model_depth', depth)
+    with contextlib.nullcontext() if depth is None else blame:
+      return _FUNCTIONS[self.reference](
+        task.image_shape, task.num_classes, **arguments
+      )
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
     """The arguments of the network's function that depend on settings."""
@@ -187,10 +169,6 @@ class WideResNet(NormalizedNetwork):
     settings.AT_LEAST_1,
   )
 
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    with settings.blame('model_depth', self.model_depth or task.model_depth):
-      return super().create(task, seed)
-
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
     return {
       'depth': self.model_depth or task.model_depth,
@@ -207,10 +185,6 @@ class ResNet(NormalizedNetwork):
   model_depth: int = settings.setting(
     9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
   )
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    with settings.blame('model_depth', self.model_depth):
-      return super().create(task, seed)
 
   def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
     return {'depth': self.model_depth}

@@ -85,14 +85,9 @@ def own_data(
     )
   train_images, train_labels = _read_labeled('train', train)
   test_images, test_labels = _read_labeled('test', test)
-  if class_names is None:
-    class_names = own_labels.check_names(
-      'train', own_labels.name_classes('train', train_labels)
-    )
-  else:
-    class_names = own_labels.check_names('class_names', class_names)
-  train_classes = own_labels.index('train', train_labels, class_names)
-  own_labels.check_all_have_images('train', train_classes, class_names)
+  class_names, train_classes = own_labels.index_server(
+    'train', train_labels, class_names
+  )
   pool = shares = client_names = None
   if clients is not None:
     pool, shares, client_names = concatenate('clients', clients)
@@ -235,11 +230,7 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTask(image_task.Task):
-  """A task that a Python program has made.
-
-  Attributes:
-    prepared: The task.
-  """
+  """A task that a Python program has made."""
 
   prepared: image_task.ImageTask | None = None
 
@@ -275,9 +266,8 @@ class OwnTaskWithShares(OwnTask):
 def create_part(task: image_task.ImageTask) -> OwnTask:
   """The settings part of a task that a Python program has made.
 
-  Args:
-    task: The task. If `data_description` is None, a digest of the images is
-      added, so that no run resumes on other images.
+  A description with a digest of the images is added if there is none, so that
+  no run resumes on other images.
   """
   data = task.load()
   if task.data_description is None:

@@ -19,9 +19,8 @@ from tff_semifl.settings import references
 class Partition(settings.Settings, abc.ABC):
   """Base class of partitions.
 
-  Attributes:
-    name: The value of the setting.
-    words: A template of the description, with names of settings in braces.
+  `name` is the value of the setting, and `words` a template of the description,
+  with names of settings in braces.
   """
 
   name: ClassVar[str]
@@ -31,10 +30,7 @@ class Partition(settings.Settings, abc.ABC):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """The int64 indices of each client's images.
-
-    `labels` are int [num_images], the true classes.
-    """
+    """The int64 indices of each client's images, by true classes."""
 
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
@@ -66,7 +62,7 @@ class IID(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    del num_classes  # Not needed.
+    del num_classes
     with settings.blame('num_clients', num_clients):
       return partition.partition_iid(len(labels), num_clients, seed)
 
@@ -120,7 +116,7 @@ class Dirichlet(Partition):
   def split(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    del num_classes  # Found in the labels.
+    del num_classes
     return skewed_partition.partition_dirichlet(
       labels, self.dirichlet_concentration, num_clients, seed
     )
@@ -165,19 +161,16 @@ class OutsidePartition(Partition):
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
     shares = self.function(labels, num_classes, num_clients, seed)
-    if len(shares) != num_clients:
+    num_shared = sum(map(len, shares))
+    if len(shares) != num_clients or num_shared < len(labels):
       raise ValueError(
-        f'{self.reference} made {len(shares)} shares for {num_clients} clients'
-      )
-    num_left = len(labels) - sum(map(len, shares))
-    if num_left > 0:
-      raise ValueError(
-        f'{self.reference} left {num_left} of {len(labels)} images to no client'
+        f'{self.reference} gave {num_shared} of {len(labels)} images to'
+        f' {len(shares)} of {num_clients} clients'
       )
     return [np.asarray(share, np.int64) for share in shares]
 
 
-def load_outside(reference: str) -> Partition:
+def _load_outside(reference: str) -> Partition:
   """Loads a partition of another package."""
   found = references.load(reference)
   if isinstance(found, Partition) or isinstance(found, type):
@@ -193,9 +186,30 @@ def load_outside(reference: str) -> Partition:
 PARTITIONS = {
   part.name: part for part in (IID(), Classes(), Dirichlet(), MainClasses())
 }
-MEANING = (
-  'Partition of unlabeled images among clients: iid; classes, a few classes'
-  ' each; dirichlet, class proportions from a Dirichlet distribution;'
-  ' main_classes, more images of one class, or of several where classes'
-  ' outnumber clients (Zhang et al.).'
-)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Clients(settings.Settings):
+  """The number of clients, and the partition among clients."""
+
+  num_clients: int = settings.setting(
+    100, 'Clients in all.', settings.AT_LEAST_1
+  )
+  partition: Partition = settings.choice(
+    PARTITIONS,
+    'iid',
+    'Partition of unlabeled images among clients: iid; classes, a few classes'
+    ' each; dirichlet, class proportions from a Dirichlet distribution;'
+    ' main_classes, more images of one class, or of several where classes'
+    ' outnumber clients (Zhang et al.).',
+    load=_load_outside,
+  )
+
+  def split(
+    self, labels: np.ndarray, num_classes: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    # Any of several numbers may be wrong; the message says which.
+    with settings.blame('partition', self.partition.name):
+      shares = self.partition.split(labels, num_classes, self.num_clients, seed)
+      partition.check_shares(shares, len(labels))
+    return shares

@@ -1,97 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Facts, warnings and the plan of an experiment that has not run yet."""
+"""The plan of an experiment, for --dry_run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import math
 
 import numpy as np
 
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.experiment import client_privacy
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
-from tff_semifl.privacy import privacy_statement
-
-# From this ratio of the largest to the smallest class, a remedy is suggested.
-_IMBALANCED = 5
-
-
-def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
-  """Lines shown before training, such as the precision of the accuracy."""
-  labels = describe_imbalance(experiment)
-  privacy = promise(experiment)
-  return [
-    evaluated_images.describe(experiment),
-    *experiment.data.partition_notes,
-    *([labels] if labels else []),
-    *([f'privacy: {privacy.headline}'] if privacy else []),
-  ]
-
-
-def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
-  """One line on the server's class imbalance; None if classes are balanced."""
-  names = experiment.task.class_names
-  sizes = np.bincount(experiment.data.labeled.labels, minlength=len(names))
-  least, most = int(sizes.argmin()), int(sizes.argmax())
-  if sizes[least] == sizes[most]:
-    return None
-  line = (
-    f'the server has {sizes.sum()} labels, from {sizes[least]} of'
-    f' {names[least]} to {sizes[most]} of {names[most]};'
-    ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
-  )
-  balance = experiment.used_settings
-  if (
-    sizes[most] >= _IMBALANCED * max(sizes[least], 1)
-    and balance.get('server_logit_adjustment') == 0
-    and not balance['server_balanced_sampling']
-  ):
-    line += ', and --server_logit_adjustment=1 may help them'
-  return line
-
-
-def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
-  """Yields warnings about the settings and the data."""
-  yield from evaluated_images.find_problems(experiment)
-  system = experiment.settings.system
-  values = settings.as_dict(system)
-  steps = system.count_steps(
-    len(experiment.data.labeled.labels), experiment.clients.num_images
-  )
-  if (
-    not steps.server
-    and not values.get('server_pretraining_epochs')
-    and not system.clients_have_labels
-  ):
-    yield (
-      'the server takes no step in a round, so that its labels are unused, and'
-      ' pseudo-labels are those of the initial weights; raise'
-      f' --server_epochs (now {values.get("server_epochs")})'
-    )
-  threshold = experiment.used_settings.get('confidence_threshold')
-  num_classes = experiment.task.num_classes
-  if threshold is not None and threshold <= 1 / num_classes:
-    yield (
-      f'--confidence_threshold={threshold:g} leaves out no image: with'
-      f' {num_classes} classes the most probable has {1 / num_classes:.2g} at'
-      ' least; 0.8 to 0.95 are common'
-    )
-  privacy = promise(experiment)
-  if privacy is not None and privacy.is_weak:
-    yield privacy.meaning
-
-
-def promise(
-  experiment: experiment_lib.Experiment,
-) -> privacy_statement.PrivacyStatement | None:
-  """The privacy guarantee after all rounds; None without privacy."""
-  return client_privacy.describe(
-    experiment_folder.recorded_settings(experiment), experiment.total_rounds
-  )
+from tff_semifl.experiment import model_results
+from tff_semifl.experiment import training_warnings
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
@@ -100,9 +22,8 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   sizes = experiment.clients.num_images
   steps = experiment.settings.system.count_steps(len(labels), sizes)
   per_class = np.bincount(labels, minlength=experiment.task.num_classes)
-  validates = experiment.settings.validates
-  evaluated = 'validation_images' if validates else 'test_images'
-  evaluated_sizes = evaluated_images.count_by_class(experiment)
+  evaluated = 'validation_images' if experiment.validates else 'test_images'
+  evaluated_sizes = model_results.count_by_class(experiment)
   sites = experiment.settings.data.task.sites
   if sites:
     # The hashes that sites may be asked to approve.
@@ -117,6 +38,18 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
       'images_per_client': _range(sizes),
       'steps_of_a_client_per_round_at_most': steps.client,
     }
+  privacy = {}
+  if promised := training_warnings.promise(experiment):
+    epsilon = promised.epsilon
+    is_finite = epsilon is not None and math.isfinite(epsilon)
+    privacy['privacy'] = {
+      # JSON has no infinity.
+      'epsilon': epsilon if is_finite else None,
+      'delta': promised.delta,
+      'rounds': promised.num_rounds,
+      'says': promised.headline,
+      'meaning': promised.meaning,
+    }
   return {
     'data': experiment.task.data_description,
     'classes': experiment.task.num_classes,
@@ -129,7 +62,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     'clients_per_round': experiment.clients.clients_per_round,
     'notes': experiment.data.notes,
     **of_clients,
-    **_describe_privacy(experiment),
+    **privacy,
     'server_steps_per_round': steps.server,
     'trainable_parameters': sum(
       int(np.prod(weight.shape))
@@ -143,26 +76,6 @@ def _range(sizes: Sequence[int] | np.ndarray) -> dict[str, int]:
   return {
     'least': int(min(sizes, default=0)),
     'most': int(max(sizes, default=0)),
-  }
-
-
-def _describe_privacy(
-  experiment: experiment_lib.Experiment,
-) -> dict[str, object]:
-  """The privacy spent after all rounds; empty without privacy."""
-  promised = promise(experiment)
-  if promised is None:
-    return {}
-  epsilon = promised.epsilon
-  return {
-    'privacy': {
-      # JSON has no infinity.
-      'epsilon': epsilon if epsilon is None or math.isfinite(epsilon) else None,
-      'delta': promised.delta,
-      'rounds': promised.num_rounds,
-      'says': promised.headline,
-      'meaning': promised.meaning,
-    }
   }
 
 

@@ -30,12 +30,9 @@ _Rows = Mapping[str, Mapping[str, str]]
 
 
 class PaperAccuracy(NamedTuple):
-  """An accuracy in a paper's table.
+  """An accuracy in a paper's table, as text and in [0, 1].
 
-  Attributes:
-    text: The accuracy as text, such as '93.1% (0.1)'.
-    mean: Test accuracy, in [0, 1].
-    deviation: The standard deviation, in [0, 1]; None if not reported.
+  `deviation` is the standard deviation; None if not reported.
   """
 
   text: str
@@ -46,13 +43,8 @@ class PaperAccuracy(NamedTuple):
 class Preset(NamedTuple):
   """The settings of a cell of a table or figure.
 
-  Attributes:
-    name: 'system/name'.
-    system_name: The system.
-    settings: Values of settings by name.
-    paper: The paper's accuracy; None if the paper gives no number.
-    cell: The cell, and the tables and figures that contain it.
-    note: Remarks, or ''.
+  The name is 'system/name'. `paper` is None if the paper gives no number.
+  `cell` names the tables and figures that contain the cell.
   """
 
   name: str
@@ -64,7 +56,6 @@ class Preset(NamedTuple):
 
   @property
   def output_dir(self) -> str:
-    """The default output folder, different for each preset."""
     return f'results/{self.name}'
 
 
@@ -94,15 +85,13 @@ def load(name: str) -> Preset:
 
 
 def parse_accuracy(mean: str, deviation: str | None) -> PaperAccuracy:
-  """Parses an accuracy given in percent.
-
-  Args:
-    deviation: Such as '0.1'; None or '' if not reported.
-  """
+  """Parses an accuracy in percent; `deviation` is empty if not reported."""
+  # Rounding removes the error of the division.
+  fraction = round(float(mean) / 100, 4)
   if not deviation:
-    return PaperAccuracy(f'{mean}%', _fraction(mean), None)
+    return PaperAccuracy(f'{mean}%', fraction, None)
   return PaperAccuracy(
-    f'{mean}% ({deviation})', _fraction(mean), _fraction(deviation)
+    f'{mean}% ({deviation})', fraction, round(float(deviation) / 100, 4)
   )
 
 
@@ -120,18 +109,8 @@ def _collect_settings(row: Mapping[str, str]) -> dict[str, Any]:
     found |= _collect_settings(_read(_BASES)[base])
   for pair in row['settings'].split():
     name, _, value = pair.partition('=')
-    found[name] = _parse_value(value)
+    try:
+      found[name] = json.loads(value)
+    except json.JSONDecodeError:
+      found[name] = value
   return found
-
-
-def _parse_value(text: str) -> Any:
-  """A number, a truth value or else the text."""
-  try:
-    return json.loads(text)
-  except json.JSONDecodeError:
-    return text
-
-
-def _fraction(percentage: str) -> float:
-  # Rounds away the error of the division.
-  return round(float(percentage) / 100, 4)

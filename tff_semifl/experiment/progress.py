@@ -19,7 +19,6 @@ import tensorflow as tf
 import tqdm
 
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import round_metrics
 from tff_semifl.files import durable_files
 
 
@@ -36,7 +35,7 @@ def say(line: str) -> None:
 
 
 def describe_round(
-  round_num: int, total_rounds: int, metrics: round_metrics.RoundMetrics
+  round_num: int, total_rounds: int, metrics: metrics_table.RoundMetrics
 ) -> str:
   """One line with the accuracy of a round.
 
@@ -87,7 +86,7 @@ class Display(contextlib.AbstractContextManager):
 
 
 def print_json(
-  experiment_name: str, round_num: int, metrics: round_metrics.RoundMetrics
+  experiment_name: str, round_num: int, metrics: metrics_table.RoundMetrics
 ) -> None:
   """Prints a round as a line of JSON on standard error, for log collectors.
 
@@ -100,7 +99,7 @@ def print_json(
     'round': round_num,
     'metrics': {
       name: None if math.isnan(value) else value
-      for name, value in round_metrics.by_column(metrics).items()
+      for name, value in metrics_table.by_column(metrics).items()
     },
   }
   print(json.dumps(line), file=sys.stderr, flush=True)
@@ -200,11 +199,10 @@ class TensorBoardLog:
         path.unlink()
 
   def show_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
+    self, round_num: int, metrics: metrics_table.RoundMetrics
   ) -> None:
-    """Adds an evaluated round."""
     with durable_files.naming(self._folder):
-      self._write(round_num, round_metrics.by_column(metrics))
+      self._write(round_num, metrics_table.by_column(metrics))
       self._writer.flush()
 
   def _write(self, round_num: int, columns: Mapping[str, float]) -> None:

@@ -6,7 +6,7 @@
 These settings may change when a run is resumed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import pathlib
 from typing import Any
@@ -91,9 +91,10 @@ class RunSettings(settings.Settings):
     """Fills in the name and `client_classes`, given filled-in settings."""
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
-      load_manager(name)
-    keeps_momentum = settings.as_dict(experiment).get('keep_client_momentum')
-    if keeps_momentum and self.rounds_per_evaluation > 1:
+      with settings.blame(_RELEASE_MANAGERS, name):
+        references.load(name)
+    values = settings.as_dict(experiment.system)
+    if values.get('keep_client_momentum') and self.rounds_per_evaluation > 1:
       raise settings.SettingError(
         'rounds_per_evaluation',
         self.rounds_per_evaluation,
@@ -102,9 +103,7 @@ class RunSettings(settings.Settings):
       )
     by_default = experiment.system.estimates_class_shares
     reason = None
-    if not by_default and (
-      'prior_iterations' not in settings.as_dict(experiment.system)
-    ):
+    if not by_default and 'prior_iterations' not in values:
       reason = (
         'needs clients that estimate class priors: client_prior_semifl or'
         ' client_priors'
@@ -138,23 +137,6 @@ UNIMPORTANT = frozenset(_OWNERS)
 
 
 _RELEASE_MANAGERS = 'release_managers'
-_Create = Callable[
-  [pathlib.Path, Mapping[str, Any]], tff.program.ReleaseManager
-]
-
-
-def load_manager(reference: str) -> tff.program.ReleaseManager | _Create:
-  """Loads 'package.module:NAME': a release manager, or its factory."""
-  with settings.blame(_RELEASE_MANAGERS, reference):
-    found = references.load(reference)
-    if not isinstance(found, tff.program.ReleaseManager) and not callable(
-      found
-    ):
-      raise ValueError(
-        f'is a {type(found).__name__}; must be a tff.program.ReleaseManager, or'
-        ' a function from the folder of an experiment and its settings to one'
-      )
-    return found
 
 
 def create_managers(
@@ -166,13 +148,13 @@ def create_managers(
   """
   managers = []
   for name in names:
-    manager = load_manager(name)
     with settings.blame(_RELEASE_MANAGERS, name, ValueError, ImportError):
-      if not isinstance(manager, tff.program.ReleaseManager):
+      manager = references.load(name)
+      if callable(manager):
         manager = manager(path, recorded)
       if not isinstance(manager, tff.program.ReleaseManager):
         raise ValueError(
-          f'returns a {type(manager).__name__}; must return a'
+          f'is or returns a {type(manager).__name__}; must be or return a'
           ' tff.program.ReleaseManager'
         )
     managers.append(NamedManager(name, manager))
@@ -189,7 +171,6 @@ class NamedManager(tff.program.ReleaseManager):
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
-    """Releases a round's metrics."""
     try:
       await self._manager.release(value, key)
     except Exception as error:

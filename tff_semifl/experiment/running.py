@@ -7,33 +7,26 @@ import asyncio
 from collections.abc import Callable, Iterator
 import contextlib
 import traceback
-from typing import cast
 
 from absl import logging
-import numpy as np
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.experiment import accuracy_of_clients
-from tff_semifl.experiment import client_classes
 from tff_semifl.experiment import client_privacy
-from tff_semifl.experiment import evaluated_images
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import model_selection
-from tff_semifl.experiment import outputs
-from tff_semifl.experiment import plan
 from tff_semifl.experiment import progress
-from tff_semifl.experiment import round_metrics
 from tff_semifl.experiment import run_settings
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import training
-from tff_semifl.experiment import training_program
 from tff_semifl.experiment import training_warnings
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
+from tff_semifl.privacy import privacy_key
 
 # Errors whose message suffices, without a traceback.
 _PLAIN = (
@@ -48,10 +41,10 @@ _PLAIN = (
 
 def run(
   experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
+  folder: experiment_folder.ExperimentFolder,
   *,
   quiet: bool = False,
-) -> training_program.ProgramState:
+) -> training.ProgramState:
   """Trains, resuming an earlier run in the folder, and exports the model.
 
   A complete experiment whose model was exported is left unchanged.
@@ -77,6 +70,9 @@ def run(
     final = _train(experiment, folder, quiet)
   kept = saved_experiment.read_trained_model(folder.path)
   experiment.classifier.variables.assign(kept.weights)
+  privacy = None
+  if experiment.settings.private_mean is not None:
+    privacy = client_privacy.read(folder.path, final.round_num)
   # Exports in other formats or with other settings are kept.
   if not folder.has_export:
     with (
@@ -89,21 +85,22 @@ def run(
         ),
         experiment.task.class_names,
         path,
-        client_privacy.read(folder.path, final.round_num),
+        privacy,
         background=experiment.task.background,
       )
-  evaluated_images.write_by_system(experiment, folder, kept)
+  model_results.write_by_system(experiment, folder.path, kept)
   if experiment.run.client_accuracy:
-    accuracy_of_clients.write(folder.path, experiment, kept.weights)
+    model_results.write_accuracies(folder.path, experiment, kept.weights)
   if experiment.run.client_classes:
-    client_classes.write(folder.path, experiment, kept.weights)
-  # The model and the key together reveal the model without noise.
-  folder.remove_privacy_key()
+    model_results.write_classes(folder.path, experiment, kept.weights)
+  if privacy is not None:
+    # The model and the key together reveal the model without noise.
+    privacy_key.remove(folder.path / privacy_key.NAME)
   return final
 
 
 def describe_early_end(
-  experiment: experiment_lib.Experiment, final: training_program.ProgramState
+  experiment: experiment_lib.Experiment, final: training.ProgramState
 ) -> str | None:
   """One line on early stopping; None if all rounds were run."""
   choice, total_rounds = experiment.model_choice, experiment.total_rounds
@@ -116,7 +113,7 @@ def describe_early_end(
 
 
 @contextlib.contextmanager
-def _noting_log(folder: outputs.ExperimentFolder) -> Iterator[None]:
+def _noting_log(folder: experiment_folder.ExperimentFolder) -> Iterator[None]:
   """Appends tracebacks of unexpected errors to the log, and adds a note."""
   try:
     yield
@@ -131,11 +128,14 @@ def _noting_log(folder: outputs.ExperimentFolder) -> Iterator[None]:
 
 def _train(
   experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
+  folder: experiment_folder.ExperimentFolder,
   quiet: bool,
-) -> training_program.ProgramState:
+) -> training.ProgramState:
   if experiment.run.draw_data:
-    _draw_data(experiment, folder)
+    # Imported here: Matplotlib takes as long to import as a round of digits.
+    from tff_semifl.experiment import data_figures
+
+    data_figures.draw(experiment, folder.figures_path)
   with (
     progress.open_log(folder.log_path) as write,
     progress.Display(folder.path.name, experiment.total_rounds) as display,
@@ -161,7 +161,8 @@ def _train(
           experiment.process,
           folder.path,
           num_clients=experiment.clients.num_clients,
-          num_kept=outputs.NUM_CHECKPOINTS * experiment.rounds_per_evaluation,
+          num_kept=experiment_folder.NUM_CHECKPOINTS
+          * experiment.rounds_per_evaluation,
         ),
         best_models=folder.best_models() if experiment.model_choice else None,
         on_start=observer.start,
@@ -184,7 +185,7 @@ class _Observer:
   def __init__(
     self,
     experiment: experiment_lib.Experiment,
-    folder: outputs.ExperimentFolder,
+    folder: experiment_folder.ExperimentFolder,
     write: Callable[[str], None],
     display: progress.Display | None,
   ):
@@ -193,46 +194,46 @@ class _Observer:
     self._write = write
     self._display = display
     self._is_json = experiment.run.log_format == 'json'
-    self._threshold = experiment.used_settings.get('confidence_threshold')
     self._warnings = training_warnings.TrainingWarnings(
-      folder.path.name,
-      clients_per_round=experiment.clients.clients_per_round,
-      num_classes=experiment.task.num_classes,
-      num_test_images=len(experiment.data.test.labels),
-      confidence_threshold=self._threshold,
+      folder.path.name, experiment
     )
     self._tensorboard = None
     if experiment.run.tensorboard:
       self._tensorboard = progress.TensorBoardLog(folder.path / 'logdir')
 
   def start(self, first_round: int) -> None:
-    if first_round > self._experiment.total_rounds:
+    experiment, folder = self._experiment, self._folder
+    if first_round > experiment.total_rounds:
       self._show(
         f'was complete after round {first_round - 1}; nothing to train'
       )
     else:
-      for problem in plan.find_problems(self._experiment):
-        logging.warning('%s: %s', self._folder.path.name, problem)
-      for note in self._experiment.data.equal_images:
+      for problem in training_warnings.find_problems(experiment):
+        logging.warning('%s: %s', folder.path.name, problem)
+      for note in experiment.data.equal_images:
         self._write(note)
       if first_round:
         self._show(f'resumed after round {first_round - 1}')
-      for line in (*self._folder.changes, *plan.find_facts(self._experiment)):
+      for line in (
+        *folder.changes,
+        *training_warnings.find_facts(experiment),
+      ):
         self._show(line)
       self._show(f'compiling and running round {first_round}', first_round)
     if self._tensorboard is not None:
       self._tensorboard.start(
         first_round,
-        metrics_table.read_metrics(self._folder.metrics_path),
-        self._folder.hparams,
-        sorted(self._folder.figures_path.glob('*.png')),
+        metrics_table.read_metrics(folder.metrics_path),
+        folder.hparams,
+        sorted(folder.figures_path.glob('*.png')),
       )
 
   def show_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
+    self, round_num: int, metrics: metrics_table.RoundMetrics
   ) -> None:
-    total_rounds = self._experiment.total_rounds
-    text = progress.describe_round(round_num, total_rounds, metrics)
+    text = progress.describe_round(
+      round_num, self._experiment.total_rounds, metrics
+    )
     self._show(text, round_num + 1)
     if self._is_json and self._display is not None:
       progress.print_json(self._folder.path.name, round_num, metrics)
@@ -241,15 +242,16 @@ class _Observer:
     # Last, so that warnings follow the line of their round.
     self._warnings.check_round(round_num, metrics)
 
-  def end(self, final: training_program.ProgramState) -> None:
-    lines = (
+  def end(self, final: training.ProgramState) -> None:
+    for line in (
       describe_early_end(self._experiment, final),
       training_warnings.describe_idle_rounds(
-        metrics_table.read_metrics(self._folder.metrics_path), self._threshold
+        metrics_table.read_metrics(self._folder.metrics_path),
+        self._experiment.used_settings.get('confidence_threshold'),
       ),
-    )
-    for line in filter(None, lines):
-      self._show(line)
+    ):
+      if line is not None:
+        self._show(line)
 
   def _show(self, text: str, next_round: int | None = None) -> None:
     self._write(text)
@@ -268,25 +270,3 @@ def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
       yield loop
   finally:
     asyncio._set_running_loop(outer)
-
-
-def _draw_data(
-  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> None:
-  # Imported here: Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.experiment import data_figures
-
-  data = experiment.data
-  # In some systems the server has no image.
-  images = (data.labeled if len(data.labeled.labels) else data.unlabeled).images
-  if experiment.mapped_images is not None:
-    images = experiment.mapped_images.read(images).numpy()
-  data_figures.draw(
-    folder.figures_path,
-    task=experiment.task,
-    data=data,
-    title=experiment.settings.data.title,
-    # An array: the images are in memory, or were read from the file above.
-    images=cast(np.ndarray, images),
-    seed=experiment.settings.seed,
-  )

@@ -8,17 +8,25 @@ Nothing is written, so a run may use the folder at the same time.
 
 from collections.abc import Mapping
 import itertools
+import json
 import math
 import pathlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tff_semifl import settings as settings_lib
 from tff_semifl.experiment import checkpoints
+from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import run_settings
+from tff_semifl.experiment import system_registry
+from tff_semifl.experiment import task_registry
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
+
+# Recorded for all systems, as a setting or derived from other settings.
+_OF_ALL = {'task', 'total_rounds', 'dry_run', *experiment_settings.SIZES}
 
 
 class SavedExperimentError(Exception):
@@ -28,11 +36,8 @@ class SavedExperimentError(Exception):
 class Choice(NamedTuple):
   """How the round of the kept model was chosen.
 
-  Attributes:
-    metric: The column of the selecting metric; None for the last round.
-    last_round: The last round that was run.
-    value: The metric after the chosen round; NaN if the metric was NaN in all
-      rounds, so that the last round was chosen.
+  `metric` is the column of the selecting metric, None for the last round. If it
+  was NaN in all rounds, `value` is NaN and the last round was chosen.
   """
 
   metric: str | None
@@ -64,14 +69,8 @@ class Choice(NamedTuple):
 class TrainedModel(NamedTuple):
   """The model that a run keeps: the best model, or the newest checkpoint's.
 
-  Attributes:
-    weights: Weights of the global model.
-    round_num: The model's round.
-    accuracy: The accuracy after that round, on the evaluated images.
-    best_accuracy: The highest accuracy of all rounds that were run.
-    choice: How the round was chosen.
-    frozen_weights: Weights of the global model that are not trained; None if
-      none were saved.
+  `accuracy` is that after its round, and `best_accuracy` the highest of all
+  rounds. `frozen_weights` are not trained; None if none were saved.
   """
 
   weights: functional.ModelWeights
@@ -83,7 +82,6 @@ class TrainedModel(NamedTuple):
 
   @property
   def last_round(self) -> int:
-    """The last round that was run."""
     return self.choice.last_round
 
 
@@ -123,7 +121,7 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
       best_round = int(arrays['best/round_num'])
       if best_round >= 0:
         kept = checkpoints.read_best_model(
-          folder / outputs.BEST_MODELS_NAME, best_round
+          folder / checkpoints.BEST_MODELS, best_round
         )
         prefix = ''
         choice = choice._replace(value=float(kept['value']))
@@ -149,7 +147,7 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
 def _read_frozen_weights(
   folder: pathlib.Path,
 ) -> tuple[np.ndarray, ...] | None:
-  path = folder / outputs.FROZEN_WEIGHTS_NAME
+  path = folder / checkpoints.FROZEN_WEIGHTS
   if not path.exists():
     return None
   try:
@@ -166,3 +164,85 @@ def _sequence(
     arrays.__contains__, (f'{name}/{index}' for index in itertools.count())
   )
   return tuple(arrays[each] for each in names)
+
+
+def restore(
+  hparams: hparams_file.Hparams, instead: Mapping[str, Any]
+) -> experiment_settings.ExperimentSettings:
+  """Restores the settings of a recorded experiment.
+
+  `instead` overrides recorded settings, such as the path of moved data.
+  """
+  values = {**hparams.flags, **instead}
+  try:
+    # Settings that do not exist are reported below, with another remedy.
+    experiment = _create(hparams.system, values)
+  except settings_lib.SettingError as error:
+    raise SavedExperimentError(
+      f'its settings cannot be restored here and now: {error}'
+    ) from error
+  known = (
+    # Includes parts from outside, and settings of other choices.
+    settings_lib.as_dict(experiment).keys()
+    | settings_lib.all_names(experiment)
+    | settings_lib.all_names(task_registry.ChosenTask())
+    | run_settings.UNIMPORTANT
+    | _OF_ALL
+  )
+  for name, value in values.items():
+    if name not in known and value is not None:
+      raise SavedExperimentError(
+        'was run by another version of this program, with a setting that this'
+        f' one has not: {name}={value}'
+      )
+  found, recorded = experiment.identify(), hparams.parts or {}
+  # The system is not compared, since the model is already trained.
+  for name in {'task', 'model'} & recorded.keys():
+    difference = hparams_file.find_other_part(recorded[name], found[name], name)
+    if difference is not None:
+      raise SavedExperimentError(f'is an experiment {difference}')
+  return experiment
+
+
+def find_changes(
+  hparams: hparams_file.Hparams,
+  experiment: experiment_settings.ExperimentSettings,
+) -> dict[str, Any]:
+  """The settings of a restored experiment that differ from the defaults."""
+  described = list(settings_lib.describe(experiment))
+  choices = {
+    each.name: hparams.flags[each.name]
+    for each in described
+    if each.is_choice and hparams.flags.get(each.name) is not None
+  }
+
+  def find_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    created = settings_lib.as_dict(_create(hparams.system, values))
+    # Converts values as JSON does.
+    return json.loads(json.dumps(created))
+
+  # The chosen parts determine which settings exist, and their defaults.
+  of_choices = find_defaults({'task': choices['task']})
+  of_others = find_defaults(choices)
+  return {
+    each.name: value
+    for each in described
+    if (value := hparams.flags.get(each.name)) is not None
+    and (
+      each.name == 'task'
+      or value != (of_choices if each.is_choice else of_others).get(each.name)
+    )
+  }
+
+
+def _create(
+  system_name: str | None, values: Mapping[str, Any]
+) -> experiment_settings.ExperimentSettings:
+  """The settings of a system; values of unknown settings are ignored."""
+  return experiment_settings.create(
+    str(system_name),
+    system_registry.load(str(system_name)),
+    task_registry.ChosenTask(),
+    values,
+    lenient=True,
+  )

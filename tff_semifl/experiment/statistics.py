@@ -9,17 +9,30 @@ rounds; if only evaluations need statistics, only for evaluated rounds.
 """
 
 import dataclasses
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.core import batch_norm_statistics as statistics_lib
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import federated_data
-from tff_semifl.experiment import training_program
 from tff_semifl.models import functional
+
+
+class StatisticsPass(NamedTuple):
+  """Batch normalization statistics that are computed between rounds.
+
+  `computation` is `(<W@SERVER, data> -> W@SERVER)`. Unless clients use the
+  statistics, `for_clients`, they are computed only for evaluations.
+  """
+
+  computation: tff.Computation
+  data: Any
+  for_clients: bool = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -79,47 +92,42 @@ class Statistics(settings.Settings):
     data: federated_data.FederatedData,
     clients: pipelines.ClientPopulation,
     server_batch_size: int | None,
-  ) -> training_program.StatisticsPass | None:
-    """The pass between rounds that computes statistics; None if not needed.
-
-    Args:
-      server_batch_size: The server's batch size; None if the server does not
-        train.
-    """
+  ) -> StatisticsPass | None:
+    """The pass between rounds that computes statistics; None if not needed."""
     kind = self.batch_norm_statistics
     if kind is None or self.are_computed_by_rounds(system):
       return None
-    create = {
-      'federated': lambda: (
-        statistics_lib.build_federated_batch_norm_statistics(classifier),
-        clients.all_datasets(),
-      ),
-      'pooled': lambda: (
-        statistics_lib.build_pooled_batch_norm_statistics(classifier),
-        # Includes images that belong to no client.
-        _class_by_class(data).concatenate(
-          tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
-        ),
-      ),
-      'server_batches': lambda: (
-        statistics_lib.build_pooled_batch_norm_statistics(
-          classifier,
-          batch_size=statistics_lib.BATCH_SIZE
-          if system.has_clients
-          else server_batch_size,
-        ),
-        # Selected labels are already ordered by class.
+    build = statistics_lib.build_pooled_batch_norm_statistics
+    if kind == 'federated':
+      computation = statistics_lib.build_federated_batch_norm_statistics(
+        classifier
+      )
+      images = clients.all_datasets()
+    elif kind == 'pooled':
+      computation = build(classifier)
+      # Includes images that belong to no client.
+      images = _class_by_class(data).concatenate(
+        tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
+      )
+    elif kind == 'server_batches':
+      computation = build(
+        classifier,
+        batch_size=statistics_lib.BATCH_SIZE
+        if system.has_clients
+        else server_batch_size,
+      )
+      # Selected labels are already ordered by class.
+      images = (
         tf.data.Dataset.from_tensors(data.labeled.images)
         if system.labels is system_lib.Labels.ALL_AT_SERVER
-        else _class_by_class(data),
-      ),
-      'server': lambda: (
-        statistics_lib.build_server_batch_norm_statistics(classifier),
-        pipelines.labeled_dataset(data.at_server(system.labels)),
-      ),
-    }
-    computation, images = create[kind]()
-    return training_program.StatisticsPass(
+        else _class_by_class(data)
+      )
+    else:
+      computation = statistics_lib.build_server_batch_norm_statistics(
+        classifier
+      )
+      images = pipelines.labeled_dataset(data.at_server(system.labels))
+    return StatisticsPass(
       computation, images, for_clients=_labels_at_once(system)
     )
 
@@ -127,7 +135,11 @@ class Statistics(settings.Settings):
 def _labels_at_once(system: system_lib.System) -> bool:
   """Whether clients label with the received model and its statistics."""
   method = system.client_method
-  return method is not None and method.labels_by_received_model
+  return (
+    method is not None
+    and method.relabel == 'round'
+    and not method.labels_are_true
+  )
 
 
 def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:

@@ -87,10 +87,9 @@ def load(name: str) -> system.System:
 
 
 def find_name(wanted: system.System) -> str:
-  """A name by which `load` finds a system, apart from its settings.
+  """A name by which `load` finds a system, or else the name of its class.
 
-  The name is one of `SYSTEMS`, or 'package.module:NAME' if the module of one of
-  the system's parts defines the system, or else the name of the class.
+  A system outside `SYSTEMS` is found in the modules of its parts.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():

@@ -17,8 +17,8 @@ TASKS = references.Options(
   installation.find('tasks'),
   {
     'digits': 'digits:Digits',
-    'cifar10': 'cifar10:CIFAR10',
-    'cifar100': 'cifar100:CIFAR100',
+    'cifar10': 'cifar:CIFAR10',
+    'cifar100': 'cifar:CIFAR100',
     'emnist': 'emnist:EMNIST',
     'stl10': 'stl10:STL10',
     'svhn': 'svhn:SVHN',
@@ -39,7 +39,7 @@ def _load(reference: str) -> image_task.Task:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ChosenTask(image_task.ChosenTask):
+class ChosenTask(settings.Settings):
   """The setting that names the task."""
 
   task: image_task.Task = settings.choice(

@@ -20,16 +20,9 @@ from tff_semifl.experiment import image_task
 class DataSet:
   """A data set, with the constants of a paper's experiments on it.
 
-  Attributes as in `ImageTask`, and:
-
-  Attributes:
-    name: The name in TFDS, with the configuration.
-    flip: Whether augmentation mirrors images at random.
-    padding: The largest shift, in pixels.
-    build_strong_augmentation: Builds the strong augmentation of weakly
-      augmented images.
-    splits: Names of the training split, the test split and optionally a split
-      without labels.
+  Attributes are as in `ImageTask`, and the name in TFDS with the configuration,
+  the largest shift in pixels (`padding`), and the names of the training split,
+  the test split and optionally a split without labels.
   """
 
   name: str
@@ -49,7 +42,6 @@ class DataSet:
   splits: tuple[str, ...] = ('train', 'test')
 
   def create_task(self, data_dir: str | None) -> image_task.ImageTask:
-    """Creates the task; loads no images."""
     weak_augmentation = functools.partial(
       augmentation.flip_and_crop, flip=self.flip, padding=self.padding
     )
@@ -135,7 +127,6 @@ class TFDSTaskOfBothPapers(TFDSTask):
   )
 
   def create(self) -> image_task.ImageTask:
-    data_set = self.data_set
-    if self.zhang2020_augmentation:
-      data_set = data_set.as_in_zhang2020()
-    return data_set.create_task(self.data_dir)
+    if not self.zhang2020_augmentation:
+      return super().create()
+    return self.data_set.as_in_zhang2020().create_task(self.data_dir)

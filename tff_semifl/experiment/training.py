@@ -6,7 +6,7 @@
 import collections
 from collections.abc import Callable, Mapping
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from absl import logging
 import numpy as np
@@ -16,24 +16,40 @@ import tensorflow_federated as tff
 from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.experiment import checkpoints as checkpoints_lib
-from tff_semifl.experiment import round_metrics
-from tff_semifl.experiment import training_program
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import model_selection
 
 
 class TrainingDivergedError(Exception):
   """Training has diverged: weights or losses are not finite."""
 
 
+class ProgramState(NamedTuple):
+  """The state of training after a round, -1 before any; a checkpoint holds it.
+
+  `memories` are the part of `Memories` in main memory, and `best` is the best
+  round by the `model_choice`; each is the empty tuple if there is none.
+  """
+
+  state: Any
+  round_num: int
+  accuracy: float
+  best_accuracy: float
+  memories: Any = ()
+  best: Any = ()
+
+
 async def train(
-  program: training_program.TrainingProgram,
+  experiment: experiment_lib.Experiment,
   *,
   checkpoints: checkpoints_lib.Checkpoints,
   metrics_manager: tff.program.ReleaseManager,
   memories: client_states.Memories | None = None,
   best_models: checkpoints_lib.BestModels | None = None,
   on_start: Callable[[int], None],
-  on_round: Callable[[int, round_metrics.RoundMetrics], None],
-) -> training_program.ProgramState:
+  on_round: Callable[[int, metrics_table.RoundMetrics], None],
+) -> ProgramState:
   """Runs the remaining rounds, and returns the last state.
 
   After each evaluation the metrics are released, and then the state is saved. A
@@ -41,53 +57,41 @@ async def train(
   are run again, and their metrics replaced. If weights or losses are not
   finite, the rounds are run once more, since a device error may be the cause.
 
-  Args:
-    program: The program.
-    checkpoints: Keeps `ProgramState`s, with the round as the version.
-    metrics_manager: Releases `round_metrics.RoundMetrics`, with the round as
-      the key.
-    memories: Keeps clients' memories; None if clients have no memory.
-    best_models: Keeps the best model; None if the last model is exported.
-    on_start: Called with the number of the first round to run; not called if
-      early stopping has already ended training.
-    on_round: Called after each evaluation with the number of the round and its
-      metrics.
-
-  Raises:
-    TrainingDivergedError: If weights or losses are not finite twice.
+  Versions of states and keys of metrics are rounds. `on_start` is called with
+  the first round to run, unless early stopping has already ended training, and
+  `on_round` after each evaluation. If weights or losses are not finite twice,
+  there is a TrainingDivergedError.
   """
-  choice = program.model_choice
-  latest = training_program.ProgramState(
-    program.process.initialize(),
+  choice = experiment.model_choice
+  latest = ProgramState(
+    experiment.process.initialize(),
     -1,
     0.0,
     0.0,
     () if memories is None else memories.initialize(),
-    () if choice is None else training_program.Best(),
+    () if choice is None else model_selection.Best(),
   )
   saved = checkpoints.load_latest(latest)
   if saved is not None:
     # Numbers are read as NumPy scalars.
-    latest = training_program.ProgramState(
-      saved.state,
-      int(saved.round_num),
-      round_metrics.shortest(saved.accuracy),
-      round_metrics.shortest(saved.best_accuracy),
-      saved.memories,
-      saved.best
-      and training_program.Best(*(number.item() for number in saved.best)),
+    latest = saved._replace(
+      round_num=int(saved.round_num),
+      accuracy=metrics_table.shortest(saved.accuracy),
+      best_accuracy=metrics_table.shortest(saved.best_accuracy),
+      best=saved.best
+      and model_selection.Best(*(number.item() for number in saved.best)),
     )
   if best_models is not None:
     best_models.resume(latest.best.round_num)
   if choice is not None and choice.is_over(latest.best):
     return latest
   on_start(latest.round_num + 1)
-  interval = program.rounds_per_evaluation
-  while latest.round_num < program.total_rounds:
+  interval = experiment.rounds_per_evaluation
+  while latest.round_num < experiment.total_rounds:
     round_num = min(
-      (latest.round_num // interval + 1) * interval, program.total_rounds
+      (latest.round_num // interval + 1) * interval, experiment.total_rounds
     )
-    reached, metrics = _run_rounds(program, latest, round_num, memories)
+    reached, metrics = _run_rounds(experiment, latest, round_num, memories)
     if not _is_finite(reached, metrics):
       logging.error(
         'Round %d ended with weights or losses that are not finite. What came'
@@ -95,7 +99,7 @@ async def train(
         round_num,
         latest.round_num,
       )
-      reached, metrics = _run_rounds(program, latest, round_num, memories)
+      reached, metrics = _run_rounds(experiment, latest, round_num, memories)
       if not _is_finite(reached, metrics):
         raise TrainingDivergedError(
           f'weights or losses are not finite after round {round_num}, which was'
@@ -120,7 +124,7 @@ async def train(
 
 
 def _is_finite(
-  reached: training_program.ProgramState, metrics: round_metrics.RoundMetrics
+  reached: ProgramState, metrics: metrics_table.RoundMetrics
 ) -> bool:
   """Whether state, memories, server metrics and evaluation are finite."""
   # Without a server step, loss and accuracy are both NaN; after a step that
@@ -133,37 +137,41 @@ def _is_finite(
     for array in tf.nest.flatten(
       (reached.state, reached.memories, server, metrics.evaluation)
     )
-    if np.issubdtype(np.asarray(array).dtype, np.floating)
   )
 
 
 def _run_rounds(
-  program: training_program.TrainingProgram,
-  latest: training_program.ProgramState,
+  experiment: experiment_lib.Experiment,
+  latest: ProgramState,
   last_round: int,
   memories: client_states.Memories | None,
-) -> tuple[training_program.ProgramState, round_metrics.RoundMetrics]:
+) -> tuple[ProgramState, metrics_table.RoundMetrics]:
   """Runs the rounds up to `last_round`, and evaluates the model."""
   start = time.monotonic()
   state, held = latest.state, latest.memories
-  statistics = program.statistics
+  statistics = experiment.statistics
   for round_num in range(latest.round_num + 1, last_round + 1):
-    output, held = _run_round(program, state, round_num, memories, held)
+    output, held = _run_round(experiment, state, round_num, memories, held)
     state = output.state
     if statistics is not None and (
       statistics.for_clients or round_num == last_round
     ):
-      state = _compute_statistics(statistics, state)
-  metrics = _measure(program, state, output, last_round, latest.best_accuracy)
+      state = state._replace(
+        global_model_weights=statistics.computation(
+          state.global_model_weights, statistics.data
+        )
+      )
+  metrics = _measure(experiment, state, output, last_round, latest)
   metrics = tf.nest.map_structure(
-    round_metrics.shortest,
+    metrics_table.shortest,
     metrics._replace(seconds=time.monotonic() - start),
   )
   best = latest.best
-  if program.model_choice is not None:
-    columns = round_metrics.by_column(metrics)
-    best = program.model_choice.update(best, last_round, columns)
-  return training_program.ProgramState(
+  if experiment.model_choice is not None:
+    best = experiment.model_choice.update(
+      best, last_round, metrics_table.by_column(metrics)
+    )
+  return ProgramState(
     state=state,
     round_num=last_round,
     accuracy=metrics.evaluation.accuracy,
@@ -174,77 +182,72 @@ def _run_rounds(
 
 
 def _measure(
-  program: training_program.TrainingProgram,
+  experiment: experiment_lib.Experiment,
   state: Any,
   output: federated_process.RoundOutput,
   round_num: int,
-  best_accuracy: float,
-) -> round_metrics.RoundMetrics:
+  latest: ProgramState,
+) -> metrics_table.RoundMetrics:
   """Evaluates the model after a round, and adds the round's measurements."""
   measured = dict(
-    program.evaluation(state.global_model_weights, program.test_dataset)
+    experiment.evaluation(state.global_model_weights, experiment.test_dataset)
   )
   further = {}
-  if program.measure is not None:
-    kind = 'validation' if program.validates else 'test'
+  if experiment.measure is not None:
+    kind = 'validation' if experiment.validates else 'test'
     further = {
       f'{kind}/{name}': value
-      for name, value in program.measure(measured.pop('logits')).items()
+      for name, value in experiment.measure(measured.pop('logits')).items()
     }
-  evaluation = round_metrics.EvaluationMetrics(
-    **measured, best_accuracy=max(best_accuracy, measured['accuracy'])
+  evaluation = metrics_table.EvaluationMetrics(
+    **measured, best_accuracy=max(latest.best_accuracy, measured['accuracy'])
   )
-  clients = program.clients
+  clients = experiment.clients
   given_labels, true_labels = (), ()
-  if program.measures_pseudo_labels:
+  if experiment.measures_pseudo_labels:
     given_labels = output.given_labels
     true_labels = clients.true_labels(round_num)
+  of_clients, own = {}, collections.OrderedDict()
+  for name, value in output.metrics['client'].items():
+    is_common = name in metrics_table.ClientMetrics._fields
+    (of_clients if is_common else own)[name] = value
   aggregator = collections.OrderedDict(output.metrics['aggregator'])
-  if program.epsilon_fn is not None:
-    aggregator['epsilon'] = program.epsilon_fn(round_num)
-  return round_metrics.RoundMetrics(
-    test=() if program.validates else evaluation,
-    server=round_metrics.ServerMetrics(**output.metrics['server']),
-    client=round_metrics.create_client_metrics(
-      output.metrics['client'],
-      **round_metrics.measure_pseudo_labels(given_labels, true_labels),
+  if experiment.epsilon_fn is not None:
+    aggregator['epsilon'] = experiment.epsilon_fn(round_num)
+  return metrics_table.RoundMetrics(
+    test=() if experiment.validates else evaluation,
+    server=metrics_table.ServerMetrics(**output.metrics['server']),
+    client=metrics_table.ClientMetrics(
+      **of_clients,
+      **metrics_table.measure_pseudo_labels(given_labels, true_labels),
       num_dropped=float(
         len(clients.chosen(round_num)) - len(clients.cohort(round_num))
       ),
+      own=own,
     ),
     learning_rate=output.metrics['learning_rate'],
     seconds=0.0,
     aggregator=aggregator,
-    validation=evaluation if program.validates else (),
+    validation=evaluation if experiment.validates else (),
     further=further,
   )
 
 
-def _compute_statistics(
-  statistics: training_program.StatisticsPass, state: Any
-) -> Any:
-  return state._replace(
-    global_model_weights=statistics.computation(
-      state.global_model_weights, statistics.data
-    )
-  )
-
-
 def _run_round(
-  program: training_program.TrainingProgram,
+  experiment: experiment_lib.Experiment,
   state: Any,
   round_num: int,
   memories: client_states.Memories | None,
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
   """Runs a round; returns the output and the memories in main memory."""
-  process, clients = program.process, program.clients
+  process, clients = experiment.process, experiment.clients
   if process.prepare is not None and round_num == 1:
     if clients.clients_per_round:
       state = process.prepare(
-        state, program.server_dataset, clients.all_datasets()
+        state, experiment.server_dataset, clients.all_datasets()
       )
-  arguments = state, program.server_dataset, clients.datasets(round_num)
+  arguments = state, experiment.server_dataset, clients.datasets(round_num)
   cohort = clients.cohort(round_num)
   if memories is not None:
     arguments += (memories.recall(held, round_num, cohort),)

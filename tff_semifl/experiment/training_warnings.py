@@ -1,18 +1,26 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings about absent clients, and few or wrong pseudo-labels."""
+"""Facts and warnings about an experiment, before training and in each round."""
 
+from collections.abc import Iterator
 import math
 
 from absl import logging
 import numpy as np
 import tqdm
 
+from tff_semifl import settings
+from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import round_metrics
+from tff_semifl.experiment import model_results
 from tff_semifl.metrics import intervals
+from tff_semifl.privacy import privacy_statement
 
+# From this ratio of the largest to the smallest class, a remedy is suggested.
+_IMBALANCED = 5
 # Evaluated rounds in a row without a pseudo-label. One of five recorded runs
 # has as many.
 _PATIENCE = 5
@@ -22,33 +30,116 @@ _MANY, _WRONG = 0.5, 0.25
 _ALL, _WRONG_IF_ALL = 0.99, 0.05
 
 
+def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
+  """Lines shown before training, such as the precision of the accuracy."""
+  sizes = model_results.count_by_class(experiment)
+  num_images = int(sizes.sum())
+  low, high = intervals.of_accuracy(num_images // 2, num_images)
+  kind = 'validation' if experiment.validates else 'test'
+  lines = [
+    f'{kind} accuracy is over {intervals.describe_images(sizes)}: one image is'
+    f' {100 / num_images:.2g} points, and a 95% interval is up to'
+    f' {100 * (high - low):.2g} points wide',
+    *experiment.data.partition_notes,
+    _describe_imbalance(experiment),
+  ]
+  privacy = promise(experiment)
+  if privacy is not None:
+    lines.append(f'privacy: {privacy.headline}')
+  return [line for line in lines if line is not None]
+
+
+def _describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
+  """One line on the server's class imbalance; None if classes are balanced."""
+  names = experiment.task.class_names
+  sizes = np.bincount(experiment.data.labeled.labels, minlength=len(names))
+  least, most = int(sizes.argmin()), int(sizes.argmax())
+  if sizes[least] == sizes[most]:
+    return None
+  line = (
+    f'the server has {sizes.sum()} labels, from {sizes[least]} of'
+    f' {names[least]} to {sizes[most]} of {names[most]};'
+    ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
+  )
+  balance = experiment.used_settings
+  if (
+    sizes[most] >= _IMBALANCED * max(sizes[least], 1)
+    and balance.get('server_logit_adjustment') == 0
+    and not balance['server_balanced_sampling']
+  ):
+    line += ', and --server_logit_adjustment=1 may help them'
+  return line
+
+
+def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
+  """Yields warnings about the settings and the data."""
+  names = experiment.task.class_names
+  sizes = model_results.count_by_class(experiment)
+  missing = [names[label] for label in np.flatnonzero(sizes == 0)]
+  if missing:
+    more = f' and {len(missing) - 10} more' if len(missing) > 10 else ''
+    yield (
+      f'no image to evaluate on is of class {", ".join(missing[:10])}{more}:'
+      f' the accuracy is over {len(names) - len(missing)} of {len(names)}'
+      ' classes'
+    )
+  system = experiment.settings.system
+  values = settings.as_dict(system)
+  steps = system.count_steps(
+    len(experiment.data.labeled.labels), experiment.clients.num_images
+  )
+  if (
+    not steps.server
+    and not values.get('server_pretraining_epochs')
+    and not system.clients_have_labels
+  ):
+    yield (
+      'the server takes no step in a round, so that its labels are unused, and'
+      ' pseudo-labels are those of the initial weights; raise'
+      f' --server_epochs (now {values.get("server_epochs")})'
+    )
+  threshold = experiment.used_settings.get('confidence_threshold')
+  if threshold is not None and threshold <= 1 / len(names):
+    yield (
+      f'--confidence_threshold={threshold:g} leaves out no image: with'
+      f' {len(names)} classes the most probable has {1 / len(names):.2g} at'
+      ' least; 0.8 to 0.95 are common'
+    )
+  privacy = promise(experiment)
+  if privacy is not None and privacy.is_weak:
+    yield privacy.meaning
+
+
+def promise(
+  experiment: experiment_lib.Experiment,
+) -> privacy_statement.PrivacyStatement | None:
+  """The privacy guarantee after all rounds; None without privacy."""
+  if experiment.settings.private_mean is None:
+    return None
+  return client_privacy.describe(
+    experiment_folder.recorded_settings(experiment), experiment.total_rounds
+  )
+
+
 class TrainingWarnings:
   """Warns, once each, of absent clients and of few or wrong pseudo-labels.
 
-  `label` begins each warning. `confidence_threshold` is the setting, or None if
-  the system does not use the threshold.
+  `label` begins each warning.
   """
 
-  def __init__(
-    self,
-    label: str,
-    *,
-    clients_per_round: int,
-    num_classes: int,
-    num_test_images: int,
-    confidence_threshold: float | None,
-  ):
+  def __init__(self, label: str, experiment: experiment_lib.Experiment):
     self._label = label
-    self._clients_per_round = clients_per_round
-    self._num_classes = num_classes
-    self._num_test_images = num_test_images
-    self._threshold = confidence_threshold
+    self._clients_per_round = experiment.clients.clients_per_round
+    self._num_classes = experiment.task.num_classes
+    self._num_test_images = len(experiment.data.test.labels)
+    # None if the system does not use the threshold.
+    self._threshold = experiment.used_settings.get('confidence_threshold')
     self._num_unlabeled = 0
     self._num_wrong = 0
     self._problems_named = set()
 
   def check_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
+    self, round_num: int, metrics: metrics_table.RoundMetrics
   ) -> None:
     """Warns of each problem on the first occurrence."""
     # Without clients, as in round 0, there is nothing to warn of.
@@ -100,7 +191,7 @@ class TrainingWarnings:
         ' --clients_per_round=0',
       )
 
-  def _share_of_wrong(self, metrics: round_metrics.RoundMetrics) -> float:
+  def _share_of_wrong(self, metrics: metrics_table.RoundMetrics) -> float:
     """A lower bound on the share of wrong pseudo-labels trained on."""
     share_right = metrics.client.micro_threshold_accuracy
     if not math.isnan(share_right):
@@ -112,10 +203,10 @@ class TrainingWarnings:
     most_right = intervals.of_accuracy(num_right, self._num_test_images).high
     return max(1 - most_right / metrics.client.label_ratio, 0.0)
 
-  def _describe_state(self, metrics: round_metrics.RoundMetrics) -> str:
+  def _describe_state(self, metrics: metrics_table.RoundMetrics) -> str:
     """Known facts that may explain a problem, in parentheses."""
     known = []
-    highest = metrics.client.own.get(round_metrics.HIGHEST_CONFIDENCE, math.nan)
+    highest = metrics.client.own.get(metrics_table.HIGHEST_CONFIDENCE, math.nan)
     if not math.isnan(highest):
       known.append(
         f"the highest confidence among a client's images is {highest:.3g} on"

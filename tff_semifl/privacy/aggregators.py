@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Aggregators of the clients' updates.
+"""Aggregators of the clients' updates, and their settings.
 
 All aggregators are TFF's factories. Their only random numbers are the noise of
 the private mean, which follows from the run's key. Weighted factories leave out
@@ -9,9 +9,10 @@ clients of weight 0, such as clients without a confident image. The private mean
 is unweighted, and includes such clients with an update of zero.
 """
 
-import collections
-import functools
+import abc
+import dataclasses
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -19,92 +20,250 @@ import tensorflow as tf
 import tensorflow_federated as tff
 import tensorflow_privacy
 
+from tff_semifl import settings
 from tff_semifl.privacy import keyed_gaussian_query
 from tff_semifl.privacy import privacy_key
+from tff_semifl.settings import references
 
 # Quantizing a smaller tensor saves no more than its minimum and maximum, which
 # are sent with the quantized values, cost.
 _MIN_QUANTIZED_ELEMENTS = 256
 
 
-def build_mean() -> tff.aggregators.WeightedAggregationFactory:
-  """Builds a weighted mean; the mean over no clients is 0."""
-  # By default, the mean over no clients is 0 / 0.
-  return tff.aggregators.MeanFactory(no_nan_division=True)
+class Aggregator(settings.Settings, abc.ABC):
+  """The base class of settings that build an aggregator."""
+
+  @abc.abstractmethod
+  def build(self, **private: Any) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator; see `PrivateMean` for the arguments."""
 
 
-def build_robust_mean(
-  *, clipping_quantile: float = 0.8
-) -> tff.aggregators.WeightedAggregationFactory:
-  """Builds a mean that limits the influence of long updates.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mean(Aggregator):
+  """The mean of clients' updates, with the weights of the method."""
 
-  This is `tff.learning.robust_aggregator` with the quantile as an argument. An
-  update far longer than earlier updates counts as zero. An update longer than
-  the estimated quantile is clipped to that length. Clients of weight 0 enter
-  the estimates with norm 0.
+  def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
+    # By default, the mean over no clients is 0 / 0.
+    return tff.aggregators.MeanFactory(no_nan_division=True)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RobustMean(Aggregator):
+  """The mean of updates clipped to a quantile of their norms.
+
+  An update far longer than earlier updates counts as zero. Clients of weight 0
+  enter the estimates with norm 0.
   """
-  estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
-  clipping_norm = estimate(
-    initial_estimate=1.0, target_quantile=clipping_quantile, learning_rate=0.2
-  )
-  # The estimate rises quickly to a little more than twice the longest update.
-  zeroing_norm = estimate(
-    initial_estimate=10.0,
-    target_quantile=0.98,
-    learning_rate=math.log(10.0),
-    multiplier=2.0,
-    increment=1.0,
-  )
-  return tff.aggregators.zeroing_factory(
-    zeroing_norm,
-    tff.aggregators.clipping_factory(clipping_norm, build_mean()),
+
+  clipping_quantile: float = settings.setting(
+    0.8, 'Share of updates that are not clipped.', settings.INSIDE_0_TO_1
   )
 
+  def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
+    """Builds `tff.learning.robust_aggregator` with another quantile."""
+    estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
+    clipping_norm = estimate(
+      initial_estimate=1.0,
+      target_quantile=self.clipping_quantile,
+      learning_rate=0.2,
+    )
+    # The estimate rises quickly to a little more than twice the longest update.
+    zeroing_norm = estimate(
+      initial_estimate=10.0,
+      target_quantile=0.98,
+      learning_rate=math.log(10.0),
+      multiplier=2.0,
+      increment=1.0,
+    )
+    return tff.aggregators.zeroing_factory(
+      zeroing_norm,
+      tff.aggregators.clipping_factory(clipping_norm, Mean().build()),
+    )
 
-def build_private_mean(
-  *,
-  noise_multiplier: float,
-  clipping_norm: float,
-  clients_per_round: int,
-  key: privacy_key.PrivacyKey,
-) -> tff.aggregators.UnweightedAggregationFactory:
-  """Builds the mean with differential privacy (McMahan et al., 2018).
+
+# Outside this range, squares overflow float32, or epsilon is NaN.
+_MODERATE = settings.Values(
+  'from 0.000001 to 1000000', lambda value: 1e-6 <= value <= 1e6
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrivateMean(Aggregator):
+  """The mean of clipped updates plus noise, for differential privacy.
 
   Updates are clipped and summed, Gaussian noise is added, and the sum is
-  divided by `clients_per_round`, whichever clients took part. The guarantee
-  covers the weights, but not the clients' metrics.
-
-  Args:
-    key: The secret key of the noise, from `PrivacyKey.draw()`. Keep the key as
-      long as the run may be resumed. Anyone who knows the key can subtract the
-      noise. Cohorts must stay secret, and should follow from this key, too.
+  divided by the cohort size, whichever clients took part (McMahan et al.,
+  2018). The guarantee covers the weights, but not the clients' metrics.
   """
-  query = keyed_gaussian_query.KeyedGaussianSumQuery(
-    l2_norm_clip=clipping_norm,
-    stddev=noise_multiplier * clipping_norm,
-    key=key,
+
+  noise_multiplier: float | None = settings.setting(
+    None,
+    'Standard deviation of the noise, in clipping norms. It has no default.',
+    _MODERATE,
   )
-  return tff.aggregators.DifferentiallyPrivateFactory(
-    tensorflow_privacy.NormalizedQuery(query, float(clients_per_round))
+  clipping_norm: float = settings.setting(
+    1.0,
+    'Norm that updates are clipped to; --aggregator=robust shows how long they'
+    ' are.',
+    _MODERATE,
+  )
+  privacy_delta: float = settings.setting(
+    1e-5,
+    'Delta for which epsilon is computed, less than 1 over the number of'
+    ' clients.',
+    settings.INSIDE_0_TO_1,
+  )
+  insecure_fixed_privacy_key: str | None = settings.setting(
+    None,
+    'For tests: noise and cohorts follow from these 64 hexadecimal digits and'
+    ' can be repeated by everybody. Nothing is private then, and no epsilon is'
+    ' claimed. By default each experiment draws its own secret key.',
+    settings.Values(
+      '64 hexadecimal digits, 0 to 9 and a to f',
+      lambda value: re.fullmatch('[0-9a-f]{64}', value) is not None,
+    ),
   )
 
+  def build(
+    self,
+    *,
+    clients_per_round: int | None = None,
+    key: privacy_key.PrivacyKey | None = None,
+    **_: Any,
+  ) -> tff.aggregators.UnweightedAggregationFactory:
+    """Builds the mean, whose noise follows from the secret key.
 
-def build_quantized_mean(
-  *, bits: int = 8
-) -> tff.aggregators.WeightedAggregationFactory:
-  """Builds the mean of quantized updates.
+    Keep the key as long as the run may be resumed. Anyone who knows the key can
+    subtract the noise. Cohorts must stay secret, and should follow from this
+    key, too.
+    """
+    if key is None:
+      raise ValueError('Differential privacy needs a privacy key.')
+    multiplier = settings.filled('noise_multiplier', self.noise_multiplier)
+    size = max(settings.filled('clients_per_round', clients_per_round), 1)
+    query = keyed_gaussian_query.KeyedGaussianSumQuery(
+      l2_norm_clip=self.clipping_norm,
+      stddev=multiplier * self.clipping_norm,
+      key=key,
+    )
+    return tff.aggregators.DifferentiallyPrivateFactory(
+      tensorflow_privacy.NormalizedQuery(query, float(size))
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QuantizedMean(Aggregator):
+  """The mean of updates quantized to a few bits.
 
   Each element is rounded to the nearest of `2**bits` values, spaced evenly from
   the minimum to the maximum of its tensor. Rounding is not stochastic, because
   TFF's random numbers would not follow from the run's seed.
   """
-  return tff.aggregators.MeanFactory(
-    tff.aggregators.EncodedSumFactory.quantize_above_threshold(
-      quantization_bits=bits,
-      threshold=_MIN_QUANTIZED_ELEMENTS,
-      stochastic=False,
+
+  quantization_bits: int = settings.setting(
+    8, 'Bits of a number.', settings.between(1, 16)
+  )
+
+  def build(self, **_: Any) -> tff.aggregators.WeightedAggregationFactory:
+    return tff.aggregators.MeanFactory(
+      tff.aggregators.EncodedSumFactory.quantize_above_threshold(
+        quantization_bits=self.quantization_bits,
+        threshold=_MIN_QUANTIZED_ELEMENTS,
+        stochastic=False,
+      ),
+      no_nan_division=True,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutsideAggregator(Aggregator):
+  """An aggregator of another package, by its name 'package.module:NAME'.
+
+  Records identify the aggregator by the code of the factory's class, `kind`,
+  but not by the factory's arguments.
+  """
+
+  reference: str
+  factory: Any = dataclasses.field(metadata=settings.TOLD_ELSEWHERE)
+  kind: type
+
+  def build(self, **_: Any) -> tff.aggregators.AggregationFactory:
+    return self.factory
+
+
+def load_outside(reference: str) -> Aggregator:
+  """Loads an aggregator of another package."""
+  found = references.load(reference)
+  if isinstance(
+    found,
+    (
+      tff.aggregators.UnweightedAggregationFactory,
+      tff.aggregators.WeightedAggregationFactory,
     ),
-    no_nan_division=True,
+  ):
+    return OutsideAggregator(
+      reference=reference, factory=found, kind=type(found)
+    )
+  return settings.outside(Aggregator)(reference)
+
+
+AGGREGATORS = {
+  'mean': Mean(),
+  'robust': RobustMean(),
+  'differential_privacy': PrivateMean(),
+  'compression': QuantizedMean(),
+}
+_WITHOUT_PRIVACY = {
+  name: part
+  for name, part in AGGREGATORS.items()
+  if not isinstance(part, PrivateMean)
+}
+_MEANING = (
+  "Aggregation of clients' updates: mean, the uniform mean of those that count;"
+  ' robust, of updates clipped to a quantile of their norms, without far longer'
+  ' ones; compression, of updates quantized to a few bits'
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rejection(settings.Settings):
+  """Settings for the rejection of updates, with any aggregator."""
+
+  max_update_norm_ratio: float = settings.setting(
+    10.0,
+    'An update is rejected if it is not finite, or if its norm exceeds this'
+    ' multiple of the norm of the received weights, or of 1 if that is larger:'
+    ' training diverged, or the client is malicious.',
+    settings.ABOVE_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Aggregation(Rejection):
+  """Rejection and aggregation of clients' updates."""
+
+  aggregator: Aggregator = settings.choice(
+    AGGREGATORS,
+    'mean',
+    f'{_MEANING}; differential_privacy, of clipped updates, with noise.',
+    load=load_outside,
+  )
+
+  @property
+  def private_mean(self) -> PrivateMean | None:
+    """The aggregator if it is the private mean; else None."""
+    if isinstance(self.aggregator, PrivateMean):
+      return self.aggregator
+    return None
+
+
+def choose_without_privacy(why: str) -> Any:
+  """A field for an aggregator other than the private mean."""
+  return settings.choice(
+    _WITHOUT_PRIVACY,
+    'mean',
+    f'{_MEANING}.',
+    refused={'differential_privacy': why},
   )
 
 
@@ -115,64 +274,6 @@ def create(
   if isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     return factory.create(value_type, tff.TensorType(np.float32))
   return factory.create(value_type)
-
-
-def build_finalizer(
-  optimizer: tff.learning.optimizers.Optimizer, weights_type: tff.Type
-) -> tff.learning.templates.FinalizerProcess:
-  """Builds a finalizer that passes the update to an optimizer as a gradient.
-
-  Equivalent to `tff.learning.templates.build_apply_optimizer_finalizer`, but
-  built in a seventh of the time, as AutoGraph does not convert the optimizer.
-  An update that is not finite changes neither weights nor state; the
-  measurement `update_non_finite` is then 1, otherwise 0.
-  """
-  trainable_type = weights_type.trainable
-
-  @tff.tensorflow.computation
-  def initial_state():
-    return optimizer.initialize(
-      tuple(
-        tf.TensorSpec(part.shape, part.dtype.type) for part in trainable_type
-      )
-    )
-
-  @tff.tensorflow.computation(
-    initial_state.type_signature.result, weights_type, trainable_type
-  )
-  def apply(state: Any, weights: Any, update: Any):
-    is_finite = tf.reduce_all(
-      [tf.reduce_all(tf.math.is_finite(part)) for part in update]
-    )
-    new_state, new_trainable = optimizer.next(state, weights.trainable, update)
-    state, trainable = tf.nest.map_structure(
-      functools.partial(tf.where, is_finite),
-      (new_state, tuple(new_trainable)),
-      (state, tuple(weights.trainable)),
-    )
-    return (
-      state,
-      type(weights)(trainable, weights.non_trainable),
-      collections.OrderedDict(
-        update_non_finite=tf.cast(tf.logical_not(is_finite), tf.int32)
-      ),
-    )
-
-  @tff.federated_computation
-  def initialize_fn():
-    return tff.federated_eval(initial_state, tff.SERVER)
-
-  @tff.federated_computation(
-    initialize_fn.type_signature.result,
-    tff.FederatedType(weights_type, tff.SERVER),
-    tff.FederatedType(trainable_type, tff.SERVER),
-  )
-  def next_fn(state, weights, update):
-    return tff.templates.MeasuredProcessOutput(
-      *tff.federated_map(apply, (state, weights, update))
-    )
-
-  return tff.learning.templates.FinalizerProcess(initialize_fn, next_fn)
 
 
 def has_finite_norm(values: Any) -> tf.Tensor:

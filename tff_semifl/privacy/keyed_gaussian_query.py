@@ -7,17 +7,9 @@ SipHash-2-4, a keyed pseudorandom function, computes the initial state of
 Philox4x32-10 from the key, the number of the sum and the number of the tensor:
 192 bits, 64 of key and 128 of counter, all that TensorFlow's operation takes.
 
-Limits:
-
-*   Philox is not a cryptographic generator. No method is known to recover its
-    key from its numbers, but Philox was not designed to resist such attacks.
-*   The numbers are float32, while the proofs assume real numbers. The float32
-    values that a noisy sum can have may reveal the sum without noise (Mironov,
-    2012), and TensorFlow's numbers end at 5.7 standard deviations. Here each
-    number is half the sum of four normal numbers. Such a number reaches 11
-    standard deviations, and recovering the four numbers from their sum is far
-    more work (Holohan and Braghin, 2021). This makes an attack harder, but
-    proves nothing.
+Each number is half the sum of four normal numbers. Such a number reaches 11
+standard deviations, and not 5.7, and recovering the four numbers from their sum
+is far more work (Holohan and Braghin, 2021). `docs/privacy.md` has the limits.
 
 The key is a constant of the computation. Whatever runs the computation has the
 key: this process and TFF's worker, which belong to the server. Client

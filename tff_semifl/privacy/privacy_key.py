@@ -22,23 +22,17 @@ NUM_BYTES = 32
 
 
 class PrivacyKey:
-  """A secret of 256 bits, whose `repr` does not show it."""
+  """A secret of `NUM_BYTES` bytes, whose `repr` does not show it."""
 
   def __init__(self, secret: bytes):
-    """Initializes a key from `NUM_BYTES` bytes that `draw` drew."""
     if len(secret) != NUM_BYTES:
       raise ValueError(f'a key has {NUM_BYTES} bytes, not {len(secret)}')
-    self._secret = bytes(secret)
+    self.secret = bytes(secret)
 
   @classmethod
   def draw(cls) -> 'PrivacyKey':
     """Draws a new key from the operating system's generator."""
     return cls(secrets.token_bytes(NUM_BYTES))
-
-  @property
-  def secret(self) -> bytes:
-    """The bytes of the key, to be written to a file."""
-    return self._secret
 
   @property
   def cohort_seed(self) -> int:
@@ -51,12 +45,12 @@ class PrivacyKey:
     The derived key reveals nothing about the keys for other purposes.
     """
     return hashlib.blake2b(
-      key=self._secret, person=purpose.encode(), digest_size=num_bytes
+      key=self.secret, person=purpose.encode(), digest_size=num_bytes
     ).digest()
 
   def __eq__(self, other: object) -> bool:
     return isinstance(other, PrivacyKey) and hmac.compare_digest(
-      self._secret, other.secret
+      self.secret, other.secret
     )
 
   def __repr__(self) -> str:
@@ -96,8 +90,8 @@ def read(path: pathlib.Path) -> PrivacyKey | None:
         ' secret key. If somebody may have, train anew in another folder; if'
         f' nobody has, `chmod {_MODE:o} {path}`'
       )
-    # Reads one byte more than a valid file has, to notice longer files.
-    content = file.read(len(_to_bytes(PrivacyKey.draw())) + 1)
+    # A valid file is shorter.
+    content = file.read(1000)
   match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
   if match:
     key = PrivacyKey(bytes.fromhex(match[0].decode()))

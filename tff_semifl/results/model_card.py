@@ -13,9 +13,9 @@ import tensorflow as tf
 
 from tff_semifl.data import example_kinds
 from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
@@ -169,7 +169,9 @@ def _training(
   rounds = f'{trained.round_num} of {hparams.flags.get("total_rounds")}'
   if trained.choice is not None and trained.choice.is_best:
     rounds += f', {trained.choice.describe()}'
-  kind = 'validation' if validation.is_chosen(hparams.flags) else 'test'
+  kind = (
+    'validation' if federated_data.has_validation(hparams.flags) else 'test'
+  )
   facts = {
     'system': hparams.system,
     'data': hparams.data,

@@ -13,13 +13,10 @@ import tqdm
 
 import tff_semifl
 from tff_semifl import settings
-from tff_semifl.experiment import accuracy_of_clients
-from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import hparams_file
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.experiment import task_registry
 from tff_semifl.files import durable_files
-from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
 from tff_semifl.plots import figures
@@ -290,9 +287,7 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
       ' where images of clients have labels that only measure.'
     )
     return
-  described = accuracy_of_clients.describe(
-    client_accuracy.summarize(run.clients)
-  )
+  described = model_results.describe_accuracies(run.clients)
   yield page.paragraph(run_facts.sentence(described))
   figure = page.draw(
     'Accuracy of each client',
@@ -321,9 +316,7 @@ def _privacy(run: run_record.RunRecord) -> Iterator[str]:
 
 def _spell_command(run: run_record.RunRecord) -> str:
   """The command that repeats the training, without default values."""
-  changes = experiment_folder.find_changes(
-    run.hparams, task_registry.ChosenTask(), run.settings
-  )
+  changes = saved_experiment.find_changes(run.hparams, run.settings)
   words = [
     f'python -m launch.train {run.hparams.system}',
     *(shlex.quote(f'--{k}={settings.show(v)}') for k, v in changes.items()),

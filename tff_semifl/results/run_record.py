@@ -18,22 +18,17 @@ import numpy as np
 from tff_semifl import settings as settings_lib
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
-from tff_semifl.experiment import accuracy_of_clients
-from tff_semifl.experiment import client_classes
 from tff_semifl.experiment import client_privacy
-from tff_semifl.experiment import evaluated_images
-from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import export_formats
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
-from tff_semifl.experiment import outputs
+from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
 from tff_semifl.experiment import training_warnings
-from tff_semifl.experiment import validation
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import client_accuracy
@@ -96,7 +91,7 @@ class RunRecord(NamedTuple):
   @property
   def kind(self) -> str:
     """The kind of evaluated images: 'test' or 'validation'."""
-    is_split = validation.is_chosen(self.hparams.flags)
+    is_split = federated_data.has_validation(self.hparams.flags)
     return 'validation' if is_split else 'test'
 
   @property
@@ -141,9 +136,7 @@ def read(folder: pathlib.Path) -> RunRecord:
   trained = saved_experiment.read_trained_model(folder)
   experiment, evaluated, class_names, why_not = None, None, (), None
   try:
-    experiment = experiment_folder.restore(
-      hparams, task_registry.ChosenTask(), {}
-    )
+    experiment = saved_experiment.restore(hparams, {})
     class_names, evaluated = _evaluate(folder, hparams, experiment)
   except (
     saved_experiment.SavedExperimentError,
@@ -152,8 +145,8 @@ def read(folder: pathlib.Path) -> RunRecord:
     ValueError,
   ) as error:
     why_not = str(error)
-  has_clients = (folder / accuracy_of_clients.TABLE).exists()
-  has_classes = (folder / client_classes.TABLE).exists()
+  has_clients = (folder / model_results.ACCURACIES).exists()
+  has_classes = (folder / model_results.CLASSES).exists()
   return RunRecord(
     name=folder.name,
     hparams=hparams,
@@ -163,11 +156,11 @@ def read(folder: pathlib.Path) -> RunRecord:
     settings=experiment,
     evaluated=evaluated,
     why_not_evaluated=why_not,
-    clients=accuracy_of_clients.read_clients(folder) if has_clients else (),
-    client_classes=client_classes.read(folder) if has_classes else {},
+    clients=model_results.read_accuracies(folder) if has_clients else (),
+    client_classes=model_results.read_classes(folder) if has_classes else {},
     privacy=client_privacy.describe(hparams.flags, trained.last_round),
     warnings=_read_warnings(folder / 'log.txt'),
-    result=evaluated_images.read_by_system(folder),
+    result=model_results.read_by_system(folder),
   )
 
 
@@ -178,13 +171,10 @@ def _evaluate(
 ) -> tuple[tuple[str, ...], Evaluated]:
   """The class names, and the predictions of the exported model."""
   export = folder / 'export'
-  models = outputs.find_models(export)
+  models = experiment_folder.find_models(export)
   if not models:
     raise ValueError('there is no exported model yet: the run is not complete')
-  # A frozen model describes its features too, but need not compute features.
-  task = experiment_lib.create_task(
-    experiment.data, experiment.model.model.for_plan().create_task
-  )
+  task = experiment.data.create_task(experiment.model.model.create_task)
   if task.data_description != hparams.data:
     raise ValueError(
       f'the images are others now ({task.data_description}) than in training'

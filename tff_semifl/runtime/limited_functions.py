@@ -18,7 +18,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import eager
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
 from tff_semifl.runtime import graph_functions
@@ -65,7 +64,7 @@ class LimitedFunction(graph_functions.GraphFunction):
     except tf.errors.OpError as error:
       raise errors.of_code(self._type, error) from error
     return graph_functions.unflatten(
-      self._result, map(eager.release_attributes, fetched)
+      self._result, map(graph_functions.release_attributes, fetched)
     )
 
   def _get_run(self):
@@ -119,7 +118,9 @@ def _build(
     config=tf.compat.v1.ConfigProto(
       device_count={'GPU': 0},
       intra_op_parallelism_threads=threads_per_operation,
-      graph_options=tf.compat.v1.GraphOptions(rewrite_options=eager.REWRITING),
+      graph_options=tf.compat.v1.GraphOptions(
+        rewrite_options=graph_functions.REWRITING
+      ),
     ),
   )
   options = private_api.CallableOptions(

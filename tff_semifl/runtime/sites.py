@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 # Height, width and channels.
-ImageShape = tuple[int, int, int]
+ImageShape = tuple[int, ...]
 
 # The field of a client's data that only its site has.
 IMAGE = 'image'

@@ -20,7 +20,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import eager
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import sites
 
 
@@ -158,7 +158,7 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
     value = np.asarray(value, object if dtype is np.str_ else dtype)
   if not private_api.array.is_compatible_shape(value, value_type.shape):
     raise TypeError(f'Expected {value_type}, found shape {np.shape(value)}.')
-  return eager.release_attributes(tf.constant(value, tf_dtype))
+  return graph_functions.release_attributes(tf.constant(value, tf_dtype))
 
 
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:

@@ -19,11 +19,30 @@ Flags, recorded hyperparameters, the table of all settings and error messages
 are derived from such trees.
 """
 
+from tff_semifl.settings.fields import ABOVE_0 as ABOVE_0
+from tff_semifl.settings.fields import ANY as ANY
+from tff_semifl.settings.fields import AT_LEAST_0 as AT_LEAST_0
+from tff_semifl.settings.fields import AT_LEAST_1 as AT_LEAST_1
+from tff_semifl.settings.fields import BELOW_1 as BELOW_1
+from tff_semifl.settings.fields import FOLDER_NAME as FOLDER_NAME
+from tff_semifl.settings.fields import FRACTION as FRACTION
+from tff_semifl.settings.fields import INSIDE_0_TO_1 as INSIDE_0_TO_1
+from tff_semifl.settings.fields import SHARE as SHARE
+from tff_semifl.settings.fields import SettingError as SettingError
 from tff_semifl.settings.fields import Settings as Settings
+from tff_semifl.settings.fields import Values as Values
+from tff_semifl.settings.fields import at_least as at_least
+from tff_semifl.settings.fields import between as between
+from tff_semifl.settings.fields import blame as blame
 from tff_semifl.settings.fields import choice as choice
+from tff_semifl.settings.fields import did_you_mean as did_you_mean
+from tff_semifl.settings.fields import filled as filled
+from tff_semifl.settings.fields import one_of as one_of
+from tff_semifl.settings.fields import one_of_or_outside as one_of_or_outside
 from tff_semifl.settings.fields import outside as outside
 from tff_semifl.settings.fields import record_reads as record_reads
 from tff_semifl.settings.fields import setting as setting
+from tff_semifl.settings.fields import show as show
 from tff_semifl.settings.identity import TOLD_ELSEWHERE as TOLD_ELSEWHERE
 from tff_semifl.settings.identity import identify as identify
 from tff_semifl.settings.references import qualified_name as qualified_name
@@ -40,22 +59,3 @@ from tff_semifl.settings.trees import fill_in as fill_in
 from tff_semifl.settings.trees import find_owners as find_owners
 from tff_semifl.settings.trees import name_of as name_of
 from tff_semifl.settings.trees import parts_of as parts_of
-from tff_semifl.settings.values import ABOVE_0 as ABOVE_0
-from tff_semifl.settings.values import ANY as ANY
-from tff_semifl.settings.values import AT_LEAST_0 as AT_LEAST_0
-from tff_semifl.settings.values import AT_LEAST_1 as AT_LEAST_1
-from tff_semifl.settings.values import BELOW_1 as BELOW_1
-from tff_semifl.settings.values import FOLDER_NAME as FOLDER_NAME
-from tff_semifl.settings.values import FRACTION as FRACTION
-from tff_semifl.settings.values import INSIDE_0_TO_1 as INSIDE_0_TO_1
-from tff_semifl.settings.values import SHARE as SHARE
-from tff_semifl.settings.values import SettingError as SettingError
-from tff_semifl.settings.values import Values as Values
-from tff_semifl.settings.values import at_least as at_least
-from tff_semifl.settings.values import between as between
-from tff_semifl.settings.values import blame as blame
-from tff_semifl.settings.values import did_you_mean as did_you_mean
-from tff_semifl.settings.values import filled as filled
-from tff_semifl.settings.values import one_of as one_of
-from tff_semifl.settings.values import one_of_or_outside as one_of_or_outside
-from tff_semifl.settings.values import show as show

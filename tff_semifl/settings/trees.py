@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from tff_semifl.settings import fields
 from tff_semifl.settings import references
-from tff_semifl.settings import values as values_lib
 
 
 class Description(NamedTuple):
@@ -27,30 +26,64 @@ class Description(NamedTuple):
   kind: type
   value: Any
   meaning: str
-  values: values_lib.Values
+  values: fields.Values
   is_choice: bool
 
 
 def describe(part: fields.Settings) -> Iterator[Description]:
   """Yields all settings of a tree, in the order of fields."""
-  for _, each in find_settings(part):
-    yield each
+  return (each for _, _, each in _walk(part))
 
 
-def describe_field(
-  part: fields.Settings, field: dataclasses.Field
-) -> Iterator[Description]:
-  """Yields a field's description, if the field is a setting or a choice."""
-  value = fields.value_of(part, field)
-  kept = field.metadata.get(fields.KEY)
-  if isinstance(kept, fields.Choice):
-    name = _name_of(kept, value)
-    yield Description(
-      field.name, str, name, kept.meaning, _names_of(kept), True
-    )
-  elif isinstance(kept, fields.Setting):
-    kind, _ = fields.kind_of(type(part), field.name)
-    yield Description(field.name, kind, value, kept.meaning, kept.values, False)
+def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
+  """Yields all settings that a tree can have, each after its choice.
+
+  The choice is the one that the setting requires, as 'choice=option'; '' if
+  the setting requires none.
+  """
+  return ((choice, each) for choice, _, each in _walk(part, all_options=True))
+
+
+def _walk(
+  part: fields.Settings, choice: str = '', *, all_options: bool = False
+) -> Iterator[tuple[str, fields.Settings, Description]]:
+  """Yields the choice, part and description of each setting."""
+  for field in dataclasses.fields(part):
+    value = fields.value_of(part, field)
+    kept = field.metadata.get(fields.KEY)
+    inner = {choice: value}
+    if isinstance(kept, fields.Setting):
+      kind, _ = fields.kind_of(type(part), field.name)
+      yield (
+        choice,
+        part,
+        Description(
+          field.name, kind, value, kept.meaning, kept.values, is_choice=False
+        ),
+      )
+    elif isinstance(kept, fields.Choice):
+      yield (
+        choice,
+        part,
+        Description(
+          field.name,
+          str,
+          _name_of(kept, value),
+          kept.meaning,
+          _names_of(kept),
+          is_choice=True,
+        ),
+      )
+      if all_options:
+        inner = {
+          f'{field.name}={name}': value
+          if type(value) is type(option)
+          else option
+          for name, option in kept.options.items()
+        }
+    for inner_choice, each in inner.items():
+      if isinstance(each, fields.Settings):
+        yield from _walk(each, inner_choice, all_options=all_options)
 
 
 def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
@@ -62,49 +95,9 @@ def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
       yield from parts_of(value)
 
 
-def find_settings(
-  part: fields.Settings,
-) -> Iterator[tuple[fields.Settings, Description]]:
-  """Yields all settings of a tree, each after the part that owns it."""
-  for field in dataclasses.fields(part):
-    for each in describe_field(part, field):
-      yield part, each
-    value = fields.value_of(part, field)
-    if isinstance(value, fields.Settings):
-      yield from find_settings(value)
-
-
 def as_dict(part: fields.Settings) -> dict[str, Any]:
   """Maps the name of each setting of a tree to its value."""
   return {each.name: each.value for each in describe(part)}
-
-
-def describe_all(part: fields.Settings) -> Iterator[tuple[str, Description]]:
-  """Yields all settings that a tree can have, each after its choice.
-
-  The choice is the one that the setting requires, as 'choice=option'; '' if
-  the setting requires none.
-  """
-  for choice, _, each in _find_all(part, ''):
-    yield choice, each
-
-
-def _find_all(
-  part: fields.Settings, choice: str
-) -> Iterator[tuple[str, fields.Settings, Description]]:
-  """Yields the choice, part and description of each possible setting."""
-  for field in dataclasses.fields(part):
-    for own in describe_field(part, field):
-      yield choice, part, own
-    kept = field.metadata.get(fields.KEY)
-    value = fields.value_of(part, field)
-    if isinstance(kept, fields.Choice):
-      for name, option in kept.options.items():
-        chosen = value if type(value) is type(option) else option
-        if isinstance(chosen, fields.Settings):
-          yield from _find_all(chosen, f'{field.name}={name}')
-    elif isinstance(value, fields.Settings):
-      yield from _find_all(value, choice)
 
 
 def all_names(part: fields.Settings) -> set[str]:
@@ -115,7 +108,7 @@ def all_names(part: fields.Settings) -> set[str]:
 def all_owners(part: fields.Settings) -> dict[str, str]:
   """Maps each setting that a tree can have to its class's qualified name."""
   owners = {}
-  for _, owner, each in _find_all(part, ''):
+  for _, owner, each in _walk(part, all_options=True):
     owners.setdefault(each.name, references.qualified_name(type(owner)))
   return owners
 
@@ -129,10 +122,10 @@ def check_names(
   only one part. `others` maps settings outside the tree to their owners.
   """
   owners = dict(others)
-  for owner, each in find_settings(part):
+  for _, owner, each in _walk(part):
     own = references.qualified_name(type(owner))
     if each.name in owners:
-      raise values_lib.SettingError(
+      raise fields.SettingError(
         each.name,
         each.value,
         f'{own} and {owners[each.name]} both have a setting of this name;'
@@ -156,7 +149,13 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   left = dict(changes)
   changed = _change(part, left)
   for name, value in left.items():
-    raise values_lib.SettingError(name, value, _explain_unknown(changed, name))
+    owners = find_owners(changed, name)
+    if owners:
+      problem = f'it is only for {" or ".join(owners)}; leave it out'
+    else:
+      hint = fields.did_you_mean(name, as_dict(changed))
+      problem = f'{hint}there is no such setting here'
+    raise fields.SettingError(name, value, problem)
   return changed
 
 
@@ -165,15 +164,6 @@ def find_owners(part: fields.Settings, name: str) -> list[str]:
   return [
     owner for owner, each in describe_all(part) if owner and each.name == name
   ]
-
-
-def _explain_unknown(part: fields.Settings, name: str) -> str:
-  """Explains why a tree has no setting `name`."""
-  owners = find_owners(part, name)
-  if owners:
-    return f'it is only for {" or ".join(owners)}; leave it out'
-  hint = values_lib.did_you_mean(name, as_dict(part))
-  return f'{hint}there is no such setting here'
 
 
 def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
@@ -215,19 +205,19 @@ def _choose(
   """The part that is named `chosen`; keeps `old` if it has that name."""
   must_be = f'must be {_names_of(kept).description}'
   if not isinstance(chosen, str):
-    raise values_lib.SettingError(name, chosen, must_be)
+    raise fields.SettingError(name, chosen, must_be)
   if chosen == _name_of(kept, old):
     return old
   if chosen in kept.options:
     return kept.options[chosen]
   if kept.load is not None and ':' in chosen:
-    with values_lib.blame(name, chosen):
+    with fields.blame(name, chosen):
       return kept.load(chosen)
   why = kept.refused.get(chosen)
   if why is None:
-    hint = values_lib.did_you_mean(chosen, kept.options)
-    raise values_lib.SettingError(name, chosen, f'{hint}{must_be}')
-  raise values_lib.SettingError(name, chosen, f'{why}; {must_be}')
+    hint = fields.did_you_mean(chosen, kept.options)
+    raise fields.SettingError(name, chosen, f'{hint}{must_be}')
+  raise fields.SettingError(name, chosen, f'{why}; {must_be}')
 
 
 def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:
@@ -245,11 +235,11 @@ def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:
   return own
 
 
-def _names_of(kept: fields.Choice) -> values_lib.Values:
-  names = values_lib.one_of(*kept.options)
+def _names_of(kept: fields.Choice) -> fields.Values:
+  names = fields.one_of(*kept.options)
   if kept.load is None:
     return names
   # `ANY`, as the names of outside parts are not known.
-  return values_lib.Values(
-    f'{names.description}, or package.module:NAME', values_lib.ANY.contains
+  return fields.Values(
+    f'{names.description}, or package.module:NAME', fields.ANY.contains
   )

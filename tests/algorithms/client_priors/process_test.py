@@ -3,9 +3,10 @@
 
 """Tests of client priors on features: types, and whole runs against NumPy."""
 
+import functools
+
 from absl.testing import absltest
 import numpy as np
-import pytest
 from scipy import special
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -13,9 +14,8 @@ import tensorflow_federated as tff
 from tests import simulation_test_case
 from tests.algorithms.client_priors import numpy_reference
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import held_out
-from tff_semifl.algorithms.client_priors import labels_alone
 from tff_semifl.algorithms.client_priors import process as process_lib
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -43,7 +43,8 @@ _CLIENT_LABELS = [
 _CLIENT_FEATURES = list(map(_draw, _CLIENT_LABELS))
 
 
-def _build(factory=None, **kwargs):
+@functools.cache
+def _build(aggregator=None, **options):
   model = feature_models.create_linear(
     (_FEATURES,),
     _CLASSES,
@@ -52,7 +53,7 @@ def _build(factory=None, **kwargs):
   )
   classifier = functional.from_keras(model)
   return classifier, process_lib.build(
-    classifier, factory or aggregators.build_mean(), **kwargs
+    classifier, (aggregator or aggregators.Mean()).build(), **options
   )
 
 
@@ -67,14 +68,16 @@ def _clients(*indices):
 
 class ProcessTest(simulation_test_case.SimulationTestCase):
   def _run(self, process, cohorts):
+    """The outputs of rounds, of which the first is without clients."""
     server = pipelines.labeled_dataset(_SERVER)
-    state = process.initialize()
-    for round_num, cohort in enumerate(cohorts):
-      if round_num == 1:
-        state = process.prepare(state, server, _clients(*range(_CLIENTS)))
-      output = process.next(state, server, _clients(*cohort))
-      state = output.state
-    return output
+    outputs = [process.next(process.initialize(), server, [])]
+    state = process.prepare(
+      outputs[0].state, server, _clients(*range(_CLIENTS))
+    )
+    for cohort in cohorts:
+      outputs.append(process.next(state, server, _clients(*cohort)))
+      state = outputs[-1].state
+    return outputs
 
   def test_types(self):
     _, process = _build()
@@ -93,7 +96,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
     classifier, process = _build(returns_given_labels=True, keep='head')
-    output = self._run(process, [[], *[range(_CLIENTS)] * server_steps.PASSES])
+    output = self._run(process, [range(_CLIENTS)] * server_steps.PASSES)[-1]
     state = output.state
     clients = [each.astype(np.float64) for each in _CLIENT_FEATURES]
     mean, basis, variances = numpy_reference.find_basis(
@@ -115,7 +118,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     # Where clients are alike the head is the first learner's.
     alike = state.estimate._replace(
       averages=state.estimate.averages._replace(
-        evidence=tf.zeros([2 * held_out.REPLICAS], tf.float64)
+        evidence=tf.zeros([2 * server_labels.REPLICAS], tf.float64)
       )
     )
     first = server_steps.classifiers(alike, state.estimate.shares[0])
@@ -131,17 +134,15 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       )
     np.testing.assert_allclose(state.estimate.spread[0], spread, atol=1e-4)
     np.testing.assert_allclose(
-      state.estimate.strength[held_out.REPLICAS], strength, rtol=1e-2
+      state.estimate.strength[server_labels.REPLICAS], strength, rtol=1e-2
     )
     # What is kept has these logits, divided by a temperature.
-    kept = int(state.kept)
     own = output.metrics['client']
+    self.assertEqual(own['kept'], 2)  # As `keep` says.
     logits = classifier.logits(state.global_model_weights, test)
     np.testing.assert_allclose(
       special.softmax(logits * own['temperature'], axis=1),
-      special.softmax(
-        numpy_reference.ones(components) @ found[kept - 1], axis=1
-      ),
+      special.softmax(numpy_reference.ones(components) @ found[1], axis=1),
       atol=1e-3,
     )
     alone = state.alone.weights[0]
@@ -161,8 +162,9 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_round_0_is_labels_alone(self):
     classifier, process = _build()
-    state = self._run(process, [[]]).state
-    fitted = labels_alone.fit(
+    (output,) = self._run(process, [])
+    state = output.state
+    fitted = server_labels.fit(
       tf.constant(_SERVER.images, tf.float64),
       tf.one_hot(_LABELS, _CLASSES, dtype=tf.float64),
     )
@@ -175,39 +177,13 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     np.testing.assert_array_equal(
       logits.argmax(axis=1), expected.argmax(axis=1)
     )
-    self.assertEqual(state.kept, 0)
-
-  def test_keep_overrides_the_choice(self):
-    for index, name in enumerate(held_out.CANDIDATES):
-      _, process = _build(keep=name)
-      state = self._run(process, [[], range(_CLIENTS)]).state
-      self.assertEqual(state.kept, index)
-
-  @pytest.mark.slow
-  def test_half_of_the_clients_in_each_round(self):
-    classifier, process = _build(clients_per_round=2, keep='head')
-    halves = [[0, 1], [2, 3]] * server_steps.PASSES
-    output = self._run(process, [[], *halves])
-    self.assertEqual(output.state.estimate.passes, server_steps.PASSES)
-    test_labels = np.arange(3000) % _CLASSES
-    logits = classifier.logits(
-      output.state.global_model_weights, _draw(test_labels)
-    )
-    best = np.mean(
-      np.argmax(
-        -np.sum((_draw(test_labels)[:, None] - 3 - _CENTERS) ** 2, axis=-1),
-        axis=1,
-      )
-      == test_labels
-    )
-    self.assertGreater(
-      np.mean(np.argmax(logits, axis=1) == test_labels), best - 0.05
-    )
+    self.assertEqual(output.metrics['client']['kept'], 0)
 
   def test_round_without_clients_changes_nothing_but_its_number(self):
     _, process = _build()
-    before = self._run(process, [[], [0, 1, 2, 3]]).state
-    after = self._run(process, [[], [0, 1, 2, 3], []]).state
+    _, before, after = (
+      output.state for output in self._run(process, [[0, 1, 2, 3], []])
+    )
     tf.nest.map_structure(
       np.testing.assert_array_equal, before.estimate, after.estimate
     )
@@ -216,7 +192,9 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
   def test_clients_that_count_for_nothing(self):
     _, process = _build()
     server = pipelines.labeled_dataset(_SERVER)
-    states = []
+    state = process.next(process.initialize(), server, []).state
+    state = process.prepare(state, server, _clients(0, 1, 2, 3))
+    estimates = []
     for features in (
       None,
       np.zeros([0, _FEATURES], np.float32),
@@ -230,24 +208,27 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
             dict(client_id=np.int32(4), image=features)
           )
         )
-      state = process.next(process.initialize(), server, []).state
-      state = process.prepare(state, server, _clients(0, 1, 2, 3))
       output = process.next(state, server, clients)
-      states.append(output.state.estimate)
+      estimates.append(output.state.estimate)
     self.assertEqual(output.metrics['client']['num_rejected'], 1)
-    for other in states[1:]:
-      tf.nest.map_structure(np.testing.assert_array_equal, states[0], other)
+    for other in estimates[1:]:
+      tf.nest.map_structure(np.testing.assert_array_equal, estimates[0], other)
 
-
-class OtherAggregatorsTest(simulation_test_case.SimulationTestCase):
-  def test_a_round_without_clients_leaves_estimates_of_norms(self):
-    _, process = _build(aggregators.build_robust_mean())
-    server = pipelines.labeled_dataset(_SERVER)
-    before = process.initialize()
-    state = process.next(before, server, []).state
-    tf.nest.map_structure(
-      np.testing.assert_array_equal, before.aggregator, state.aggregator
+  def test_cohorts_of_half_of_the_clients(self):
+    """With an aggregator whose estimates stay without clients."""
+    _, process = _build(aggregators.RobustMean(), clients_per_round=2)
+    first, second, third = (
+      output.state for output in self._run(process, [[0, 1], [2, 3]])
     )
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      process.initialize().aggregator,
+      first.aggregator,
+    )
+    # The server takes a step when all clients have taken part.
+    self.assertEqual(second.estimate.passes, 0)
+    self.assertEqual(second.estimate.num_averaged, 2 * _EXAMPLES)
+    self.assertEqual(third.estimate.passes, 1)
 
 
 if __name__ == '__main__':

@@ -12,8 +12,8 @@ import tensorflow as tf
 from tests.algorithms.client_priors import numpy_reference
 from tff_semifl.algorithms.client_priors import class_shares
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import held_out
 from tff_semifl.algorithms.client_priors import mixture
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
 
@@ -31,7 +31,9 @@ _POOLED = np.concatenate(_CLIENTS)
 
 def _labels():
   targets = tf.one_hot(_LABELS, 3, dtype=tf.float64)
-  return held_out.Labels(tf.constant(_X), targets, held_out.weigh(targets))
+  return server_labels.Labels(
+    tf.constant(_X), targets, server_labels.weigh(targets)
+  )
 
 
 class HeadTest(absltest.TestCase):
@@ -128,9 +130,7 @@ class MixtureTest(absltest.TestCase):
       )
       sums = posteriors.sum(axis=0), pooled.T @ posteriors, len(pooled) * values
       found = mixture.fit(
-        tf.constant(x),
-        labels.targets,
-        labels.weights[:1],
+        labels._replace(x=tf.constant(x), weights=labels.weights[:1]),
         *(tf.constant(each[None]) for each in sums[:2]),
         tf.constant(sums[2]),
       )

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import slotted_process
 from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
 
@@ -29,7 +28,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
 
   def test_rounds_equal_numpy(self):
     """No client, all, one fewer than slots, and all again in other slots."""
-    process = slotted_process.SlottedProcess(_build(), 3)
+    process = zhang2020_reference.SlottedProcess(_build(), 3)
     state = process.initialize()
     reference = zhang2020_reference.Reference(2, 3, 2)
     seen = set()
@@ -115,7 +114,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_self_training_equals_numpy(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       zhang2020_reference.build('self_training_averaging'), 3
     )
     state = process.initialize()._replace(round_num=1)
@@ -136,7 +135,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_supervised_equals_numpy(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       zhang2020_reference.build('supervised_averaging'), 3
     )
     labels = np.array([0, 2, 1, 1], np.int32)
@@ -154,7 +153,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
 
   @pytest.mark.slow
   def test_rejected_client_and_one_without_images_are_in_no_mean(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       # Every update is longer.
       _build(max_update_norm_ratio=1e-30),
       3,
@@ -164,7 +163,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     rejected = process.next(
       state, self.problem.server_data, self.problem.client_data([0, 1])
     )
-    process = slotted_process.SlottedProcess(_build(), 3)
+    process = zhang2020_reference.SlottedProcess(_build(), 3)
     empty = process.next(
       state,
       self.problem.server_data,
@@ -186,7 +185,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(empty.metrics['client']['num_rejected'], 0)
 
   def test_without_clients_the_server_trains_alone(self):
-    process = slotted_process.SlottedProcess(
+    process = zhang2020_reference.SlottedProcess(
       _build(num_groups=1, clients_per_round=0), 0
     )
     state = process.initialize()._replace(round_num=1)

@@ -13,6 +13,7 @@ References:
   Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -31,54 +32,23 @@ _LEAST_LOG_SHARE = -80.0
 LEAST_EVIDENCE = 0.02
 
 
-class Offset(NamedTuple):
-  """What is needed to estimate an offset that all examples of a client share.
-
-  An offset delta of a client's examples changes logits W^T x by W^T delta. With
-  class means mu, delta is estimated as shrinkage times the mean of x minus
-  mu times the mean of the posteriors.
-
-  Attributes:
-    mean: float [..., classes], W^T times the mean of the client's examples.
-    gram: float [..., classes, classes], mu^T W.
-    shrinkage: float [...], from 0 (no offset) to 1.
-  """
-
-  mean: tf.Tensor
-  gram: tf.Tensor
-  shrinkage: tf.Tensor
-
-
 class Likelihoods(NamedTuple):
   """The likelihoods p(example | class), up to a factor for each example.
 
   Their exponentials are computed once for all iterations and bounds.
-
-  Attributes:
-    relative: float [examples, ..., classes], divided by the largest likelihood
-      of the example.
-    largest: float [examples, ...], the logarithm of the largest likelihood.
   """
 
-  relative: tf.Tensor
-  largest: tf.Tensor
+  relative: tf.Tensor  # [examples, ..., classes], divided by the largest.
+  largest: tf.Tensor  # [examples, ...], the logarithm of the largest.
 
 
 class ClassShares(NamedTuple):
-  """The estimated classes of a client.
+  """The estimated classes of a client."""
 
-  Attributes:
-    posteriors: float [examples, ..., classes], the probability of each class.
-    log_shares: float [..., classes], the expected logarithms of the shares.
-    parameters: float [..., classes], the parameters of the Dirichlet posterior
-      of the shares.
-    shift: float [..., classes], the logits of the offset.
-  """
-
-  posteriors: tf.Tensor
-  log_shares: tf.Tensor
-  parameters: tf.Tensor
-  shift: tf.Tensor
+  posteriors: tf.Tensor  # [examples, ..., classes]
+  log_shares: tf.Tensor  # [..., classes], expected logarithms of the shares.
+  parameters: tf.Tensor  # [..., classes], of the shares' Dirichlet posterior.
+  shift: tf.Tensor  # [..., classes], the logits of the offset.
 
 
 def read(logits: tf.Tensor) -> Likelihoods:
@@ -88,15 +58,15 @@ def read(logits: tf.Tensor) -> Likelihoods:
 
 
 def find(
-  likelihoods: Likelihoods, alpha: tf.Tensor, offset: Offset | None = None
+  likelihoods: Likelihoods,
+  alpha: tf.Tensor,
+  find_shift: Callable[[tf.Tensor], tf.Tensor] | None = None,
 ) -> ClassShares:
-  """Finds the class shares of a client.
+  """Finds the class shares of a client, which may have no example.
 
-  Args:
-    likelihoods: The likelihoods of the client's examples, of which there may be
-      none.
-    alpha: float [..., classes], the parameters of the Dirichlet prior.
-    offset: The offset of the examples; None if it is 0.
+  `alpha` are the parameters of the Dirichlet prior, float [..., classes].
+  `find_shift` is from the mean of the posteriors to the logits of an offset
+  that all examples of the client share; without it there is no offset.
   """
   relative = likelihoods.relative
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
@@ -108,12 +78,9 @@ def find(
 
   def update(weights: tf.Tensor, inverse: tf.Tensor):
     total = weights * tf.reduce_sum(relative * inverse[..., tf.newaxis], axis=0)
-    shift = tf.zeros_like(alpha)
-    if offset is not None:
-      mean = tf.math.divide_no_nan(total, count)
-      explained = tf.linalg.matvec(offset.gram, mean, transpose_a=True)
-      shift = offset.shrinkage[..., tf.newaxis] * (offset.mean - explained)
-    return alpha + total, shift
+    if find_shift is None:
+      return alpha + total, tf.zeros_like(alpha)
+    return alpha + total, find_shift(tf.math.divide_no_nan(total, count))
 
   strength = tf.reduce_sum(alpha, axis=-1, keepdims=True)
   parameters, shift = tf.while_loop(
@@ -135,15 +102,9 @@ def find(
 def bound(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """A lower bound of the log-likelihood of a client's examples.
+  """A lower bound of the log-likelihood of a client's examples, float [...].
 
-  Args:
-    likelihoods: As in `find`.
-    alpha: As in `find`.
-    shares: The result of `find`.
-
-  Returns:
-    float [...], a sum over the examples.
+  `shares` is the result of `find` for the same likelihoods and alpha.
   """
   parameters, log_shares = shares.parameters, shares.log_shares
   divergence = (
@@ -159,20 +120,12 @@ def bound(
 def evidence(
   likelihoods: Likelihoods, alpha: tf.Tensor, shares: ClassShares
 ) -> tf.Tensor:
-  """How much likelier a client's examples are with class shares of its own.
+  """How much likelier a client's examples are with its own shares, float [...].
 
   A lower bound of log p(examples) with shares drawn for the client, minus that
   with the mean shares for all clients, both with the client's offset. Near 0 or
   below, clients are alike, and the client that has an example does not tell the
   example's class.
-
-  Args:
-    likelihoods: As in `find`.
-    alpha: As in `find`.
-    shares: The result of `find`.
-
-  Returns:
-    float [...], a sum over the examples.
   """
   return bound(likelihoods, alpha, shares) - likelihood_if_alike(
     likelihoods, alpha, shares
@@ -188,16 +141,11 @@ def likelihood_if_alike(
 
 
 def strength(mean_log_shares: tf.Tensor, mean_shares: tf.Tensor) -> tf.Tensor:
-  """The maximum-likelihood strength of the Dirichlet prior of clients' shares.
+  """The maximum-likelihood strength of clients' Dirichlet prior, float [...].
 
-  Args:
-    mean_log_shares: float [..., classes], the mean of `ClassShares.log_shares`
-      over clients.
-    mean_shares: float [..., classes], m of the parameters strength * m.
-
-  Returns:
-    float [...], from `LEAST_STRENGTH` (clients differ) to `GREATEST_STRENGTH`
-    (clients are alike).
+  It is from `LEAST_STRENGTH` (clients differ) to `GREATEST_STRENGTH` (clients
+  are alike). `mean_log_shares` are the mean of `ClassShares.log_shares` over
+  clients; `mean_shares` are m of the parameters strength * m.
   """
   target = tf.reduce_sum(mean_shares * mean_log_shares, axis=-1)
 

@@ -8,21 +8,27 @@ import dataclasses
 import math
 import types
 
+import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import class_shares
-from tff_semifl.algorithms.client_priors import held_out
-from tff_semifl.algorithms.client_priors import labels_alone
-from tff_semifl.algorithms.client_priors import linear_head
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import process
-from tff_semifl.algorithms.client_priors import result_in_words
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
 from tff_semifl.core import federated_process
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.metrics import intervals
+from tff_semifl.privacy import aggregators
+
+# Of the columns of a round's metrics.
+_OWN = 'client/own/'
+_NAMES = ('labels alone', 'mixture', 'head')
+# It is found to within a part in a thousand.
+_ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,30 +69,26 @@ class ClientPriors(system.System):
   keep: str = settings.setting(
     choice.CHOSEN,
     'The classifier to export: chosen by held-out labels, or the one named.',
-    settings.one_of(choice.CHOSEN, *held_out.CANDIDATES),
+    settings.one_of(choice.CHOSEN, *choice.CANDIDATES),
   )
-  aggregator: aggregator_settings.Aggregator = (
-    aggregator_settings.choose_without_privacy(
-      f'clients send sums for {state.LEARNERS} models in each of'
-      f' {server_steps.PASSES} rounds, and what noise would leave of these was'
-      ' not measured; choose another method'
-    )
+  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+    f'clients send sums for {state.LEARNERS} models in each of'
+    f' {server_steps.PASSES} rounds, and what noise would leave of these was'
+    ' not measured; choose another method'
   )
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
     return process.build(
       ingredients.classifier,
-      self.aggregator.build(self.clients_per_round, ingredients.privacy_key),
+      self.aggregator.build(),
       returns_given_labels=ingredients.returns_given_labels,
       clients_per_round=self.clients_per_round,
       keep=self.keep,
     )
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Checks that rounds are enough for all clients to take part."""
     if self.clients_per_round is None:
       return
     if self.clients_per_round > num_clients:
@@ -109,14 +111,13 @@ class ClientPriors(system.System):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """The number of steps in a round: the server takes one, clients none."""
     del num_labeled, client_sizes
     return system.Steps(1, 0)
 
   def create_share_estimate(
     self, metrics: Mapping[str, float]
   ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-    strength = tf.constant(metrics['client/own/strength'], tf.float32)
+    strength = tf.constant(metrics[f'{_OWN}strength'], tf.float32)
 
     def estimate(logits: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
       shares = class_shares.find(
@@ -128,29 +129,108 @@ class ClientPriors(system.System):
     return estimate
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
-    """Yields a table of accuracies, the choice, and how much clients differ.
-
-    Args:
-      trained: The trained model, and what it is tested on.
-    """
-    head = linear_head.LinearHead(trained.classifier)
+    """Yields a table of accuracies, the choice, and how much clients differ."""
+    head = linear_classifiers.LinearHead(trained.classifier)
     x = head.flatten(tf.constant(trained.labeled.images))
     targets = tf.one_hot(
       trained.labeled.labels, head.num_classes, dtype=tf.float64
     )
-    alone = labels_alone.fit(tf.cast(x, tf.float64), targets).weights[0]
-    return result_in_words.describe(
+    alone = server_labels.fit(tf.cast(x, tf.float64), targets).weights[0]
+    own = {
+      name.removeprefix(_OWN): value for name, value in trained.metrics.items()
+    }
+    yield from describe_gain(
       trained.find_right(head.to_weights(alone)),
       trained.find_right(trained.weights),
       trained.round_num,
-      result_in_words.read(
-        trained.metrics,
-        has_labels=bool(held_out.can_choose(targets)),
-        keep=self.keep,
-      ),
     )
+    if math.isnan(own.get('evidence', math.nan)):
+      yield 'no client took part: all is learned from the labels'
+      return
+    yield from describe_choice(
+      own, self.keep, has_labels=bool(choice.can_choose(targets))
+    )
+    yield from describe_clients(own)
 
   @property
   def all_clients_take_part(self) -> bool:
-    """Whether all clients take part in each round."""
     return self.clients_per_round is None
+
+
+def describe_gain(
+  alone: np.ndarray, with_clients: np.ndarray, round_num: int
+) -> Iterator[str]:
+  """Yields a table of accuracies, of whether images are predicted correctly."""
+  gain = 100 * (with_clients.mean() - alone.mean())
+  low, high = intervals.of_difference(alone, with_clients)
+  first, last = 'labels alone (round 0)', f'exported (round {round_num})'
+  width = max(len(first), len(last))
+  yield f'{first:{width}}  {alone.mean():6.1%}'
+  yield f'{last:{width}}  {with_clients.mean():6.1%}'
+  label = 'loss' if high < 0 else 'gain'
+  yield (
+    f'{label:{width}}  {gain:+.1f} points (95% interval {100 * low:+.1f} to'
+    f' {100 * high:+.1f}, paired)'
+  )
+  if high < 0:
+    yield (
+      'WARNING: what is exported is worse than the labels alone;'
+      ' --keep=labels_alone exports these'
+    )
+
+
+def describe_choice(
+  own: Mapping[str, float], keep: str, *, has_labels: bool
+) -> Iterator[str]:
+  """Yields lines on the exported classifier, and why it was chosen.
+
+  `own` are the last round's metrics of the process; `has_labels` is whether
+  labels are enough for a choice.
+  """
+  kept = _NAMES[int(own['kept'])]
+  if own['held_out']:
+    right = ', '.join(
+      f'{name} {own[f"right_{candidate}"]:.0f}'
+      for name, candidate in zip(_NAMES, choice.CANDIDATES, strict=True)
+    )
+    yield f'held-out labels right, of {own["held_out"]:.0f}: {right}'
+  others = ', '.join(choice.CANDIDATES[1:])
+  if keep != choice.CHOSEN:
+    yield f'exported, as --keep says: {kept}'
+  elif not own['has_examples']:
+    yield (
+      f'clients have fewer than {choice.LEAST_EXAMPLES} examples for each'
+      ' label, too few to learn from: the labels alone are exported; --keep'
+      f' exports one of {others}'
+    )
+  elif not has_labels:
+    yield (
+      'labels are too few for a choice (two of each class, and'
+      f' {choice.LEAST_LABELS} together): the labels alone are exported;'
+      f' --keep exports one of {others}'
+    )
+  elif choice.images_differ(own['spread'], own['server_spread']):
+    yield (
+      "clients' images differ, from each other (spread of clients' means"
+      f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}) and from the'
+      " labels', not their classes alone: the labels alone are exported; --keep"
+      f' exports one of {others}'
+    )
+  else:
+    yield f'exported, as held-out labels say: {kept}'
+
+
+def describe_clients(own: Mapping[str, float]) -> Iterator[str]:
+  """Yields lines on how much clients differ."""
+  yield (
+    "with own class shares, a client's example is"
+    f' {math.exp(own["evidence"]):.2f} times as likely as with those of all'
+    f' clients (evidence {own["evidence"]:.3f}, strength'
+    f' {own["strength"]:.3g})'
+  )
+  if own['evidence'] < class_shares.LEAST_EVIDENCE or own['strength'] >= _ALIKE:
+    yield (
+      'clients are alike, or have too few examples to show how they differ:'
+      ' which client has an example tells nothing of its class. Unlabeled'
+      ' examples help less than where clients differ, and more labels help most'
+    )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import class_shares
-from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import mixture
 from tff_semifl.privacy import aggregators
 
@@ -21,93 +21,60 @@ from tff_semifl.privacy import aggregators
 class Received(NamedTuple):
   """What a client receives, float32.
 
-  Weights are [learners, components + 1, classes], the bias in the last row.
-
-  Attributes:
-    center: [features], subtracted from examples.
-    basis: [features, components], which projects centered examples.
-    variances: [components], the variances of all clients' examples.
-    teacher: The classifiers that estimate class shares; their logits are
-      log p(example | class).
-    alpha: [learners, classes], the Dirichlet parameters of clients' shares.
-    means: [learners, components, classes], the mean of each class.
-    spread: [learners], the variance of clients' offsets divided by that of
-      examples; 0 if there are no offsets.
-    head: The classifiers that are being trained.
-    is_trained: [learners], 1 if the head is trained in this round, and 0 in
-      rounds that estimate the mixture.
+  Weights are [learners, components + 1, classes], the bias in the last row. The
+  teacher's logits are log p(example | class).
   """
 
-  center: tf.Tensor
-  basis: tf.Tensor
-  variances: tf.Tensor
-  teacher: tf.Tensor
-  alpha: tf.Tensor
-  means: tf.Tensor
-  spread: tf.Tensor
-  head: tf.Tensor
-  is_trained: tf.Tensor
+  center: tf.Tensor  # [features], subtracted from examples.
+  basis: tf.Tensor  # [features, components], projects centered examples.
+  variances: tf.Tensor  # [components], of all clients' examples.
+  teacher: tf.Tensor  # Weights that estimate class shares.
+  alpha: tf.Tensor  # [learners, classes], the prior of clients' shares.
+  means: tf.Tensor  # [learners, components, classes], of each class.
+  spread: tf.Tensor  # [learners], variance of offsets; 0 for no offsets.
+  head: tf.Tensor  # Weights that are being trained.
+  is_trained: tf.Tensor  # [learners], 1 if the head is trained, else 0.
 
 
 class Means(NamedTuple):
   """What a client sends: means over its examples, float32.
 
-  Attributes:
-    posteriors: [learners, classes], the mean posteriors.
-    log_shares: [learners, classes], the expected logarithms of class shares.
-    matrix: [learners, components + 1, classes], the mean of x minus the
-      client's offset, with a 1 appended, times the posteriors; while a head is
-      trained, times the posteriors minus the head's probabilities.
-    evidence: [learners], `class_shares.evidence` per example.
-    objective: [learners], what clients' examples add to the objective of a head
-      that is its own teacher; see `server_steps`.
-    spread: [learners], an unbiased estimate from this client of the variance of
-      offsets divided by that of examples.
+  The matrix is of x minus the client's offset, with a 1 appended, times the
+  posteriors; while a head is trained, times the posteriors minus the head's
+  probabilities. The spread is an unbiased estimate of the variance of offsets
+  divided by that of examples.
   """
 
-  posteriors: tf.Tensor
-  log_shares: tf.Tensor
-  matrix: tf.Tensor
-  evidence: tf.Tensor
-  objective: tf.Tensor
-  spread: tf.Tensor
+  posteriors: tf.Tensor  # [learners, classes]
+  log_shares: tf.Tensor  # [learners, classes], expected logarithms of shares.
+  matrix: tf.Tensor  # [learners, components + 1, classes]
+  evidence: tf.Tensor  # [learners], `class_shares.evidence`.
+  objective: tf.Tensor  # [learners], for a head that is its own teacher.
+  spread: tf.Tensor  # [learners]
 
 
 class Measurements(NamedTuple):
-  """Sums over the examples of a client, for metrics, float32.
+  """Sums over the examples of a client, for metrics, float32 scalars."""
 
-  Attributes:
-    count: Scalar, the number of examples.
-    loss: Scalar, the cross-entropy of the head's probabilities and posteriors.
-    num_agreed: Scalar, the number of examples whose class is the same by head
-      and posterior.
-    num_rejected: Scalar, 1 if a sum of this client is not finite.
-  """
-
-  count: tf.Tensor
-  loss: tf.Tensor
-  num_agreed: tf.Tensor
-  num_rejected: tf.Tensor
+  count: tf.Tensor  # The number of examples.
+  loss: tf.Tensor  # The cross-entropy of the head and the posteriors.
+  num_agreed: tf.Tensor  # Examples with one class by head and posterior.
+  num_rejected: tf.Tensor  # 1 if a sum of this client is not finite.
 
 
 def compute(
   x: tf.Tensor, received: Received
 ) -> tuple[Means, Measurements, tf.Tensor]:
-  """Computes what a client sends.
+  """Computes what a client sends for x, float32 [examples, features].
 
-  Args:
-    x: float32 [examples, features]. There may be no example.
-    received: What the server sent.
-
-  Returns:
-    The means, all 0 if anything is not finite, and without an example all 0 but
-    for the expected logarithms of the prior; the measurements, all 0 in both
-    cases; and int32 [examples], the most probable class of each example.
+  Returns the means, all 0 if anything is not finite, and without an example all
+  0 but for the expected logarithms of the prior; the measurements, all 0 in
+  both cases; and the most probable class of each example, int32 [examples].
   """
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)
   x = (x - received.center) @ received.basis
-  padded = logistic_regression.with_ones(x)
+  padded = linear_classifiers.with_ones(x)
   logits, head_logits = tf.split(
     _apply(padded, tf.concat([received.teacher, received.head], axis=0)),
     2,
@@ -115,16 +82,17 @@ def compute(
   )
   mean = of_one * tf.reduce_sum(x, axis=0)
   shrinkage = count * received.spread / (1 + count * received.spread)
+  kernel = received.teacher[:, :-1]
+  mean_logits = tf.einsum('d,tdc->tc', mean, kernel)
+  gram = tf.matmul(received.means, kernel, transpose_a=True)
+
+  def find_shift(posteriors: tf.Tensor) -> tf.Tensor:
+    """The shrunk mean of x minus the mean of its classes, as logits."""
+    explained = tf.linalg.matvec(gram, posteriors, transpose_a=True)
+    return shrinkage[:, tf.newaxis] * (mean_logits - explained)
+
   likelihoods = class_shares.read(logits)
-  shares = class_shares.find(
-    likelihoods,
-    received.alpha,
-    class_shares.Offset(
-      tf.einsum('d,tdc->tc', mean, received.teacher[:, :-1]),
-      tf.matmul(received.means, received.teacher[:, :-1], transpose_a=True),
-      shrinkage,
-    ),
-  )
+  shares = class_shares.find(likelihoods, received.alpha, find_shift)
   posteriors = of_one * tf.reduce_sum(shares.posteriors, axis=0)
   residual = mean - tf.linalg.matvec(received.means, posteriors)
   offset = shrinkage[:, tf.newaxis] * residual

@@ -3,14 +3,10 @@
 
 """Principal components of feature vectors, from sums over clients."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
-from tff_semifl.algorithms.client_priors import labels_alone
-from tff_semifl.algorithms.client_priors import linear_head
 from tff_semifl.privacy import aggregators
 
 # At most so many, and at most one for ten examples, because a covariance of
@@ -26,119 +22,42 @@ _SUBSPACE_STEPS, _SUBSPACE_SIZE = 15, 280
 _LEAST_PART_OF_VARIANCE = 1e-6
 
 
-def build_search(
-  head: linear_head.LinearHead,
-  server_type: tff.SequenceType,
-  client_type: tff.SequenceType,
-  alone_type: tff.Type,
-) -> Callable[[Any, Any, Any], Any]:
-  """Builds the search for components, a part of a federated computation.
-
-  Args:
-    head: Reads examples.
-    server_type: The type of the server's data.
-    client_type: The type of a client's data.
-    alone_type: The type of `labels_alone.Fitted`.
-
-  Returns:
-    (`labels_alone.Fitted` at the server, server data, data of all clients) ->
-    `Components` at the server: of clients' examples, or of the server's where
-    clients have fewer. A client whose sums are not finite is left out.
-  """
-
-  @tff.tensorflow.computation(server_type)
-  def find_center(dataset):
-    x, _ = head.read_labels(dataset)
-    return tf.reduce_mean(x, axis=0)
-
-  @tff.tensorflow.computation(client_type, find_center.type_signature.result)
-  def sum_up(dataset, center):
-    measured = measure(head.read(dataset), center)
-    zeros = tf.nest.map_structure(tf.zeros_like, measured)
-    return _choose(aggregators.has_finite_norm(measured), measured, zeros)
-
-  @tff.tensorflow.computation(
-    alone_type,
-    server_type,
-    find_center.type_signature.result,
-    sum_up.type_signature.result,
-  )
-  def find_at_server(alone, dataset, center, measured):
-    x, _ = head.read_labels(dataset)
-    own = measure(x, center)
-    # A few examples leave out most of the directions that tell classes apart.
-    moments = _choose(measured.count < own.count, own, measured)
-    found = find(
-      moments,
-      tf.cast(center, tf.float64),
-      labels_alone.varies(tf.cast(x, tf.float64)),
-      alone.standardizes,
-    )
-    return found._replace(count=tf.cast(measured.count, tf.float64))
-
-  def find_components(alone, server_data, client_data):
-    center = tff.federated_map(find_center, server_data)
-    measured = tff.federated_sum(
-      tff.federated_map(sum_up, (client_data, tff.federated_broadcast(center)))
-    )
-    return tff.federated_map(
-      find_at_server, (alone, server_data, center, measured)
-    )
-
-  return find_components
-
-
-def _choose(condition: tf.Tensor, values: Any, others: Any) -> Any:
-  return tf.nest.map_structure(
-    lambda each, other: tf.where(condition, each, other), values, others
-  )
-
-
 class Moments(NamedTuple):
-  """Sums over examples minus a center.
+  """Sums over examples minus a center, float."""
 
-  Attributes:
-    count: float scalar, the number of examples.
-    first: float [features], the sum of the vectors.
-    second: float [features, features], the sum of x x^T.
-  """
-
-  count: tf.Tensor
-  first: tf.Tensor
-  second: tf.Tensor
+  count: tf.Tensor  # Scalar, the number of examples.
+  first: tf.Tensor  # [features], the sum of x.
+  second: tf.Tensor  # [features, features], the sum of x x^T.
 
 
 class Components(NamedTuple):
-  """Principal components, all divided by the same number.
+  """Principal components, all divided by the same number, float64.
 
-  Attributes:
-    center: float64 [features], the mean of the examples.
-    basis: float64 [features, components], which projects centered examples to
-      components of mean variance 1. Columns that are not used are zero.
-    variances: float64 [components], the variances of all examples; 0 for
-      columns that are not used.
-    count: float64 scalar, the number of examples.
+  The basis projects centered examples to components of mean variance 1. Columns
+  that are not used are zero, and so are their variances.
   """
 
-  center: tf.Tensor
-  basis: tf.Tensor
-  variances: tf.Tensor
-  count: tf.Tensor
+  center: tf.Tensor  # [features], the mean of the examples.
+  basis: tf.Tensor  # [features, components]
+  variances: tf.Tensor  # [components], of all examples.
+  count: tf.Tensor  # Scalar, the number of examples.
 
 
 def measure(x: tf.Tensor, center: tf.Tensor) -> Moments:
-  """The sums of a client's examples.
+  """The sums of a client's examples, float32 [examples, features].
 
-  Args:
-    x: float32 [examples, features].
-    center: float32 [features], near the mean of all examples, so that sums in
-      float32 are exact enough.
+  `center` is near the mean of all examples, so that sums in float32 are exact
+  enough. All sums are 0 if any is not finite.
   """
   x -= center
-  return Moments(
+  moments = Moments(
     tf.cast(tf.shape(x)[0], x.dtype),
     tf.reduce_sum(x, axis=0),
     tf.matmul(x, x, transpose_a=True),
+  )
+  is_sound = aggregators.has_finite_norm(moments)
+  return Moments(
+    *(tf.where(is_sound, each, tf.zeros_like(each)) for each in moments)
   )
 
 
@@ -155,12 +74,7 @@ def project(x: tf.Tensor, components: Components) -> tf.Tensor:
 def to_raw(weights: tf.Tensor, components: Components) -> tf.Tensor:
   """Converts weights for components to weights for raw features.
 
-  Args:
-    weights: float64 [components + 1, classes], with the bias in the last row.
-    components: The components.
-
-  Returns:
-    float64 [features + 1, classes].
+  Weights are float64 [size + 1, classes], with the bias in the last row.
   """
   kernel = components.basis @ weights[:-1]
   bias = weights[-1] - tf.linalg.matvec(
@@ -175,14 +89,11 @@ def find(
   is_used: tf.Tensor,
   standardizes: tf.Tensor,
 ) -> Components:
-  """Finds the components.
+  """Finds the components of all examples, minus `center`, float64 [features].
 
-  Args:
-    moments: The moments of all examples.
-    center: float64 [features], which was subtracted from the examples.
-    is_used: bool [features], whether a feature is used if it is not constant.
-    standardizes: bool scalar, whether features are divided by their standard
-      deviation.
+  `is_used`, bool [features], is whether a feature is used if it is not
+  constant; `standardizes`, a bool scalar, whether features are divided by their
+  standard deviation.
   """
   count, first, second = (tf.cast(each, tf.float64) for each in moments)
   mean = first / count

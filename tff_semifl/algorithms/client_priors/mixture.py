@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl.algorithms.client_priors import server_labels
+
 # The weight of a labeled example.
 LABEL_WEIGHT = 3.0
 # The share of an isotropic covariance in the estimated one.
@@ -25,38 +27,29 @@ _SOFTENING = 0.1
 
 
 class Mixture(NamedTuple):
-  """One Gaussian mixture for each replica.
+  """One Gaussian mixture for each replica, float64.
 
-  Attributes:
-    weights: float64 [replicas, components + 1, classes], those of
-      log p(x | class), linear in x, with the bias in the last row.
-    means: float64 [replicas, components, classes], the class means.
+  The weights are those of log p(x | class), with the bias in the last row.
   """
 
-  weights: tf.Tensor
-  means: tf.Tensor
+  weights: tf.Tensor  # [replicas, components + 1, classes]
+  means: tf.Tensor  # [replicas, components, classes]
 
 
 def fit(
-  x: tf.Tensor,
-  targets: tf.Tensor,
-  label_weights: tf.Tensor,
+  labels: server_labels.Labels,
   posteriors: tf.Tensor,
   products: tf.Tensor,
   variances: tf.Tensor,
 ) -> Mixture:
   """The maximum-likelihood mixtures, in closed form.
 
-  Args:
-    x: float64 [labels, components].
-    targets: float64 [labels, classes], one-hot.
-    label_weights: float64 [replicas, labels].
-    posteriors: float64 [replicas, classes], summed over clients' examples.
-    products: float64 [replicas, components, classes], outer products of
-      components and posteriors, summed over clients' examples.
-    variances: float64 [components], summed over clients' examples.
+  Sums over clients' examples, float64, are of the posteriors, [replicas,
+  classes]; of products of components and posteriors, [replicas, components,
+  classes]; and of squared components, [components].
   """
-  label_weights *= LABEL_WEIGHT
+  x, targets = labels.x, labels.targets
+  label_weights = labels.weights * LABEL_WEIGHT
   counts = posteriors + label_weights @ targets
   means = (
     products + tf.einsum('rl,lc,ld->rdc', label_weights, targets, x)
@@ -83,17 +76,11 @@ def fit(
 
 
 def measure_spread(residual: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-  """The squared norm of residuals divided by that of an example.
+  """The squared norm of residuals divided by that of an example, float [...].
 
-  Args:
-    residual: float [..., components], the mean of some examples minus the mean
-      expected of their classes. For n examples without an offset the result is
-      about 1 / n.
-    variances: float [components], the variances of all examples; 0 for
-      components that are not used.
-
-  Returns:
-    float [...].
+  `residual` is the mean of some examples minus the mean expected of their
+  classes, [..., components]. For n examples without an offset the result is
+  about 1 / n. `variances` are those of all examples, 0 for unused components.
   """
   is_used = tf.cast(variances > 0, variances.dtype)
   weights = tf.math.divide_no_nan(is_used, variances + _SOFTENING * is_used)

@@ -20,11 +20,11 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms.client_priors import choice
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import held_out
-from tff_semifl.algorithms.client_priors import labels_alone
-from tff_semifl.algorithms.client_priors import linear_head
+from tff_semifl.algorithms.client_priors import linear_classifiers
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
+from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import pseudo_labels
 from tff_semifl.data import pipelines
@@ -40,11 +40,7 @@ def summarize(
 ) -> tuple[Mapping[str, tf.Tensor], Mapping[str, tf.Tensor], tf.Tensor]:
   """The metrics of clients and of the server, and the learning rate, NaN.
 
-  Args:
-    measured: The sums of all clients of the round.
-    num_clients: float32 scalar, the number of clients of the round.
-    estimate: The server's estimate after the round.
-    chosen: The choice of a classifier after the round.
+  `measured` are sums over the clients of the round, `num_clients` their number.
   """
   nothing = tf.constant(float('nan'))
   averages = estimate.averages
@@ -53,11 +49,12 @@ def summarize(
     return tf.where(measured.count > 0, tf.cast(values[0], tf.float32), nothing)
 
   # Before the first step only the labels alone are there.
-  is_there = (tf.range(len(held_out.CANDIDATES)) < 1) | (estimate.passes > 0)
-  num_right, likelihood = (
-    tf.where(is_there, tf.cast(each, tf.float32), nothing)
-    for each in (chosen.scores.num_right, chosen.scores.likelihood)
-  )
+  is_there = (tf.range(len(choice.CANDIDATES)) < 1) | (estimate.passes > 0)
+
+  def of_candidates(name: str, values: tf.Tensor) -> dict[str, tf.Tensor]:
+    values = tf.where(is_there, tf.cast(values, tf.float32), nothing)
+    return {f'{name}_{c}': values[i] for i, c in enumerate(choice.CANDIDATES)}
+
   client = collections.OrderedDict(
     loss=measured.loss / measured.count,
     accuracy=measured.num_agreed / measured.count,
@@ -77,26 +74,53 @@ def summarize(
     temperature=tf.cast(chosen.temperature, tf.float32),
     has_examples=tf.cast(chosen.has_examples, tf.float32),
     held_out=tf.cast(chosen.scores.num_held_out, tf.float32),
-    **{
-      f'right_{name}': num_right[i]
-      for i, name in enumerate(held_out.CANDIDATES)
-    },
-    **{
-      f'likelihood_{name}': likelihood[i]
-      for i, name in enumerate(held_out.CANDIDATES)
-    },
+    **of_candidates('right', chosen.scores.num_right),
+    **of_candidates('likelihood', chosen.scores.likelihood),
   )
   server = collections.OrderedDict(loss=nothing, accuracy=nothing)
   return client, server, nothing
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Server:
-  """The computations of the server; for its fields see `build`."""
+class _Steps:
+  """The steps of the server and of a client; for its fields see `build`."""
 
-  head: linear_head.LinearHead
+  head: linear_classifiers.LinearHead
+  returns_given_labels: bool
   clients_per_round: int | None
   keep: str
+
+  def find_center(self, dataset: tf.data.Dataset) -> tf.Tensor:
+    """The mean of the server's examples."""
+    x, _ = self.head.read_labels(dataset)
+    return tf.reduce_mean(x, axis=0)
+
+  def sum_moments(
+    self, dataset: tf.data.Dataset, center: tf.Tensor
+  ) -> components_lib.Moments:
+    """The moments of a client's examples."""
+    return components_lib.measure(self.head.read(dataset), center)
+
+  def find_components(
+    self,
+    alone: server_labels.Fitted,
+    dataset: tf.data.Dataset,
+    center: tf.Tensor,
+    moments: components_lib.Moments,
+  ) -> components_lib.Components:
+    """The components of clients' examples, or of the server's if it has more.
+
+    A few examples leave out most of the directions that tell classes apart.
+    """
+    x, _ = self.head.read_labels(dataset)
+    own = components_lib.measure(x, center)
+    found = components_lib.find(
+      _choose(moments.count < own.count, own, moments),
+      tf.cast(center, tf.float64),
+      server_labels.varies(tf.cast(x, tf.float64)),
+      alone.standardizes,
+    )
+    return found._replace(count=tf.cast(moments.count, tf.float64))
 
   def begin(
     self,
@@ -113,14 +137,31 @@ class _Server:
     )
     return begun, server_steps.receive(begun, components)
 
+  def work(
+    self, dataset: tf.data.Dataset, received: client_sums.Received
+  ) -> tuple[client_sums.Means, client_sums.Measurements, Any]:
+    """What a client sends and measures, and its labels if they are returned."""
+    means, measured, labels = client_sums.compute(
+      self.head.read(dataset), received
+    )
+    given = ()
+    if self.returns_given_labels:
+      given = pseudo_labels.GivenLabels(
+        tf.range(tf.size(labels)), labels, tf.ones_like(labels, tf.float32)
+      )
+    return means, measured, given
+
   def fit_in_round_0(
-    self, round_num: tf.Tensor, alone: labels_alone.Fitted, dataset
-  ) -> labels_alone.Fitted:
+    self,
+    round_num: tf.Tensor,
+    alone: server_labels.Fitted,
+    dataset: tf.data.Dataset,
+  ) -> server_labels.Fitted:
     """Fits the labels alone in round 0; later rounds keep the result."""
 
-    def fit() -> labels_alone.Fitted:
+    def fit() -> server_labels.Fitted:
       x, targets = self.head.read_labels(dataset)
-      return labels_alone.fit(tf.cast(x, tf.float64), targets)
+      return server_labels.fit(tf.cast(x, tf.float64), targets)
 
     return tf.cond(tf.equal(round_num, 0), fit, lambda: alone)
 
@@ -142,7 +183,9 @@ class _Server:
       tf.cast(measured.count, tf.float64),
     )
     learned = tf.cond(
-      self._ends_pass(state) & (components.count > 0),
+      self._ends_pass(state)
+      & (components.count > 0)
+      & (added.num_averaged > 0),
       lambda: server_steps.learn(added, components, labels),
       lambda: added,
     )
@@ -152,37 +195,28 @@ class _Server:
     after = state._replace(
       global_model_weights=self.head.to_weights(chosen.weights),
       # Without clients, estimates of an aggregator would become NaN.
-      aggregator=tf.nest.map_structure(
-        lambda old, new: tf.where(num_present > 0, new, old),
-        state.aggregator,
-        new_aggregator,
-      ),
+      aggregator=_choose(num_present > 0, new_aggregator, state.aggregator),
       round_num=state.round_num + 1,
-      kept=chosen.kept,
       estimate=learned,
     )
     return after, summarize(measured, num_present, learned, chosen)
 
   def _read_labels(
     self, dataset: tf.data.Dataset, components: components_lib.Components
-  ) -> tuple[tf.Tensor, held_out.Labels]:
+  ) -> tuple[tf.Tensor, server_labels.Labels]:
     raw, targets = self.head.read_labels(dataset)
-    return tf.cast(raw, tf.float64), held_out.Labels(
+    return tf.cast(raw, tf.float64), server_labels.Labels(
       components_lib.project(raw, components),
       targets,
-      held_out.weigh(targets),
+      server_labels.weigh(targets),
     )
 
   def _ends_pass(self, state: state_lib.State) -> tf.Tensor:
     """Whether all clients have taken part since the last step."""
-    rounds_per_pass = 1
-    if self.clients_per_round is not None:
-      rounds_per_pass = tf.maximum(
-        tf.cast(
-          tf.math.ceil(state.num_clients / self.clients_per_round), tf.int32
-        ),
-        1,
-      )
+    if self.clients_per_round is None:
+      return tf.constant(True)
+    num_rounds = tf.math.ceil(state.num_clients / self.clients_per_round)
+    rounds_per_pass = tf.maximum(tf.cast(num_rounds, tf.int32), 1)
     return tf.equal(tf.math.floormod(state.round_num, rounds_per_pass), 0)
 
 
@@ -194,101 +228,78 @@ def build(
   clients_per_round: int | None = None,
   keep: str = choice.CHOSEN,
 ) -> federated_process.FederatedProcess:
-  """Builds the process.
+  """Builds the process, whose `prepare` finds the components.
 
-  Args:
-    classifier: A linear model; see `linear_head`.
-    aggregator: Combines what clients send. If it is weighted, a client weighs
-      as much as it has examples.
-    returns_given_labels: Whether to return the most probable class of each
-      example.
-    clients_per_round: Clients of a round. All clients take part, one cohort
-      after the other, before the server takes a step. None for all of them at
-      once.
-    keep: `choice.CHOSEN`, or the classifier of `held_out.CANDIDATES` to keep.
-
-  Returns:
-    A process with the types and metrics of other systems, whose `prepare` finds
-    the components.
+  The model is linear. A client of a weighted aggregator weighs as much as it
+  has examples. All clients take part before the server takes a step, in cohorts
+  of `clients_per_round`, or all at once if it is None. `keep` is
+  `choice.CHOSEN` or one of `choice.CANDIDATES`.
   """
-  head = linear_head.LinearHead(classifier)
-  server = _Server(head=head, clients_per_round=clients_per_round, keep=keep)
-  server_type = pipelines.labeled_type(classifier.image_shape)
-  client_type = pipelines.client_type(classifier.image_shape)
-  initial_values = state_lib.build_initial_values(classifier, head)
-  types = state_lib.State(*initial_values.type_signature.result)
-  begin = tff.tensorflow.computation(
-    server.begin, [types.estimate, types.components, server_type]
+  head = linear_classifiers.LinearHead(classifier)
+  steps = _Steps(
+    head=head,
+    returns_given_labels=returns_given_labels,
+    clients_per_round=clients_per_round,
+    keep=keep,
   )
 
-  @tff.tensorflow.computation(client_type, begin.type_signature.result[1])
-  def work(dataset, received):
-    means, measured, labels = client_sums.compute(head.read(dataset), received)
-    given = ()
-    if returns_given_labels:
-      given = pseudo_labels.GivenLabels(
-        tf.range(tf.size(labels)), labels, tf.ones_like(labels, tf.float32)
+  def start() -> state_lib.State:
+    return state_lib.start(
+      classifier.initial_weights, head.num_features, head.num_classes
+    )
+
+  aggregation = aggregators.create(
+    aggregator,
+    tff.types.to_type(
+      tf.nest.map_structure(
+        lambda each: tff.TensorType(np.float32, each.shape),
+        start().estimate.averages,
       )
-    return means, measured, given
-
-  means_type, measured_type, _ = work.type_signature.result
-  aggregation = aggregators.create(aggregator, means_type)
-  aggregator_type = aggregation.initialize.type_signature.result.member
-  fit_in_round_0 = tff.tensorflow.computation(
-    server.fit_in_round_0, [types.round_num, types.alone, server_type]
-  )
-  learn = tff.tensorflow.computation(
-    server.learn,
-    [
-      types._replace(aggregator=aggregator_type),
-      aggregator_type,
-      means_type,
-      measured_type,
-      np.float32,
-      server_type,
-    ],
+    ),
   )
 
   @tff.federated_computation
   def initialize_fn():
-    values = tff.federated_eval(initial_values, tff.SERVER)
+    values = tff.federated_eval(tff.tensorflow.computation(start), tff.SERVER)
     return _replace(values, aggregator=aggregation.initialize())
 
-  find_components = components_lib.build_search(
-    head, server_type, client_type, types.alone
-  )
-
   def prepare(state, server_data, client_data):
+    center = composition.run(steps.find_center, server_data)
+    moments = tff.federated_sum(
+      composition.run(
+        steps.sum_moments, client_data, tff.federated_broadcast(center)
+      )
+    )
     return _replace(
       state,
       num_clients=tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
-      components=find_components(state.alone, server_data, client_data),
+      components=composition.run(
+        steps.find_components, state.alone, server_data, center, moments
+      ),
     )
 
   def run_round(state, server_data, client_data):
-    estimate, received = tff.federated_map(
-      begin, (state.estimate, state.components, server_data)
+    estimate, received = composition.run(
+      steps.begin, state.estimate, state.components, server_data
     )
-    means, measured, given = tff.federated_map(
-      work, (client_data, tff.federated_broadcast(received))
+    means, measured, given = composition.run(
+      steps.work, client_data, tff.federated_broadcast(received)
     )
     arguments = (means,)
     if aggregation.is_weighted:
       arguments += (measured.count,)
     aggregated = aggregation.next(state.aggregator, *arguments)
-    alone = tff.federated_map(
-      fit_in_round_0, (state.round_num, state.alone, server_data)
+    alone = composition.run(
+      steps.fit_in_round_0, state.round_num, state.alone, server_data
     )
-    after, metrics = tff.federated_map(
-      learn,
-      (
-        _replace(state, alone=alone, estimate=estimate),
-        aggregated.state,
-        aggregated.result,
-        tff.federated_sum(measured),
-        tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
-        server_data,
-      ),
+    after, metrics = composition.run(
+      steps.learn,
+      _replace(state, alone=alone, estimate=estimate),
+      aggregated.state,
+      aggregated.result,
+      tff.federated_sum(measured),
+      tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
+      server_data,
     )
     return federated_process.RoundOutput(
       state=after,
@@ -303,19 +314,33 @@ def build(
       given_labels=given,
     )
 
+  shape = classifier.image_shape
   return federated_process.build_federated_process(
     initialize_fn,
     run_round,
-    server_data_type=tff.FederatedType(server_type, tff.SERVER),
-    client_data_type=tff.FederatedType(client_type, tff.CLIENTS),
+    server_data_type=tff.FederatedType(
+      pipelines.labeled_type(shape), tff.SERVER
+    ),
+    client_data_type=tff.FederatedType(
+      pipelines.client_type(shape), tff.CLIENTS
+    ),
     prepare=prepare,
+  )
+
+
+def _choose(condition: tf.Tensor, values: Any, others: Any) -> Any:
+  return tf.nest.map_structure(
+    lambda each, other: tf.where(condition, each, other), values, others
   )
 
 
 def _replace(state: tff.Value, **changes: tff.Value) -> tff.Value:
   """A state at the server with some of its fields changed."""
-  fields = {
-    name: changes.get(name, getattr(state, name))
-    for name in state_lib.State._fields
-  }
-  return tff.federated_zip(state_lib.State(**fields))
+  return tff.federated_zip(
+    state_lib.State(
+      *(
+        changes.get(name, getattr(state, name))
+        for name in state_lib.State._fields
+      )
+    )
+  )

@@ -25,10 +25,14 @@ import tensorflow as tf
 from tff_semifl.algorithms.client_priors import class_shares
 from tff_semifl.algorithms.client_priors import client_sums
 from tff_semifl.algorithms.client_priors import components as components_lib
-from tff_semifl.algorithms.client_priors import held_out
-from tff_semifl.algorithms.client_priors import logistic_regression
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import mixture as mixture_lib
+from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import state
+
+Components = components_lib.Components
+Estimate = state.Estimate
+Labels = server_labels.Labels
 
 # Passes of each phase of the first learner.
 MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
@@ -46,18 +50,16 @@ _BIAS_STEP = 4.0
 _LEAST_SHARE = 1e-6
 
 
-def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
+def begin(estimate: Estimate, labels: Labels) -> Estimate:
   """Initializes both learners by regressions on the labels alone."""
-  weights = logistic_regression.fit(
+  weights = linear_classifiers.fit(
     labels.x,
     labels.targets,
     labels.weights,
-    tf.fill([held_out.REPLICAS], tf.constant(PENALTY, tf.float64)),
+    tf.fill([server_labels.REPLICAS], tf.constant(PENALTY, tf.float64)),
   )
   heads = tf.concat([tf.zeros_like(weights), weights], axis=0)
-  mixture = logistic_regression.add_to_bias(
-    weights, -tf.math.log(labels.shares)
-  )
+  mixture = linear_classifiers.add_to_bias(weights, -tf.math.log(labels.shares))
   return estimate._replace(
     shares=tf.tile(labels.shares[tf.newaxis], [state.LEARNERS, 1]),
     mixture=estimate.mixture._replace(weights=mixture),
@@ -67,11 +69,9 @@ def begin(estimate: state.Estimate, labels: held_out.Labels) -> state.Estimate:
   )
 
 
-def receive(
-  estimate: state.Estimate, components: components_lib.Components
-) -> client_sums.Received:
+def receive(estimate: Estimate, components: Components) -> client_sums.Received:
   """What clients receive, float32."""
-  heads = logistic_regression.add_to_bias(
+  heads = linear_classifiers.add_to_bias(
     estimate.head, estimate.bias - tf.math.log(estimate.shares)
   )
   own, other = _split(heads)
@@ -92,14 +92,11 @@ def receive(
 
 
 def add(
-  estimate: state.Estimate, means: client_sums.Means, count: tf.Tensor
-) -> state.Estimate:
-  """Adds what the clients of a round sent to the averages of the pass.
+  estimate: Estimate, means: client_sums.Means, count: tf.Tensor
+) -> Estimate:
+  """Adds the means over the `count` examples of a round to the pass's averages.
 
-  Args:
-    estimate: The state.
-    means: The means over these clients' examples, float64.
-    count: float64 scalar, the number of these examples.
+  Means and count are float64.
   """
   total = estimate.num_averaged + count
   share = tf.math.divide_no_nan(count, total)
@@ -112,23 +109,9 @@ def add(
 
 
 def learn(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: held_out.Labels,
-) -> state.Estimate:
-  """Takes the step after a pass, if clients with examples took part in it."""
-  return tf.cond(
-    estimate.num_averaged > 0,
-    lambda: _step(estimate, components, labels),
-    lambda: estimate,
-  )
-
-
-def _step(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: held_out.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
+  """The estimate after a pass in which clients with examples took part."""
   learned = tf.cond(
     estimate.passes < MIXTURE_PASSES,
     lambda: _learn_mixture(estimate, components, labels),
@@ -153,21 +136,17 @@ def _step(
   )
 
 
-def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
+def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
   """The mixture and the head, so far.
 
   The head is the mean of both learners' heads. Where clients are alike it is
   the first learner's, because only the mixture learns there.
 
-  Args:
-    estimate: The state.
-    shares: float64 [classes], the class shares that the classifiers assume.
-
-  Returns:
-    float64 [2, replicas, components + 1, classes].
+  They assume `shares`, float64 [classes]. The result is float64 [2, replicas,
+  components + 1, classes].
   """
   own, other = _split(
-    logistic_regression.add_to_bias(
+    linear_classifiers.add_to_bias(
       estimate.head, tf.math.log(shares) - tf.math.log(estimate.shares)
     )
   )
@@ -179,46 +158,40 @@ def classifiers(estimate: state.Estimate, shares: tf.Tensor) -> tf.Tensor:
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Splits values of both learners into those of the first and the second."""
-  return values[: held_out.REPLICAS], values[held_out.REPLICAS :]
+  return values[: server_labels.REPLICAS], values[server_labels.REPLICAS :]
 
 
-def _is_first_taught(estimate: state.Estimate) -> tf.Tensor:
+def _is_first_taught(estimate: Estimate) -> tf.Tensor:
   """Whether the first learner's head is its own teacher, a bool scalar."""
   return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
 
 
-def _is_head_trained(estimate: state.Estimate) -> tf.Tensor:
-  """1 for each head that is trained in this pass, float64 [learners]."""
-  first = tf.cast(estimate.passes >= MIXTURE_PASSES, tf.float64)
-  return tf.concat(
-    [
-      tf.fill([held_out.REPLICAS], first),
-      tf.ones([held_out.REPLICAS], tf.float64),
-    ],
-    axis=0,
-  )
+def _is_head_trained(estimate: Estimate) -> tf.Tensor:
+  """Whether each head is trained in this pass, bool [learners]."""
+  return _repeat(estimate.passes >= MIXTURE_PASSES, True)
+
+
+def _repeat(first: tf.Tensor, second: tf.Tensor | bool) -> tf.Tensor:
+  """A scalar for each learner, repeated for its replicas, [learners]."""
+  return tf.repeat(tf.stack([first, second]), server_labels.REPLICAS)
 
 
 def _learn_mixture(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: held_out.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """Takes the M-step of the mixtures."""
   averages, count = estimate.averages, components.count
   posteriors = _split(averages.posteriors)[0]
   shares = (posteriors + _LABELS_SAY * labels.shares) / (1 + _LABELS_SAY)
   shares /= tf.reduce_sum(shares, axis=1, keepdims=True)
   mixture = mixture_lib.fit(
-    labels.x,
-    labels.targets,
-    labels.weights,
+    labels,
     count * posteriors,
     count * _split(averages.matrix)[0][:, :-1],
     count * components.variances,
   )
   log_shares = tf.math.log(labels.shares)
-  taught = logistic_regression.add_to_bias(mixture.weights, log_shares)
+  taught = linear_classifiers.add_to_bias(mixture.weights, log_shares)
   strength = class_shares.strength(_split(averages.log_shares)[0], shares)
   return estimate._replace(
     shares=tf.concat([shares, _split(estimate.shares)[1]], axis=0),
@@ -229,24 +202,16 @@ def _learn_mixture(
 
 
 def _learn_heads(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: held_out.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """Takes a step of heads, and of biases and strengths of self-taught ones."""
   averages = estimate.averages
-  is_trained = _is_head_trained(estimate) > 0
-  is_taught = tf.concat(
-    [
-      tf.fill([held_out.REPLICAS], _is_first_taught(estimate)),
-      tf.fill([held_out.REPLICAS], True),
-    ],
-    axis=0,
-  )
+  is_trained = _is_head_trained(estimate)
+  is_taught = _repeat(_is_first_taught(estimate), True)
   strength = class_shares.strength(averages.log_shares, estimate.shares)
   bias = step_bias(estimate.bias, estimate.shares, averages.posteriors)
   stepped = step_head(estimate.point, averages.matrix, components, labels)
-  momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
+  momentum, ratio = linear_classifiers.next_momentum(estimate.momentum)
   # Momentum needs the same loss in each step.
   ratio = tf.where(is_taught, tf.zeros_like(ratio), ratio)
   point = stepped + ratio[:, tf.newaxis, tf.newaxis] * (stepped - estimate.head)
@@ -265,34 +230,25 @@ def _learn_heads(
 
 
 def step_head(
-  point: tf.Tensor,
-  matrix: tf.Tensor,
-  components: components_lib.Components,
-  labels: held_out.Labels,
+  point: tf.Tensor, matrix: tf.Tensor, components: Components, labels: Labels
 ) -> tf.Tensor:
   """A step of the heads from a point, by Boehning's bound of the Hessian.
 
-  Args:
-    point: float64 [learners, components + 1, classes].
-    matrix: `client_sums.Means.matrix` at the point.
-    components: The principal components.
-    labels: The labels.
+  `matrix` is `client_sums.Means.matrix` at the point.
   """
   count = components.count
-  padded = logistic_regression.with_ones(labels.x)
+  padded = linear_classifiers.with_ones(labels.x)
   weights = mixture_lib.LABEL_WEIGHT * labels.weights
-  penalties = tf.fill([held_out.REPLICAS], head_penalty(count))
+  penalties = tf.fill([server_labels.REPLICAS], head_penalty(count))
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
-  ) + logistic_regression.second_moments(padded, weights)
+  ) + linear_classifiers.second_moments(padded, weights)
   # Both learners have the same bound.
-  inverse = logistic_regression.inverse_of_bound(second, penalties)
+  inverse = linear_classifiers.inverse_of_bound(second, penalties)
   ascent = (
     count * matrix
-    + logistic_regression.gradient(
-      padded, labels.targets, _both(weights), point
-    )
-    - logistic_regression.penalty_gradient(point, _both(penalties))
+    + linear_classifiers.gradient(padded, labels.targets, _both(weights), point)
+    - linear_classifiers.penalty_gradient(point, _both(penalties))
   )
   return point + _both(inverse) @ ascent
 
@@ -305,13 +261,7 @@ def head_penalty(count: tf.Tensor) -> tf.Tensor:
 def step_bias(
   bias: tf.Tensor, shares: tf.Tensor, posteriors: tf.Tensor
 ) -> tf.Tensor:
-  """A step of class biases that moves the mean posterior towards `shares`.
-
-  Args:
-    bias: float64 [learners, classes].
-    shares: float64 [learners, classes], the mean shares m.
-    posteriors: float64 [learners, classes], clients' mean posteriors.
-  """
+  """A step of class biases that moves the mean posteriors towards `shares`."""
   return bias + _BIAS_STEP * (shares - posteriors)
 
 
@@ -321,10 +271,8 @@ def _both(values: tf.Tensor) -> tf.Tensor:
 
 
 def _end_of_mixture(
-  estimate: state.Estimate,
-  components: components_lib.Components,
-  labels: held_out.Labels,
-) -> state.Estimate:
+  estimate: Estimate, components: Components, labels: Labels
+) -> Estimate:
   """Keeps the heads that were trained on the mixture's posteriors."""
   head, _ = _split(estimate.head)
   count = components.count
@@ -337,7 +285,7 @@ def _end_of_mixture(
     taught / tf.reduce_sum(taught, axis=1, keepdims=True), _LEAST_SHARE
   )
   return estimate._replace(
-    taught=logistic_regression.add_to_bias(
+    taught=linear_classifiers.add_to_bias(
       head, tf.math.log(labels.shares) - tf.math.log(taught)
     ),
     point=estimate.head,

@@ -40,19 +40,16 @@ from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Averaging(aggregator_settings.Aggregation):
+class _Averaging(aggregators.Aggregation):
   """Averages updates with weights of 0 or 1."""
 
-  aggregator: aggregator_settings.Aggregator = (
-    aggregator_settings.choose_without_privacy(
-      'FedMatch weighs its updates, which is not private'
-    )
+  aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
+    'FedMatch weighs its updates, which is not private'
   )
 
 
@@ -123,9 +120,7 @@ class FedMatch(system.System):
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
     of_server = optimizers.restrict(descent, kernels.sigma)
     of_clients = optimizers.restrict(descent, kernels.phi)
-    aggregator = self.averaging.aggregator.build(
-      self.cohorts.clients_per_round, None
-    )
+    aggregator = self.averaging.aggregator.build()
     parts = composition.Parts(
       classifier=classifier,
       seed=ingredients.seed,

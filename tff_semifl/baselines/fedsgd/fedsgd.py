@@ -30,7 +30,6 @@ from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedsgd import union_images
-from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
 from tff_semifl.core import optimizers
@@ -47,55 +46,22 @@ from tff_semifl.randomness import random_seeds
 class FedSGD(gradient_steps.GradientSteps):
   """Federated SGD: a round is one step, on the mean of clients' gradients."""
 
-  confidence: training_settings.Confidence = training_settings.Confidence()
-
-  def train_client(
+  def label(
     self,
     ingredients: system.Ingredients,
     weights: functional.ModelWeights,
-    context: federated_process.RoundContext,
+    node: federated_process.Node,
     data: Mapping[str, tf.Tensor],
-    optimizer_state: Any,
-  ) -> client_work.LocalTraining:
-    """The gradient of FixMatch on one batch.
-
-    The loss is the sum of cross-entropies of strongly augmented images whose
-    pseudo-label is confident, divided by the number of images in the batch.
-    """
-    classifier, purpose = ingredients.classifier, random_seeds.Purpose
-    node = federated_process.Node(context, data['client_id'])
-    indices = self.select_batch(node, data)
-    images = tf.gather(data['image'], indices)
-    weak = ingredients.weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
-    labels = pseudo_labels.from_logits(
-      classifier.batch_logits(weights, tf.cast(weak, tf.float32))
+    batch: tf.Tensor,
+  ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
+    """Labels the weakly augmented images of a batch, as FixMatch does."""
+    weak = ingredients.weak_augmentation(
+      tf.gather(data['image'], batch),
+      node.seed(random_seeds.Purpose.WEAK_VIEW),
     )
-    is_kept = pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
-    )
-    strong = ingredients.strong_augmentation(
-      images, node.seed(purpose.STRONG_VIEW)
-    )
-    return gradient_steps.report(
-      classifier,
-      weights,
-      tf.boolean_mask(strong, is_kept),
-      tf.boolean_mask(labels.labels, is_kept),
-      num_images=tf.shape(indices)[0],
-      node=node,
-      optimizer_state=optimizer_state,
-      given_labels=pseudo_labels.give_at_once(indices, labels.labels, is_kept),
-    )
-
-  def build_server_work(
-    self, ingredients: system.Ingredients
-  ) -> server_work.ServerWork:
-    return gradient_steps.build_server_work(
-      ingredients.classifier,
-      augmentation_fn=ingredients.weak_augmentation,
-      optimizer=self.optimizer.build(),
-      batch_size=self.server.filled_batch_size,
-    )
+    return pseudo_labels.from_logits(
+      ingredients.classifier.batch_logits(weights, tf.cast(weak, tf.float32))
+    ), {}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

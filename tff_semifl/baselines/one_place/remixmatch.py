@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.algorithms import distribution_alignment
+from tff_semifl.algorithms import cohort_averages
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
@@ -64,9 +64,10 @@ class ReMixMatch(pooled_method.PooledMethod):
 
   def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
     """The initial mean predictions of the last batches."""
-    return distribution_alignment.initialize_recent(
-      classifier.num_classes, self.aligned_batches
-    ).numpy()
+    num_classes = classifier.num_classes
+    return np.full(
+      [self.aligned_batches, num_classes], 1.0 / num_classes, np.float32
+    )
 
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
@@ -108,7 +109,8 @@ class ReMixMatch(pooled_method.PooledMethod):
     (weak_logits,) = step.logits(weak_images)
     (strong_logits,) = step.logits(strong_images[0])
     weak_logits = tf.stop_gradient(weak_logits)
-    aligned = distribution_alignment.align(
+    newest = tf.reduce_mean(tf.nn.softmax(weak_logits), axis=0, keepdims=True)
+    aligned = cohort_averages.align(
       weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
     )
     guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
@@ -129,7 +131,7 @@ class ReMixMatch(pooled_method.PooledMethod):
       )
       + self.rotation_loss_weight * _rotation_loss(step, strong_images[0]),
       mixed.labeled_logits,
-      distribution_alignment.remember(memory, tf.nn.softmax(weak_logits)),
+      tf.concat([memory[1:], newest], axis=0),
     )
 
 

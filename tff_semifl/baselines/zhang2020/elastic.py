@@ -81,7 +81,9 @@ class _Elastic(zhang2020.ManyShortRounds):
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
         aggregator=aggregators.create(factory, weights_type.trainable),
-        finalizer=aggregators.build_finalizer(anchor_optimizer, weights_type),
+        finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
+          anchor_optimizer, weights_type
+        ),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
           ingredients,
@@ -162,7 +164,7 @@ class OverlapSGD(_Elastic):
 
   def build_anchor(self) -> _Anchor:
     return (
-      aggregators.build_mean(),
+      aggregators.Mean().build(),
       # The pull leaves this fraction of an update.
       tff.learning.optimizers.build_sgdm(
         1.0 - self.pull_back, momentum=self.anchor_momentum

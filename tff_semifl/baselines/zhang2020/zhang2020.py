@@ -41,7 +41,7 @@ from tff_semifl.core import federated_process
 from tff_semifl.core import schedules
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.privacy import aggregator_settings
+from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
 # The paper's epoch: 65,536 images in batches of 64, for all data sets.
@@ -128,7 +128,7 @@ class ManyShortRounds(system.System):
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
   )
-  rejection: aggregator_settings.Rejection = aggregator_settings.Rejection()
+  rejection: aggregators.Rejection = aggregators.Rejection()
 
   def create_steps(
     self,

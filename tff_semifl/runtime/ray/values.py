@@ -14,9 +14,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import eager
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
+from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import sites
 
 # Smaller constants cost no more than a reference to them.
@@ -68,7 +68,7 @@ def decode(
     return read_site(message)
   if isinstance(message, list):
     return [decode(part, read_content, read_site) for part in message]
-  return eager.release_attributes(tf.convert_to_tensor(message))
+  return graph_functions.release_attributes(tf.convert_to_tensor(message))
 
 
 def count_bytes(message: Any) -> int:
@@ -125,7 +125,7 @@ def _decode_dataset(message: DatasetGraph, read_content):
     graph = graph_def.SerializeToString()
   with tf.device('CPU'):
     dataset = tf.raw_ops.DatasetFromGraph(graph_def=graph)
-  return eager.release_attributes(dataset)
+  return graph_functions.release_attributes(dataset)
 
 
 def _constants(graph_def) -> Sequence[tuple[Any, Any]]:

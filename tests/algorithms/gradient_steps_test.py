@@ -1,9 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of federated SGD with client priors, against rounds in NumPy."""
+"""Tests of rounds that are one step along a gradient, against NumPy (D.4, H.9).
+
+A step is on the union of the batches of server and clients, of two and of three
+images. Clients skip rounds, and have two batches an epoch: client 0 is in its
+third epoch in the end.
+"""
 
 import collections
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,22 +22,14 @@ from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl.randomness import random_seeds
 
-# Some images have a higher confidence, some a lower.
-_THRESHOLD = 0.6
 _COHORTS = ([], [2, 0], [1, 2], [], [0, 1], [0], [0, 2], [1, 0])
-# 2, 2 and 1 of the five labels.
+# The server's classes have 2, 2 and 1 of the five labels.
 _SHARES = np.array([2, 2, 1]) / 5
 
 
-def _build(**changes):
-  return linear_problem.build(
-    'client_prior_sgd',
-    {
-      'confidence_threshold': _THRESHOLD,
-      'server_pretraining_epochs': 2.0,
-      **changes,
-    },
-  )
+@functools.cache
+def _build(system_name, **changes):
+  return linear_problem.build(system_name, changes, returns_given_labels=True)
 
 
 def _client_data(problem, cohort, num_updates):
@@ -47,21 +45,39 @@ def _client_data(problem, cohort, num_updates):
   ]
 
 
-def _select(num_images, size, client, purpose, *keys):
-  """The batch of a client: each image once an epoch."""
-  epoch, batch = divmod(client, -(-num_images // size))
-  order = tf.random.experimental.stateless_shuffle(
-    tf.range(num_images),
-    random_seeds.stateless_seed(linear_problem.SEED, purpose, *keys, epoch),
-  ).numpy()
+def _select(num_images, size, update, purpose, *keys):
+  """The batch of an update: each image once an epoch."""
+  epoch, batch = divmod(update, -(-num_images // size))
+  order = linear_reference.order(
+    num_images, linear_problem.SEED, purpose, *keys, epoch
+  )
   return order[batch * size : (batch + 1) * size]
+
+
+class _ReceivedModel:
+  """Labels by the received model."""
+
+  pretrains = False
+  measured = {}
+
+  def label(self, logits):
+    return linear_reference.softmax(logits), None
+
+  def learn(self, labeled):
+    pass
 
 
 class _Priors:
   """What the server knows of clients' classes, in NumPy."""
 
+  pretrains = True
+
   def __init__(self):
     self.strength, self.bias = 3.0, np.zeros(3)
+
+  @property
+  def measured(self):
+    return {'strength': self.strength}
 
   def label(self, logits):
     """Labels of a client's images, and its log shares."""
@@ -78,16 +94,33 @@ class _Priors:
     self.bias = 0.9 * self.bias + 0.5 * np.log(_SHARES / posteriors)
 
 
-class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters(6, 1)
-  def test_rounds_equal_numpy(self, labeled_images):
-    """With class shares of all images of a client, and of its batch alone."""
-    problem = linear_problem.LinearProblem()
-    process = _build(client_labeled_images=labeled_images)
+class GradientStepsTest(simulation_test_case.SimulationTestCase):
+  @parameterized.named_parameters(
+    ('fedsgd', 'fedsgd_fixmatch', {}, _ReceivedModel, 0.45),
+    # Class shares are of all images of a client, or of its batch alone.
+    (
+      'priors_of_all_images',
+      'client_prior_sgd',
+      {'server_pretraining_epochs': 2.0, 'client_labeled_images': 6},
+      _Priors,
+      0.6,
+    ),
+    (
+      'priors_of_the_batch',
+      'client_prior_sgd',
+      {'server_pretraining_epochs': 2.0, 'client_labeled_images': 1},
+      _Priors,
+      0.6,
+    ),
+  )
+  def test_rounds_equal_numpy(self, system_name, changes, create, threshold):
+    """Some images have a higher confidence than the threshold, some a lower."""
+    labels_all = changes.get('client_labeled_images', 1) > 1
+    problem, purpose = linear_problem.LinearProblem(), random_seeds.Purpose
+    process = _build(system_name, confidence_threshold=threshold, **changes)
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    priors = _Priors()
-    purpose = random_seeds.Purpose
+    federation, labeler = linear_problem.Federation(sgd), create()
     num_updates = collections.Counter()
     num_labeled = num_confident = 0
     for round_num, cohort in enumerate(_COHORTS):
@@ -95,64 +128,69 @@ class ClientPriorSGDTest(simulation_test_case.SimulationTestCase):
         state, problem.server_data, _client_data(problem, cohort, num_updates)
       )
       state = output.state
-      if round_num == 0:
+      if round_num == 0 and labeler.pretrains:
         problem.train_server(sgd, round_num)
         continue
       sgd.learning_rate = linear_problem.learning_rate(round_num)
       batch = _select(5, 2, round_num, purpose.SERVER_ORDER)
       terms = [(1.0, problem.images[batch], problem.labels[batch])]
       labeled = []
-      for client_id in cohort:
+      for given, client_id in zip(output.given_labels, cohort, strict=True):
         images = problem.clients[client_id][1]
         batch = _select(
           len(images), 3, num_updates[client_id], purpose.FIX_ORDER, client_id
         )
         num_updates[client_id] += 1
+        np.testing.assert_array_equal(given.image, batch)
         of_batch = slice(None)
-        if labeled_images > 1:
+        if labels_all:
           # The client labels all images; the batch is a part of these.
           batch, of_batch = np.arange(len(images)), batch
         labeled.append(
-          priors.label(linear_reference.logits(sgd.weights, images[batch]))
+          labeler.label(linear_reference.logits(sgd.weights, images[batch]))
         )
         images, posteriors = images[batch][of_batch], labeled[-1][0][of_batch]
-        keep = posteriors.max(axis=1) >= _THRESHOLD
+        keep = posteriors.max(axis=1) >= threshold
+        np.testing.assert_array_equal(given.label, posteriors.argmax(axis=1))
+        np.testing.assert_array_equal(given.share > 0, keep)
         num_labeled += keep.size
         num_confident += keep.sum()
         if keep.any():
           # A mean over those kept, times their share of the batch.
-          terms.append(
-            (
-              keep.mean() / len(cohort),
-              images[keep],
-              posteriors.argmax(axis=1)[keep],
-            )
-          )
+          factor = keep.mean() / len(cohort)
+          classes = posteriors.argmax(axis=1)[keep]
+          terms.append((factor, images[keep], classes))
       if cohort:
-        np.testing.assert_allclose(
-          output.metrics['client']['strength'], priors.strength, rtol=1e-3
-        )
-        priors.learn(labeled)
+        for name, value in labeler.measured.items():
+          np.testing.assert_allclose(
+            output.metrics['client'][name], value, rtol=1e-3
+          )
+        labeler.learn(labeled)
       sgd.step(*terms)
-      for found, expected in zip(
-        state.global_model_weights.trainable, sgd.weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.assert_equal(state)
+      self.assertEqual(
+        output.metrics['client']['num_participating'], len(cohort)
+      )
     self.assertBetween(num_confident, 1, num_labeled - 1)
+    self.assertGreater(num_updates[0], 4)
 
   def test_a_client_that_is_rejected_tells_nothing_of_its_classes(self):
     problem = linear_problem.LinearProblem()
-    process = _build()
-    state = process.initialize()._replace(round_num=1)
-    broken = tf.nest.map_structure(
-      lambda array: np.full_like(array, np.nan),
-      state.global_model_weights.trainable,
+    process = _build(
+      'client_prior_sgd',
+      confidence_threshold=0.6,
+      server_pretraining_epochs=2.0,
+      client_labeled_images=6,
     )
-    state = state._replace(
-      global_model_weights=state.global_model_weights._replace(trainable=broken)
+    state = process.initialize()._replace(round_num=1)
+    weights = state.global_model_weights
+    broken = tf.nest.map_structure(
+      lambda array: np.full_like(array, np.nan), weights.trainable
     )
     output = process.next(
-      state, problem.server_data, _client_data(problem, [0, 1], {0: 0, 1: 0})
+      state._replace(global_model_weights=weights._replace(trainable=broken)),
+      problem.server_data,
+      _client_data(problem, [0, 1], {0: 0, 1: 0}),
     )
     self.assertEqual(output.metrics['client']['num_rejected'], 2)
     self.assertEqual(output.state.guidance['method'].pull, 0)

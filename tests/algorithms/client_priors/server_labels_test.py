@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the regressions of the labels alone, against scikit-learn."""
+"""Tests of folds, and of regressions on the labels, against scikit-learn."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -11,9 +11,36 @@ from sklearn import metrics
 import tensorflow as tf
 
 from tests.algorithms.client_priors import numpy_reference
-from tff_semifl.algorithms.client_priors import labels_alone
+from tff_semifl.algorithms.client_priors import server_labels
 
 _PENALTIES = (0.03, 0.1, 0.3, 1, 3, 10, 30, 100)
+
+
+def _one_hot(labels):
+  return tf.one_hot(labels, max(labels) + 1, dtype=tf.float64)
+
+
+class FoldsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ([0, 0, 1, 1, 2, 2],),
+    ([2, 0, 1, 1, 0, 2, 2, 2, 0, 1, 1],),
+    ([0, 1, 1, 2, 1, 1, 1, 1, 1, 2],),
+  )
+  def test_folds_and_weights(self, labels):
+    labels = np.array(labels)
+    fold = server_labels.assign(_one_hot(labels)).numpy()
+    np.testing.assert_array_equal(fold, numpy_reference.fold_of(labels))
+    for label in np.unique(labels):
+      sizes = np.bincount(fold[labels == label] + 1, minlength=6)[1:]
+      self.assertLessEqual(sizes.max() - sizes.min(), 1)
+    weights = server_labels.weigh(_one_hot(labels)).numpy()
+    np.testing.assert_allclose(weights, numpy_reference.replicate(labels))
+    for replica in range(server_labels.FOLDS):
+      np.testing.assert_array_equal(weights[1 + replica][fold == replica], 0)
+      # Classes weigh what they weigh with all labels.
+      np.testing.assert_allclose(
+        weights[1 + replica] @ _one_hot(labels).numpy(), np.bincount(labels)
+      )
 
 
 def _draw(examples, features, scale):
@@ -65,9 +92,7 @@ class LabelsAloneTest(parameterized.TestCase):
         losses[standardizes, penalty] = loss
         fits[standardizes, penalty] = scaled
     best = min(losses, key=losses.get)
-    found = labels_alone.fit(
-      tf.constant(x), tf.one_hot(labels, 3, dtype=tf.float64)
-    )
+    found = server_labels.fit(tf.constant(x), _one_hot(labels))
     self.assertEqual(found.standardizes, best[0])
     for replica in (0, 3):
       expected = _fit(fits[best], labels, weights[replica], best[1])
@@ -77,20 +102,12 @@ class LabelsAloneTest(parameterized.TestCase):
         tf.nn.softmax(logits), expected.predict_proba(fits[best]), atol=1e-3
       )
 
-  def test_constant_columns_do_nothing(self):
-    x, labels = _draw(30, 4, 1.0)
-    x[:, 2] = 5
-    found = labels_alone.fit(
-      tf.constant(x), tf.one_hot(labels, 3, dtype=tf.float64)
-    )
-    np.testing.assert_array_equal(found.weights[:, 2], 0)
-
-  def test_one_label_of_each_class(self):
+  def test_one_label_of_each_class_and_a_constant_column(self):
     x, labels = _draw(3, 4, 1.0)
-    found = labels_alone.fit(
-      tf.constant(x), tf.one_hot(labels, 3, dtype=tf.float64)
-    )
-    raw = found.weights[0].numpy()
+    x[:, 2] = 5
+    weights = server_labels.fit(tf.constant(x), _one_hot(labels)).weights
+    np.testing.assert_array_equal(weights[:, 2], 0)
+    raw = weights[0].numpy()
     np.testing.assert_array_equal(
       np.argmax(x @ raw[:-1] + raw[-1], axis=1), labels
     )

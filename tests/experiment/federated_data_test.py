@@ -1,19 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the validation split, by its definition."""
+"""Tests of splits among server, clients, and test or validation."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
 from tasks import digits
+from tests import small_digits
+from tests import small_systems
 from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
+from tff_semifl.cli import commands
 from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
-from tff_semifl.experiment import validation
+from tff_semifl.experiment import partitions
 
 _LABELS = system_lib.Labels
 _SEED = 3
@@ -55,23 +58,23 @@ class DrawTest(parameterized.TestCase):
   )
   def test_is_as_even_as_labels_allow(self, number, expected):
     labels = np.repeat([0, 1, 2], [20, 10, 5])
-    drawn = validation.draw(labels, np.arange(35), number, _SEED)
+    drawn = federated_data.draw(labels, np.arange(35), number, _SEED)
     self.assertLen(set(drawn), number)
     self.assertEqual(np.bincount(labels[drawn]).tolist(), expected)
 
   def test_who_gives_one_more_is_drawn(self):
     labels = np.repeat([0, 1, 2], 5)
     givers = {
-      labels[validation.draw(labels, np.arange(15), 1, seed)][0]
+      labels[federated_data.draw(labels, np.arange(15), 1, seed)][0]
       for seed in range(20)
     }
     self.assertEqual(givers, {0, 1, 2})
 
   def test_depends_on_the_seed_and_not_on_the_order(self):
     labels = np.repeat(np.arange(10), 5)
-    drawn = validation.draw(labels, np.arange(50), 20, 0)
-    again = validation.draw(labels, np.arange(50)[::-1], 20, 0)
-    other = validation.draw(labels, np.arange(50), 20, 1)
+    drawn = federated_data.draw(labels, np.arange(50), 20, 0)
+    again = federated_data.draw(labels, np.arange(50)[::-1], 20, 0)
+    other = federated_data.draw(labels, np.arange(50), 20, 1)
     np.testing.assert_array_equal(drawn, again)
     self.assertNotEqual(set(drawn), set(other))
 
@@ -81,23 +84,23 @@ class DrawTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       ValueError, '35 labeled images of 3 classes, .* 32 at most are left'
     ):
-      validation.draw(labels, np.arange(35), number, _SEED)
+      federated_data.draw(labels, np.arange(35), number, _SEED)
 
 
 class FoldTest(absltest.TestCase):
   def test_folds_are_even_disjoint_and_all(self):
     labels = np.repeat([0, 1, 2], [20, 10, 3])
     folds = [
-      validation.draw_fold(labels, np.arange(33), fold, 5, _SEED)
+      federated_data.draw_fold(labels, np.arange(33), fold, 5, _SEED)
       for fold in range(5)
     ]
     np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(33))
     self.assertSameElements({6, 7}, map(len, folds))
     counts = [np.bincount(labels[fold], minlength=3) for fold in folds]
     self.assertLessEqual(np.ptp(counts, axis=0).max(), 1)
-    again = validation.draw_fold(labels, np.arange(33)[::-1], 0, 5, _SEED)
+    again = federated_data.draw_fold(labels, np.arange(33)[::-1], 0, 5, _SEED)
     np.testing.assert_array_equal(again, folds[0])
-    other = validation.draw_fold(labels, np.arange(33), 0, 5, _SEED + 1)
+    other = federated_data.draw_fold(labels, np.arange(33), 0, 5, _SEED + 1)
     self.assertNotEqual(set(other), set(folds[0]))
 
   def test_refuses_what_cannot_be_trained_and_validated_on(self):
@@ -106,7 +109,7 @@ class FoldTest(absltest.TestCase):
       ([0, 0, 1, 1], 5, '4 labeled images, too few for 5 parts'),
     ):
       with self.assertRaisesRegex(ValueError, message):
-        validation.draw_fold(
+        federated_data.draw_fold(
           np.array(labels), np.arange(len(labels)), 0, num_folds, _SEED
         )
 
@@ -157,18 +160,6 @@ class ValidationTest(parameterized.TestCase):
     everything = _identify(found.at_server(labels).images)
     self.assertTrue(held_out.isdisjoint(everything))
 
-  def test_all_systems_have_the_same_images(self):
-    first, *others = (
-      _identify(_split(labels, num_validation=20).test.images)
-      for labels in (
-        _LABELS.AT_SERVER,
-        _LABELS.AT_SERVER_ALONE,
-        _LABELS.AT_SERVER_WITH_POOL,
-      )
-    )
-    for other in others:
-      self.assertEqual(other, first)
-
   def test_given_labels(self):
     data = _given_data()
     found, in_one_place, alone = (
@@ -206,20 +197,123 @@ class ValidationTest(parameterized.TestCase):
       self.assertEqual(found.default_name, name)
       self.assertTrue(found.validates)
 
-  def test_refusal_names_the_setting(self):
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      'the server has 50 labeled images of 10 classes, .* 40 at most',
-    ) as caught:
-      _split(_LABELS.AT_SERVER, num_validation=50)
-    self.assertEqual(caught.exception.name, 'num_validation')
 
-  def test_servers_without_labels_have_no_such_setting(self):
-    data_split = federated_data.choose_data_split(
-      _LABELS.AT_CLIENTS, is_given=False
+_POOL = system_lib.Labels.AT_SERVER_WITH_POOL
+
+
+class PooledDataTest(absltest.TestCase):
+  def test_has_the_labels_of_a_federation_and_the_images_of_its_clients(self):
+    found = _split(_POOL)
+    federated = _split(system_lib.Labels.AT_SERVER)
+    for part, other in zip(found.labeled, federated.labeled, strict=True):
+      np.testing.assert_array_equal(part, other)
+    np.testing.assert_array_equal(
+      found.unlabeled.images, federated.unlabeled.images
     )
-    with self.assertRaisesRegex(settings.SettingError, 'no such setting'):
-      settings.change(data_split, {'num_validation': 20})
+    self.assertEmpty(found.shares)
+    # Systems with and without clients are compared on the same images.
+    self.assertLen(federated.shares, 10)
+
+  def test_server_is_not_told_labels_that_it_does_not_have(self):
+    found = _split(_POOL)
+    at_server = found.at_server(_POOL)
+    num_unlabeled = len(found.unlabeled.images)
+    self.assertEqual(num_unlabeled, 1437 - 50)
+    np.testing.assert_array_equal(
+      at_server.images,
+      np.concatenate([found.labeled.images, found.unlabeled.images]),
+    )
+    np.testing.assert_array_equal(
+      at_server.labels,
+      [*found.labeled.labels, *[sources.UNKNOWN_LABEL] * num_unlabeled],
+    )
+
+  def test_in_other_systems_the_server_has_labeled_images_alone(self):
+    labels = system_lib.Labels.AT_SERVER
+    found = _split(labels)
+    self.assertIs(found.at_server(labels), found.labeled)
+
+  def test_images_of_unknown_classes_are_in_the_pool(self):
+    images = np.arange(7, dtype=np.uint8).reshape(7, 1, 1, 1)
+    train = sources.LabeledImages(images[:4], np.array([0, 1, 0, 1], np.int32))
+    data = sources.TaskData(train, train, unlabeled=images[4:])
+    found = _split(_POOL, data, is_given=True)
+    # Where the task gives the partition, the server has all labels of the task.
+    np.testing.assert_array_equal(
+      found.at_server(_POOL).labels, [0, 1, 0, 1, -1, -1, -1]
+    )
+    self.assertEmpty(found.shares)
+
+
+class ExperimentTest(absltest.TestCase):
+  def test_training_and_statistics_are_of_all_images(self):
+    command = commands.create(
+      'fixmatch',
+      {
+        **small_digits.SETTINGS,
+        'num_labeled': 20,
+        'output_dir': self.create_tempdir().full_path,
+      },
+    )
+    with small_systems.without_process('fixmatch'):
+      experiment = command.create_experiment()
+    program = experiment
+    [chunk] = program.server_dataset.as_numpy_iterator()
+    self.assertLen(chunk['image'], 1437)
+    self.assertEqual(np.count_nonzero(chunk['label'] >= 0), 20)
+    [statistics] = program.statistics.data.as_numpy_iterator()
+    np.testing.assert_array_equal(statistics['image'], chunk['image'])
+    # Training does not wait for these statistics.
+    self.assertFalse(program.statistics.for_clients)
+    self.assertEqual(program.total_rounds, 1023)
+
+
+def _describe(part, labels, num_clients, seed=0):
+  shares = part.split(labels, 10, num_clients, seed)
+  return shares, part.describe(labels, shares)
+
+
+class DescribeTest(parameterized.TestCase):
+  def test_images_that_do_not_divide(self):
+    # 1003 = 7 * 143 + 2.
+    labels = np.arange(1003) % 10
+    _, (note,) = _describe(partitions.IID(), labels, 7)
+    self.assertRegex(note, '^2 of 1003 images have no client$')
+    self.assertEmpty(_describe(partitions.IID(), labels[:1001], 7)[1])
+
+  def test_clients_with_fewer_classes(self):
+    labels = np.arange(1000) % 10
+    found = []
+    for seed in range(5):
+      shares, notes = _describe(partitions.Classes(), labels, 20, seed)
+      num_fewer = sum(len(set(labels[share])) == 1 for share in shares)
+      found.append(num_fewer)
+      if num_fewer:
+        self.assertRegex(notes[0], f'^{num_fewer} of 20 clients .* 2 .* 1 ')
+      else:
+        self.assertEmpty(notes)
+    # A second part of the same class has a probability of 3 in 39.
+    self.assertGreater(max(found), 0)
+
+  @parameterized.parameters(
+    partitions.Classes(classes_per_client=1),
+    partitions.Dirichlet(),
+    partitions.MainClasses(),
+  )
+  def test_nothing_is_said_of_others(self, part):
+    self.assertEmpty(_describe(part, np.arange(1000) % 10, 20)[1])
+
+  def test_outside_function_must_share_out_all_images(self):
+    part = partitions.OutsidePartition(
+      reference='some.module:split',
+      function=lambda labels, num_classes, num_clients, seed: np.split(
+        np.arange(len(labels) - 1), num_clients
+      ),
+    )
+    with self.assertRaisesRegex(
+      ValueError, '^some.module:split gave 1000 of 1001 images'
+    ):
+      part.split(np.arange(1001) % 10, 10, 20, 0)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,60 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the lines on what was exported, and on what clients added."""
+
+import math
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tff_semifl.algorithms.client_priors import client_priors
+
+_METRICS = {
+  'kept': 2.0,
+  'held_out': 20.0,
+  'right_labels_alone': 11.0,
+  'right_mixture': 12.0,
+  'right_head': 14.0,
+  'spread': 0.001,
+  'server_spread': 0.01,
+  'has_examples': 1.0,
+}
+
+
+class ResultTest(parameterized.TestCase):
+  def test_gain_is_of_the_same_images(self):
+    half, more = np.arange(100) < 50, np.arange(100) < 80
+    alone, exported, gain = client_priors.describe_gain(half, more, 40)
+    self.assertEndsWith(alone, ' 50.0%')
+    self.assertEndsWith(exported, ' 80.0%')
+    # 30 of 100 gained and none lost: Agresti and Min have 30.5 and 0.5 of 102.
+    mean = 30 / 102
+    error = 1.959964 * math.sqrt((31 / 102 - mean**2) / 102)
+    self.assertIn(
+      f'+30.0 points (95% interval {100 * (mean - error):+.1f} to'
+      f' {100 * (mean + error):+.1f}',
+      gain,
+    )
+    *_, loss, warning = client_priors.describe_gain(more, half, 40)
+    self.assertStartsWith(loss, 'loss')
+    self.assertStartsWith(warning, 'WARNING')
+
+  @parameterized.parameters(
+    (dict(), 'chosen', True, 'held-out labels say: head'),
+    (dict(), 'head', True, '--keep says: head'),
+    (dict(kept=0.0), 'chosen', False, 'labels are too few'),
+    (dict(kept=0.0, has_examples=0.0), 'chosen', True, 'fewer than 2 examples'),
+    (dict(kept=0.0, spread=0.006), 'chosen', True, "clients' images differ"),
+  )
+  def test_says_why_it_is_exported(self, changes, keep, has_labels, expected):
+    right, why = client_priors.describe_choice(
+      _METRICS | changes, keep, has_labels=has_labels
+    )
+    self.assertEndsWith(right, 'labels alone 11, mixture 12, head 14')
+    self.assertIn(expected, why)
+
+
+if __name__ == '__main__':
+  absltest.main()
