@@ -3,6 +3,10 @@
 
 """Command-line programs."""
 
+import sys
+
 from tff_semifl.cli import program
 
-program.begin_if_run(__name__)
+# Python has this argument while it looks for a module to run.
+if sys.argv[:1] == ['-m']:
+  program.begin()

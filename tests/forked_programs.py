@@ -32,11 +32,7 @@ _MODULE = 'tests.forked_programs'
 
 
 class Program:
-  """A program that runs, or ran, in a fork.
-
-  Attributes:
-    pid: Its process id.
-  """
+  """A program that runs, or ran, in a fork."""
 
   def __init__(self, command: Sequence[str], replies: socket.socket):
     self._command = command
@@ -59,16 +55,9 @@ class Program:
       return None
 
   def wait(self, timeout: float = 200) -> int:
-    """Waits until the program ends.
+    """Waits until the program ends; returns the exit code.
 
-    Args:
-      timeout: Seconds to wait.
-
-    Returns:
-      Its exit code, -9 if signal 9 ended it.
-
-    Raises:
-      subprocess.TimeoutExpired: If it takes longer.
+    The code is -9 if signal 9 ended the program.
     """
     if self._code is None:
       try:
@@ -99,18 +88,9 @@ def start(
 ) -> Program:
   """Starts `python -m module arguments` in the repository's root.
 
-  It is killed when this process ends.
-
-  Args:
-    module: The program, `launch.plot` say.
-    *arguments: What it is given.
-    stdout: Where its output goes, a file or a file descriptor.
-    stderr: Where its errors go.
-    new_session: Whether it is the first of a group of processes.
-    cores: Those that it may use; by default all that this process may.
-    max_file_size: Bytes that a file may have; by default any number.
-    variables: Changes of its environment; None removes a variable. Folders of
-      PYTHONPATH can be imported from.
+  The program is killed when this process ends. `variables` are changes of its
+  environment; None removes a variable, and folders of PYTHONPATH can be
+  imported from.
   """
   command = [module, *map(str, arguments)]
   request = json.dumps(
@@ -128,17 +108,7 @@ def run(
 ) -> subprocess.CompletedProcess:
   """Runs `python -m module arguments` in the repository's root.
 
-  Args:
-    module: The program, `launch.plot` say.
-    *arguments: What it is given.
-    timeout: Seconds that it may take.
-    **options: Other arguments of `start`.
-
-  Returns:
-    Its exit code, output and errors, as text.
-
-  Raises:
-    subprocess.TimeoutExpired: If it takes longer; it is killed then.
+  `options` are those of `start`; the program is killed after `timeout` seconds.
   """
   with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
     program = start(module, *arguments, stdout=output, stderr=errors, **options)

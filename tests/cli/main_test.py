@@ -78,27 +78,6 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(completed.stdout, '')
     self.assertEqual(completed.stderr.strip(), 'interrupted')
 
-  def test_package_of_others_that_imports_it(self):
-    folder = self.create_tempdir()
-    code = (
-      'import signal, launch;'
-      ' print(signal.getsignal(signal.SIGINT).__name__)'
-    )
-    folder.create_file('others/__init__.py', code)
-    folder.create_file('others/program.py')
-    completed = subprocess.run(
-      [sys.executable, '-m', 'others.program'],
-      env={
-        **os.environ,
-        'PYTHONPATH': f'{folder.full_path}:{source_tree.PROJECT_ROOT}',
-      },
-      capture_output=True,
-      text=True,
-      timeout=50,
-      check=True,
-    )
-    self.assertEqual(completed.stdout, 'default_int_handler\n')
-
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):
     expected = f'tff-semifl {tff_semifl.__version__}\n'

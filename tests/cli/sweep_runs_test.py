@@ -24,7 +24,6 @@ from launch import sweep
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import sweep_runs
-from tff_semifl.experiment import presets
 from tff_semifl.results import sweep_table
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -68,20 +67,6 @@ _FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
 
 
 class RunsTest(parameterized.TestCase):
-  def test_presets_are_found_by_patterns(self):
-    found = sweep_runs.find_presets(['semifl/svhn_*'])
-    self.assertGreater(len(found), 3)
-    for one in found:
-      self.assertEqual(one.system_name, 'semifl')
-      self.assertStartsWith(one.source, 'semifl/svhn_')
-      self.assertEqual(one.name, one.source.replace('/', '_'))
-      self.assertEqual(one.paper, presets.load(one.source).paper)
-    every = sweep_runs.find_presets(['*'])
-    self.assertEqual([one.source for one in every], list(presets.names()))
-    sweep_runs.check_names(every)
-    with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
-      sweep_runs.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
-
   def test_each_flagfile_has_its_system_in_front(self):
     found = sweep_runs.read_flagfiles(
       ['batch_label_semifl:a_0.3.flags', 'semifl:b', 'semifl:semifl_c.flags']
@@ -93,18 +78,6 @@ class RunsTest(parameterized.TestCase):
         ('semifl', 'semifl_b', 'b'),
         ('semifl', 'semifl_c', 'semifl_c.flags'),
       ],
-    )
-
-  @parameterized.parameters(
-    (['--num_validation=1'],),
-    (['-num_validation=1'],),
-    (['--num_validation', '1'],),
-    (['-validation_fold', '1/2'],),
-  )
-  def test_flag_is_left_out_however_it_is_written(self, flag):
-    self.assertEqual(
-      sweep_runs.without_validation(['--b', '-2', *flag, '--c=3']),
-      ['--b', '-2', '--c=3'],
     )
 
   def test_complete_with_last_round_and_export(self):

@@ -90,7 +90,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
     (
       'objects',
       {'labels': np.array([1, 'a', None] * 4 + [1], object)},
-      'labels: cannot be read',
+      'cannot be read as arrays',
     ),
     (
       'fewer_labels',
@@ -108,19 +108,9 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       'client_features: found 5 features',
     ),
     (
-      'nan',
-      {'client_features': np.full((40, 6), np.nan)},
-      'client_features: found nan in row 0, column',
-    ),
-    (
       'a_class_of_the_test_alone',
       {'test_labels': np.arange(30) % 4},
       'test_labels: found the label 3',
-    ),
-    (
-      'a_name_too_many',
-      {'class_names': np.array(['a', 'b', 'c', 'd'])},
-      'labels: found no image of class d',
     ),
   )
   def test_refuses(self, changes, message):
@@ -130,7 +120,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('missing', None, 'there is no such file'),
     ('empty', b'', 'cannot be read as arrays'),
-    ('pickle', b'\x80\x04K\x01.', 'cannot be read as arrays .*without pickled'),
+    ('pickle', b'\x80\x04K\x01.', 'cannot be read as arrays'),
   )
   def test_refuses_other_files(self, content, message):
     if content is not None:
@@ -158,7 +148,7 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       ValueError, 'features.npz features: found 6 features;'
     ):
       list(feature_files.read_batches([self._path], 7))
-    with self.assertRaisesRegex(ValueError, 'has a single array; give a .npz'):
+    with self.assertRaisesRegex(ValueError, 'has features but no labels'):
       feature_files.read(npy)
 
   def test_vectors_to_test_on(self):

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import unicodedata
 from unittest import mock
 
 from absl.testing import absltest
@@ -188,39 +189,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
     ):
       return self._read(on_odd_size=image_files.OnOddSize.RESIZE)
 
-  def test_size_and_channels_as_asked_for(self):
-    found = self._read(
-      size=(8, 8),
-      num_channels=1,
-      on_odd_size=image_files.OnOddSize.RESIZE,
-    )
-    self.assertEqual(found.labeled.images.shape, (3, 8, 8, 1))
-    self.assertEqual(found.unlabeled.shape, (3, 8, 8, 1))
-    self.assertEqual(found.test.images.shape, (1, 8, 8, 1))
-    with self.assertRaisesRegex(
-      data_errors.DataError, '4x5, not 8x8; and 2 more; resize would'
-    ):
-      self._read(size=(8, 8))
-
-  def test_large_size_is_not_taken_from_the_first_image(self):
-    with mock.patch.object(image_folders, 'MAX_DEFAULT_SIZE', 4):
-      with self.assertRaisesRegex(
-        data_errors.DataError,
-        f'^in {self._root}: server/cat/a.png is 4x5; what is larger than 4 ',
-      ):
-        self._read()
-      self.assertLen(self._read(size=(4, 5)).shares, 2)
-
-  def test_names_what_is_no_image(self):
-    (self._root / 'clients/east/notes.txt').write_text('no image')
-    (self._root / 'test/dog/broken.jpg').write_bytes(b'')
-    with self.assertRaisesRegex(
-      data_errors.DataError,
-      'clients/east/notes.txt is no JPEG, .* image;'
-      ' test/dog/broken.jpg is no JPEG, .* image$',
-    ):
-      self._read()
-
   @parameterized.named_parameters(
     ('server', 'server', 'server is missing or is no folder'),
     ('classes', 'server/*', 'server has no folder in it'),
@@ -325,31 +293,49 @@ class DamagedFoldersTest(parameterized.TestCase):
     # Messages are printable in any encoding.
     str(raised.exception).encode(errors='backslashreplace')
 
-  @parameterized.parameters('x' * 300, '\0')
-  def test_root_that_cannot_be(self, root):
-    with self.assertRaisesRegex(
-      data_errors.DataError, 'is missing or is no folder$'
-    ):
-      self._read(root)
 
-  def test_folder_that_may_not_be_read(self):
-    if os.geteuid() == 0:
-      self.skipTest('nothing is forbidden to root')
+_FORMS = ('NFC', 'NFD')
+
+
+class ClientLabelsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._root = image_tree.write_tree(
+      pathlib.Path(self.create_tempdir().full_path)
+    )
+
+  def _read(self, content):
+    (self._root / 'clients/east/labels.csv').write_text(content)
+    return _read(self._root)
+
+  def test_labels_of_a_client(self):
+    plain = _read(self._root)
+    np.testing.assert_array_equal(plain.unlabeled_labels, [-1, -1, -1])
+    found = self._read('file,label\nb.png,dog\n')
+    # The files are east/a.jpg, east/b.png and north/a.png.
+    np.testing.assert_array_equal(found.unlabeled_labels, [-1, 1, -1])
+    np.testing.assert_array_equal(found.unlabeled, plain.unlabeled)
+    self.assertEqual(found.files, plain.files)
+
+  @parameterized.product(form=_FORMS, path=['é.png', 'é/b.png'])
+  def test_names_of_another_unicode_form(self, form, path):
     folder = self._root / 'clients/east'
-    folder.chmod(0)
-    self.addCleanup(folder.chmod, 0o700)
-    with self.assertRaisesRegex(
-      data_errors.DataError, f'{folder} cannot be read .Permission'
-    ):
-      self._read()
+    spelled = {each: unicodedata.normalize(each, path) for each in _FORMS}
+    place = folder / spelled[form]
+    place.parent.mkdir(exist_ok=True)
+    (folder / 'b.png').rename(place)
+    for other in _FORMS:
+      found = self._read(f'file,label\n{spelled[other]},dog\n')
+      np.testing.assert_array_equal(found.unlabeled_labels, [-1, 1, -1])
 
-  def test_size_that_no_memory_holds(self):
-    for size in ((10**6, 10**6), (10**12, 1), (1, 10**20)):
-      with self.assertRaisesRegex(
-        data_errors.DataError,
-        f'^4 images of {size[0]}x{size[1]} do not fit into the memory$',
-      ):
-        self._read(size=size)
+  @parameterized.parameters(
+    ('file,label\nc.png,dog\n', 'labels.csv names c.png, which is no image'),
+    ('file,label\nb.png,owl\n', 'has the label owl, which is no class'),
+    ('b.png,dog\n', 'cannot be read .it needs the columns file'),
+  )
+  def test_names_what_is_wrong(self, content, message):
+    with self.assertRaisesRegex(data_errors.DataError, message):
+      self._read(content)
 
 
 class ListTest(absltest.TestCase):
@@ -379,31 +365,6 @@ class ListTest(absltest.TestCase):
         for name in ('dog/a.png', 'cat/a.jpg', 'cat/b.png', 'dog/a.png')
       ],
     )
-
-  def test_visits_a_real_folder_once(self):
-    expected = image_listing.list_files([str(self._root)])
-    (self._root / 'loop').symlink_to('.')
-    (self._root / 'cat/up').symlink_to('..')
-    (self._root / 'cat/parent').symlink_to(self._root.parent)
-    (self._root / 'same').symlink_to('dog')
-    self.assertEqual(image_listing.list_files([str(self._root)]), expected)
-    # Links elsewhere are followed.
-    with tempfile.TemporaryDirectory() as elsewhere:
-      (pathlib.Path(elsewhere) / 'c.png').touch()
-      (pathlib.Path(elsewhere) / 'up').symlink_to('..')
-      (self._root / 'other').symlink_to(elsewhere)
-      self.assertEqual(
-        image_listing.list_files([str(self._root)]),
-        [*expected, self._root / 'other/c.png'],
-      )
-      # A folder that is named may be a link.
-      self.assertEqual(
-        image_listing.list_files([str(self._root / 'other')]),
-        [self._root / 'other/c.png'],
-      )
-      self.assertLen(
-        image_listing.list_files([str(self._root / 'loop/dog')]), 1
-      )
 
   def test_nothing_to_list(self):
     (self._root / 'owl').mkdir()

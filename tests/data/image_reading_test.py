@@ -37,20 +37,6 @@ class ImageReadingTest(absltest.TestCase):
       found = image_reading.read(files, _FORM, [])
     self.assertEqual(found.images[:, 0, 0, 0].tolist(), [*range(20)])
 
-  def test_after_an_error_nothing_else_is_begun(self):
-    begun = []
-
-    def work(number):
-      begun.append(number)
-      if number == 0:
-        raise KeyboardInterrupt
-      event.wait(0.01)
-
-    event = threading.Event()
-    with self.assertRaises(KeyboardInterrupt):
-      list(image_reading.map_in_threads(work, range(10_000)))
-    self.assertLess(len(begun), 1000)
-
 
 class ImageBatchesTest(absltest.TestCase):
   def setUp(self):

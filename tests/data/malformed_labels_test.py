@@ -68,16 +68,6 @@ class MalformedLabelsTest(parameterized.TestCase):
       ),
     )
 
-  @hypothesis.given(_LABELS, _CONCENTRATIONS, _NUMBERS, _SEEDS)
-  @damage.settings()
-  def test_dirichlet(self, labels, concentration, num_clients, seed):
-    self._assert_is_a_partition_or_refused(
-      len(labels),
-      lambda: skewed_partition.partition_dirichlet(
-        labels, concentration, num_clients, seed
-      ),
-    )
-
   @hypothesis.given(_LABELS, _FEW, _FRACTIONS, _NUMBERS, _SEEDS)
   @damage.settings()
   def test_main_classes(self, labels, num_classes, skew, num_clients, seed):

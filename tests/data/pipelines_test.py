@@ -207,18 +207,6 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
           [chunk['earlier_rounds'] for chunk in found], expected[round_num]
         )
 
-  def test_with_clients_per_round(self):
-    population = _create_population(clients_per_round=3, seed=4)
-    changed = population.with_clients_per_round(10)
-    self.assertLen(population.cohort(1), 3)
-    self.assertLen(changed.cohort(1), 10)
-    self.assertEqual(population.clients_per_round, 3)
-    self.assertEqual(changed.clients_per_round, 10)
-    self.assertEqual(changed.num_images, population.num_images)
-    self.assertEqual(
-      changed.with_clients_per_round(3).cohort(5), population.cohort(5)
-    )
-
   @parameterized.parameters(-1, 11)
   def test_cohort_out_of_range(self, clients_per_round):
     message = (
@@ -251,22 +239,6 @@ class DropoutTest(parameterized.TestCase):
       probability,
       delta=5 * np.sqrt(probability * (1 - probability) / draws),
     )
-
-  def test_is_a_function_of_seed_and_round(self):
-    def dropped(seed, rounds):
-      population = _create_population(
-        dropout_probability=0.5, seed=seed, clients_per_round=10
-      )
-      return {
-        n: frozenset(population.chosen(n)) - frozenset(population.cohort(n))
-        for n in rounds
-      }
-
-    first = dropped(1, range(1, 20))
-    self.assertEqual(dropped(1, range(19, 0, -1)), first)
-    self.assertNotEqual(dropped(2, range(1, 20)), first)
-    # Different clients drop out in different rounds.
-    self.assertGreater(len(set(first.values())), 10)
 
   def test_datasets_are_those_of_the_cohort(self):
     population = _create_population(
@@ -354,16 +326,6 @@ class ConcatenateChunksTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(runtime.simulation_context('in_process'))
-
-  def test_type(self):
-    self.assertEqual(
-      str(_concatenate_labeled.type_signature.result),
-      '<image=uint8[?,2,3,1],label=int32[?]>',
-    )
-    self.assertEqual(
-      str(_concatenate_client.type_signature.result),
-      '<client_id=int32,image=uint8[?,2,3,1]>',
-    )
 
   @parameterized.parameters([[7]], [[1] * 7], [[0, 5, 0, 2, 0]], [[]])
   def test_any_chunking_gives_the_same_whole(self, sizes):

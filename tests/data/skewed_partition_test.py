@@ -14,7 +14,6 @@ import numpy as np
 
 from tff_semifl.data import skewed_partition
 from tff_semifl.experiment import data_figures
-from tff_semifl.randomness import random_seeds
 
 _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
 
@@ -96,15 +95,6 @@ class PartitionClassesTest(_PartitionTestCase):
         rest = rest[len(shard) :]
       self.assertEmpty(rest)
     self.assertCountEqual(found, expected)
-
-  def test_sizes_on_svhn_follow_those_of_the_classes(self):
-    """231 to 692 images a shard, 25 of each class taken for labels (D26)."""
-    labels = _shuffled([count - 25 for count in _SVHN_COUNTS])
-    shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed=0)
-    sizes = [len(indices) for indices in shares]
-    # Two shards of digit 9, 4634 / 20, to two of digit 1, 13836 / 20.
-    self.assertBetween(min(sizes), 2 * 231, 2 * 350)
-    self.assertBetween(max(sizes), 1000, 2 * 692)
 
   def test_a_client_can_be_dealt_a_class_twice(self):
     """9.4% of clients with two of ten classes, which we keep (D26)."""
@@ -378,46 +368,6 @@ class PartitionMainClassesTest(parameterized.TestCase):
       [[750, 750, 250, 250], [250, 250, 750, 750]],
     )
 
-  @parameterized.parameters(
-    ([4900] * 10, 16, 0.4),
-    ([4900] * 10, 30, 0.4),
-    (_SVHN_SIZES, 30, 1.0),
-    ([2300] * 47, 47, 0.4),
-  )
-  def test_as_many_clients_as_classes_have_one_each(
-    self, sizes, num_clients, skew
-  ):
-    """Exactly the images that equation 8 and the seed determine."""
-    num_classes = len(sizes)
-    numbers = np.round(_equation_8(sizes, skew, num_clients), 9)
-    counts = np.floor(numbers).astype(int)
-    for j in range(num_classes):
-      # Largest remainders first; of equal ones, who has fewest so far.
-      by_need = sorted(
-        range(num_clients),
-        key=lambda u: (
-          -round(numbers[u, j] - counts[u, j], 9),
-          counts[u].sum(),
-        ),
-      )
-      for user in by_need[: sizes[j] - counts[:, j].sum()]:
-        counts[user, j] += 1
-    labels = np.repeat(np.arange(num_classes), sizes)
-    generator = random_seeds.numpy_generator(
-      3, random_seeds.Purpose.CLIENT_PARTITION
-    )
-    expected = [[] for _ in range(num_clients)]
-    for j in range(num_classes):
-      images = list(generator.permutation(np.flatnonzero(labels == j)))
-      for user in range(num_clients):
-        expected[user] += images[: counts[user, j]]
-        del images[: counts[user, j]]
-    shares = skewed_partition.partition_main_classes(
-      labels, num_classes, skew, num_clients, seed=3
-    )
-    for share, images in zip(shares, expected, strict=True):
-      np.testing.assert_array_equal(share, generator.permutation(images))
-
   def test_main_class_without_images(self):
     with self.assertRaisesRegex(
       ValueError, r'client 1 of 2 .* main classes are 1'
@@ -437,6 +387,30 @@ class UnknownClassesTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, '^2 of 4 .* no known class'):
         split(labels, *arguments, num_clients=2, seed=0)
+
+
+def _measure_pair_by_pair(counts):
+  """Equation 1 of Zhang et al., pair by pair."""
+  fractions = counts / counts.sum(axis=1, keepdims=True)
+  num_clients = len(counts)
+  total = sum(
+    np.abs(a - b).sum() for a, b in itertools.combinations(fractions, 2)
+  )
+  return total / (num_clients * (num_clients - 1))
+
+
+class LabelSkewTest(absltest.TestCase):
+  def test_is_equation_1(self):
+    for seed in range(5):
+      counts = np.random.default_rng(seed).integers(1, 30, (3 + seed, 4))
+      found = data_figures.measure_label_skew(counts)
+      self.assertAlmostEqual(found, _measure_pair_by_pair(counts), places=12)
+
+  def test_by_hand(self):
+    # (1, 0), (1/2, 1/2), (0, 1): distances 1, 2, 1 of 3 * 2.
+    counts = np.array([[4, 0], [1, 1], [0, 2]])
+    self.assertAlmostEqual(data_figures.measure_label_skew(counts), 4 / 6)
+    self.assertEqual(data_figures.measure_label_skew(np.array([[1, 2]])), 0)
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@
 
 import contextlib
 import io
+import pathlib
 from unittest import mock
 
 from absl.testing import absltest
@@ -82,6 +83,38 @@ class LoadTest(parameterized.TestCase):
     self.assertNotIn('and much more', message)
     self.assertNotIn('\n', message)
     self.assertIsInstance(raised.exception.__cause__, OSError)
+
+
+class DamagedFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(tfds_files.offline())
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    data = tfds_files.random_cifar10(8, seed=1)
+    tfds_files.write_cifar10(str(folder), {'train': data})
+    [self._records] = folder.glob('*/*/*-train.*')
+    self._folder = folder
+
+  def _assert_refused(self, *parts):
+    with self.assertRaises(data_errors.DataError) as raised:
+      tfds_images.load('cifar10', ['train'], str(self._folder))
+    message = str(raised.exception)
+    self.assertNotIn('\n', message)
+    for part in parts:
+      self.assertIn(part, message)
+
+  def test_message_says_what_and_what_to_do(self):
+    self._records.write_bytes(self._records.read_bytes()[:-1] + b'?')
+    self._assert_refused(
+      'cannot be read (corrupted record at ',
+      f'with {self._records.parent} removed, it would be downloaded again',
+    )
+    self._records.unlink()
+    self._assert_refused('No such file or')
+
+  def test_description_that_is_none(self):
+    self._records.with_name('dataset_info.json').write_text('{')
+    self._assert_refused('cifar10')
 
 
 if __name__ == '__main__':

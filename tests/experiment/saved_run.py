@@ -17,13 +17,18 @@ class SavedRun(NamedTuple):
   arrays: dict[str, bytes]
 
 
+def read_rows(folder: pathlib.Path) -> list[dict[str, str]]:
+  """Reads the metrics of an experiment, without times."""
+  with (folder / 'metrics.csv').open() as file:
+    return [
+      {name: cell for name, cell in row.items() if name != 'seconds'}
+      for row in csv.DictReader(file)
+    ]
+
+
 def read(folder: pathlib.Path) -> SavedRun:
   """Reads the folder of an experiment."""
-  with (folder / 'metrics.csv').open() as file:
-    rows = list(csv.DictReader(file))
-  for row in rows:
-    del row['seconds']
   arrays, _ = checkpoints.read_latest(folder / 'checkpoints')
   return SavedRun(
-    rows, {name: array.tobytes() for name, array in arrays.items()}
+    read_rows(folder), {name: array.tobytes() for name, array in arrays.items()}
   )

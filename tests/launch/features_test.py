@@ -3,9 +3,7 @@
 
 """Tests of programs with a user's own feature vectors."""
 
-import contextlib
 import csv
-import io
 import json
 import pathlib
 import tempfile
@@ -16,11 +14,10 @@ import numpy as np
 from launch import evaluate
 from launch import export_saved_model
 from launch import predict
-from launch import show_augmentations
-from launch import show_partition
 from tests import forked_programs
 from tests.data import image_tree
 from tests.data import small_features
+from tests.experiment import saved_run
 from tests.export import brightness_model
 from tests.launch import programs
 from tff_semifl import settings
@@ -70,8 +67,7 @@ class FeaturesTest(absltest.TestCase):
     second = self._train(moved, 2)
     self.assertEqual(second.returncode, 0, second.stderr)
     self.assertIn('resumed after round 1', second.stderr)
-    with (self._experiment / 'metrics.csv').open() as file:
-      rows = list(csv.DictReader(file))
+    rows = saved_run.read_rows(self._experiment)
     self.assertEqual([row['round'] for row in rows], [*'012'])
     # Classes are far apart.
     self.assertEqual(float(rows[-1]['test/accuracy']), 1)
@@ -169,24 +165,6 @@ class FeaturesTest(absltest.TestCase):
       export_dir=export,
       format='tflite_int8',
     )
-
-  def test_draws_the_partition_but_no_augmentations(self):
-    fig = self._folder / 'partition.png'
-    output = io.StringIO()
-    with contextlib.redirect_stdout(output):
-      show_partition.main(
-        show_partition.ShowPartition(output_file=(str(fig),)), self._data()
-      )
-    self.assertIn(
-      'images without: 40, of which 0 with no client', output.getvalue()
-    )
-    self.assertTrue(fig.exists())
-    with self.assertRaisesRegex(
-      settings.SettingError, '^task=features: has feature vectors, which have'
-    ):
-      show_augmentations.main(
-        show_augmentations.ShowAugmentations(), self._data()
-      )
 
   def test_a_model_takes_what_it_was_trained_on(self):
     image = self._folder / 'photos' / 'a.png'

@@ -3,7 +3,6 @@
 
 """Tests of programs with a user's own images."""
 
-import csv
 import json
 import pathlib
 import shutil
@@ -17,6 +16,7 @@ from tests import forked_programs
 from tests import small_digits
 from tests import small_systems
 from tests.data import image_tree
+from tests.experiment import saved_run
 from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.experiment import plan
@@ -61,8 +61,7 @@ class ImageFolderTest(absltest.TestCase):
     first = self._run(self._images)
     # The system, the task, and the name of the folder.
     experiment = self._folder / 'semifl_image_folder_photos_seed0'
-    with (experiment / 'metrics.csv').open() as file:
-      rows = list(csv.DictReader(file))
+    rows = saved_run.read_rows(experiment)
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     for row in rows:
       self.assertTrue(np.isfinite(float(row['test/loss'])))

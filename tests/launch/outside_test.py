@@ -3,11 +3,8 @@
 
 """Tests of systems, tasks and models that are not of this repository."""
 
-import csv
 import json
-import os
 import pathlib
-import shutil
 import sys
 from unittest import mock
 
@@ -15,6 +12,7 @@ from absl.testing import absltest
 import pytest
 
 from tests import forked_programs
+from tests.experiment import saved_run
 from tff_semifl import settings
 from tff_semifl.experiment import system_registry
 
@@ -114,15 +112,8 @@ class OutsideTest(absltest.TestCase):
     self.assertEqual(result.returncode, 0, result.stderr)
     return result
 
-  def _rows(self, folder):
-    with (folder / 'metrics.csv').open() as file:
-      return [
-        {name: value for name, value in row.items() if name != 'seconds'}
-        for row in csv.DictReader(file)
-      ]
-
   @pytest.mark.slow
-  def test_trains_resumes_sweeps_exports_and_evaluates(self):
+  def test_trains_exports_and_evaluates(self):
     self._run(
       'launch.train',
       'my_research:MY_SYSTEM',
@@ -136,29 +127,8 @@ class OutsideTest(absltest.TestCase):
     self.assertEqual(hparams['flags']['task'], 'my_research:FewDigits')
     self.assertEqual(hparams['flags']['model'], 'my_research:create_model')
     self.assertEqual(hparams['flags']['surer_by'], 0.05)
-    rows = self._rows(trained)
+    rows = saved_run.read_rows(trained)
     self.assertLen(rows, 3)
-
-    # A sweep finds a run that lost its last round, and finishes it.
-    swept = self.folder / 'swept'
-    flagfile = self.folder / 'my.flags'
-    flagfile.write_text('\n'.join([*_FLAGS, '--total_rounds=2']))
-    name = 'MY_SYSTEM_my_seed0'
-    shutil.copytree(trained, swept / name)
-    shutil.rmtree(swept / name / 'export')
-    lines = (swept / name / 'metrics.csv').read_text().splitlines()
-    (swept / name / 'metrics.csv').write_text('\n'.join(lines[:-1]) + '\n')
-    newest = max(
-      (swept / name / 'checkpoints').iterdir(),
-      key=lambda path: path.stat().st_mtime_ns,
-    )
-    (shutil.rmtree if newest.is_dir() else os.remove)(newest)
-    self._run(
-      'launch.sweep',
-      f'--flagfiles=my_research:MY_SYSTEM:{flagfile}',
-      f'--output_dir={swept}',
-    )
-    self.assertEqual(self._rows(swept / name), rows)
 
     self._run('launch.export_saved_model', f'--experiment={trained}')
     printed = self._run(

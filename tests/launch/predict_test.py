@@ -196,15 +196,6 @@ class PredictTest(parameterized.TestCase):
     self.assertLen(logs.output, 2)
     self.assertIn('b/e.png is no JPEG, ', logs.output[0])
 
-  def test_names_that_are_no_text(self):
-    name = self._photos / b'\xff,"x.png'.decode(errors='surrogateescape')
-    image_tree.write_image(name, 45)
-    self._predict()
-    with self._output.open(
-      newline='', encoding='utf-8', errors='surrogateescape'
-    ) as file:
-      self.assertIn(str(name), [row['path'] for row in csv.DictReader(file)])
-
   @parameterized.parameters(
     ({'exported_model': ''}, 'exported_model=: '),
     ({'images': 'nowhere'}, 'images=nowhere: '),

@@ -142,11 +142,6 @@ class PrivateExperimentTest(parameterized.TestCase):
       self._open(self._create(**_PRIVATE), **_PRIVATE)
     self.assertFalse(self._file.exists())
 
-  def test_complete_run_is_opened_without_the_key(self):
-    self._train_to(2)
-    self._open(self._create(**_PRIVATE), **_PRIVATE)
-    self.assertFalse(self._file.exists())
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -1,16 +1,48 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs programs in the process of a test."""
+"""Runs programs in the process of a test, or beside it."""
 
 from collections.abc import Callable
 import contextlib
 import functools
 import io
+import os
+import pathlib
+import tempfile
 from typing import Any
 
+from tests import forked_programs
+from tests import small_digits
+from tests.runtime import ray_machines
 from tff_semifl import settings
 from tff_semifl.cli import command_line
+
+
+def small_training(folder: os.PathLike | str, *flags: str) -> list[str]:
+  """The arguments of a small run, in `folder`/small; last flags count."""
+  return [
+    *('launch.train', 'semifl', *small_digits.FLAGS, '--num_clients=10'),
+    *('--clients_per_round=2', '--client_epochs=1', '--server_epochs=1'),
+    *('--confidence_threshold=0.2', '--total_rounds=2'),
+    *('--experiment_name=small', f'--output_dir={folder}', *flags),
+  ]
+
+
+class Program:
+  """A program in a process of its own, and its output up to now."""
+
+  def __init__(self, *arguments: str):
+    self._log = tempfile.NamedTemporaryFile('r')
+    with open(self._log.name, 'wb') as log:
+      self.process = forked_programs.start(
+        *arguments, stdout=log, stderr=log, variables=ray_machines.variables()
+      )
+
+  @property
+  def output(self) -> str:
+    """What the program has printed."""
+    return pathlib.Path(self._log.name).read_text()
 
 
 def run(

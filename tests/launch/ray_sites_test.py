@@ -4,13 +4,12 @@
 """Tests of sites whose images stay on their machines."""
 
 import asyncio
-import csv
 import dataclasses
+import os
 import pathlib
 import re
 import shutil
 import signal
-import tempfile
 
 from absl.testing import absltest
 import numpy as np
@@ -18,9 +17,10 @@ import PIL.Image
 import psutil
 import pytest
 
-from tests import forked_programs
 from tests import small_digits
+from tests.experiment import saved_run
 from tests.launch import process_memory
+from tests.launch import programs
 from tests.launch import small_photos
 from tests.runtime import ray_machines
 from tff_semifl import runtime
@@ -52,21 +52,6 @@ _SETTINGS = {
 _HASH = '[0-9a-f]{64}'
 
 
-class _Program:
-  """A program, and its output up to now."""
-
-  def __init__(self, *arguments):
-    self._log = tempfile.NamedTemporaryFile('r')
-    with open(self._log.name, 'wb') as log:
-      self.process = forked_programs.start(
-        *arguments, stdout=log, stderr=log, variables=ray_machines.variables()
-      )
-
-  @property
-  def output(self) -> str:
-    return pathlib.Path(self._log.name).read_text()
-
-
 def _write_images(folder, generator, first_row=None):
   """Writes images of noise that share their first row."""
   folder.mkdir(parents=True)
@@ -77,15 +62,10 @@ def _write_images(folder, generator, first_row=None):
     PIL.Image.fromarray(image).save(folder / f'{name}.png')
 
 
-def _rows(path):
-  """Returns the metrics of each round, without times."""
-  if not path.exists():
-    return []
-  with path.open() as file:
-    return [
-      {name: cell for name, cell in row.items() if name != 'seconds'}
-      for row in csv.DictReader(file)
-    ]
+def _rows(folder):
+  """Returns the metrics of each round, none before the first."""
+  is_there = (folder / 'metrics.csv').exists()
+  return saved_run.read_rows(folder) if is_there else []
 
 
 def _store(site):
@@ -123,7 +103,7 @@ class SitesTest(absltest.TestCase):
     self.machines.add(1)
 
   def _start(self, *arguments):
-    program = _Program(*arguments)
+    program = programs.Program(*arguments)
     self.addCleanup(program.process.kill)
     return program
 
@@ -183,12 +163,14 @@ class SitesTest(absltest.TestCase):
           checkpoints=checkpoints.Checkpoints(
             self.folder / 'states', num_kept=1
           ),
-          metrics_manager=metrics_table.MetricsFile(self.folder / 'here.csv'),
+          metrics_manager=metrics_table.MetricsFile(
+            self.folder / 'metrics.csv'
+          ),
           on_start=lambda first_round: None,
           on_round=lambda round_num, metrics: None,
         )
       )
-    return _rows(self.folder / 'here.csv')
+    return _rows(self.folder)
 
   def test_training(self):
     changes = {
@@ -212,11 +194,11 @@ class SitesTest(absltest.TestCase):
       *('launch.train', 'semifl', '--threads_per_operation=1'),
       *(f'--{name}={settings.show(each)}' for name, each in changes.items()),
     )
-    metrics = self.folder / 'results' / 'small' / 'metrics.csv'
+    folder = self.folder / 'results' / 'small'
 
     def wait_for_clients(number):
       def are_there():
-        rows = _rows(metrics)
+        rows = _rows(folder)
         return len(rows) > 3 and (
           float(rows[-1]['client/num_participating']) == number
         )
@@ -227,7 +209,7 @@ class SitesTest(absltest.TestCase):
     training.process.send_signal(signal.SIGSTOP)
 
     with self.subTest('numbers are those of images in one place'):
-      rows = _rows(metrics)[:4]
+      rows = _rows(folder)[:4]
       self.assertEqual(rows, self._train_here(experiment, len(rows) - 1))
 
     with self.subTest('no image leaves its site'):
@@ -236,6 +218,9 @@ class SitesTest(absltest.TestCase):
         self.row[:4].astype(np.float32).tobytes(),
         str(self.images).encode(),
       ]
+      # The search finds what this process has.
+      found = process_memory.find(os.getpid(), [self.row.tobytes()])
+      self.assertLen(found, 1)
       machines = self.machines.processes()
       for pid in (training.process.pid, *machines):
         self.assertEmpty(process_memory.find(pid, patterns))

@@ -3,11 +3,9 @@
 
 """Tests of training with `--runtime=ray`."""
 
-import csv
 import ipaddress
 import pathlib
 import signal
-import tempfile
 from unittest import mock
 
 from absl.testing import absltest
@@ -15,8 +13,8 @@ from absl.testing import parameterized
 import psutil
 import pytest
 
-from tests import forked_programs
-from tests import small_digits
+from tests.experiment import saved_run
+from tests.launch import programs
 from tests.runtime import ray_machines
 from tff_semifl import settings
 from tff_semifl.cli import commands
@@ -35,14 +33,6 @@ class SettingsTest(parameterized.TestCase):
     with self.assertRaisesRegex(settings.SettingError, message):
       commands.create('semifl', values).check()
 
-  def test_that_go_together_are_let_through(self):
-    for values in (
-      dict(runtime='ray'),
-      dict(runtime='ray', threads_per_operation=1, max_concurrent_clients=3),
-      dict(runtime='ray', ray_address='auto', gpus_per_client=0.25),
-    ):
-      commands.create('semifl', values).check()
-
   def test_without_ray(self):
     with mock.patch('importlib.util.find_spec', return_value=None):
       commands.create('semifl', {}).check()
@@ -56,52 +46,19 @@ class SettingsTest(parameterized.TestCase):
       {'runtime', *settings.all_names(runtimes.Ray())}, run_settings.UNIMPORTANT
     )
 
-  def test_worker_of_tff_has_no_xla(self):
-    values = {'jit_compile': True, 'runtime': 'native'}
-    with self.assertRaisesRegex(settings.SettingError, '^jit_compile=True: '):
-      commands.create('semifl', values).check()
-    commands.create('semifl', values | {'runtime': 'ray'}).check()
-
 
 def _arguments(folder, *flags):
-  return [
-    *('launch.train', 'semifl', f'--output_dir={folder}', *small_digits.FLAGS),
-    *('--num_clients=10', '--clients_per_round=5', '--client_epochs=1'),
-    *('--server_epochs=1', '--confidence_threshold=0.2', '--total_rounds=30'),
-    *('--experiment_name=small', '--threads_per_operation=1', *flags),
-  ]
-
-
-class _Program:
-  """A training program, and its output up to now."""
-
-  def __init__(self, *arguments):
-    self._log = tempfile.NamedTemporaryFile('r')
-    self.process = forked_programs.start(
-      *arguments,
-      stdout=(log := open(self._log.name, 'wb')),
-      stderr=log,
-      variables=ray_machines.variables(),
-    )
-    log.close()
-
-  @property
-  def output(self) -> str:
-    return pathlib.Path(self._log.name).read_text()
-
-
-def _rows(folder):
-  with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
-    return [
-      {name: cell for name, cell in row.items() if name != 'seconds'}
-      for row in csv.DictReader(file)
-    ]
+  return programs.small_training(
+    folder,
+    *('--clients_per_round=5', '--total_rounds=30'),
+    *('--threads_per_operation=1', *flags),
+  )
 
 
 @pytest.mark.slow
 class TrainingTest(absltest.TestCase):
   def _start(self, *arguments):
-    program = _Program(*arguments)
+    program = programs.Program(*arguments)
     self.addCleanup(program.process.kill)
     return program
 
@@ -155,8 +112,11 @@ class TrainingTest(absltest.TestCase):
     output = self._finish(self._start(*_arguments(ray)), 0)
     self.assertNotIn('round 1/30', output)
     self._finish(reference, 0)
-    self.assertLen(_rows(ray), 31)
-    self.assertEqual(_rows(ray), _rows(alone))
+    rows, expected = (
+      saved_run.read_rows(pathlib.Path(each, 'small')) for each in (ray, alone)
+    )
+    self.assertLen(rows, 31)
+    self.assertEqual(rows, expected)
 
   def test_interrupt_ends_all_soon_and_others_cannot_reach_it(self):
     folder = self.create_tempdir().full_path

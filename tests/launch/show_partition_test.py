@@ -10,11 +10,8 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from launch import show_partition
 from tests import forked_programs
 from tests.data import tfds_files
-from tff_semifl import settings
-from tff_semifl.cli import commands
 from tff_semifl.data import sources
 
 
@@ -91,15 +88,6 @@ class ShowPartitionTest(absltest.TestCase):
       completed.stderr.splitlines()[-1],
       'flag --partition=classes: 15 of 35 unlabeled images have no known class',
     )
-
-  def test_file_that_cannot_be_written(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^output_file=/proc/nothing/a.png: '
-    ):
-      show_partition.main(
-        show_partition.ShowPartition(output_file=('/proc/nothing/a.png',)),
-        commands.create_data({'num_clients': 10}),
-      )
 
 
 if __name__ == '__main__':

@@ -15,6 +15,7 @@ import pytest
 
 from tests import forked_programs
 from tests import small_digits
+from tests.experiment import saved_run
 
 _FLAGS = (
   *small_digits.FLAGS,
@@ -78,9 +79,8 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(row['name'], 'semifl_small')
     last_rows = []
     for seed in (0, 1):
-      path = self.output_dir / f'semifl_small_seed{seed}' / 'metrics.csv'
-      with path.open() as file:
-        last_rows.append(list(csv.DictReader(file))[-1])
+      folder = self.output_dir / f'semifl_small_seed{seed}'
+      last_rows.append(saved_run.read_rows(folder)[-1])
     self.assertEqual([last['round'] for last in last_rows], ['4', '4'])
     for column in ('accuracy', 'best_accuracy'):
       values = [float(last[f'test/{column}']) for last in last_rows]
@@ -146,8 +146,7 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(status, 1)
     self.assertIn('semifl_small_learning_rate1e30_validation_seed0', errors)
     name = 'semifl_small_learning_rate0.03_validation_seed0'
-    with (self.output_dir / name / 'metrics.csv').open() as file:
-      *_, last = csv.DictReader(file)
+    *_, last = saved_run.read_rows(self.output_dir / name)
     self.assertFalse([column for column in last if column.startswith('test/')])
     loss = float(last['validation/loss'])
     self.assertIn(

@@ -4,7 +4,6 @@
 """Tests of threads of operations, in the real program."""
 
 import contextlib
-import csv
 import math
 import os
 import pathlib
@@ -16,7 +15,8 @@ import pytest
 import tensorflow as tf
 
 from tests import forked_programs
-from tests import small_digits
+from tests.experiment import saved_run
+from tests.launch import programs
 from tff_semifl import runtime as runtime_lib
 from tff_semifl.cli import commands
 from tff_semifl.experiment import filled_settings
@@ -25,16 +25,6 @@ from tff_semifl.experiment import runtimes
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 _SAME = 'with any number of threads, numbers are the same on this processor'
-_FLAGS = (
-  *small_digits.FLAGS,
-  '--num_clients=10',
-  '--clients_per_round=2',
-  '--client_epochs=1',
-  '--server_epochs=1',
-  '--confidence_threshold=0.2',
-  '--total_rounds=1',
-  '--experiment_name=small',
-)
 
 
 @contextlib.contextmanager
@@ -69,20 +59,12 @@ class ThreadsTest(parameterized.TestCase):
     """Trains on so many cores, and returns the rows without the seconds."""
     folder = self.create_tempdir().full_path
     forked_programs.run(
-      'launch.train',
-      'semifl',
-      *_FLAGS,
-      f'--output_dir={folder}',
-      *flags,
+      *programs.small_training(folder, '--total_rounds=1', *flags),
       cores=sorted(os.sched_getaffinity(0))[:cores],
       # The environment of the tests must not set the variable.
       variables={_VARIABLE: None},
     ).check_returncode()
-    with pathlib.Path(folder, 'small/metrics.csv').open() as file:
-      return [
-        {name: value for name, value in row.items() if name != 'seconds'}
-        for row in csv.DictReader(file)
-      ]
+    return saved_run.read_rows(pathlib.Path(folder, 'small'))
 
   @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
@@ -122,13 +104,6 @@ class ThreadsTest(parameterized.TestCase):
     self.assertEqual(
       _count_batch_pixels(command.experiment),
       (of_clients, of_server, 250 * size * size),
-    )
-
-  @parameterized.parameters('fixmatch', 'labels_alone', 'all_labels')
-  def test_batches_where_there_are_no_clients(self, system_name):
-    command = commands.create(system_name, {'task': 'digits'})
-    self.assertEqual(
-      _count_batch_pixels(command.experiment)[:2], (math.inf, math.inf)
     )
 
   @parameterized.parameters(

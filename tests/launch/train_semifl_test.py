@@ -3,7 +3,6 @@
 
 """Tests of the real program, as a separate process."""
 
-import csv
 import functools
 import json
 import os
@@ -21,20 +20,11 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
-from tff_semifl.experiment import saved_experiment
+from tests.experiment import saved_run
+from tests.launch import programs
 
 _ROOT = pathlib.Path(__file__).parents[2]
-_FLAGS = (
-  '--num_clients=10',
-  '--clients_per_round=2',
-  '--client_epochs=1',
-  '--server_epochs=1',
-  '--confidence_threshold=0.2',
-  '--total_rounds=2',
-  '--keep_best=test/loss',
-  '--experiment_name=small',
-)
-_SMALL = ('launch.train', 'semifl', *small_digits.FLAGS, *_FLAGS)
+_KEEP_BEST = '--keep_best=test/loss'
 
 _METHOD = """import dataclasses
 import tensorflow as tf
@@ -75,7 +65,8 @@ def _run_whole():
       '-c',
       'set -o pipefail; "$@" | cat',
       '-',
-      *(sys.executable, '-m', *_SMALL, f'--output_dir={folder}'),
+      *(sys.executable, '-m'),
+      *programs.small_training(folder, _KEEP_BEST),
     ],
     cwd=_ROOT,
     capture_output=True,
@@ -86,26 +77,16 @@ def _run_whole():
   return completed, pathlib.Path(folder, 'small')
 
 
-def _read_rows(experiment):
-  with (experiment / 'metrics.csv').open() as file:
-    return list(csv.DictReader(file))
-
-
 class TrainSemiFLTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = self.create_tempdir().full_path
     self.experiment = pathlib.Path(self.folder, 'small')
 
-  def _rows(self):
-    return _read_rows(self.experiment)
-
   def _start(self, log, *arguments):
     """Starts the small run in a new process group."""
     return forked_programs.start(
-      *_SMALL,
-      f'--output_dir={self.folder}',
-      *arguments,
+      *programs.small_training(self.folder, _KEEP_BEST, *arguments),
       stdout=log,
       stderr=log,
       new_session=True,
@@ -114,7 +95,7 @@ class TrainSemiFLTest(absltest.TestCase):
   def test_trains_exports_and_leaves_nothing_behind(self):
     completed, experiment = _run_whole()
     self.assertEqual(completed.returncode, 0, completed.stderr)
-    rows = _read_rows(experiment)
+    rows = saved_run.read_rows(experiment)
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     best = min(rows, key=lambda row: float(row['test/loss']))
     self.assertIn(
@@ -144,7 +125,9 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertEqual(completed.stdout, f'report: {path}\n')
     content = path.read_text()
-    best = min(_read_rows(experiment), key=lambda row: float(row['test/loss']))
+    best = min(
+      saved_run.read_rows(experiment), key=lambda row: float(row['test/loss'])
+    )
     # Computed anew, by the exported model.
     self.assertIn(
       f'test accuracy: {float(best["test/accuracy"]):.1%} of 360 images',
@@ -164,32 +147,22 @@ class TrainSemiFLTest(absltest.TestCase):
     process.send_signal(signal.SIGKILL)
     process.wait()
     self.assertEmpty(_processes_of_group(process.pid))
-    self.assertLess(len(self._rows()), 4)
-    completed = forked_programs.run(*_SMALL, f'--output_dir={self.folder}')
+    self.assertLess(len(saved_run.read_rows(self.experiment)), 4)
+    completed = forked_programs.run(
+      *programs.small_training(self.folder, _KEEP_BEST)
+    )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('resumed after round', completed.stderr)
     _, whole = _run_whole()
-    self.assertEqual(
-      [row | {'seconds': None} for row in self._rows()],
-      [row | {'seconds': None} for row in _read_rows(whole)],
-    )
-    found, expected = map(
-      saved_experiment.read_trained_model, (self.experiment, whole)
-    )
-    self.assertEqual(found.choice, expected.choice)
-    tf.nest.map_structure(
-      np.testing.assert_array_equal, found.weights, expected.weights
-    )
+    self.assertEqual(saved_run.read(self.experiment), saved_run.read(whole))
 
   @pytest.mark.slow
   def test_interrupt_ends_it_soon_and_says_how_to_go_on(self):
     read_end, write_end = os.pipe()
     with open(read_end) as lines, tempfile.TemporaryFile() as output:
       process = forked_programs.start(
-        *_SMALL,
-        f'--output_dir={self.folder}',
         # A client's update, which no interrupt ends, takes seconds.
-        '--client_epochs=300',
+        *programs.small_training(self.folder, '--client_epochs=300'),
         stdout=output,
         stderr=write_end,
       )
@@ -201,7 +174,7 @@ class TrainSemiFLTest(absltest.TestCase):
       errors = lines.read()
     self.assertEqual(process.wait(), 130, errors)
     # In round 2 the second client's update did not begin.
-    self.assertLen(self._rows(), 2)
+    self.assertLen(saved_run.read_rows(self.experiment), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)
 
@@ -237,21 +210,8 @@ class TrainSemiFLTest(absltest.TestCase):
       code = process.wait()
       log.seek(0)
       self.assertEqual(code, 0, log.read().decode())
-    self.assertLen(self._rows(), 3)
+    self.assertLen(saved_run.read_rows(self.experiment), 3)
     self.assertEmpty(_processes_of_group(process.pid))
-
-  def test_dry_run_says_what_would_be_and_writes_nothing(self):
-    completed = forked_programs.run(
-      *_SMALL, '--dry_run', f'--output_dir={self.folder}'
-    )
-    self.assertEqual(completed.returncode, 0, completed.stderr)
-    plan = json.loads(completed.stdout)
-    # 1,797 images: every fifth is for testing, 50 have labels, and ten clients
-    # share the others evenly.
-    self.assertEqual(plan['test_images'], 360)
-    self.assertEqual(plan['images_per_client'], {'least': 138, 'most': 138})
-    self.assertEqual(plan['flags']['clients_per_round'], 2)
-    self.assertFalse(self.experiment.exists())
 
 
 if __name__ == '__main__':

@@ -69,16 +69,6 @@ class FeaturesTest(parameterized.TestCase):
     # Gamma and beta, kernel and bias, and those of the last layer.
     self.assertEqual(moved, [True] * 4 + [False] * 2)
 
-  def test_a_model_whose_last_layer_is_not_dense_has_none(self):
-    model = tf.keras.Sequential(
-      [
-        tf.keras.Input([2, 2, 1]),
-        tf.keras.layers.Conv2D(3, 2),
-        tf.keras.layers.Flatten(),
-      ]
-    )
-    self.assertIsNone(functional.from_keras(model).features)
-
 
 class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(((5,), 5), ((4, 3, 2), 2))

@@ -76,18 +76,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       for variable, value in zip(variables, before, strict=True):
         variable.assign(value)
 
-  def test_initial_weights_are_in_the_order_of_keras(self):
-    weights = self._classifier.initial_weights
-    self.assertIsInstance(weights, tff.learning.models.ModelWeights)
-    for found, expected in (
-      (weights.trainable, self._model.trainable_weights),
-      (weights.non_trainable, self._model.non_trainable_weights),
-    ):
-      self.assertIsInstance(found, tuple)
-      for array, variable in zip(found, expected, strict=True):
-        self.assertIsInstance(array, np.ndarray)
-        self.assertAllEqual(array, variable)
-
   def test_logits_of_other_weights(self):
     images = _random_images(4)
     weights = _random_weights(self._classifier)
@@ -138,35 +126,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     for each, gradient in zip(found, expected, strict=True):
       self.assertAllClose(each, gradient, rtol=1e-3, atol=1e-4)
 
-  def test_same_inside_computations(self):
-    images = _random_images(3)
-    weights = _random_weights(self._classifier)
-
-    # Two computations of one classifier, as a process has.
-    parameter_type = (
-      self._classifier.weights_type,
-      tff.TensorType(np.float32, [None, *_IMAGE_SHAPE]),
-    )
-
-    @tff.tensorflow.computation(*parameter_type)
-    def train_logits(weights, images):
-      return self._classifier.train_logits(weights, images)
-
-    @tff.tensorflow.computation(*parameter_type)
-    def logits(weights, images):
-      return self._classifier.logits(weights, images)
-
-    computations = [train_logits, logits]
-    with runtime.simulation_context('in_process'):
-      found = [each(weights, images) for each in computations]
-
-    self.assertAllClose(
-      found[0], self._classifier.train_logits(weights, images), rtol=1e-3
-    )
-    self.assertAllClose(
-      found[1], self._classifier.logits(weights, images), rtol=1e-3
-    )
-
 
 def _connect(*layers):
   """Returns a sequence of image layers with a classifier."""
@@ -205,20 +164,6 @@ class OtherModelsTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     tf.keras.utils.set_random_seed(0)
-
-  def test_model_without_batch_normalization(self):
-    model = _connect(
-      tf.keras.layers.Conv2D(4, 3), tf.keras.layers.GroupNormalization(2)
-    )
-    classifier = functional.from_keras(model)
-    self.assertIsNone(classifier.batch_moments)
-    self.assertEmpty(classifier.initial_weights.non_trainable)
-    images = _random_images(3)
-    self.assertAllClose(
-      classifier.logits(classifier.initial_weights, images),
-      model(images),
-      rtol=1e-4,
-    )
 
   def test_layer_that_holds_tensors(self):
     outside = _create_tensor()

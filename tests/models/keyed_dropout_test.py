@@ -8,7 +8,6 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 
 _SEED = tf.constant([3, 4])
@@ -65,44 +64,6 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
   def test_rate_that_there_is_not(self, rate):
     with self.assertRaisesRegex(ValueError, f'in .0, 1., found {rate}'):
       keyed_dropout.KeyedDropout(rate, key=0)
-
-
-class ClassifierTest(tf.test.TestCase):
-  """Tests of classifiers made from a model with such a layer."""
-
-  def setUp(self):
-    super().setUp()
-    tf.keras.utils.set_random_seed(0)
-    self._model = tf.keras.Sequential(
-      [
-        tf.keras.Input((4, 4, 2)),
-        tf.keras.layers.Conv2D(8, 3),
-        keyed_dropout.KeyedDropout(0.5, key=0, noise_shape=_CHANNELS),
-        tf.keras.layers.Flatten(),
-        keyed_dropout.KeyedDropout(0.5, key=1),
-        tf.keras.layers.Dense(3),
-      ]
-    )
-    self._classifier = functional.from_keras(self._model)
-    self._weights = self._classifier.initial_weights
-    self._images = np.full([5, 4, 4, 2], 100, np.float32)
-
-  def _train_logits(self, seed):
-    return self._classifier.train_logits(self._weights, self._images, seed)
-
-  def test_logits_are_those_of_the_model(self):
-    with keyed_dropout.seeded(_SEED):
-      expected = self._model(self._images, training=True)
-    self.assertAllClose(self._train_logits(_SEED), expected, rtol=1e-4)
-    self.assertAllClose(
-      self._classifier.logits(self._weights, self._images),
-      self._model(self._images),
-      rtol=1e-4,
-    )
-
-  def test_training_needs_a_seed(self):
-    with self.assertRaisesRegex(ValueError, 'has dropout.* needs a seed'):
-      self._classifier.train_logits(self._weights, self._images)
 
 
 if __name__ == '__main__':

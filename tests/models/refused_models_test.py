@@ -6,7 +6,6 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tff_semifl.models import functional
@@ -91,23 +90,6 @@ class RefusedTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('temperature', lambda: _connect(_Own('temperature', name='own'))),
-    (
-      # The loss of images of level 255 is NaN.
-      'careless',
-      lambda: _connect(
-        layers.Lambda(
-          lambda x: tf.exp(x) / tf.reduce_sum(tf.exp(x), 1, True), name='own'
-        ),
-        dense=layers.Dense(_NUM_CLASSES, kernel_initializer='ones'),
-      ),
-    ),
-    (
-      'zero_weights',
-      lambda: _connect(
-        _Own('softmax', name='own'),
-        dense=layers.Dense(_NUM_CLASSES, kernel_initializer='zeros'),
-      ),
-    ),
   )
   def test_what_only_outputs_tell(self, create):
     model = create()
@@ -130,30 +112,6 @@ class RefusedTest(parameterized.TestCase):
 
 
 class AcceptedTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.named_parameters(
-    ('dense', lambda: _connect(), True),
-    (
-      'softmax_inside',
-      lambda: _connect(
-        layers.Softmax(), layers.Dense(_NUM_CLASSES, name='last')
-      ),
-      True,
-    ),
-    ('own_log_softmax', lambda: _connect(_Own('logarithm')), False),
-    ('relu', lambda: _connect(dense=_dense('relu')), False),
-    (
-      'scaled_softmax',
-      lambda: _connect(layers.Softmax(), layers.Rescaling(20.0)),
-      False,
-    ),
-  )
-  @pytest.mark.slow
-  def test_logits(self, create, is_certain):
-    model = create()
-    self.assertEqual(model_checks.check_structure(model), is_certain)
-    classifier = functional.from_keras(model)
-    self.assertEqual(classifier.num_classes, model.output_shape[1])
-
   @parameterized.product(
     value=[0.0, 1 / _NUM_CLASSES], end=[[], [_Own('identity')]]
   )
@@ -262,7 +220,7 @@ class RefusedLayersTest(parameterized.TestCase, tf.test.TestCase):
     (
       'channels_first',
       lambda: tf.keras.layers.BatchNormalization(axis=1, name='it'),
-      r"'it' \(BatchNormalization\) normalizes along",
+      r"'it' \(BatchNormalization\) must have channels in",
     ),
     (
       'own_weight',
@@ -293,12 +251,6 @@ class RefusedLayersTest(parameterized.TestCase, tf.test.TestCase):
     ):
       functional.from_keras(model)
 
-  def test_layer_that_holds_a_variable_of_nobody(self):
-    held = tf.Variable(2.0)
-    layer = tf.keras.layers.Lambda(lambda x: x * held)
-    with self.assertRaisesRegex(ValueError, 'a variable that is no weight of'):
-      functional.from_keras(_connect_layers(layer))
-
   def test_dropout_of_rate_0_inside_a_layer_is_taken(self):
     layer = _WithInner(tf.keras.layers.Dropout(0.0))
     functional.from_keras(_connect_layers(layer))
@@ -311,13 +263,6 @@ class RefusedLayersTest(parameterized.TestCase, tf.test.TestCase):
       inputs = tf.keras.Input(_SHAPE)
       x = tf.keras.layers.Flatten()(layer(layer(inputs)))
       functional.from_keras(tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x)))
-
-  def test_images_of_any_size(self):
-    inputs = tf.keras.Input((None, None, 3))
-    x = tf.keras.layers.GlobalAveragePooling2D()(inputs)
-    model = tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
-    with self.assertRaisesRegex(ValueError, 'must take one batch of images'):
-      functional.from_keras(model)
 
 
 if __name__ == '__main__':

@@ -69,23 +69,6 @@ def _operations(classifier):
 
 class BFloat16Test(tf.test.TestCase):
   @pytest.mark.slow
-  def test_convolutions_are_bfloat16_and_normalizations_float32(self):
-    for replace_batch_norm, normalization in (
-      (keras_conversion.to_static_batch_norm, 'FusedBatchNormV3'),
-      # Group normalization divides by the root of the variance.
-      (keras_conversion.to_group_norm, 'Rsqrt'),
-    ):
-      classifier = _create_classifier(
-        replace_batch_norm, train_in_bfloat16=True
-      )
-      types = {}
-      for op, dtype, _ in _operations(classifier):
-        types.setdefault(op, set()).add(dtype)
-      self.assertEqual(types['Conv2D'], {tf.bfloat16.as_datatype_enum})
-      self.assertEqual(types['MatMul'], {tf.bfloat16.as_datatype_enum})
-      self.assertEqual(types[normalization], {tf.float32.as_datatype_enum})
-
-  @pytest.mark.slow
   def test_logits_are_those_of_float32_to_the_precision_of_bfloat16(self):
     expected, expected_gradients = _run(_create_classifier())
     found, gradients = _run(_create_classifier(train_in_bfloat16=True))

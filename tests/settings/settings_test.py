@@ -98,9 +98,6 @@ class TreeTest(parameterized.TestCase):
     self.assertEqual(changed.name, 'mine')
     self.assertEqual(self.pizza, example_parts.Pizza(name='mine'))
 
-  def test_no_change_returns_the_same_tree(self):
-    self.assertIs(settings.change(self.pizza, {}), self.pizza)
-
   def test_newly_chosen_part_takes_changes_too(self):
     changed = settings.change(
       self.pizza, {'vegetables': ['leek'], 'topping': 'vegetables'}
@@ -140,11 +137,6 @@ class TreeTest(parameterized.TestCase):
   def test_wrong_change_is_refused(self, changes, message):
     with self.assertRaisesRegex(settings.SettingError, message):
       settings.change(self.pizza, changes)
-
-  def test_check_of_a_part_sees_all_changes_at_once(self):
-    folded = settings.change(self.pizza, {'folded': True, 'degrees': 400})
-    hot = settings.change(folded, {'folded': False, 'degrees': 450})
-    self.assertEqual(hot.oven.degrees, 450)
 
   def test_change_present_leaves_out_what_is_not_there(self):
     changed = settings.change_present(

@@ -9,7 +9,6 @@ from sklearn import datasets
 import tensorflow as tf
 
 from tasks import digits
-from tff_semifl.augment import augmentation
 from tff_semifl.experiment import models
 
 
@@ -52,14 +51,6 @@ class DigitsTest(tf.test.TestCase):
     self.assertAllClose(self._task.pixel_mean, [pixels.mean()], atol=0.005)
     self.assertAllClose(
       self._task.pixel_standard_deviation, [pixels.std()], atol=0.005
-    )
-
-  def test_weak_views_are_shifted_by_a_pixel_and_never_mirrored(self):
-    images = tf.constant(self._train.images[:50])
-    seed = tf.constant([1, 2])
-    self.assertAllEqual(
-      self._task.weak_augmentation(images, seed),
-      augmentation.flip_and_crop(images, seed, flip=False, padding=1),
     )
 
   def test_model_has_two_groups_though_images_are_small(self):

@@ -13,7 +13,6 @@ import tensorflow as tf
 from tasks import features
 from tests import small_systems
 from tests.data import small_features
-from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import own_data
@@ -81,24 +80,6 @@ class FeaturesTest(tf.test.TestCase):
     ).data
     self.assertAllEqual(np.bincount(found.labeled.labels), [2, 2, 2])
     self.assertLen(found.unlabeled.images, 40 + 7)
-
-  def test_partition_by_unknown_classes(self):
-    small_features.save(self._path, client_ids=None, client_labels=None)
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      'partition=dirichlet: 40 of 40 .* have no known class .* client_labels',
-    ):
-      self._experiment(num_clients=3, partition='dirichlet')
-
-  def test_validation_in_place_of_a_test(self):
-    small_features.save(self._path, test_features=None, test_labels=None)
-    with self.assertRaisesRegex(
-      settings.SettingError, 'task=features: has no test images; .*num_valid'
-    ):
-      self._experiment()
-    found = self._experiment(num_validation=3).data
-    self.assertLen(found.test.labels, 3)
-    self.assertLen(found.labeled.labels, 10)
 
   def test_own_data_are_the_same(self):
     arrays = small_features.create()

@@ -205,20 +205,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(data_errors.DataError, 'server is missing'):
       self._create()
 
-  def test_images_of_another_size_are_said_to_be_resized(self):
-    image_tree.write_image(self._root / 'clients/east/b.png', 1, size=(20, 30))
-    with self.assertLogs('absl', 'WARNING') as logged:
-      task = self._create()
-    self.assertLen(logged.output, 1)
-    self.assertIn(
-      '1 of 10 images have another size and are scaled and cropped to 16x16;',
-      logged.output[0],
-    )
-    self.assertIn('testing, 1 resized to 16x16, SHA', task.data_description)
-    # A size that was asked for is no surprise.
-    with self.assertNoLogs('absl', 'WARNING'):
-      self._create(image_size=(16, 16))
-
   def test_description_tells_data_apart(self):
     first = self._create().data_description
     self.assertRegex(

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 
+from tff_semifl import installation
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
@@ -34,6 +35,7 @@ from tff_semifl.runtime import tied_process
 
 _POLL_SECONDS = 0.2
 _NUM_LOG_LINES = 10
+_TRAIN = f'{installation.find("launch")}.train'
 # A sweep sets seed and name for each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 # A sweep cannot vary the output folder, the validation split, or flags that
@@ -171,9 +173,10 @@ def check_passed_on(arguments: Sequence[str]) -> None:
 
 def without_validation(arguments: Sequence[str]) -> list[str]:
   """Removes the flags of a validation split, and their values."""
-  return command_line.read(
+  _, others = command_line.read(
     arguments, dict.fromkeys(federated_data.VALIDATION_SETTINGS, str)
-  )[1]
+  )
+  return others
 
 
 def create_runs(
@@ -223,7 +226,7 @@ def _create_run(
   return Run(
     name=name,
     command=(
-      *(sys.executable, '-m', 'launch.train', entry.system_name),
+      *(sys.executable, '-m', _TRAIN, entry.system_name),
       *arguments,
       f'--seed={seed}',
       f'--output_dir={output_dir}',

@@ -14,9 +14,7 @@ _REMEDIES = {'on_odd_size': '; resize would scale and crop them'}
 class DataError(ValueError):
   """Data cannot be used; the message is one line.
 
-  Attributes:
-    setting: The setting at fault, such as 'on_odd_size'; None for the setting
-      that names the data.
+  `setting` is at fault, such as 'on_odd_size'; None if it names the data.
   """
 
   def __init__(self, message: str, setting: str | None = None):

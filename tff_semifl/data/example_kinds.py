@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two kinds of examples, images and feature vectors, which differ in rank.
-
-An image is [height, width, channels], a feature vector [features].
-"""
+"""The kinds of examples: images [height, width, channels] and [features]."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

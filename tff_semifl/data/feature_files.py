@@ -76,10 +76,7 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads float32 [number, features] from a .npy, or from a .npz's `features`.
-
-  Raises a `ValueError` if the vectors do not have `num_features` features.
-  """
+  """Reads float32 [number, features] from a .npy, or `features` of a .npz."""
   arrays = _read_arrays(pathlib.Path(path), ('features',))
   vectors = own_images.convert_features('features', arrays['features'])
   if num_features not in (None, vectors.shape[1]):
@@ -117,31 +114,32 @@ def _read_arrays(
 ) -> Mapping[str, np.ndarray]:
   """Reads the required arrays `names` of a file, by default all arrays.
 
-  A .npy has a single array, which is returned under the only name in `names`.
+  The single array of a .npy is `features`.
   """
   try:
     found = np.load(path, allow_pickle=False)
+    if isinstance(found, np.ndarray):
+      arrays = {'features': found}
+    else:
+      with found:
+        arrays = {each: found[each] for each in names or found.files}
   except FileNotFoundError as error:
     raise data_errors.DataError('there is no such file') from error
+  except KeyError as error:
+    raise data_errors.DataError(
+      f'has no array {error.args[0].split()[0]}; it has'
+      f' {", ".join(found.files)}'
+    ) from error
   # NumPy raises ValueError for pickles, EOFError for empty files.
   except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    reason = (str(error).strip() or type(error).__name__).partition('\n')[0]
     raise data_errors.DataError(
-      f'cannot be read as arrays ({_first_line(error)}); give a .npz, as'
-      ' numpy.savez writes it, without pickled objects'
+      f'cannot be read as arrays ({reason}); give a .npz of numbers and'
+      ' strings, as numpy.savez writes it'
     ) from error
-  if isinstance(found, np.ndarray):
-    if len(names) != 1:
-      raise data_errors.DataError('has a single array; give a .npz')
-    return {names[0]: found}
-  with found:
-    missing = [name for name in names if name not in found.files]
-    if missing:
-      raise data_errors.DataError(
-        f'has no array {missing[0]}; it has {", ".join(found.files) or "none"}'
-      )
-    if not names:
-      _check_names(found.files)
-    return {name: _read_array(found, name) for name in names or found.files}
+  if not names:
+    _check_names(list(arrays))
+  return arrays
 
 
 def _check_names(found: list[str]) -> None:
@@ -161,22 +159,6 @@ def _check_names(found: list[str]) -> None:
       )
 
 
-def _read_array(found: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-  try:
-    return found[name]
-  except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-    reason = _first_line(error)
-    if 'allow_pickle' in reason:
-      reason = 'it has Python objects'
-    raise data_errors.DataError(
-      f'{name}: cannot be read ({reason}); give an array of numbers or strings'
-    ) from error
-
-
-def _first_line(error: Exception) -> str:
-  return (str(error).strip() or type(error).__name__).partition('\n')[0]
-
-
 def _create(
   arrays: Mapping[str, np.ndarray],
 ) -> tuple[sources.TaskData, tuple[str, ...]]:
@@ -184,14 +166,8 @@ def _create(
   features = own_images.convert_features('features', arrays['features'])
   own_images.check_server_features('features', features)
   labels = own_labels.flatten('labels', arrays['labels'], len(features))
-  if 'class_names' in arrays:
-    class_names = own_labels.check_names(
-      'class_names', arrays['class_names'].tolist()
-    )
-  else:
-    class_names = own_labels.name_classes('labels', labels)
-  classes = own_labels.index('labels', labels, class_names)
-  own_labels.check_all_have_images('labels', classes, class_names)
+  given = arrays['class_names'].tolist() if 'class_names' in arrays else None
+  class_names, classes = own_labels.index_server('labels', labels, given)
 
   def read(name: str) -> np.ndarray | None:
     if name not in arrays:

@@ -37,16 +37,9 @@ _Folders = Mapping[str, Sequence[pathlib.Path]]
 
 
 class ImageFolders(NamedTuple):
-  """All images of a root folder.
+  """All images of a root folder, as in `sources.TaskData`.
 
-  Attributes:
-    unlabeled: All clients' images, uint8 [number, height, width, channels], in
-      memory or on disk.
-    shares: Each client's int64 indices into `unlabeled`.
-    num_resized: The number of images whose files have a different size.
-    files: Paths relative to the root folder: first the server's images, then
-      the test images, then the clients' images.
-    unlabeled_labels: int32 [number], see `image_listing.read_labels`.
+  `files` are relative to the root folder: of the server, test and clients.
   """
 
   class_names: tuple[str, ...]
@@ -104,7 +97,7 @@ def read_image_folders(
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
-    # Folder names may be invalid Unicode, which tables cannot store.
+    # Tables cannot store invalid Unicode.
     client_names=tuple(
       name.encode(errors='backslashreplace').decode() for name in clients
     ),

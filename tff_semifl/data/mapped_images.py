@@ -3,9 +3,8 @@
 
 """Images by reference: computations take indices into mapped memory.
 
-TFF would send all images of a cohort to a worker process in every round, and
-cannot send a dataset of more than 100 MiB. A worker process that maps the
-images' memory receives indices only.
+TFF would send all images of a cohort to a worker process in every round, up to
+100 MiB. A worker process that maps the images' memory receives indices only.
 """
 
 import collections
@@ -27,11 +26,7 @@ class MappedImages:
   """Images in memory that other processes of this user can map.
 
   The memory is an anonymous file, which is freed with this object or with this
-  process. Keep the object as long as computations read the images.
-
-  Attributes:
-    references: The data given at construction, with indices in place of images:
-      int64 [num_images].
+  process. `references` are the given data, with int64 indices for images.
   """
 
   def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
@@ -76,17 +71,14 @@ def take_indices(
 ) -> tff.Computation:
   """Converts a computation on images to a computation on indices.
 
-  The result takes datasets with `image=int64[?]` in place of
-  `image=uint8[?,H,W,C]` (or features, `float32[?,D]`), and `int64[?]*` in place
-  of bare images. The rest of the type is unchanged.
+  The result takes datasets with `image=int64[?]` in place of images or
+  features, and `int64[?]*` in place of bare images.
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)
-  parts = (
-    tff.structure.to_elements(parameter_type)
-    if has_many
-    else [(None, parameter_type)]
-  )
+  parts = [(None, parameter_type)]
+  if has_many:
+    parts = tff.structure.to_elements(parameter_type)
   readers = [_build_reader(part, images) for _, part in parts]
   taken = [
     (name, part if reader is None else _place_like(part, reader))

@@ -148,15 +148,12 @@ def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
   """Converts pixels to uint8 in 0..255."""
   if images.dtype.kind not in 'uif':
     raise ValueError(
-      f'{field}: found pixels of dtype {images.dtype}; give uint8 in 0..255, or'
-      ' floats in 0..1'
+      f'{field}: found pixels of dtype {images.dtype}; give uint8 or floats'
     )
   least, most = images.min(), images.max()
   found = f'{field}: found pixels in {least:g}..{most:g}'
   if not (least >= 0 and most <= 255):
-    raise ValueError(
-      f'{found}; give them in 0..255 or 0..1, before they are normalized'
-    )
+    raise ValueError(f'{found}; give them in 0..255 or 0..1, not normalized')
   is_float = images.dtype.kind == 'f'
   if is_float and most <= 1:
     return np.rint(images * 255).astype(np.uint8)
@@ -169,10 +166,7 @@ def convert_features(field: str, features: np.ndarray) -> np.ndarray:
   """Converts floats [number, features] to float32; copies only if needed."""
   found = f'{field}: found {features.dtype} of shape {features.shape}'
   if features.ndim != 2 or features.dtype.kind != 'f':
-    raise ValueError(
-      f'{found}; {_EXPECTED_FEATURES}, or images [images, height, width,'
-      ' channels]'
-    )
+    raise ValueError(f'{found}; {_EXPECTED_FEATURES}, or images')
   if 0 in features.shape:
     raise ValueError(f'{found}; {_EXPECTED_FEATURES}, at least one of each')
   with np.errstate(over='ignore'):
@@ -190,8 +184,7 @@ def check_server_features(field: str, features: np.ndarray) -> None:
   _check_features(field, features, is_usable, f'up to {_LARGEST_FEATURE:g}')
   if (features.min(axis=0) == features.max(axis=0)).all():
     raise ValueError(
-      f'{field}: found the same values in all {len(features)} feature vectors;'
-      ' give different ones'
+      f'{field}: found the same values in all {len(features)} feature vectors'
     )
 
 
@@ -230,9 +223,7 @@ def read_dataset(
   may be the image alone.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
-    raise ValueError(
-      f'{field}: found a dataset without end; leave out repeat()'
-    )
+    raise ValueError(f'{field}: found a dataset without end')
   dataset = dataset.map(lambda *parts: _pick(field, parts, labeled))
   try:
     if _is_batched(dataset.element_spec):
@@ -241,8 +232,7 @@ def read_dataset(
   except (ValueError, tf.errors.OpError) as error:
     reason = str(error).strip().partition('\n')[0]
     raise ValueError(
-      f'{field}: found a dataset that cannot be read ({reason}); give one of'
-      ' images [height, width, channels] with 1 or 3 channels, or of batches'
+      f'{field}: found a dataset that cannot be read ({reason})'
     ) from error
   images = stack(field, [element[0] for element in elements])
   if not labeled:

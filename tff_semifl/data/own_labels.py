@@ -50,8 +50,7 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
     raise ValueError(f'{found}; {_EXPECTED}')
   if len(labels) != num_images:
     raise ValueError(
-      f'{field}: found {num_images} images and {len(labels)} labels; give as'
-      ' many of both'
+      f'{field}: found {num_images} images and {len(labels)} labels'
     )
   kind = labels.dtype.kind
   if kind in 'SO' and all(isinstance(each, str | bytes) for each in labels):
@@ -78,15 +77,13 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
   present = np.unique(labels)
   if len(present) < 2:
     raise ValueError(
-      f'{field}: found the only class {present[0]}; give images of two classes'
-      ' at least'
+      f'{field}: found the only class {present[0]}; give two at least'
     )
   if present.dtype.kind == 'U':
     return tuple(map(str, present))
   if present[0] < 0:
     raise ValueError(
-      f'{field}: found the label {present[0]}; give labels from 0, and images'
-      ' without a label as unlabeled'
+      f'{field}: found the label {present[0]}; number the classes from 0'
     )
   missing = np.flatnonzero(present != np.arange(len(present)))
   if len(missing):
@@ -118,16 +115,22 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
   return names
 
 
-def check_all_have_images(
-  field: str, labels: np.ndarray, class_names: Sequence[str]
-) -> None:
-  """Raises `ValueError` if a class has no labeled image."""
-  missing = np.setdiff1d(np.arange(len(class_names)), labels)
+def index_server(
+  field: str, labels: np.ndarray, class_names: Any = None
+) -> tuple[tuple[str, ...], np.ndarray]:
+  """The names of all classes, and the server's labels as class indices.
+
+  By default classes have the names of `name_classes`.
+  """
+  if class_names is None:
+    names = check_names(field, name_classes(field, labels))
+  else:
+    names = check_names('class_names', class_names)
+  indices = index(field, labels, names)
+  missing = np.setdiff1d(np.arange(len(names)), indices)
   if len(missing):
-    raise ValueError(
-      f'{field}: found no image of class {class_names[missing[0]]}; give one,'
-      ' or leave the name out of class_names'
-    )
+    raise ValueError(f'{field}: found no image of class {names[missing[0]]}')
+  return names, indices
 
 
 def index(
@@ -164,11 +167,8 @@ def index_by_client(
   has labels as for `flatten`, or None for no labels; a label of '' or -1
   becomes `sources.UNKNOWN_LABEL`.
   """
-  named = (
-    list(labels.items())
-    if isinstance(labels, Mapping)
-    else list(enumerate(labels))
-  )
+  by_name = labels.items() if isinstance(labels, Mapping) else enumerate(labels)
+  named = list(by_name)
   if len(named) != len(shares):
     raise ValueError(
       f'{field}: found labels of {len(named)} clients, but images of'

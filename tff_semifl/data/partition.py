@@ -13,12 +13,7 @@ from tff_semifl.randomness import random_seeds
 
 
 class LabelSplit(NamedTuple):
-  """The split of training images into labeled and unlabeled ones.
-
-  Attributes:
-    labeled: int64 indices, in random order, so that batches mix classes.
-    unlabeled: int64 indices of all other images, in the data's order.
-  """
+  """int64 indices of labeled images, shuffled, and unlabeled ones, in order."""
 
   labeled: np.ndarray
   unlabeled: np.ndarray
@@ -70,13 +65,9 @@ def split_labels(
 
 
 def shuffle(num_labeled: int, seed: int) -> np.ndarray:
-  """A random order of labeled images, int64 [num_labeled].
-
-  For images that are sorted by class, so that batches mix classes.
-  """
-  return random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.LABEL_SPLIT
-  ).permutation(num_labeled)
+  """A random order of labeled images, so that batches mix classes."""
+  purpose = random_seeds.Purpose.LABEL_SPLIT
+  return random_seeds.numpy_generator(seed, purpose).permutation(num_labeled)
 
 
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:

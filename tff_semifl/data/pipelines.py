@@ -39,10 +39,7 @@ def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def client_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of a client's data: its id, and chunks of images without labels.
-
-  The id keys the client's random numbers.
-  """
+  """The type of a client's data: chunks of images, with the client's id."""
   return _chunks(client_id=np.int32, image=batch_type(image_shape))
 
 
@@ -81,7 +78,11 @@ def batched_dataset(
 
 
 class ClientPopulation:
-  """The clients of a simulation and the cohort of each round."""
+  """The clients of a simulation and the cohort of each round.
+
+  Attributes:
+    clients_per_round: Size of a cohort before dropouts.
+  """
 
   def __init__(
     self,
@@ -112,26 +113,21 @@ class ClientPopulation:
     self._set_clients_per_round(clients_per_round)
 
   def _set_clients_per_round(self, clients_per_round: int) -> None:
-    if not 0 <= clients_per_round <= len(self._partition):
+    if not 0 <= clients_per_round <= self.num_clients:
       raise ValueError(
         f'{clients_per_round} clients per round cannot be chosen among'
-        f' {len(self._partition)} clients'
+        f' {self.num_clients} clients'
       )
-    self._clients_per_round = clients_per_round
+    self.clients_per_round = clients_per_round
     # Each client's number of updates in the rounds counted. Checkpoints need
     # not store these numbers, which follow from the cohorts.
-    self._num_updates = np.zeros(len(self._partition), np.int32)
+    self._num_updates = np.zeros(self.num_clients, np.int32)
     self._num_rounds_counted = 0
 
   @property
   def num_clients(self) -> int:
     """Number of clients in the population."""
     return len(self._partition)
-
-  @property
-  def clients_per_round(self) -> int:
-    """Size of a cohort before dropouts."""
-    return self._clients_per_round
 
   @property
   def num_images(self) -> list[int]:
@@ -165,7 +161,7 @@ class ClientPopulation:
     """
     if round_num == 0:
       return []
-    size = self._clients_per_round
+    size = self.clients_per_round
     if self._in_passes and size:
       index, place = divmod(round_num - 1, -(-self.num_clients // size))
       order = random_seeds.numpy_generator(
@@ -175,9 +171,7 @@ class ClientPopulation:
     generator = random_seeds.numpy_generator(
       self._seed, random_seeds.Purpose.COHORT, round_num
     )
-    return generator.choice(
-      self.num_clients, self._clients_per_round, replace=False
-    ).tolist()
+    return generator.choice(self.num_clients, size, replace=False).tolist()
 
   def datasets(
     self, round_num: int
@@ -200,31 +194,22 @@ class ClientPopulation:
         chunks, self.true_labels(round_num), strict=True
       ):
         chunk['label'] = labels
-    return list(map(_to_dataset, chunks))
+    return [*map(_to_dataset, chunks)]
 
   def _count_updates_before(self, round_num: int) -> None:
-    """Counts the client updates before `round_num`.
-
-    Usually adds one cohort; a resumed run adds all earlier cohorts once.
-    """
+    """Counts the client updates before `round_num`, usually one cohort more."""
     if round_num < self._num_rounds_counted:
-      self._num_updates[:] = 0
-      self._num_rounds_counted = 0
+      self._set_clients_per_round(self.clients_per_round)
     while self._num_rounds_counted < round_num:
       self._num_updates[self.cohort(self._num_rounds_counted)] += 1
       self._num_rounds_counted += 1
 
   def all_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
     """All clients' datasets, of `client_type`."""
-    return [
-      _to_dataset(self._chunk(client)) for client in range(self.num_clients)
-    ]
+    return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
 
   def true_labels(self, round_num: int) -> list[np.ndarray]:
-    """The cohort's true labels, for metrics of pseudo-labels.
-
-    An array for each client, int32 [images], in the order of its images.
-    """
+    """The cohort's true labels, int32 [images] each, for metrics."""
     return [
       self._data.true_labels[self._partition[client]]
       for client in self.cohort(round_num)
@@ -257,18 +242,19 @@ def concatenate_chunks(
   spec = dataset.element_spec
   return folding.fold(
     dataset,
-    tf.nest.map_structure(_no_examples, spec),
+    tf.nest.map_structure(
+      lambda each: tf.zeros(_with_rows(each, 0), each.dtype), spec
+    ),
     lambda total, chunk: tf.nest.map_structure(_append, total, chunk),
-    shapes=tf.nest.map_structure(_of_any_number, spec),
+    shapes=tf.nest.map_structure(
+      lambda each: tf.TensorShape(_with_rows(each, None)), spec
+    ),
   )
 
 
-def _no_examples(spec: tf.TensorSpec) -> tf.Tensor:
-  return tf.zeros([0, *spec.shape[1:]] if spec.shape.rank else [], spec.dtype)
-
-
-def _of_any_number(spec: tf.TensorSpec) -> tf.TensorShape:
-  return tf.TensorShape([None, *spec.shape[1:]] if spec.shape.rank else [])
+def _with_rows(spec: tf.TensorSpec, number: int | None) -> list[int | None]:
+  """The shape with another number of rows; a scalar has none."""
+  return [number, *spec.shape[1:]] if spec.shape.rank else []
 
 
 def _append(total: tf.Tensor, chunk: tf.Tensor) -> tf.Tensor:

@@ -15,17 +15,14 @@ import numpy as np
 from tff_semifl.data import data_errors
 from tff_semifl.randomness import random_seeds
 
-# Beyond these bounds, all fractions are 0 or 1, or all are equal. NumPy's draws
-# may then never end, or sum to 0.
+# Beyond these bounds, NumPy's draws may never end, or sum to 0.
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1_000_000
 
 # Per client.
 _MIN_IMAGES = 10
-# So many draws take seconds. The paper's partitions take at most 15 draws.
+# The paper's partitions take at most 15 draws.
 _MAX_DRAWS = 10_000
-
-
 # Rounds away floating-point differences of equal quotas and remainders.
 _DECIMALS = 9
 
@@ -50,13 +47,7 @@ def partition_main_classes(
       N_ui = [i in M_u] R n_i / m_i + (1 - R) n_i sum_{j in M_u} q_j / m_j
 
   images of class i: equation 8 of Zhang et al., summed over the main classes of
-  the client. It has N_u = sum_{j in M_u} n_j / m_j images in all, of which a
-  fraction [i in M_u] R n_i / (m_i N_u) + (1 - R) q_i is of class i. The N_ui of
-  all clients sum to n_i, so that every image has one client.
-
-  The distance between two clients is R if they have no common main class, and 0
-  if they have the same main classes. The label skew in figures is therefore R
-  for as many clients as classes, and less where clients share main classes.
+  the client. The N_ui of all clients sum to n_i: every image has one client.
 
   Counts are rounded class by class, by the largest remainder. Ties go to the
   client with the fewest images. Images are drawn at random.
@@ -66,23 +57,15 @@ def partition_main_classes(
   mix of classes, 1 gives each client its main classes only.
   """
   check_classes_are_known(labels, num_classes)
-  if num_clients > len(labels):
-    raise ValueError(
-      f'{len(labels)} unlabeled images cannot be shared among {num_clients}'
-      ' clients'
-    )
-  counts = _count_images(
-    np.bincount(labels, minlength=num_classes), skew, num_clients
-  )
+  class_sizes = np.bincount(labels, minlength=num_classes)
+  counts = _count_images(class_sizes, skew, num_clients)
   if not counts.sum(axis=1).all():
     client = int(counts.sum(axis=1).argmin())
-    [main_classes] = np.nonzero(
-      _deal_main_classes(num_classes, num_clients)[client]
-    )
+    is_main = _deal_main_classes(num_classes, num_clients)[client]
     raise data_errors.ClassError(
       f'{len(labels)} unlabeled images leave client {client} of {num_clients}'
       ' without any; its main classes are {}',
-      *main_classes,
+      *np.flatnonzero(is_main),
     )
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.CLIENT_PARTITION
@@ -221,12 +204,8 @@ def partition_dirichlet(
   )
   classes = [np.flatnonzero(labels == each) for each in np.unique(labels)]
   for _ in range(_MAX_DRAWS):
-    cuts = _draw_dirichlet_cuts(
-      [len(indices) for indices in classes],
-      concentration,
-      num_clients,
-      generator,
-    )
+    sizes = [*map(len, classes)]
+    cuts = _draw_dirichlet_cuts(sizes, concentration, num_clients, generator)
     if cuts is None:
       continue
     pieces = [
@@ -245,15 +224,12 @@ def check_classes_are_known(
   labels: np.ndarray, num_classes: int | None = None
 ) -> None:
   """Raises `ValueError` if the class of an image is unknown."""
-  is_unknown = labels < 0
-  if num_classes is not None:
-    is_unknown |= labels >= num_classes
-  num_unknown = np.count_nonzero(is_unknown)
+  most = np.inf if num_classes is None else num_classes - 1
+  num_unknown = np.count_nonzero((labels < 0) | (labels > most))
   if num_unknown:
     raise ValueError(
       f'{num_unknown} of {len(labels)} unlabeled images have no known class'
-      ' to partition them by; choose iid, or give their classes, client_labels'
-      ' in a file of features'
+      ' to partition them by; choose iid, or give client_labels'
     )
 
 

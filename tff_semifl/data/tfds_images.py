@@ -33,18 +33,9 @@ def load(
 
   `data_dir` is a folder of TFDS; None for TFDS's default.
   """
-  builder = _prepare(name, data_dir, may_download)
-  return [_read_split(builder, split) for split in splits]
-
-
-def _prepare(
-  name: str, data_dir: str | None, may_download: bool
-) -> tfds.core.DatasetBuilder:
-  """The builder of a data set; downloads the data set if needed."""
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
     raise data_errors.DataError(
-      'there is no such folder; name one that has the data, or create it to'
-      ' download into'
+      'there is no such folder; create it to download into'
     )
   try:
     # Download messages are not results of the program.
@@ -56,14 +47,13 @@ def _prepare(
   except Exception as error:
     raise data_errors.DataError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
-      f' and could not be downloaded ({_first_line(error)}); name a folder that'
-      ' has it, or connect to the network'
+      f' and could not be downloaded ({_first_line(error)})'
     ) from error
   if not builder.is_prepared():
     raise data_errors.DataError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
     )
-  return builder
+  return [_read_split(builder, split) for split in splits]
 
 
 def _read_split(

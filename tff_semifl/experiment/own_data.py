@@ -85,14 +85,9 @@ def own_data(
     )
   train_images, train_labels = _read_labeled('train', train)
   test_images, test_labels = _read_labeled('test', test)
-  if class_names is None:
-    class_names = own_labels.check_names(
-      'train', own_labels.name_classes('train', train_labels)
-    )
-  else:
-    class_names = own_labels.check_names('class_names', class_names)
-  train_classes = own_labels.index('train', train_labels, class_names)
-  own_labels.check_all_have_images('train', train_classes, class_names)
+  class_names, train_classes = own_labels.index_server(
+    'train', train_labels, class_names
+  )
   pool = shares = client_names = None
   if clients is not None:
     pool, shares, client_names = concatenate('clients', clients)

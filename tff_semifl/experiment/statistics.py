@@ -133,7 +133,11 @@ class Statistics(settings.Settings):
 def _labels_at_once(system: system_lib.System) -> bool:
   """Whether clients label with the received model and its statistics."""
   method = system.client_method
-  return method is not None and method.labels_by_received_model
+  return (
+    method is not None
+    and method.relabel == 'round'
+    and not method.labels_are_true
+  )
 
 
 def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:

@@ -62,7 +62,6 @@ def plan(
   """The features of a model; None if its last layer is not dense.
 
   `create` is `pure_functions.build` with the model's frozen weights.
-  `symbolic_for_training` may have another precision.
   """
   last = symbolic.model.layers[-1]
   if not isinstance(last, tf.keras.layers.Dense) or last.input.shape.rank != 2:

@@ -33,12 +33,10 @@ _SPARSITY_THRESHOLD = 1e-5
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class DecomposedConvolution(tf.keras.layers.Layer):
-  """A convolution without bias, by the sum of two kernels.
+  """A convolution without bias, by the sum of two kernels, sigma and phi.
 
-  The trainable weights `sigma` and `phi` are float32 [size, size, input
-  channels, filters]. Both are initialized as independent Kaiming normal, so
-  that their sum has twice the variance of a plain kernel, as in the authors'
-  code.
+  Both are initialized as independent Kaiming normal, so that their sum has
+  twice the variance of a plain kernel, as in the authors' code.
   """
 
   def __init__(
@@ -74,13 +72,8 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     )
 
   def get_config(self) -> dict[str, Any]:
-    return super().get_config() | {
-      'filters': self._filters,
-      'size': self._size,
-      'stride': self._stride,
-      'padding': self._padding,
-      'seed': self._seed,
-    }
+    names = ('filters', 'size', 'stride', 'padding', 'seed')
+    return super().get_config() | {n: getattr(self, f'_{n}') for n in names}
 
 
 def create_decomposed_wide_resnet(*args: Any, **kwargs: Any) -> tf.keras.Model:
@@ -187,16 +180,12 @@ class _SparseLayer(tf.keras.layers.Layer):
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class SparseConvolution(_SparseLayer):
-  """A 3x3 convolution of float [batch, height, width, channels].
-
-  Height and width stay the same.
-  """
+  """A padded 3x3 convolution of float [batch, height, width, channels]."""
 
   def build(self, input_shape: tf.TensorShape) -> None:
     self.add_kernel([3, 3, input_shape[-1]])
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """The convolution, float [batch, height, width, units]."""
     return tf.nn.conv2d(inputs, self.kernel(training), 1, 'SAME')
 
 
@@ -208,7 +197,6 @@ class SparseDense(_SparseLayer):
     self.add_kernel([input_shape[-1]])
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """The product, float [batch, units]."""
     return tf.matmul(inputs, self.kernel(training))
 
 

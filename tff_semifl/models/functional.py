@@ -30,8 +30,8 @@ ModelWeights = tff.learning.models.ModelWeights
 class WeightKinds(NamedTuple):
   """The weights of a Keras model by role in training, in the model's order.
 
-  Statistics are the mean and variance of each layer that normalizes by batch
-  statistics in training. All other non-trainable weights are frozen.
+  Statistics are the means and variances of layers that normalize by the batch
+  in training. All other non-trainable weights are frozen.
   """
 
   trainable: tuple[tf.Variable, ...]
@@ -41,7 +41,7 @@ class WeightKinds(NamedTuple):
   def assign(
     self, weights: ModelWeights, frozen: Sequence[np.ndarray] | None = None
   ) -> None:
-    """Assigns the weights' values; None leaves frozen weights unchanged."""
+    """Assigns values; None leaves frozen weights unchanged."""
     variables = [*self.trainable, *self.statistics]
     values = [*weights.trainable, *weights.non_trainable]
     if frozen is not None:
@@ -76,11 +76,9 @@ def _find_normalizing(
   A call of the model shows these layers, as the model may call some of its
   layers with `training=False`.
   """
-  if not any(
-    isinstance(layer, static_batch_norm.StaticBatchNormalization)
-    and layer.trainable
-    for layer in keras_conversion.inner_layers(model)
-  ):
+  kind = static_batch_norm.StaticBatchNormalization
+  inner = keras_conversion.inner_layers(model)
+  if not any(isinstance(each, kind) and each.trainable for each in inner):
     return []
   layers = []
 
@@ -94,8 +92,7 @@ def _find_normalizing(
     if layers.count(layer) > 1:
       raise keras_conversion.LayerError(
         layer,
-        'normalizes by the statistics of its batch in several places, but has'
-        ' statistics for one. Use a layer for each, or freeze it.',
+        'normalizes by its batch in several places. Use a layer for each.',
       )
   return layers
 
@@ -124,19 +121,17 @@ class ImageClassifier(NamedTuple):
   Attributes:
     initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
-      classes], in training mode: batch normalization uses the statistics of the
-      batch. May compute in another precision. `seed`, int32 [2], is required
-      if the model has `KeyedDropout`. If `num_real`, an int32 scalar, is not
-      None, images from this index on are padding, which the statistics ignore.
+      classes], in training mode: normalized by the batch, in the precision of
+      training. `seed`, int32 [2], is required if the model has `KeyedDropout`.
+      If `num_real`, an int32 scalar, is not None, images from this index on are
+      padding, which the statistics ignore.
     batch_logits: (weights, images, num_real=None) -> as `train_logits`, without
       dropout.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
-    batch_moments: (weights, images) -> a list with the moments, float32 [3,
-      channels], of each statistics layer's input, in training mode without
-      dropout; see `static_batch_norm.collecting_moments`. None for a model
-      without statistics.
+    batch_moments: (weights, images) -> a list with the moments of each layer
+      with statistics, as `static_batch_norm.collecting_moments` describes them;
+      None for a model without statistics.
     image_shape: Height, width, channels; or the number of features.
-    num_classes: Number of logits.
     variables: The weights of the Keras model.
     features: Features of images; None unless the last layer is dense.
   """
@@ -158,7 +153,7 @@ class ImageClassifier(NamedTuple):
 
   @property
   def weights_type(self) -> tff.Type:
-    """TFF type of the weights."""
+    """The TFF type of the weights."""
     return tff.types.to_type(
       ModelWeights(
         *(
@@ -195,10 +190,7 @@ def from_keras(
   returns_logits = model_checks.check_structure(model)
   kinds = find_weights(model)
   if not kinds.trainable:
-    raise ValueError(
-      f'Model {model.name!r} has no weights to train. If it is frozen, leave'
-      ' its last layer trainable.'
-    )
+    raise ValueError(f'Model {model.name!r} has no weights to train.')
   symbolic = symbolic_for_training = pure_functions.clone_to_symbols(
     model, sum(kinds, ())
   )
@@ -220,11 +212,15 @@ def from_keras(
   if not returns_logits:
     model_checks.check_outputs(model, logits, initial_weights)
   train_logits = create_for_training(call_fn=pure_functions.in_training)
+  has_dropout = any(
+    isinstance(layer, keyed_dropout.KeyedDropout)
+    for layer in keras_conversion.inner_layers(model)
+  )
   return ImageClassifier(
     initial_weights=initial_weights,
     train_logits=train_logits,
     batch_logits=create_for_training(call_fn=pure_functions.without_dropout)
-    if _has_dropout(model)
+    if has_dropout
     else train_logits,
     logits=logits,
     batch_moments=create(symbolic, call_fn=_batch_moments)
@@ -249,13 +245,6 @@ def assign_weights(
   `frozen` are values for `WeightKinds.frozen`; None keeps these weights.
   """
   find_weights(model).assign(weights, frozen)
-
-
-def _has_dropout(model: tf.keras.Model) -> bool:
-  return any(
-    isinstance(layer, keyed_dropout.KeyedDropout)
-    for layer in keras_conversion.inner_layers(model)
-  )
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:

@@ -160,8 +160,8 @@ def copy_layer(layer: Layer) -> Layer:
   except (NotImplementedError, TypeError) as error:
     raise LayerError(
       layer,
-      'cannot be made again from its settings. Have its get_config return all'
-      f' arguments of its constructor. ({error})',
+      'cannot be made again from its get_config, which must have all arguments'
+      f' of its constructor. ({error})',
     ) from error
 
 
@@ -184,31 +184,22 @@ def _check_has_graph(model: tf.keras.Model) -> None:
   if not has_graph:
     raise LayerError(
       model,
-      'is a model without a graph of layers: it has a call method of its own,'
-      ' or no input yet. Build it as tf.keras.Model(inputs, outputs), or as'
-      ' Sequential that begins with tf.keras.Input.',
+      'is a model without a graph of layers. Build it as'
+      ' tf.keras.Model(inputs, outputs), or as Sequential that begins with'
+      ' tf.keras.Input.',
     )
 
 
 def _check_axis(layer: tf.keras.layers.BatchNormalization) -> None:
-  num_dimensions = layer.input_spec.ndim
-  if list(layer.axis) != [num_dimensions - 1]:
-    raise LayerError(
-      layer,
-      f'normalizes along axis {list(layer.axis)} of {num_dimensions}. Build the'
-      ' model with channels in the last axis.',
-    )
+  if list(layer.axis) != [layer.input_spec.ndim - 1]:
+    raise LayerError(layer, 'must have channels in the last axis.')
 
 
 def _to_keyed(layer: tf.keras.layers.Dropout, key: int) -> Layer:
   noise_shape = layer.noise_shape
   if isinstance(layer, _SPATIAL_DROPOUT):
     if getattr(layer, 'data_format', None) == 'channels_first':
-      raise LayerError(
-        layer,
-        'drops channels of the first axis. Build the model with channels in the'
-        ' last axis.',
-      )
+      raise LayerError(layer, 'must have channels in the last axis.')
     noise_shape = (None, *[1] * (layer.input_spec.ndim - 2), None)
   return keyed_dropout.KeyedDropout(
     layer.rate,

@@ -4,9 +4,8 @@
 """Dropout that is a function of a seed.
 
 Keras's own layers draw from hidden generators. This layer draws with a seed
-that is an argument of `train_logits` (see `functional`). A context variable
-passes the seed to the layers, so that the model keeps a single input, and is
-exported like any other.
+that is an argument of `train_logits`. A context variable passes the seed to the
+layers, so that the model keeps a single input.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,11 +54,9 @@ class KeyedDropout(tf.keras.layers.Layer):
   ):
     """Initializes the layer.
 
-    `key` distinguishes the layers of a model, which share a seed; a layer that
-    is called several times drops the same values each time. `noise_shape` is 1
-    along the dimensions whose values are dropped together, and None along other
-    dimensions: (None, 1, 1, None) drops whole channels. By default, each value
-    is dropped independently.
+    `key` distinguishes the layers of a model, which share a seed. `noise_shape`
+    is 1 along the dimensions whose values are dropped together, and None along
+    others: (None, 1, 1, None) drops whole channels.
     """
     super().__init__(**kwargs)
     if not 0 <= rate < 1:

@@ -21,8 +21,7 @@ def check(model: tf.keras.Model) -> None:
   if len(model.inputs) != 1 or None in model.input_shape[1:]:
     raise ValueError(
       f'Model {model.name!r} must take one batch of images of a fixed size,'
-      f' found {[each.shape.as_list() for each in model.inputs]}. Give'
-      ' tf.keras.Input height, width and channels.'
+      f' found {[each.shape.as_list() for each in model.inputs]}.'
     )
   for layer in keras_conversion.inner_layers(model):
     problem = _find_problem(layer)
@@ -37,33 +36,22 @@ def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
   if _draws(layer):
     return (
       'draws random numbers, which could not be repeated. Remove it, or use'
-      ' Dropout, which is given a seed. Images are augmented by the task, not'
-      ' by the model.'
+      ' Dropout; the task augments images.'
     )
   for inner in layer.submodules:
-    if _draws(inner):
+    if _draws(inner) or isinstance(inner, tf.keras.layers.BatchNormalization):
       return (
-        f'has {inner.name!r} ({type(inner).__name__}) inside, which draws'
-        ' random numbers and cannot be replaced there. Set its rate to 0, or'
-        ' make it a layer of the model.'
-      )
-    if isinstance(inner, tf.keras.layers.BatchNormalization):
-      return (
-        f'has {inner.name!r} ({type(inner).__name__}) inside, which changes its'
-        ' statistics in training and cannot be replaced there. Make it a layer'
-        ' of the model, or use GroupNormalization.'
+        f'has {inner.name!r} ({type(inner).__name__}) inside, which cannot be'
+        ' replaced there. Make it a layer of the model.'
       )
   if layer.trainable and layer.non_trainable_weights:
     name = layer.non_trainable_weights[0].name
     return (
-      f'has weights that are not trained ({name}) and that it may change'
-      ' itself. If it does not, freeze it: set its trainable to False.'
+      f'has weights that are not trained ({name}) and that it may change. If it'
+      ' does not, set its trainable to False.'
     )
   if layer.losses:
-    return (
-      'has a regularizer, whose loss would not be added. Remove it; the decay'
-      ' of weights is a setting of optimizers.'
-    )
+    return 'has a regularizer, whose loss would not be added. Remove it.'
   return None
 
 

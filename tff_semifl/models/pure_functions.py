@@ -20,7 +20,7 @@ from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 
-# Pixels, means and variances need more than the eight bits of bfloat16.
+# Layers that need more than the eight bits of bfloat16.
 _FLOAT32_LAYERS = (
   static_batch_norm.StaticBatchNormalization,
   tf.keras.layers.GroupNormalization,
@@ -49,9 +49,8 @@ def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
 class SymbolicModel(NamedTuple):
   """A clone of a model with symbolic tensors in place of weights.
 
-  A `tf.function` that calls the clone captures the symbolic tensors, for which
-  any values can be passed. `symbols` are in the order of
-  `functional.WeightKinds`.
+  A `tf.function` that calls the clone captures the symbolic tensors.
+  `symbols` are in the order of `functional.WeightKinds`.
   """
 
   model: tf.keras.Model
@@ -83,8 +82,7 @@ def build(
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
   """Converts `call_fn` to a function of (weights, images, seed, num_real).
 
-  `functional.ImageClassifier` describes these arguments. The last two are
-  optional.
+  `functional.ImageClassifier` describes these arguments.
   """
   model, symbols = symbolic
   needs_seed = False
@@ -111,8 +109,8 @@ def build(
     if id(captured) not in position:
       if tf.is_symbolic_tensor(captured) or captured.dtype == tf.resource:
         raise ValueError(
-          f'Model {model.name!r} holds a variable that is no weight of a layer,'
-          ' and that no computation can have. Create it by add_weight.'
+          f'Model {model.name!r} holds a variable that is no weight of a layer.'
+          ' Create it by add_weight.'
         )
       # For example a layer's `tf.constant`; in `values`, weights come first.
       position[id(captured)] = len(position)
@@ -173,10 +171,9 @@ def build(
 def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
   """Builds a function that copies a traced function into the current graph.
 
-  The result takes the values of all arguments and captured tensors. A copy is
-  needed because gradients use constants of the traced function, such as
-  paddings. If the constants were outputs of a call, XLA would treat all
-  arguments of the call as constants, and recompile for each of their values.
+  The result takes the values of all arguments and captured tensors. Gradients
+  use constants of the traced function, such as paddings. If these were outputs
+  of a call, XLA would recompile for each value of the call's arguments.
   """
   graph_def = traced.graph.as_graph_def()
   inputs = {each.op.name: each for each in traced.inputs}
@@ -213,8 +210,7 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
 def copy_layer_in_bfloat16(
   layer: tf.keras.layers.Layer,
 ) -> tf.keras.layers.Layer:
-  """Copies a layer to bfloat16; layers that need precision stay float32."""
-  # Layers cast their inputs to their own dtype.
+  """Copies a layer to bfloat16, to which it casts its inputs."""
   config = layer.get_config()
   if not isinstance(layer, _FLOAT32_LAYERS):
     config['dtype'] = 'bfloat16'

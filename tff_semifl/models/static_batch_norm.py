@@ -4,10 +4,9 @@
 """Batch normalization without running averages (appendix B of SemiFL).
 
 In training, a layer normalizes by the statistics of its batch. In inference, it
-uses statistics that a separate pass over data computed for the current weights
-(`tff_semifl.core.batch_norm_statistics`). Keras's own layer updates moving
-averages in training, which TFF cannot trace and federated averaging would
-corrupt.
+uses statistics of a separate pass over data (`core.batch_norm_statistics`).
+Keras's own layer updates moving averages in training, which TFF cannot trace
+and federated averaging would corrupt.
 
 References:
   Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (the origin of the idea).
@@ -23,14 +22,10 @@ import tensorflow as tf
 # PyTorch's default, as in SemiFL's code; Keras has 1e-3.
 EPSILON = 1e-5
 
-_COLLECTED: contextvars.ContextVar[list[Any] | None] = contextvars.ContextVar(
+_COLLECTED: contextvars.ContextVar[Any] = contextvars.ContextVar(
   'moments', default=None
 )
-
-
-_NUM_REAL: contextvars.ContextVar[tf.Tensor | None] = contextvars.ContextVar(
-  'num_real', default=None
-)
+_NUM_REAL = contextvars.ContextVar('num_real', default=None)
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
@@ -39,9 +34,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
   Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
   `variance`, not trainable and never written by the layer, initially 0 and 1. A
-  frozen layer (`trainable` is False) always normalizes by the stored
-  statistics, as Keras's layer does.
-
+  frozen layer always normalizes by the stored statistics, as Keras's does.
   Input and output: float [batch, ..., channels].
   """
 
@@ -53,11 +46,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     scale: bool = True,
     **kwargs: Any,
   ):
-    """Initializes the layer.
-
-    `epsilon` is added to the variance. Without `center` beta is 0, and without
-    `scale` gamma is 1.
-    """
+    """Initializes the layer; without `center` and `scale`, beta 0, gamma 1."""
     super().__init__(**kwargs)
     self.epsilon = epsilon
     self.center = center
@@ -87,15 +76,17 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     images = inputs
     if inputs.shape.rank != 4:
       images = tf.reshape(inputs, [-1, 1, 1, inputs.shape[-1]])
+    gamma = self.gamma if self.scale else tf.ones_like(self.mean)
+    beta = self.beta if self.center else tf.zeros_like(self.mean)
     num_real = _NUM_REAL.get()
     if by_batch and num_real is not None:
-      return self._normalize_real(inputs, num_real)
-    # The fused kernel divides by the biased variance, as PyTorch does. (The
-    # public `tf.compat.v1.nn.fused_batch_norm` raises small epsilons.)
+      weight = _weigh_rows(inputs, num_real)
+      return normalize(inputs, weight, gamma, beta, self.epsilon)
+    # The fused kernel divides by the biased variance, as PyTorch does.
     outputs, *_ = tf.raw_ops.FusedBatchNormV3(
       x=images,
-      scale=self.gamma if self.scale else tf.ones_like(self.mean),
-      offset=self.beta if self.center else tf.zeros_like(self.mean),
+      scale=gamma,
+      offset=beta,
       mean=[] if by_batch else self.mean,
       variance=[] if by_batch else self.variance,
       epsilon=self.epsilon,
@@ -108,27 +99,6 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
       outputs = tf.reshape(outputs, tf.shape(inputs))
     return outputs
 
-  def _normalize_real(
-    self, inputs: tf.Tensor, num_real: tf.Tensor
-  ) -> tf.Tensor:
-    """Normalizes by the statistics of the first `num_real` rows."""
-    shape = tf.shape(inputs)
-    is_real = tf.reshape(
-      tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
-    )
-    # At least 1, so that no real row gives statistics of 0, not NaN.
-    count = tf.cast(
-      tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
-    )
-    return normalize(
-      inputs,
-      # Padding repeats some image, so that 0 times its values is 0, not NaN.
-      tf.where(is_real, 1.0 / count, 0.0),
-      self.gamma if self.scale else tf.ones_like(self.mean),
-      self.beta if self.center else tf.zeros_like(self.mean),
-      self.epsilon,
-    )
-
   def get_config(self) -> dict[str, Any]:
     return {
       **super().get_config(),
@@ -136,6 +106,20 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
       'center': self.center,
       'scale': self.scale,
     }
+
+
+def _weigh_rows(inputs: tf.Tensor, num_real: tf.Tensor) -> tf.Tensor:
+  """The weights of values in statistics of the first `num_real` rows."""
+  shape = tf.shape(inputs)
+  is_real = tf.reshape(
+    tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
+  )
+  # At least 1, so that no real row gives statistics of 0, not NaN.
+  count = tf.cast(
+    tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
+  )
+  # Padding repeats some image, so that 0 times its values is 0, not NaN.
+  return tf.where(is_real, 1.0 / count, 0.0)
 
 
 def _batch_moments(inputs: tf.Tensor) -> tf.Tensor:
@@ -174,11 +158,10 @@ def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
 def collecting_moments() -> (
   Iterator[list[tuple[StaticBatchNormalization, tf.Tensor]]]
 ):
-  """Collects the moments of batches that are normalized in this context.
+  """Collects layers and moments of batches normalized in this context.
 
-  Each call of a layer that uses batch statistics, without padding, appends the
-  layer and its moments. Moments are float32 [3, channels]: the number of values
-  (batch * height * width), their mean, and the sum of squared deviations.
+  Moments are float32 [3, channels]: the number of values (batch * height *
+  width), their mean, and the sum of squared deviations.
   """
   collected = []
   token = _COLLECTED.set(collected)
@@ -200,11 +183,9 @@ def normalize(
 ) -> tf.Tensor:
   """Normalizes by weighted statistics, with a gradient in few operations.
 
-  TensorFlow's own gradient has twice as many operations. Fused by XLA, it still
-  has 12% more kernels and 15% more memory traffic in a step of a
+  TensorFlow's own gradient, fused by XLA, has 12% more kernels in a step of a
   WideResNet-16-1. Inputs are float32 [batch, ..., channels]; the weight of each
-  value is float32 [batch, 1, ..., 1], and sums to 1 over the values of a
-  channel.
+  value is float32 [batch, 1, ..., 1], and sums to 1 over a channel.
   """
   axes = list(range(inputs.shape.rank - 1))
   deviations = inputs - tf.reduce_sum(weight * inputs, axes)

@@ -39,7 +39,6 @@ class BackbonesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('mobilenetv2', r'mobilenetv2: .*\(did you mean MobileNetV2\?\)'),
     ('efficientnet_lite', r'\(did you mean efficientnet_lite0\?\)'),
-    ('efficientnet', r'\(did you mean efficientnet_lite0\?\)'),
     ('/tmp/no/folder', r'there is none of this name; give efficientnet_lite0'),
   )
   def test_names_what_there_is(self, name, message):
@@ -90,7 +89,8 @@ class ApplicationTest(parameterized.TestCase):
       backbones.load_application('MobileNet', (32, 32), str(path))
     path.write_bytes(b'abc')
     with self.assertRaisesRegex(
-      backbone_lib.BackboneError, r'weights\.h5: .*; give what save_weights of'
+      backbone_lib.BackboneError,
+      r'weights\.h5: .*; give the file of save_weights of',
     ) as caught:
       backbones.load_application('MobileNet', (32, 32), str(path))
     self.assertNotIn('\n', str(caught.exception))
@@ -203,15 +203,6 @@ class KerasFilesTest(parameterized.TestCase):
       backbone.features(images), images.mean((1, 2)), rtol=1e-5
     )
 
-  def test_refuses_another_size_and_range(self):
-    small_backbone.create_network().save(self._path)
-    with self.assertRaisesRegex(
-      backbone_lib.BackboneError, r'mine\.keras: .*\[4, 4, 3\], not \[8, 8, 3\]'
-    ):
-      backbones.load_keras_file(self._path, (8, 8))
-    with self.assertRaisesRegex(ValueError, 'input_range'):
-      backbones.load_keras_file(self._path, input_range='0_to_2')
-
   def test_refuses_a_lambda(self):
     tf.keras.Sequential(
       [tf.keras.Input((4, 4, 3)), tf.keras.layers.Lambda(lambda x: x)]
@@ -241,11 +232,6 @@ class KerasFilesTest(parameterized.TestCase):
     self._assert_refused(old, 'it is missing or no .keras file')
     self._path.write_bytes(old.read_bytes())
     self._assert_refused(self._path, 'it is missing or no .keras file')
-
-  def test_refuses_a_damaged_file(self):
-    small_backbone.create_network().save(self._path)
-    _change_config(self._path, lambda config: config.pop('config'))
-    self._assert_refused(self._path, 'give a functional or sequential')
 
   def _assert_refused(self, path, message):
     with self.assertRaisesRegex(

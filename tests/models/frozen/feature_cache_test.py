@@ -6,16 +6,11 @@
 import errno
 import os
 import pathlib
-import signal
-import subprocess
-import sys
-import time
 from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 
 from tests.models.frozen import small_backbone
 from tff_semifl.data import sources
@@ -131,24 +126,6 @@ class FeatureCacheTest(parameterized.TestCase):
     self.assertEqual(backbone.num_computed, 1200 - _CHUNK)
     self.assertIn('features: resumed after 512 of 1,200 images', self._lines)
 
-  @pytest.mark.slow
-  def test_goes_on_after_a_kill(self):
-    process = subprocess.Popen(
-      [sys.executable, '-c', _SLOWLY, str(self._folder)]
-    )
-    try:
-      deadline = time.monotonic() + 60
-      while not list(self._folder.glob('*/00000.npz')):
-        self.assertLess(time.monotonic(), deadline)
-        time.sleep(0.01)
-    finally:
-      process.send_signal(signal.SIGKILL)
-      process.wait()
-    backbone = FakeBackbone()
-    found = self._compute(backbone)
-    np.testing.assert_array_equal(found, expect(_IMAGES))
-    self.assertEqual(backbone.num_computed, 1200 - _CHUNK)
-
   def test_computes_damaged_features_again(self):
     self._compute()
     path = self._file('*/00001.npz')
@@ -203,18 +180,6 @@ class FeatureCacheTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(ValueError, 'found images of dtype'):
         self._compute(images=images)
-
-  def test_default_folder_is_that_of_caches(self):
-    with mock.patch.dict(os.environ, {'XDG_CACHE_HOME': '/caches'}):
-      self.assertEqual(
-        feature_cache.default_folder(),
-        pathlib.Path('/caches/tff_semifl/features'),
-      )
-
-  def test_computes_what_a_backbone_does(self):
-    backbone = small_backbone.create()
-    found = self._compute(backbone, _IMAGES[:50])
-    np.testing.assert_array_equal(found, backbone.features(_IMAGES[:50]))
 
 
 if __name__ == '__main__':

@@ -46,8 +46,8 @@ class JoinedModelTest(parameterized.TestCase):
         loaded.predict(images), expected, rtol=0, atol=atol
       )
 
-  # Smaller than the backbone's, gray, as large, and larger.
-  @parameterized.parameters((2, 2, 3), (2, 2, 1), (4, 4, 3), (9, 6, 3))
+  # Smaller than the backbone's, gray, and larger.
+  @parameterized.parameters((2, 2, 1), (9, 6, 3))
   def test_computes_logits_of_features(self, *image_shape):
     backbone = small_backbone.create()
     images = small_backbone.noise(5, *image_shape)

@@ -25,13 +25,10 @@ BATCH_SIZE = 32
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-  """Resizes images and scales their pixels.
+  """Resizes images to the network's input, and scales their pixels.
 
-  Attributes:
-    image_size: Height and width of the network's input.
-    scaling: A name for `scale`, such as '(x - 127) / 128'; part of the key of
-      cached features.
-    scale: Scales float32 [batch, height, width, 3] in 0..255.
+  `scale` scales float32 [batch, height, width, 3] in 0..255. `scaling`, a name
+  for it such as '(x - 127) / 128', is part of the key of cached features.
   """
 
   image_size: tuple[int, int]
@@ -39,10 +36,7 @@ class Preparation:
   scale: Callable[[tf.Tensor], tf.Tensor]
 
   def __call__(self, images: tf.Tensor) -> tf.Tensor:
-    """Prepares images [batch, height, width, 1 or 3] in 0..255, of static size.
-
-    Gray images are repeated to three channels.
-    """
+    """Prepares images [batch, height, width, 1 or 3] in 0..255."""
     if images.shape.rank != 4 or images.shape[-1] not in (1, 3):
       raise ValueError(
         f'found images of shape {images.shape}; give [images, height, width, 1'
@@ -78,7 +72,7 @@ def in_range(image_size: tuple[int, int], name: str) -> Preparation:
   """A preparation for pixels in the range `name`, one of `pixels.RANGES`."""
   if name not in pixels.RANGES:
     raise ValueError(
-      f'input_range: found {name!r}; give one of' f' {", ".join(pixels.RANGES)}'
+      f'input_range: found {name!r}; give one of {", ".join(pixels.RANGES)}'
     )
   return Preparation(
     image_size, name, lambda images: pixels.rescale(images, name)
@@ -92,18 +86,12 @@ class BackboneError(ValueError):
 class Backbone:
   """A pretrained network in inference mode, with its preprocessing.
 
-  Attributes:
-    name: The name in messages.
-    network: Maps prepared pixels, float32 [batch, height, width, 3], to
-      features, float32 [batch, feature_dimension].
-    preparation: Resizes images and scales their pixels.
+  `network` maps prepared pixels, float32 [batch, height, width, 3], to
+  features, float32 [batch, feature_dimension].
   """
 
   def __init__(
-    self,
-    name: str,
-    network: tf.keras.Model,
-    preparation: Preparation,
+    self, name: str, network: tf.keras.Model, preparation: Preparation
   ):
     """Initializes the backbone.
 
@@ -135,7 +123,9 @@ class Backbone:
     """
     found = hashlib.sha256()
     facts = [self.preparation.description, *_describe(self.network)]
-    found.update(json.dumps(facts, sort_keys=True, default=_name_type).encode())
+    # A type's name, not `repr`, which may contain an address in memory.
+    text = json.dumps(facts, sort_keys=True, default=lambda v: type(v).__name__)
+    found.update(text.encode())
     for array in self.network.get_weights():
       found.update(f'{array.dtype}{array.shape}'.encode())
       found.update(np.ascontiguousarray(array).data)
@@ -177,28 +167,27 @@ def _pool(
   name: str, network: tf.keras.Model, image_size: tuple[int, int]
 ) -> tf.keras.Model:
   """Checks a network's shapes, and averages feature maps over pixels."""
-  expected = (None, *image_size, 3)
   # Subclassed models lack these attributes or their values.
   input_shape = getattr(network, 'input_shape', None)
   output_shape = getattr(network, 'output_shape', None)
+  problem = None
   if not isinstance(input_shape, tuple) or not isinstance(output_shape, tuple):
-    raise BackboneError(
-      f'backbone {name}: give a functional or sequential Keras model with one'
-      ' input and one output'
+    problem = 'it is no functional Keras model with one input and one output'
+  elif input_shape != (None, *image_size, 3):
+    problem = (
+      f'its input has the shape {list(input_shape[1:])}, not'
+      f' {[*image_size, 3]}; choose that image_size'
     )
-  if input_shape != expected:
-    raise BackboneError(
-      f'backbone {name}: its input has the shape {list(input_shape[1:])}, not'
-      f' {list(expected[1:])}; choose that image_size'
+  elif len(output_shape) not in (2, 4):
+    problem = (
+      f'its output has the shape {list(output_shape[1:])}; give a model that'
+      ' returns vectors or maps [height, width, channels]'
     )
+  if problem is not None:
+    raise BackboneError(f'backbone {name}: {problem}')
   outputs = network.output
-  if len(output_shape) == 4:
+  if outputs.shape.rank == 4:
     outputs = tf.keras.layers.GlobalAveragePooling2D()(outputs)
-  elif len(output_shape) != 2:
-    raise BackboneError(
-      f'backbone {name}: its output has the shape {list(output_shape[1:])};'
-      ' give a model that returns vectors or maps [height, width, channels]'
-    )
   return tf.keras.Model(network.inputs, outputs)
 
 
@@ -216,8 +205,3 @@ def _describe(model: tf.keras.Model) -> list[Any]:
       }
       found.append([type(layer).__name__, settings])
   return found
-
-
-def _name_type(value: object) -> str:
-  # Not `repr`, which may contain an address in memory.
-  return type(value).__name__

