@@ -16,7 +16,7 @@ from tff_semifl.core import pseudo_labels
 def of_labels(
   labels: pseudo_labels.PseudoLabels | None = None,
   *,
-  guidance: Any = (),
+  guidance: Any = None,
   part_guidance: Any = (),
   logits: Any = None,
   true_labels: Any = None,

@@ -34,9 +34,6 @@ from tff_semifl.algorithms.flfl import LearningStatus as LearningStatus
 from tff_semifl.algorithms.flfl import (
   SharpnessAwareConsistency as SharpnessAwareConsistency,
 )
-from tff_semifl.algorithms.learning_process import (
-  bind_server_data as bind_server_data,
-)
 from tff_semifl.algorithms.system import Ingredients as Ingredients
 from tff_semifl.augment.augmentation import flip_and_crop as flip_and_crop
 from tff_semifl.augment.fixmatch_policy import (
@@ -57,6 +54,9 @@ from tff_semifl.baselines.one_place.pooled_method import (
 )
 from tff_semifl.baselines.one_place.pooled_method import (
   PooledStepOutput as PooledStepOutput,
+)
+from tff_semifl.core.federated_process import (
+  bind_server_data as bind_server_data,
 )
 from tff_semifl.core.hook_arguments import ClientContext as ClientContext
 from tff_semifl.core.hook_arguments import Server as Server

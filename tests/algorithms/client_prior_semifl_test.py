@@ -14,7 +14,7 @@ from tests import client_updates
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import prior_reference
+from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.algorithms import client_prior
@@ -149,7 +149,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy(self, setting, weight, train_with_prior):
     num_changed = self._count_changed_labels(
       _build(label_prior_weight=setting, train_with_prior=train_with_prior),
-      lambda logits, server_prior, _: prior_reference.estimate(
+      lambda logits, server_prior, _: numpy_reference.estimate_prior(
         logits, server_prior, _PSEUDO_COUNT, _ITERATIONS
       ),
       (weight, float(train_with_prior)),

@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests.algorithms import prior_reference
+from tests.algorithms.client_priors import numpy_reference
 from tff_semifl.algorithms import client_prior
 
 _UNIFORM = np.full(4, 0.25)
@@ -58,7 +58,7 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
     logits = np.random.default_rng(0).normal(scale=2, size=(30, 4))
     self.assertAllClose(
       _estimate(logits, _SKEWED, pseudo_count, iterations),
-      prior_reference.estimate(logits, _SKEWED, pseudo_count, iterations),
+      numpy_reference.estimate_prior(logits, _SKEWED, pseudo_count, iterations),
       rtol=1e-5,
     )
 

@@ -13,7 +13,6 @@ from tests import fix_mix_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import learning_process
 from tff_semifl.core import federated_process
 from tff_semifl.randomness import random_seeds
 
@@ -38,7 +37,7 @@ class MemoriesTest(simulation_test_case.SimulationTestCase):
       signature, f'@SERVER,memories={{{memory}}}@CLIENTS,given_labels=<>>)'
     )
     with self.assertRaisesRegex(TypeError, 'keep_client_momentum=False'):
-      learning_process.bind_server_data(
+      federated_process.bind_server_data(
         self.process, tff.tensorflow.computation(lambda: 0.0)
       )
 

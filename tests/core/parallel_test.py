@@ -10,15 +10,12 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests import batch_label_reference
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
-from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl.core import composition
 from tff_semifl.core import rounds
 
 # Below what the untrained model is sure of, so that clients train at once.
@@ -150,37 +147,6 @@ class ServerShareTest(parameterized.TestCase):
     # The rest is the clients': a client's weight is the mean over both groups.
     client = (smaller / groups[0] + (number - smaller) / groups[1]) / 2 / number
     self.assertAlmostEqual((1 - share) / number, client, places=6)
-
-
-class UnweightedTest(simulation_test_case.SimulationTestCase):
-  def test_takes_an_unweighted_aggregator(self):
-    """All clients count, one without an update with zero."""
-    problem = linear_problem.LinearProblem()
-    system = small_systems.use_aggregator(
-      small_systems.create(
-        'parallel_semifl',
-        linear_problem.SETTINGS | {'confidence_threshold': 1.0},
-      ),
-      tff.aggregators.UnweightedMeanFactory(),
-    )
-    ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
-    process = composition.build(
-      system.build_parts(ingredients),
-      rounds.parallel_round,
-      server_share_fn=tf.zeros_like,
-      step_from_received_weights=True,
-    )
-    state = process.initialize()._replace(round_num=1)
-    output = process.next(
-      state, problem.server_data, problem.client_data([0, 1])
-    )
-    # With a weight of 0 of the server, nothing changes.
-    for found, expected in zip(
-      output.state.global_model_weights.trainable,
-      state.global_model_weights.trainable,
-      strict=True,
-    ):
-      np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 if __name__ == '__main__':

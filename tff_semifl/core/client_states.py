@@ -4,8 +4,7 @@
 """Stores of clients' memories: the interface, and a store in files.
 
 A state is as large as a model, and few clients train in a round, so states are
-read when needed and written when changed. The latest versions are kept, so that
-a run can resume from any checkpoint.
+read when needed and written when changed.
 """
 
 from collections.abc import Callable, Sequence

@@ -72,7 +72,7 @@ def build_local_training(
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
     messages = context.guidance or {}
-    data = method.select_data(data, messages.get(method_lib.OWN, ()))
+    data = method.select_data(data, messages.get(method_lib.OWN))
     labeler = labeling.Labeler(
       model=training.model,
       weak_augmentation=training.weak_augmentation,

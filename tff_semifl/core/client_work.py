@@ -81,12 +81,8 @@ LocalTrainingFn = Callable[..., LocalTraining]
 class ClientResult(NamedTuple):
   """TFF's `ClientResult` with further fields, which are () if absent.
 
-  Attributes:
-    update: Received weights minus trained weights.
-    update_weight: float32 scalar, at least 0.
-    memory: The memory that the client keeps.
-    given_labels: The pseudo-labels of the client, if they are returned.
-    report: Values for the guides, which are summed over clients.
+  `update` is received weights minus trained weights, `memory` what the client
+  keeps, `report` the values for the guides.
   """
 
   update: Any

@@ -193,8 +193,7 @@ class Parts:
   ) -> federated_process.RoundOutput:
     """The result of a round; the clients' reports update the guidance.
 
-    `metrics` has `server` and `aggregator`, and `client` if `trained` is None;
-    `changes` are the changed fields of the state.
+    `metrics` has `server` and `aggregator`, and `client` if `trained` is None.
     """
 
     def update(kept, context, weights, reports):

@@ -5,7 +5,7 @@
 
 import collections
 from collections.abc import Mapping
-from typing import Any
+import functools
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -36,19 +36,6 @@ def build_evaluation(
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    def add_chunk(sums: Any, chunk: Mapping[str, tf.Tensor]) -> Any:
-      num_correct, loss, count, *kept = sums
-      labels = chunk['label']
-      logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
-      size = tf.cast(tf.shape(logits)[0], tf.float32)
-      mean_loss = losses.cross_entropy(logits, labels)
-      return (
-        num_correct + training_loop.count_correct(logits, labels),
-        loss + tf.math.multiply_no_nan(mean_loss, size),
-        count + size,
-        *(tf.concat([before, logits], axis=0) for before in kept),
-      )
-
     initial = [0.0, 0.0, 0.0]
     if keeps_logits:
       # A constant would have a fixed shape, which could not grow in a loop.
@@ -59,7 +46,9 @@ def build_evaluation(
         )
       )
     num_correct, loss, count, *kept = folding.fold(
-      dataset, tuple(initial), add_chunk
+      dataset,
+      tuple(initial),
+      functools.partial(_add_chunk, classifier, weights),
     )
     return collections.OrderedDict(
       accuracy=tf.math.divide_no_nan(num_correct, count),
@@ -75,3 +64,21 @@ def build_evaluation(
     return tff.federated_map(evaluate, (weights, dataset))
 
   return evaluation
+
+
+def _add_chunk(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  sums: tuple[tf.Tensor, ...],
+  chunk: Mapping[str, tf.Tensor],
+) -> tuple[tf.Tensor, ...]:
+  num_correct, loss, count, *kept = sums
+  logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
+  size = tf.cast(tf.shape(logits)[0], tf.float32)
+  mean_loss = losses.cross_entropy(logits, chunk['label'])
+  return (
+    num_correct + training_loop.count_correct(logits, chunk['label']),
+    loss + tf.math.multiply_no_nan(mean_loss, size),
+    count + size,
+    *(tf.concat([before, logits], axis=0) for before in kept),
+  )

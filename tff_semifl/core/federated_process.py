@@ -3,6 +3,7 @@
 
 """The interface of all processes: context, arguments and results of a round."""
 
+import collections
 from collections.abc import Callable
 import dataclasses
 from typing import Any, NamedTuple
@@ -141,6 +142,54 @@ def build_federated_process(
     prepare
     and tff.federated_computation(
       lambda arguments: prepare(*arguments), tff.StructType(types)
+    ),
+  )
+
+
+def bind_server_data(
+  process: FederatedProcess, server_data: tff.Computation
+) -> tff.learning.templates.LearningProcess:
+  """Converts a process of `composition.build` to a `LearningProcess`.
+
+  The server's data, an unplaced computation `( -> L*)`, become part of the
+  process. `tff.learning.programs` find clients' metrics under
+  `client_work/train`. Raises a TypeError if clients have a memory.
+  """
+  if process.initialize_memory is not None:
+    raise TypeError(
+      'a LearningProcess has no memories of clients; build the process with'
+      ' keep_client_momentum=False'
+    )
+  state_type, _, client_data_type = process.next.type_signature.parameter
+  weights_type = state_type.member.global_model_weights
+
+  @tff.federated_computation(state_type, client_data_type)
+  def next_fn(state, client_data):
+    output = process.next(
+      state, tff.federated_eval(server_data, tff.SERVER), client_data
+    )
+    metrics = output.metrics
+    return tff.learning.templates.LearningProcessOutput(
+      output.state,
+      tff.federated_zip(
+        collections.OrderedDict(
+          client_work=collections.OrderedDict(train=metrics.client),
+          server_work=metrics.server,
+          aggregator=metrics.aggregator,
+          learning_rate=metrics.learning_rate,
+        )
+      ),
+    )
+
+  return tff.learning.templates.LearningProcess(
+    process.initialize,
+    next_fn,
+    get_model_weights=tff.tensorflow.computation(
+      lambda state: state.global_model_weights, state_type.member
+    ),
+    set_model_weights=tff.tensorflow.computation(
+      lambda state, weights: state._replace(global_model_weights=weights),
+      [state_type.member, weights_type],
     ),
   )
 

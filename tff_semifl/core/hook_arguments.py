@@ -48,7 +48,7 @@ class ClientContext:
   Attributes:
     images: uint8 [images, height, width, channels], all images of the client;
       the weakly augmented batch if images are labeled batch by batch.
-    guidance: The server's message to clients.
+    guidance: The server's message to clients; None without any.
     part_guidance: The messages to parts of the method, by name.
     received: The received weights.
     weights: The weights that label: the received weights, or the current
@@ -80,7 +80,7 @@ class ClientContext:
 
   def of_part(self, name: str) -> 'ClientContext':
     """Replaces `guidance` by the message to a part of the method."""
-    return dataclasses.replace(self, guidance=self.part_guidance.get(name, ()))
+    return dataclasses.replace(self, guidance=self.part_guidance.get(name))
 
   def logits(self) -> tf.Tensor:
     """The logits of weakly augmented images, float32 [images, classes].

@@ -82,26 +82,21 @@ class Labeler:
       )
     )
 
-    def infer(function: Callable[..., tf.Tensor], width: int, weights: Any):
-      return views.map_batches(
-        lambda batch: function(weights, tf.cast(batch, tf.float32)),
-        width=width,
-        size=INFERENCE_BATCH_SIZE,
-      )
-
     def infer_features(weights: functional.ModelWeights) -> tf.Tensor:
       features = features_lib.require_features(model.features)
-      return infer(features.infer, features.size, weights)
+      return _infer(views, features.infer, features.size, weights)
 
     messages = self.node.context.guidance or {}
     return hook_arguments.ClientContext(
       images=rows.examples.image,
-      guidance=messages.get(method_lib.OWN, ()),
+      guidance=messages.get(method_lib.OWN),
       part_guidance=messages,
       received=self.received,
       weights=weights,
       num_classes=model.num_classes,
-      logits_fn=functools.partial(infer, model.logits, model.num_classes),
+      logits_fn=functools.partial(
+        _infer, views, model.logits, model.num_classes
+      ),
       features_fn=infer_features,
       true_labels=rows.examples.true_label,
     )
@@ -179,3 +174,17 @@ class Labeler:
       images.index, labels.labels, is_selected, rows.is_real
     )
     return labels, images, given
+
+
+def _infer(
+  views: rows_lib.Rows,
+  function: Callable[..., tf.Tensor],
+  width: int,
+  weights: functional.ModelWeights,
+) -> tf.Tensor:
+  """The outputs of a model for all images, float32 [images, width]."""
+  return views.map_batches(
+    lambda batch: function(weights, tf.cast(batch, tf.float32)),
+    width=width,
+    size=INFERENCE_BATCH_SIZE,
+  )

@@ -207,11 +207,6 @@ class Method(Guiding, settings.Settings, abc.ABC):
     return data
 
   @property
-  def labels_by_received_model(self) -> bool:
-    """Whether images are labeled by the model that the client receives."""
-    return self.relabel == 'round' and not self.labels_are_true
-
-  @property
   def measures_pseudo_labels(self) -> bool:
     """Whether pseudo-labels are compared with true labels, where known."""
     return not self.labels_are_true

@@ -13,13 +13,7 @@ _WORST_SHARE = 10
 
 
 class ClientAccuracy(NamedTuple):
-  """A model's accuracy on a client's labeled images.
-
-  Attributes:
-    client: The client's name.
-    num_right: Images that are predicted correctly.
-    num_images: Images with a label, at least 1.
-  """
+  """A model's accuracy on a client's labeled images, at least one."""
 
   client: str
   num_right: int

@@ -73,10 +73,7 @@ def show(num_right: int, num_images: int) -> str:
 
 
 def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
-  """An accuracy in 0..1 with its interval and the number of test images.
-
-  `class_sizes` are the numbers of test images of each class.
-  """
+  """An accuracy with its interval, and the number of test images by class."""
   num_images = int(sum(class_sizes))
   found = of_accuracy(round(accuracy * num_images), num_images)
   return (

@@ -104,7 +104,7 @@ def order(
   return order
 
 
-class _Attempts(NamedTuple):
+class Attempts(NamedTuple):
   """The state of drawing Gamma numbers by rejection, each [number].
 
   `normals` and `uniforms` are the indices of the last numbers used, counted
@@ -171,7 +171,7 @@ def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
       next_block + tf.cast(is_new, tf.int32),
     )
 
-  def attempt(state: _Attempts) -> tuple[_Attempts]:
+  def attempt(state: Attempts) -> tuple[Attempts]:
     is_open = ~state.is_done
     x, normal, block = take(normals, state.normals, state.next_block, is_open)
     v, square = 1.0 + c * x, tf.square(x)
@@ -184,9 +184,9 @@ def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
     )
     value = tf.where(is_accepted, d * v, state.value)
     is_done = state.is_done | is_accepted
-    return (_Attempts(block, normal, last_uniform, value, is_done),)
+    return (Attempts(block, normal, last_uniform, value, is_done),)
 
-  start = _Attempts(
+  start = Attempts(
     *[tf.zeros([number], tf.int32)] * 3,
     value=tf.zeros([number], tf.float64),
     is_done=tf.zeros([number], tf.bool),

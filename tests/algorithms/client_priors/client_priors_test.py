@@ -9,7 +9,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from tff_semifl.algorithms.client_priors import class_shares
 from tff_semifl.algorithms.client_priors import client_priors
 
 _METRICS = {
@@ -55,15 +54,6 @@ class ResultTest(parameterized.TestCase):
     )
     self.assertEndsWith(right, 'labels alone 11, mixture 12, head 14')
     self.assertIn(expected, why)
-
-  @parameterized.parameters(
-    (-0.004, 900.0), (0.05, class_shares.GREATEST_STRENGTH)
-  )
-  def test_says_that_clients_are_alike(self, evidence, strength):
-    _, last = client_priors.describe_clients(
-      {'evidence': evidence, 'strength': strength}
-    )
-    self.assertStartsWith(last, 'clients are alike')
 
 
 if __name__ == '__main__':

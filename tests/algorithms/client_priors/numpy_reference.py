@@ -89,6 +89,17 @@ def expect_log(parameters):
   )
 
 
+def estimate_prior(logits, server_prior, pseudo_count, iterations):
+  """Saerens et al. with a Dirichlet prior, in probabilities and float64."""
+  prior = server_prior
+  for _ in range(iterations):
+    joint = np.exp(logits) * prior / server_prior
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    prior = posterior.sum(axis=0) + pseudo_count * server_prior
+    prior /= len(logits) + pseudo_count
+  return prior
+
+
 def client_shares(logits, alpha, explain=None):
   """A client's posteriors, E log pi, and the shift of its logits.
 

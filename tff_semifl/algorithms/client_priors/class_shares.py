@@ -13,6 +13,7 @@ References:
   Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -29,19 +30,6 @@ _LEAST_LOG_SHARE = -80.0
 # CIFAR-10 with clients that are alike have 0 or less, and with Dirichlet(0.5)
 # 0.2 or more.
 LEAST_EVIDENCE = 0.02
-
-
-class Offset(NamedTuple):
-  """What is needed to estimate an offset that all examples of a client share.
-
-  An offset delta of a client's examples changes logits W^T x by W^T delta. With
-  class means mu, delta is estimated as shrinkage times the mean of x minus
-  mu times the mean of the posteriors.
-  """
-
-  mean: tf.Tensor  # [..., classes], W^T times the mean of x.
-  gram: tf.Tensor  # [..., classes, classes], mu^T W.
-  shrinkage: tf.Tensor  # [...], from 0 (no offset) to 1.
 
 
 class Likelihoods(NamedTuple):
@@ -70,12 +58,15 @@ def read(logits: tf.Tensor) -> Likelihoods:
 
 
 def find(
-  likelihoods: Likelihoods, alpha: tf.Tensor, offset: Offset | None = None
+  likelihoods: Likelihoods,
+  alpha: tf.Tensor,
+  find_shift: Callable[[tf.Tensor], tf.Tensor] | None = None,
 ) -> ClassShares:
   """Finds the class shares of a client, which may have no example.
 
   `alpha` are the parameters of the Dirichlet prior, float [..., classes].
-  Without `offset` the offset is 0.
+  `find_shift` is from the mean of the posteriors to the logits of an offset
+  that all examples of the client share; without it there is no offset.
   """
   relative = likelihoods.relative
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
@@ -87,12 +78,9 @@ def find(
 
   def update(weights: tf.Tensor, inverse: tf.Tensor):
     total = weights * tf.reduce_sum(relative * inverse[..., tf.newaxis], axis=0)
-    shift = tf.zeros_like(alpha)
-    if offset is not None:
-      mean = tf.math.divide_no_nan(total, count)
-      explained = tf.linalg.matvec(offset.gram, mean, transpose_a=True)
-      shift = offset.shrinkage[..., tf.newaxis] * (offset.mean - explained)
-    return alpha + total, shift
+    if find_shift is None:
+      return alpha + total, tf.zeros_like(alpha)
+    return alpha + total, find_shift(tf.math.divide_no_nan(total, count))
 
   strength = tf.reduce_sum(alpha, axis=-1, keepdims=True)
   parameters, shift = tf.while_loop(

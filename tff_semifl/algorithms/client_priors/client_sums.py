@@ -82,16 +82,17 @@ def compute(
   )
   mean = of_one * tf.reduce_sum(x, axis=0)
   shrinkage = count * received.spread / (1 + count * received.spread)
+  kernel = received.teacher[:, :-1]
+  mean_logits = tf.einsum('d,tdc->tc', mean, kernel)
+  gram = tf.matmul(received.means, kernel, transpose_a=True)
+
+  def find_shift(posteriors: tf.Tensor) -> tf.Tensor:
+    """The shrunk mean of x minus the mean of its classes, as logits."""
+    explained = tf.linalg.matvec(gram, posteriors, transpose_a=True)
+    return shrinkage[:, tf.newaxis] * (mean_logits - explained)
+
   likelihoods = class_shares.read(logits)
-  shares = class_shares.find(
-    likelihoods,
-    received.alpha,
-    class_shares.Offset(
-      tf.einsum('d,tdc->tc', mean, received.teacher[:, :-1]),
-      tf.matmul(received.means, received.teacher[:, :-1], transpose_a=True),
-      shrinkage,
-    ),
-  )
+  shares = class_shares.find(likelihoods, received.alpha, find_shift)
   posteriors = of_one * tf.reduce_sum(shares.posteriors, axis=0)
   residual = mean - tf.linalg.matvec(received.means, posteriors)
   offset = shrinkage[:, tf.newaxis] * residual
