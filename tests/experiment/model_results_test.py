@@ -12,12 +12,10 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import small_digits
 from tests import small_systems
-from tests.experiment import saved_run
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
@@ -25,7 +23,6 @@ from tff_semifl.cli import commands
 from tff_semifl.data import mapped_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import command
-from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import running
@@ -95,33 +92,6 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       experiment_name=name,
       **changes,
     )
-
-  def _run(self, experiment):
-    folder = experiment_folder.open_folder(experiment)
-    with runtime.simulation_context():
-      final = running.run(experiment, folder, quiet=True)
-    return folder.path, final
-
-  @pytest.mark.slow
-  def test_training_is_the_same_to_the_last_bit(self):
-    labels = np.split(_LABELS[:32], np.cumsum(_SIZES)[:-1])
-    plain, _ = self._run(self._create('plain'))
-    # Half of the labels are wrong, which would change training.
-    labels[0] = 1 - labels[0]
-    measured, _ = self._run(self._create('measured', labels))
-    expected, found = map(saved_run.read, (plain, measured))
-    self.assertEqual(found.arrays, expected.arrays)
-    for row, other in zip(found.rows, expected.rows, strict=True):
-      # Labels also measure the quality of pseudo-labels.
-      different = {name for name in row if row[name] != other[name]}
-      self.assertLessEqual(
-        different,
-        {
-          'client/pseudo_accuracy',
-          'client/threshold_accuracy',
-          'client/micro_threshold_accuracy',
-        },
-      )
 
   def test_table_counts_the_images_of_each_client(self):
     labels = [_LABELS[:10], None, [1, -1, 1, 0, -1, 1]]

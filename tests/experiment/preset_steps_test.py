@@ -6,14 +6,10 @@
 Those of SemiFL are in C.1, A.3 and A.9, those of Zhang et al. in E.1.
 """
 
-import math
-
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 
 from tests.experiment import preset_cells
-from tff_semifl.data import skewed_partition
 from tff_semifl.experiment import presets
 
 # Without the demonstration's preset, which is of no paper.
@@ -54,20 +50,6 @@ class PresetStepsTest(parameterized.TestCase):
       preset_cells.count_steps(preset_cells.describe(name)), (server, client)
     )
 
-  def test_clients_of_a_dirichlet_partition(self):
-    # 250 of 50,000 images are labeled, the same number of each class.
-    labels = np.repeat(np.arange(10), 5000 - 25)
-    shares = skewed_partition.partition_dirichlet(labels, 0.3, 100, 0)
-    sizes = [len(share) for share in shares]
-    name = 'semifl/cifar10_250_dirichlet0.3'
-    described = preset_cells.describe(name)
-    self.assertEqual(
-      described['images_per_client'], {'least': min(sizes), 'most': max(sizes)}
-    )
-    self.assertEqual(
-      preset_cells.count_steps(described), (125, 5 * math.ceil(max(sizes) / 10))
-    )
-
   @parameterized.parameters(*_ONE_OF_EACH_SYSTEM)
   def test_dry_run_of_each_system(self, name):
     system_name = name.partition('/')[0]
@@ -92,17 +74,6 @@ class PresetStepsTest(parameterized.TestCase):
       described['labeled_images'] > 0 and system_name != 'data_sharing',
     )
     self.assertEqual(client_steps > 0, described['clients'] > 0)
-
-  @parameterized.parameters((10, 5), (47, 1))
-  def test_users_of_table_g1_have_several_main_classes(self, users, num_each):
-    """D32: ceil(47 / K) each."""
-    described = preset_cells.describe(
-      f'supervised_averaging/emnist_k{users}_c{users}_t16_r0.4'
-    )
-    # Equal classes of 2300 images, but for rounding.
-    self.assertAlmostEqual(
-      described['images_per_client']['most'], num_each * 2300, delta=47
-    )
 
 
 if __name__ == '__main__':

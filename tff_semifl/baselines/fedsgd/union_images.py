@@ -1,12 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batches of several clients' images, possible only in a simulation.
-
-In an epoch every image of every client is in exactly one step. Clients whose
-images are used up are not drawn again, so the number of steps is random, and
-the last steps may have fewer clients.
-"""
+"""Batches of several clients' images, possible only in a simulation."""
 
 import collections
 from collections.abc import Mapping

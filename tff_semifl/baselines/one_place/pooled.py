@@ -3,14 +3,10 @@
 
 """Semi-supervised learning in one place, without clients.
 
-The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch.
-The global model of the process is an average over steps; the model in training,
-the student, is part of the server's state.
-
-References:
-  Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
-  Simplifying semi-supervised learning with consistency and confidence. NeurIPS
-  2020. https://github.com/google-research/fixmatch
+The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch,
+https://github.com/google-research/fixmatch. The global model of the process is
+an average over steps; the model in training, the student, is part of the
+server's state.
 """
 
 import collections
@@ -109,10 +105,9 @@ class KernelDecay(settings.Settings):
   def build(
     self, trainable_names: Sequence[str], num_others: int
   ) -> tff.learning.optimizers.Optimizer:
-    """Builds the optimizer; a schedule sets its learning rate.
+    """The optimizer of the named weights, and of kernels and biases of a head.
 
-    `trainable_names` are the model's weights. The `num_others` further weights
-    are alternately kernel and bias of a head.
+    `num_others` is the number of weights of the head.
     """
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,

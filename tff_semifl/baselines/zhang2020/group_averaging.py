@@ -1,15 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Grouping-based averaging: federated averaging in groups of clients.
+"""Grouping-based averaging of Zhang et al. (2020), equations 5 to 7.
 
 In each round the clients take slots, which are divided into groups. Each group
 has its own model. The server is a member of every group, which keeps the models
 of the groups close to each other.
-
-References:
-  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
-  5 to 7.
 """
 
 import collections
@@ -152,16 +148,12 @@ def group_round(
 
 
 class Groups(NamedTuple):
-  """The aggregator of `group_round`; its state is the groups' models.
-
-  The state has trainable weights, stacked along the first dimension by group.
-  """
+  """The aggregator of `group_round`; the state is the groups' weights."""
 
   classifier: functional.ImageClassifier
   num_groups: int
 
   def initialize(self) -> tff.Value:
-    """The initial weights for all groups, at SERVER."""
     weights = tuple(self.classifier.initial_weights.trainable)
     return tff.federated_eval(
       tff.tensorflow.computation(lambda: _stack(weights, self.num_groups)),

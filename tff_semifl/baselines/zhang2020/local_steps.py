@@ -1,15 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training with a fixed number of steps per round, as in Zhang et al.
+"""Training of a fixed number of steps per round (Zhang et al., eq. 2 to 4).
 
 Server and clients take the same number of steps, however many images they have.
 Each round begins with a new order of the images; each further pass over the
 images has another order.
-
-References:
-  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
-  2 to 4.
 """
 
 from collections.abc import Callable, Mapping
