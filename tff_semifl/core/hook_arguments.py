@@ -93,8 +93,7 @@ class ClientContext:
   def features(self) -> tf.Tensor:
     """The inputs of the last layer, float32 [images, features]; see `logits`.
 
-    Raises:
-      ValueError: If the last layer of the model is not dense.
+    Raises a ValueError if the last layer of the model is not dense.
     """
     return self.features_fn(self.weights)
 
@@ -194,8 +193,7 @@ class Step:
   ) -> tf.Tensor:
     """The inputs of the last layer, float32 [batch, features]; see `logits`.
 
-    Raises:
-      ValueError: If the last layer of the model is not dense.
+    Raises a ValueError if the last layer of the model is not dense.
     """
     features = features_lib.require_features(self.model.features)
     return self._pass(features.train, images, weights, dropout_key)
