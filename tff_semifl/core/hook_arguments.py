@@ -58,8 +58,7 @@ class ClientContext:
     true_labels: int32 [images] of a client that has labels; else None.
     labels: The labels of all images in `weigh` and `report`, if images are
       labeled once a round; else None.
-    num_trained_on: int32 scalar, the number of selected images; None if
-      `labels` is None.
+    num_trained_on: int32 scalar, the number of selected images, like `labels`.
   """
 
   images: tf.Tensor
