@@ -190,7 +190,6 @@ class Helpers:
     )
 
   def initialize(self) -> tuple[()]:
-    """The empty tuple: main memory holds nothing."""
     return ()
 
   def recall(
@@ -219,7 +218,6 @@ class Helpers:
     cohort: Sequence[int],
     returned: Sequence[ClientModel | None],
   ) -> tuple[()]:
-    """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):
       if model is not None and model.is_usable:
         self._models.save([client], [model.phi], round_num)
