@@ -222,8 +222,8 @@ def _print_outcome(
   ended_early = running.describe_early_end(experiment, final)
   if ended_early is not None:
     print(ended_early)
-  statement = client_privacy.read(folder.path, final.round_num)
-  if statement is not None:
+  if experiment.settings.private_mean is not None:
+    statement = client_privacy.read(folder.path, final.round_num)
     print(f'privacy: {statement.headline}')
     if statement.meaning:
       print(f'  {statement.meaning}')

@@ -101,12 +101,12 @@ class FedMatchPolicyTest(parameterized.TestCase, tf.test.TestCase):
     views = _operations()[name].apply(tf.cast(images, tf.float32), ())
     self.assertAllEqual(views, pillow.apply(_WITHOUT_INDEX[name], images))
 
-  @parameterized.product(name=[*_ONE_WAY, *_TWO_WAYS], size=[(40, 25)])
-  def test_operation_at_each_index(self, name, size):
+  @parameterized.parameters(*_ONE_WAY, *_TWO_WAYS)
+  def test_operation_at_each_index(self, name):
     indices = list(range(5))
     if name in _TWO_WAYS:
       indices += [-index for index in indices]
-    images = np.repeat(pillow.create_images(*size)[::3], len(indices), axis=0)
+    images = np.repeat(pillow.create_images(40, 25)[::3], len(indices), axis=0)
     indices = np.resize(np.array(indices, np.int32), len(images))
     views = _operations()[name].apply(
       tf.cast(images, tf.float32), tf.constant(indices)

@@ -179,10 +179,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual(found.unlabeled.shape, (3, 6, 6, 3))
     self.assertEqual((found.num_resized, len(found.files)), (7, 7))
 
-  def test_size_of_large_images(self):
-    found = self._read_default_size(largest=4, otherwise=(3, 2))
-    self.assertEqual(found.unlabeled.shape, (3, 3, 2, 3))
-
   def _read_default_size(self, largest, otherwise):
     with mock.patch.multiple(
       image_folders, MAX_DEFAULT_SIZE=largest, DEFAULT_SIZE=otherwise

@@ -66,11 +66,6 @@ class ImageBatchesTest(absltest.TestCase):
       [([0, 1], (2, 2, 3, 1)), ([2], (1, 4, 3, 1)), ([3], (1, 2, 3, 1))],
     )
 
-  def test_large_images_are_few_at_a_time(self):
-    # 2048 * 3072 bytes are 6 MiB, of which two fit into 16.
-    files = self._write([(2048, 3072)] * 3)
-    self.assertEqual([keys for keys, _ in self._read(files)], [[0, 1], [2]])
-
   def test_files_that_cannot_be_read(self):
     files = self._write([(2, 3)] * 4)
     for number, content in ((1, b'no image'), (3, b'')):

@@ -48,23 +48,6 @@ class MappedImagesTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllEqual(images.read(reference.images), part.images)
       self.assertAllEqual(reference.labels, part.labels)
 
-  @parameterized.named_parameters(
-    ('labeled', pipelines.labeled_dataset),
-    ('batched', lambda data: pipelines.batched_dataset(data, 3)),
-    (
-      'bare',
-      lambda data: tf.data.Dataset.from_tensor_slices(data.images).batch(3),
-    ),
-  )
-  def test_datasets_have_the_same_chunks(self, create_dataset):
-    data = _create_data(7)
-    images = mapped_images.MappedImages([data])
-    found = images.read_dataset(create_dataset(images.references[0]))
-    expected = create_dataset(data)
-    self.assertLen(list(found), len(list(expected)))
-    for chunk, expected_chunk in zip(found, expected, strict=True):
-      tf.nest.map_structure(self.assertAllEqual, chunk, expected_chunk)
-
   def test_dataset_on_its_way_has_no_images_with_it(self):
     data = _create_data(1000, (32, 32, 1))
     images = mapped_images.MappedImages([data])

@@ -240,22 +240,6 @@ class DropoutTest(parameterized.TestCase):
       delta=5 * np.sqrt(probability * (1 - probability) / draws),
     )
 
-  def test_datasets_are_those_of_the_cohort(self):
-    population = _create_population(
-      dropout_probability=0.5, clients_per_round=10
-    )
-    cohort = population.cohort(1)
-    self.assertBetween(len(cohort), 1, 9)
-    self.assertEqual(
-      [_get_element(each)['client_id'] for each in population.datasets(1)],
-      cohort,
-    )
-    self.assertLen(population.true_labels(1), len(cohort))
-    # Statistics are of all, as is a population of another size.
-    self.assertLen(population.all_datasets(), 10)
-    changed = population.with_clients_per_round(9)
-    self.assertLess(len(changed.cohort(1)), 9)
-
 
 def _cut(structure, scalars, sizes):
   """Returns a dataset of chunks of these sizes, each with its scalars."""

@@ -36,14 +36,6 @@ class CompiledTurnsTest(parameterized.TestCase):
     ):
       _create(digits.Digits(), jit_compile=True)
 
-  def test_bfloat16_cannot_be_compiled(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^jit_compile=True: .* train_in_bfloat16 out'
-    ):
-      _create(
-        small_digits.SmallDigits(), jit_compile=True, train_in_bfloat16=True
-      )
-
   @parameterized.parameters(
     (None, [], False),
     (None, ['a GPU'], True),

@@ -102,12 +102,6 @@ class EqualImagesTest(parameterized.TestCase):
     for line, pattern in zip(lines, expected, strict=True):
       self.assertRegex(line, pattern)
 
-  def test_files_are_named(self):
-    names = [f'file{index}' for index in range(12)]
-    data = _create_data(test=_labeled([10, 11, 22], [0, 1, 1]), names=names)
-    (line,) = _split(data).equal_images
-    self.assertIn('file6 = file9', line)
-
   def test_nobody_trains_on_test_images(self):
     data = _create_data(
       train=_labeled([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1]),
@@ -188,16 +182,6 @@ class EqualImagesTest(parameterized.TestCase):
     self.assertRegex(lines[0], '^2 of 2 validation images.*clients')
     found = _split(data, data_split, 'validation', drop_test_duplicates=True)
     self.assertLen(found.unlabeled.images, 3)
-
-  def test_images_on_disk(self):
-    unlabeled = sources.create_stored((5, 2, 2, 1))
-    for index, image in enumerate(_images([20, 11, 22, 23, 24])):
-      unlabeled[index] = image
-    data = _create_data(unlabeled=unlabeled)
-    self.assertLen(_split(data).equal_images, 1)
-    found = _split(data, drop_test_duplicates=True).unlabeled.images
-    self.assertIsInstance(found, sources.StoredImages)
-    self.assertEqual(_levels(found), [20, 22, 23, 24])
 
   def test_what_sites_have_is_not_known(self):
     sites = sources.SiteImages(['east', 'west'], (2, 2, 1))

@@ -8,12 +8,9 @@ from absl.testing import parameterized
 import numpy as np
 
 from tasks import digits
-from tests import small_digits
-from tests import small_systems
 from tests.experiment import small_experiment
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
-from tff_semifl.cli import commands
 from tff_semifl.data import sources
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import partitions
@@ -61,14 +58,6 @@ class DrawTest(parameterized.TestCase):
     drawn = federated_data.draw(labels, np.arange(35), number, _SEED)
     self.assertLen(set(drawn), number)
     self.assertEqual(np.bincount(labels[drawn]).tolist(), expected)
-
-  def test_who_gives_one_more_is_drawn(self):
-    labels = np.repeat([0, 1, 2], 5)
-    givers = {
-      labels[federated_data.draw(labels, np.arange(15), 1, seed)][0]
-      for seed in range(20)
-    }
-    self.assertEqual(givers, {0, 1, 2})
 
   def test_depends_on_the_seed_and_not_on_the_order(self):
     labels = np.repeat(np.arange(10), 5)
@@ -228,45 +217,6 @@ class PooledDataTest(absltest.TestCase):
       [*found.labeled.labels, *[sources.UNKNOWN_LABEL] * num_unlabeled],
     )
 
-  def test_in_other_systems_the_server_has_labeled_images_alone(self):
-    labels = system_lib.Labels.AT_SERVER
-    found = _split(labels)
-    self.assertIs(found.at_server(labels), found.labeled)
-
-  def test_images_of_unknown_classes_are_in_the_pool(self):
-    images = np.arange(7, dtype=np.uint8).reshape(7, 1, 1, 1)
-    train = sources.LabeledImages(images[:4], np.array([0, 1, 0, 1], np.int32))
-    data = sources.TaskData(train, train, unlabeled=images[4:])
-    found = _split(_POOL, data, is_given=True)
-    # Where the task gives the partition, the server has all labels of the task.
-    np.testing.assert_array_equal(
-      found.at_server(_POOL).labels, [0, 1, 0, 1, -1, -1, -1]
-    )
-    self.assertEmpty(found.shares)
-
-
-class ExperimentTest(absltest.TestCase):
-  def test_training_and_statistics_are_of_all_images(self):
-    command = commands.create(
-      'fixmatch',
-      {
-        **small_digits.SETTINGS,
-        'num_labeled': 20,
-        'output_dir': self.create_tempdir().full_path,
-      },
-    )
-    with small_systems.without_process('fixmatch'):
-      experiment = command.create_experiment()
-    program = experiment
-    [chunk] = program.server_dataset.as_numpy_iterator()
-    self.assertLen(chunk['image'], 1437)
-    self.assertEqual(np.count_nonzero(chunk['label'] >= 0), 20)
-    [statistics] = program.statistics.data.as_numpy_iterator()
-    np.testing.assert_array_equal(statistics['image'], chunk['image'])
-    # Training does not wait for these statistics.
-    self.assertFalse(program.statistics.for_clients)
-    self.assertEqual(program.total_rounds, 1023)
-
 
 def _describe(part, labels, num_clients, seed=0):
   shares = part.split(labels, 10, num_clients, seed)
@@ -294,14 +244,6 @@ class DescribeTest(parameterized.TestCase):
         self.assertEmpty(notes)
     # A second part of the same class has a probability of 3 in 39.
     self.assertGreater(max(found), 0)
-
-  @parameterized.parameters(
-    partitions.Classes(classes_per_client=1),
-    partitions.Dirichlet(),
-    partitions.MainClasses(),
-  )
-  def test_nothing_is_said_of_others(self, part):
-    self.assertEmpty(_describe(part, np.arange(1000) % 10, 20)[1])
 
   def test_outside_function_must_share_out_all_images(self):
     part = partitions.OutsidePartition(

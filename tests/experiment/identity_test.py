@@ -190,12 +190,6 @@ class CommandLineTest(absltest.TestCase):
     # The default folder names are the same, too.
     self.assertLen(list(run.path.parent.iterdir()), 1)
 
-  def test_reverse(self):
-    self._command('semifl').check_folder()
-    self._open('semifl')
-    self._open(system_registry.SYSTEMS['semifl'])
-    self.assertLen(list(pathlib.Path(self.changes['output_dir']).iterdir()), 1)
-
   def test_own_module_that_has_changed(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'outside.py')
 

@@ -63,14 +63,6 @@ def _create_outside(task, seed):
   return tf.keras.Model(inputs, layers.Dense(task.num_classes)(x))
 
 
-def _create_with_dropout(task, seed):
-  """The same with dropout."""
-  model = _create_outside(task, seed)
-  x = tf.keras.layers.Dropout(0.5)(model.layers[-2].output)
-  outputs = tf.keras.layers.Dense(task.num_classes)(x)
-  return tf.keras.Model(model.input, outputs)
-
-
 @pytest.mark.slow
 class TrainingTest(parameterized.TestCase):
   def setUp(self):
@@ -78,7 +70,6 @@ class TrainingTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     outside = types.ModuleType('outside')
     outside.model = _create_outside
-    outside.with_dropout = _create_with_dropout
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
     self.enter_context(simulation_test_case.without_grappler())
     self.enter_context(small_digits.without_rand_augment())
@@ -150,13 +141,6 @@ class TrainingTest(parameterized.TestCase):
     images = _IMAGES.astype(np.float32)
     np.testing.assert_array_equal(model(images), experiment.model(images))
 
-  def test_outside_model_with_dropout(self, system='semifl'):
-    self._run(
-      self._create(
-        system, model='outside:with_dropout', normalization='static_batch'
-      )
-    )
-
   def _pretrain(self, function_name, **arguments):
     """Returns a backbone, and the file with its weights."""
     tf.keras.utils.set_random_seed(5)
@@ -180,14 +164,6 @@ class TrainingTest(parameterized.TestCase):
         for layer in keras_conversion.inner_layers(experiment.model)
       )
     )
-    self.assertEmpty(functional.find_weights(experiment.model).frozen)
-    self._run(experiment)
-
-  @parameterized.parameters(
-    ('mobilenet_v2', {'width_multiplier': 0.35}), ('resnet50_v2', {})
-  )
-  def test_fine_tuned(self, model, changes):
-    experiment = self._create(model=model, **changes)
     self.assertEmpty(functional.find_weights(experiment.model).frozen)
     self._run(experiment)
 
@@ -246,22 +222,6 @@ class SettingsTest(parameterized.TestCase):
   def _refuses(self, message, model, task=None):
     with self.assertRaisesRegex(ValueError, message):
       model.create(task or self.task, 0)
-
-  @pytest.mark.slow
-  def test_gray_images_and_the_seed(self):
-    self.enter_context(small_applications.with_small_mobilenet())
-    model = keras_models.MobileNet(width_multiplier=0.25)
-    first, again, other = (model.create(self.task, seed) for seed in (1, 1, 2))
-    self.assertEqual(first.input_shape, (None, _SIZE, _SIZE, 1))
-    self.assertEqual(first.output_shape, (None, 3))
-    np.testing.assert_array_equal(first.weights[0], again.weights[0])
-    self.assertFalse(np.array_equal(first.weights[0], other.weights[0]))
-
-  def test_what_is_frozen_has_been_trained(self):
-    self._refuses(
-      'freeze_backbone=True: ',
-      keras_models.MobileNet(freeze_backbone=True),
-    )
 
   def test_file_that_is_not_there(self):
     self._refuses(

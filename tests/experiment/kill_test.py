@@ -10,10 +10,7 @@ import signal
 import time
 
 from absl.testing import absltest
-import numpy as np
 import pytest
-from tensorboard.backend.event_processing import plugin_event_accumulator
-import tensorflow as tf
 
 from tests.experiment import killable_program
 from tests.experiment import saved_run
@@ -115,7 +112,6 @@ class KillTest(absltest.TestCase):
       [path.name for path in (whole / 'checkpoints').iterdir()],
     )
     self.assertEqual(self._read_best(killed), self._read_best(whole))
-    self._assert_tensorboard_shows(killed / 'logdir', expected.rows)
 
   def _read_best(self, folder):
     """Returns the bytes of the best model that the newest checkpoint names."""
@@ -124,26 +120,6 @@ class KillTest(absltest.TestCase):
       folder / checkpoints.BEST_MODELS, int(arrays['best/round_num'])
     )
     return {name: each.tobytes() for name, each in best.items()}
-
-  def _assert_tensorboard_shows(self, logdir, rows):
-    """Asserts that curves have exactly one point for each round."""
-    self.assertLen(list(logdir.iterdir()), 1)
-    shown = plugin_event_accumulator.EventAccumulator(
-      str(logdir), tensor_size_guidance={'scalars': 0}
-    ).Reload()
-    for column in rows[0].keys() - {'round'}:
-      # Values that were not measured are empty, and have no point.
-      measured = [row for row in rows if row[column]]
-      if not measured:
-        self.assertNotIn(column, shown.Tags()['tensors'])
-        continue
-      self.assertEqual(
-        [
-          (event.step, tf.make_ndarray(event.tensor_proto).item())
-          for event in shown.Tensors(column)
-        ],
-        [(int(row['round']), np.float32(row[column])) for row in measured],
-      )
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@
 
 import asyncio
 import csv
-import json
 import pathlib
 import shutil
 import tempfile
@@ -15,31 +14,14 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
 import numpy as np
-import pytest
 
 from tests import damage
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.files import durable_files
 
 _METRICS = (
   b'round,test/accuracy,seconds\r\n0,0.1,1.5\r\n1,0.25,2.5\r\n2,0.5,3.5\r\n'
-)
-_FLAGS = {'seed': 0, 'image_size': [4, 5]}
-_HPARAMS = {'system': None, 'flags': _FLAGS, 'data': None, 'versions': {}}
-_JSON = strategies.recursive(
-  strategies.none()
-  | strategies.booleans()
-  | strategies.integers()
-  | strategies.floats()
-  | strategies.text(max_size=3),
-  lambda inner: strategies.lists(inner, max_size=3)
-  | strategies.dictionaries(
-    strategies.sampled_from(['flags', 'data', 'seed', 'versions']), inner
-  ),
-  max_leaves=6,
 )
 
 
@@ -77,29 +59,6 @@ class MalformedFilesTest(parameterized.TestCase):
       (last['round'], last['test/accuracy'], last['seconds']),
       ('3', '0.75', '1.0'),
     )
-
-  @hypothesis.given(
-    _JSON.map(lambda value: json.dumps(_HPARAMS | {'flags': value}).encode())
-    | _JSON.map(lambda value: json.dumps(value).encode())
-    | damage.damaged(json.dumps(_HPARAMS).encode())
-    | strategies.binary(max_size=30)
-  )
-  @hypothesis.example(b'[' * 100_000)
-  @hypothesis.example(b'{"flags": [[1, 2]]}')
-  @damage.settings(max_examples=60)
-  @pytest.mark.slow
-  def test_flags_of_an_experiment_are_read_or_refused(self, content):
-    path = self.folder / 'hparams.json'
-    path.write_bytes(content)
-    try:
-      experiment_folder.ExperimentFolder(
-        self.folder, hparams_file.create(_FLAGS)
-      )
-    except durable_files.OutputError as error:
-      self.assertStartsWith(str(error), str(self.folder))
-    else:
-      self.assertEqual(json.loads(content)['flags'], _FLAGS)
-    self.assertEqual(path.read_bytes(), content)
 
 
 def _save_one_array(path):

@@ -93,12 +93,6 @@ class MLflowReleaseTest(absltest.TestCase):
     self.assertNotIn('test/auc', run.data.metrics)
     self.assertEqual(run.info.status, 'FINISHED')
 
-  def test_run_that_mlflow_does_not_have(self):
-    file = self._path / 'mlflow_run_id.txt'
-    file.write_text(f'{"0" * 32}\n')
-    with self.assertRaisesRegex(ValueError, 'mlflow_run_id.txt, if it is'):
-      mlflow_release.create(self._path, _SETTINGS)
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -64,15 +64,6 @@ class ModelChoiceTest(parameterized.TestCase):
       best = choice.update(best, round_num, {'a': value})
     self.assertEqual(best, expected)
 
-  def test_without_any_value(self):
-    choice = model_selection.ModelChoice(
-      column='a', higher_is_better=True, stop_after=2
-    )
-    best = choice.update(model_selection.Best(), 0, {'a': _NAN})
-    self.assertEqual(best[1:], (-1, 1))
-    self.assertFalse(choice.is_over(best))
-    self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
-
 
 class TrainingTest(training_test_case.TrainingTestCase):
   def setUp(self):
@@ -176,22 +167,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
       ),
       [f'best_model_{number}.npz' for number in (0, 1, 3)],
     )
-
-  def test_damaged_checkpoints_find_the_models_that_they_name(self):
-    """With a new best model in each round, all needed models are kept."""
-    values = [*range(7)]
-    expected = self.train(
-      self._folder, 6, program=_create_program(6, _script(values))
-    )
-    for round_num in (5, 6):
-      path = pathlib.Path(
-        self._folder, f'checkpoints/program_state_{round_num}.npz'
-      )
-      path.write_bytes(b'')
-    final = self.train(
-      self._folder, 6, program=_create_program(6, _script(values, 5))
-    )
-    tf.nest.map_structure(np.testing.assert_array_equal, final, expected)
 
 
 if __name__ == '__main__':

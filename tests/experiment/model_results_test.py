@@ -12,12 +12,10 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import small_digits
 from tests import small_systems
-from tests.experiment import saved_run
 from tests.experiment import small_own_task
 from tff_semifl import runtime
 from tff_semifl import settings
@@ -25,7 +23,6 @@ from tff_semifl.cli import commands
 from tff_semifl.data import mapped_images
 from tff_semifl.data import sources
 from tff_semifl.experiment import command
-from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import own_data
 from tff_semifl.experiment import running
@@ -94,33 +91,6 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       **changes,
     )
 
-  def _run(self, experiment):
-    folder = experiment_folder.open_folder(experiment)
-    with runtime.simulation_context():
-      final = running.run(experiment, folder, quiet=True)
-    return folder.path, final
-
-  @pytest.mark.slow
-  def test_training_is_the_same_to_the_last_bit(self):
-    labels = np.split(_LABELS[:32], np.cumsum(_SIZES)[:-1])
-    plain, _ = self._run(self._create('plain'))
-    # Half of the labels are wrong, which would change training.
-    labels[0] = 1 - labels[0]
-    measured, _ = self._run(self._create('measured', labels))
-    expected, found = map(saved_run.read, (plain, measured))
-    self.assertEqual(found.arrays, expected.arrays)
-    for row, other in zip(found.rows, expected.rows, strict=True):
-      # Labels also measure the quality of pseudo-labels.
-      different = {name for name in row if row[name] != other[name]}
-      self.assertLessEqual(
-        different,
-        {
-          'client/pseudo_accuracy',
-          'client/threshold_accuracy',
-          'client/micro_threshold_accuracy',
-        },
-      )
-
   def test_table_counts_the_images_of_each_client(self):
     labels = [_LABELS[:10], None, [1, -1, 1, 0, -1, 1]]
     with small_systems.without_process('semifl'):
@@ -160,18 +130,6 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       settings.SettingError, '^client_accuracy=True: no image of a client has'
     ):
       self._create('mine', client_accuracy=True)
-
-  def test_labels_by_index(self):
-    task = own_data.own_data(
-      (_PIXELS, _LABELS),
-      (_PIXELS, _LABELS),
-      unlabeled=4 * _PIXELS[:4],
-      shares=[[3], [0, 1]],
-      unlabeled_labels=[0, -1, 0, 1],
-    )
-    data = task.load()
-    # No client has the third image.
-    np.testing.assert_array_equal(data.unlabeled_labels, [0, -1, 1])
 
 
 def _create(system, settings_of_system, labels, shares):

@@ -6,7 +6,6 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import tensorflow as tf
 
 from tff_semifl.experiment import model_selection
 
@@ -30,10 +29,6 @@ class MeasurementTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(list(found.values()), [0.5, 0.5, np.nan, 0.5])
 
-  def test_nothing_further(self):
-    self.assertFalse(model_selection.Measurement(['accuracy'], _NAMES, _LABELS))
-    self.assertTrue(model_selection.Measurement(['auc'], _NAMES, _LABELS))
-
   def test_logits_that_are_not_finite(self):
     measure = model_selection.Measurement(['auc', 'recall'], _NAMES, _LABELS)
     found = measure(np.where(_LOGITS == 2, np.inf, _LOGITS))
@@ -49,27 +44,6 @@ class MeasurementTest(parameterized.TestCase):
       [name for name, is_higher in measure.directions.items() if not is_higher],
       ['loss', 'nll', 'num_mistakes'],
     )
-
-  @parameterized.parameters(
-    ('num_mistakes', 2),
-    ('TopTwo', 0.5),
-    (
-      'squared_error',
-      np.mean((tf.nn.softmax(_LOGITS).numpy() - np.eye(3)[_LABELS]) ** 2),
-    ),
-  )
-  def test_from_outside(self, name, expected):
-    measure = model_selection.Measurement(
-      [f'{_OUTSIDE}:{name}'], _NAMES, _LABELS
-    )
-    for _ in range(2):
-      self.assertAlmostEqual(measure(_LOGITS)[name], expected, places=6)
-
-  def test_metric_of_keras(self):
-    measure = model_selection.Measurement(
-      ['tensorflow.keras.metrics:CategoricalAccuracy'], _NAMES, _LABELS
-    )
-    self.assertEqual(measure(_LOGITS), {'CategoricalAccuracy': 0.5})
 
   @parameterized.parameters(
     ('makro_f1', 'did you mean macro_f1'),

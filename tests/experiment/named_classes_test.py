@@ -35,7 +35,6 @@ def _create(labels, test=None, system='semifl', num_labeled=None, **changes):
 class NamedClassesTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('fold', [0, 0, 1, 1, 2], {'validation_fold': '1/2'}),
-    ('labels', [0, 0, 0, 1, 1, 1, 2], {'num_labeled': 6}),
     (
       'classes',
       [*range(3), 0, 0, 1, 1, 2],
@@ -44,16 +43,6 @@ class NamedClassesTest(parameterized.TestCase, tf.test.TestCase):
         'num_clients': 3,
         'partition': 'classes',
         'classes_per_client': 2,
-      },
-    ),
-    (
-      'main_classes',
-      [*range(3), 0, 0, 1],
-      {
-        'num_labeled': 3,
-        'num_clients': 3,
-        'partition': 'main_classes',
-        'skew': 1.0,
       },
     ),
     ('duplicates', [0, 0, 1, 1, 2], {'drop_test_duplicates': True}),

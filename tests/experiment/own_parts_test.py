@@ -19,7 +19,6 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.cli import commands
 from tff_semifl.experiment import command
-from tff_semifl.experiment import own_data
 
 _IMAGES = np.full([8, 4, 4], 200, np.uint8)
 _LABELS = np.arange(8) % 2
@@ -99,32 +98,6 @@ class NamesTest(parameterized.TestCase):
       f'{__name__}:Part',
       owner,
     )
-
-  def test_what_a_task_decides_on(self):
-    """The number of clients is recorded, although the task determines it."""
-    self._check(
-      fix_mix.FixMix(weighting=_part_with('num_clients')),
-      'num_clients',
-      f'{__name__}:Part',
-      ':OwnTaskWithShares',
-      task=own_data.own_data(
-        (_IMAGES, _LABELS), (_IMAGES, _LABELS), clients=[_IMAGES]
-      ),
-      of_command=False,
-    )
-
-  def test_setting_of_a_runtime_that_is_not_chosen(self):
-    """It may change when a run is resumed."""
-    with self.assertRaises(settings.SettingError) as caught:
-      command.create_experiment(
-        averaging.Alternating(
-          client=fix_mix.FixMix(weighting=_part_with('ray_address'))
-        ),
-        digits.Digits(),
-        model='resnet',
-      )
-    self.assertEqual(caught.exception.name, 'ray_address')
-    self.assertIn(':Ray', caught.exception.problem)
 
 
 if __name__ == '__main__':

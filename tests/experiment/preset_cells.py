@@ -3,7 +3,6 @@
 
 """The experiments of presets, without their data."""
 
-import re
 from unittest import mock
 
 import numpy as np
@@ -22,26 +21,6 @@ CLASS_SIZES = {
   'emnist': [2400] * 47,
   'svhn': [4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659],
 }
-
-# A kind of place, and labels of such places.
-_LABEL = r'(?:[A-Z]\.)?\d+'
-_PLACES = re.compile(
-  rf'\b(Table|Figure|appendix)s? ({_LABEL}(?:(?:, | to ){_LABEL})*)'
-)
-
-
-def parse_places(text):
-  """Returns the places that a text names: {'Figure B.1', 'Table C.1'}."""
-  places = set()
-  for kind, labels in _PLACES.findall(text):
-    for label in labels.split(', '):
-      first, to, last = label.partition(' to ')
-      if to:
-        some = range(int(first), int(last) + 1)
-      else:
-        some = [first]
-      places.update(f'{kind} {each}' for each in some)
-  return places
 
 
 def create_command(name, **changes):

@@ -9,7 +9,6 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tasks import digits
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
@@ -107,21 +106,6 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
         system, _create_task(clients=np.split(_IMAGES, 5)), **_MODEL
       )
 
-  def test_clients_of_own_data(self):
-    created = command.create_experiment(
-      'semifl',
-      _create_task(clients=[_IMAGES[:10], _IMAGES[10:]]),
-      clients_per_round=2,
-      **_MODEL,
-    )
-    self.assertEqual(created.clients.num_images, [10, 30])
-    self.assertEqual(
-      experiment_folder.recorded_settings(created)['task'], 'own_data'
-    )
-    self.assertEqual(
-      experiment_folder.recorded_settings(created)['num_labeled'], 40
-    )
-
   def test_own_system_and_model(self):
     system = averaging.Parallel(client=fix_mix.Fix())
     created = command.create_experiment(
@@ -146,12 +130,6 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('system', 'semfil', {}, 'system=semfil: did you mean semifl?'),
     ('setting', 'semifl', {'num_client': 3}, 'num_client=3: '),
-    (
-      'setting_of_given_shares',
-      'semifl',
-      {'num_clients': 3},
-      'num_clients=3: ',
-    ),
     (
       'model',
       'semifl',
@@ -180,8 +158,6 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       lambda: tf.data.Dataset.from_tensor_slices((_IMAGES, _LABELS)),
       'a _TensorSliceDataset',
     ),
-    ('none', lambda: None, None),
-    ('class', lambda: digits.Digits, '<class .*Digits.>'),
   )
   def test_refuses_what_is_no_task(self, create, found):
     given = '' if found is None else f'={found}'

@@ -92,11 +92,6 @@ class RecordedTest(parameterized.TestCase):
     self.assertEqual(found.data.task.image_dir, 'photos')
     self.assertNotIn('num_clients', settings.as_dict(found))
 
-  def test_some_may_be_chosen_anew(self):
-    values = {'task': 'cifar10', 'data_dir': 'there', 'seed': 7}
-    found = settings.as_dict(_restore(values, data_dir='here'))
-    self.assertEqual((found['data_dir'], found['seed']), ('here', 7))
-
   @parameterized.parameters(
     ({'no_such_setting': 3}, 'another version .* has not: no_such_setting=3$'),
     # A flag, but of another program.
@@ -119,16 +114,6 @@ class SavedExperimentTest(parameterized.TestCase):
     return experiment_folder.ExperimentFolder(
       self.path, hparams_file.create({}, data='some images')
     )
-
-  @parameterized.parameters('', '{"flags": 3, "data": 0}')
-  def test_file_that_no_experiment_wrote(self, text):
-    self.path.mkdir()
-    (self.path / 'hparams.json').write_text(text)
-    with self.assertRaisesRegex(
-      saved_experiment.SavedExperimentError,
-      '/experiment/hparams.json is not what an experiment writes$',
-    ):
-      saved_experiment.read_hparams(self.path)
 
   def test_folder_that_is_none_of_an_experiment(self):
     with self.assertRaisesRegex(

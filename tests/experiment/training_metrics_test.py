@@ -8,7 +8,6 @@ import types
 
 from absl.testing import absltest
 import numpy as np
-import pytest
 
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
@@ -130,38 +129,6 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
     self.assertEqual(found, ['0.0', *(f'{2 - n:.1f}' for n in sizes[1:])])
     self.assertGreater(len(set(found[1:])), 1)
 
-  @pytest.mark.slow
-  def test_columns_of_an_aggregator_come_last(self):
-    folder = self.create_tempdir().full_path
-    program = linear_program.create_program(2, aggregator='robust')
-    self.train(folder, 2, program=program)
-    rows = self.read_metrics(folder)
-    self.assertEqual(
-      list(rows[0]),
-      [
-        *training_test_case.COLUMNS,
-        'aggregator/zeroed_count',
-        'aggregator/zeroing/clipped_count',
-        'aggregator/zeroing/clipping_norm',
-        'aggregator/zeroing_norm',
-      ],
-    )
-    # 2 * 10 + 1, the initial value: no client changed it.
-    self.assertEqual(
-      [row['aggregator/zeroing_norm'] for row in rows[:2]], ['21.0'] * 2
-    )
-
-  def test_epsilon_is_that_of_the_rounds_so_far(self):
-    folder = self.create_tempdir().full_path
-    program = dataclasses.replace(
-      linear_program.create_program(2), epsilon_fn=lambda n: 0.25 * n
-    )
-    self.train(folder, 2, program=program)
-    self.assertEqual(
-      [row['aggregator/epsilon'] for row in self.read_metrics(folder)],
-      ['0.0', '0.25', '0.5'],
-    )
-
 
 def _given(*labels):
   """Returns the record of (image, label, share) triples."""
@@ -213,11 +180,6 @@ class PseudoLabelQualityTest(absltest.TestCase):
       (found['pseudo_accuracy'], found['threshold_accuracy']), (1, 0)
     )
     self.assertTrue(np.isnan(found['micro_threshold_accuracy']))
-
-  def test_no_clients_and_no_images(self):
-    for given, truth in (([], []), ([_given()], [np.zeros(0, np.int32)])):
-      found = metrics_table.measure_pseudo_labels(given, truth)
-      np.testing.assert_array_equal([*found.values()], [np.nan] * 3)
 
 
 if __name__ == '__main__':

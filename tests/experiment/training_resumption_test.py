@@ -8,47 +8,10 @@ import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 import pytest
 
-from tests import linear_reference
-from tests import small_systems
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
-from tff_semifl.data import pipelines
-from tff_semifl.data import sources
-
-_LAST_ROUND = 13
-
-
-def _create_fedsgd_program(total_rounds):
-  """Federated SGD; four clients of seven images know their participation."""
-  pool = sources.ImagePool(
-    linear_reference.create_images(28, seed=2), np.zeros([28], np.int32)
-  )
-  settings = {
-    'total_rounds': _LAST_ROUND,
-    'server_batch_size': 2,
-    'client_batch_size': 3,
-    'confidence_threshold': 0.34,
-    'learning_rate': 0.3,
-  }
-  return dataclasses.replace(
-    linear_program.create_program(total_rounds),
-    process=small_systems.build(
-      'fedsgd_fixmatch',
-      settings,
-      strong_augmentation=linear_reference.shifted,
-    ),
-    clients=pipelines.ClientPopulation(
-      pool,
-      np.split(np.arange(28), 4),
-      clients_per_round=2,
-      seed=0,
-      know_participation=True,
-    ),
-    measures_pseudo_labels=False,
-  )
 
 
 class TrainingResumptionTest(training_test_case.TrainingTestCase):
@@ -91,25 +54,6 @@ class TrainingResumptionTest(training_test_case.TrainingTestCase):
     self.assertEqual(rounds, [3, 4])
     self.assert_same(found, expected)
     self._assert_same_files()
-
-  @pytest.mark.slow
-  def test_clients_go_on_in_their_epochs(self):
-    clients = _create_fedsgd_program(_LAST_ROUND).clients
-    num_updates = np.bincount(
-      np.concatenate([clients.cohort(t) for t in range(1, _LAST_ROUND + 1)])
-    )
-    # With three batches each, clients are in their second or third epoch.
-    self.assertBetween(num_updates.min(), 4, num_updates.max() - 1)
-    self.assertGreater(num_updates.max(), 6)
-    expected = training_test_case.train(
-      self._whole, _create_fedsgd_program(_LAST_ROUND)
-    )
-    for last_round in (6, _LAST_ROUND):
-      # A new program, as in another process.
-      found = training_test_case.train(
-        self._cut, _create_fedsgd_program(last_round)
-      )
-    self.assert_same(found.state, expected.state)
 
   @parameterized.named_parameters(
     # As after a kill between metrics and state.

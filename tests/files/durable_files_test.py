@@ -25,19 +25,15 @@ class DurableFilesTest(absltest.TestCase):
 
   def test_file_stays_until_the_new_one_is_complete(self):
     self.path.write_text('old')
-    with durable_files.replacing(self.path) as file:
-      file.write(b'new')
-      self.assertEqual(self.path.read_text(), 'old')
-    self.assertEqual(self.path.read_text(), 'new')
-    self.assertEqual(list(self.path.parent.iterdir()), [self.path])
-
-  def test_file_stays_if_the_new_one_fails(self):
-    self.path.write_text('old')
     with self.assertRaises(ZeroDivisionError):
       with durable_files.replacing(self.path) as file:
         file.write(b'new')
         raise ZeroDivisionError
     self.assertEqual(self.path.read_text(), 'old')
+    with durable_files.replacing(self.path) as file:
+      file.write(b'new')
+      self.assertEqual(self.path.read_text(), 'old')
+    self.assertEqual(self.path.read_text(), 'new')
     self.assertEqual(list(self.path.parent.iterdir()), [self.path])
 
   def test_folder_stays_until_the_new_one_is_complete(self):

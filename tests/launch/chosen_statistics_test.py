@@ -3,9 +3,10 @@
 
 """Tests of the images, batches and steps that settings choose.
 
-Statistics are those of NumPy, for the first normalization layer of a
-WideResNet, which sees a convolution of the pixels.
+`batch_norm_statistics_test` has the numbers that images and batches give.
 """
+
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -13,57 +14,24 @@ import numpy as np
 import pytest
 
 from tasks import digits
-from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
-from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.algorithms import training_settings
 from tff_semifl.cli import commands
+from tff_semifl.core import batch_norm_statistics
 
 _SMALL = {
   'task': small_digits.SETTINGS['task'],
   'num_clients': 10,
   'clients_per_round': 2,
-  'client_epochs': 0.1,
-  'server_epochs': 0.5,
   'server_batch_size': 20,
-  'total_rounds': 2,
-  'total_epochs': 2,
   'model_width': 1,
-  'experiment_name': 'small',
-  'tensorboard': False,
 }
 
 
-def _see(experiment, images):
-  """Returns the input of the first normalization layer, in float64."""
-  kernel = experiment.model.trainable_weights[0].numpy()
-  assert kernel.shape[:3] == (3, 3, 1)
-  pixels = images / 255 - digits.Digits().create().pixel_mean[0]
-  pixels /= digits.Digits().create().pixel_standard_deviation[0]
-  padded = np.pad(pixels[..., 0], [(0, 0), (1, 1), (1, 1)])
-  windows = np.lib.stride_tricks.sliding_window_view(padded, [3, 3], (1, 2))
-  seen = np.einsum('nhwij,ijc->nhwc', windows, kernel[:, :, 0].astype(float))
-  return seen.reshape(-1, kernel.shape[-1])
-
-
-def _average_batches(experiment, images, batch_size):
-  """Means over batches of means and of unbiased variances (A.5, D8)."""
-  batches = [
-    _see(experiment, images[start : start + batch_size])
-    for start in range(0, len(images), batch_size)
-  ]
-  return [
-    np.mean([batch.mean(axis=0) for batch in batches], axis=0),
-    np.mean([batch.var(axis=0, ddof=1) for batch in batches], axis=0),
-  ]
-
-
-def _command(system_name, **changes):
-  """Returns a command with those small settings that the system has."""
-  small = settings.change_present(commands.create(system_name, {}), _SMALL)
-  return settings.change(small, changes)
+def _class_by_class(data):
+  return data.labeled.images[np.argsort(data.labeled.labels, kind='stable')]
 
 
 @pytest.mark.slow
@@ -72,74 +40,36 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(small_systems.sharing_models())
-    cls.enterClassContext(simulation_test_case.without_grappler())
 
   def _create(self, system_name, **changes):
     with small_systems.without_process(system_name):
-      return _command(system_name, **changes).create_experiment()
+      small = settings.change_present(commands.create(system_name, {}), _SMALL)
+      return settings.change(small, changes).create_experiment()
 
-  def _assert_computes(self, experiment, statistics, expected):
-    """Checks the first layer's statistics."""
-    with runtime.simulation_context():
-      weights = experiment.classifier.initial_weights
-      found = statistics.computation(weights, statistics.data)
-    # In float32 the batches' means are small numbers beside their deviations.
-    for value, exact in zip(found.non_trainable, expected, strict=False):
-      np.testing.assert_allclose(value, exact, rtol=1e-4, atol=1e-5)
-
-  def _class_by_class(self, experiment):
-    labeled = experiment.data.labeled
-    return np.concatenate(
-      [labeled.images[labeled.labels == label] for label in range(10)]
-    )
-
-  @parameterized.parameters((20,), (300,))
-  def test_partially_supervised_d8(self, server_batch_size):
-    """D.1: the labeled images class by class, in the batches of training."""
-    experiment = self._create(
-      'labels_alone',
-      num_labeled=500,
-      server_batch_size=server_batch_size,
-      batch_norm_statistics='server_batches',
-    )
-    images = self._class_by_class(experiment)
-    expected = _average_batches(experiment, images, server_batch_size)
-    self._assert_computes(experiment, experiment.statistics, expected)
-    # Neither the statistics of all images nor those of mixtures.
-    for other in (
-      _average_batches(experiment, images, 500),
-      _average_batches(
-        experiment, experiment.data.labeled.images, server_batch_size
-      ),
-    ):
-      self.assertGreater(np.abs(other[1] / expected[1] - 1).max(), 1e-3)
-
-  def test_fully_supervised_keeps_the_order_of_the_data(self):
-    """D.1: the authors do not sort by class here."""
-    experiment = self._create(
-      'all_labels', batch_norm_statistics='server_batches'
-    )
-    images = digits.Digits().create().load().train.images
-    self.assertLen(images, 1437)
-    self._assert_computes(
-      experiment,
-      experiment.statistics,
-      _average_batches(experiment, images, 20),
-    )
-
-  def test_server_only_d8(self):
-    """SemiFL's Table 3, sbn=0: as pooled, of the server's images alone."""
-    experiment = self._create(
-      'semifl', num_labeled=500, batch_norm_statistics='server_batches'
-    )
-    statistics = experiment.statistics
+  @parameterized.parameters(
+    # D.1 and D8: in the batches of training, or of 250 where clients label.
+    ('labels_alone', 20, {'num_labeled': 500}),
+    ('labels_alone', 300, {'num_labeled': 500, 'server_batch_size': 300}),
+    ('semifl', 250, {'num_labeled': 500}),
+    # The authors do not sort all labels by class.
+    ('all_labels', 20, {}),
+  )
+  def test_server_batches(self, system_name, batch_size, changes):
+    with mock.patch.object(
+      batch_norm_statistics, 'build_pooled_batch_norm_statistics'
+    ) as build:
+      experiment = self._create(
+        system_name, batch_norm_statistics='server_batches', **changes
+      )
+    self.assertEqual(build.call_args.kwargs['batch_size'], batch_size)
+    (images,) = experiment.statistics.data.as_numpy_iterator()
+    if system_name == 'all_labels':
+      expected = digits.Digits().create().load().train.images
+    else:
+      expected = _class_by_class(experiment.data)
+    np.testing.assert_array_equal(images, expected)
     # Clients label by them.
-    self.assertTrue(statistics.for_clients)
-    self._assert_computes(
-      experiment,
-      statistics,
-      _average_batches(experiment, self._class_by_class(experiment), 250),
-    )
+    self.assertEqual(experiment.statistics.for_clients, system_name == 'semifl')
 
   @parameterized.parameters(
     ('labels_alone', 'pooled', 'there are no clients; use'),
@@ -194,11 +124,7 @@ class PooledStatisticsTest(parameterized.TestCase):
     np.testing.assert_array_equal(others, data.unlabeled.images)
     # 1,387 unlabeled images do not go into seven.
     self.assertGreater(len(others), sum(map(len, data.shares)))
-    for label in range(10):
-      np.testing.assert_array_equal(
-        labeled[5 * label : 5 * label + 5],
-        data.labeled.images[data.labeled.labels == label],
-      )
+    np.testing.assert_array_equal(labeled, _class_by_class(data))
 
 
 if __name__ == '__main__':

@@ -20,26 +20,9 @@ from tensorboard.backend.event_processing import plugin_event_accumulator
 import tensorflow as tf
 
 from tests import forked_programs
-from tests import small_digits
+from tests.launch import programs
 
 _ROOT = pathlib.Path(__file__).parents[2]
-
-
-def _arguments(folder, *flags):
-  return [
-    'launch.train',
-    'semifl',
-    *small_digits.FLAGS,
-    '--num_clients=10',
-    '--clients_per_round=2',
-    '--client_epochs=1',
-    '--server_epochs=1',
-    '--confidence_threshold=0.2',
-    '--total_rounds=2',
-    '--experiment_name=small',
-    f'--output_dir={folder}',
-    *flags,
-  ]
 
 
 def _read_terminal(terminal):
@@ -67,7 +50,7 @@ class ObservingTest(absltest.TestCase):
     completed = subprocess.run(
       [
         *(sys.executable, '-m'),
-        *_arguments(self._folder, '--verbosity=-1', '--draw_data'),
+        *programs.small_training(self._folder, '--verbosity=-1', '--draw_data'),
       ],
       cwd=_ROOT,
       env=self._environment,
@@ -96,7 +79,7 @@ class ObservingTest(absltest.TestCase):
     fcntl.ioctl(program_end, termios.TIOCSWINSZ, size)
     nothing = self.enter_context(open(os.devnull, 'wb'))
     process = forked_programs.start(
-      *_arguments(self._folder, '--notensorboard'),
+      *programs.small_training(self._folder, '--notensorboard'),
       stdout=nothing,
       stderr=program_end,
     )

@@ -9,7 +9,6 @@ import re
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from tests.experiment import preset_cells
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
@@ -25,6 +24,27 @@ _ONE_OF_EACH_SYSTEM = {
 
 def _parse(system_name, *arguments):
   return settings.as_dict(commands.parse(system_name, arguments))
+
+
+# A kind of place, and labels of such places.
+_LABEL = r'(?:[A-Z]\.)?\d+'
+_PLACES = re.compile(
+  rf'\b(Table|Figure|appendix)s? ({_LABEL}(?:(?:, | to ){_LABEL})*)'
+)
+
+
+def _parse_places(text):
+  """Returns the places that a text names: {'Figure B.1', 'Table C.1'}."""
+  places = set()
+  for kind, labels in _PLACES.findall(text):
+    for label in labels.split(', '):
+      first, to, last = label.partition(' to ')
+      if to:
+        some = range(int(first), int(last) + 1)
+      else:
+        some = [first]
+      places.update(f'{kind} {each}' for each in some)
+  return places
 
 
 class PresetsTest(parameterized.TestCase):
@@ -86,7 +106,7 @@ def _read_claims():
     names = re.findall(r'`(\w+)`', cells[0])
     if len(cells) == 3 and {*names} & system_registry.SYSTEMS.keys():
       for name in names:
-        claims[name] = preset_cells.parse_places(cells[2])
+        claims[name] = _parse_places(cells[2])
   return claims
 
 
@@ -98,7 +118,7 @@ def _read_presets():
     what, _, where = preset.cell.rpartition('; ')
     # The demonstration is of no paper.
     if what:
-      places = preset_cells.parse_places(where)
+      places = _parse_places(where)
       assert places, name
       found[preset.system_name] |= places
   return found

@@ -17,8 +17,8 @@ from absl.testing import absltest
 import pytest
 
 from tests import forked_programs
-from tests import small_digits
 from tests.experiment import saved_run
+from tests.launch import programs
 from tff_semifl.experiment import client_privacy
 from tff_semifl.privacy import privacy_key
 
@@ -37,26 +37,16 @@ _HEADLINE = f'privacy: epsilon {_EPSILONS[-1]:.4g} at delta 0.01 after 3 rounds'
 
 
 def _arguments(folder, *more):
-  return [
-    'launch.train',
-    'semifl',
-    *small_digits.FLAGS,
-    '--num_clients=10',
+  return programs.small_training(
+    folder,
     '--clients_per_round=4',
-    '--client_epochs=1',
-    '--server_epochs=1',
     # The untrained model is sure enough, so that clients train.
     '--confidence_threshold=0.12',
     f'--total_rounds={_ROUNDS}',
-    '--aggregator=differential_privacy',
-    '--noise_multiplier=2',
-    '--clipping_norm=0.5',
-    '--privacy_delta=0.01',
-    '--client_dropout_probability=0.5',
-    '--experiment_name=small',
-    f'--output_dir={folder}',
-    *more,
-  ]
+    *('--aggregator=differential_privacy', '--noise_multiplier=2'),
+    *('--clipping_norm=0.5', '--privacy_delta=0.01'),
+    *('--client_dropout_probability=0.5', *more),
+  )
 
 
 def _run(folder, *more):

@@ -7,14 +7,26 @@ from collections.abc import Callable
 import contextlib
 import functools
 import io
+import os
 import pathlib
 import tempfile
 from typing import Any
 
 from tests import forked_programs
+from tests import small_digits
 from tests.runtime import ray_machines
 from tff_semifl import settings
 from tff_semifl.cli import command_line
+
+
+def small_training(folder: os.PathLike | str, *flags: str) -> list[str]:
+  """The arguments of a small run, in `folder`/small; last flags count."""
+  return [
+    *('launch.train', 'semifl', *small_digits.FLAGS, '--num_clients=10'),
+    *('--clients_per_round=2', '--client_epochs=1', '--server_epochs=1'),
+    *('--confidence_threshold=0.2', '--total_rounds=2'),
+    *('--experiment_name=small', f'--output_dir={folder}', *flags),
+  ]
 
 
 class Program:

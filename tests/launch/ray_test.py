@@ -13,7 +13,6 @@ from absl.testing import parameterized
 import psutil
 import pytest
 
-from tests import small_digits
 from tests.experiment import saved_run
 from tests.launch import programs
 from tests.runtime import ray_machines
@@ -49,12 +48,11 @@ class SettingsTest(parameterized.TestCase):
 
 
 def _arguments(folder, *flags):
-  return [
-    *('launch.train', 'semifl', f'--output_dir={folder}', *small_digits.FLAGS),
-    *('--num_clients=10', '--clients_per_round=5', '--client_epochs=1'),
-    *('--server_epochs=1', '--confidence_threshold=0.2', '--total_rounds=30'),
-    *('--experiment_name=small', '--threads_per_operation=1', *flags),
-  ]
+  return programs.small_training(
+    folder,
+    *('--clients_per_round=5', '--total_rounds=30'),
+    *('--threads_per_operation=1', *flags),
+  )
 
 
 @pytest.mark.slow

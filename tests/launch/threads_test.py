@@ -15,8 +15,8 @@ import pytest
 import tensorflow as tf
 
 from tests import forked_programs
-from tests import small_digits
 from tests.experiment import saved_run
+from tests.launch import programs
 from tff_semifl import runtime as runtime_lib
 from tff_semifl.cli import commands
 from tff_semifl.experiment import filled_settings
@@ -25,16 +25,6 @@ from tff_semifl.experiment import runtimes
 _FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 _SAME = 'with any number of threads, numbers are the same on this processor'
-_FLAGS = (
-  *small_digits.FLAGS,
-  '--num_clients=10',
-  '--clients_per_round=2',
-  '--client_epochs=1',
-  '--server_epochs=1',
-  '--confidence_threshold=0.2',
-  '--total_rounds=1',
-  '--experiment_name=small',
-)
 
 
 @contextlib.contextmanager
@@ -69,11 +59,7 @@ class ThreadsTest(parameterized.TestCase):
     """Trains on so many cores, and returns the rows without the seconds."""
     folder = self.create_tempdir().full_path
     forked_programs.run(
-      'launch.train',
-      'semifl',
-      *_FLAGS,
-      f'--output_dir={folder}',
-      *flags,
+      *programs.small_training(folder, '--total_rounds=1', *flags),
       cores=sorted(os.sched_getaffinity(0))[:cores],
       # The environment of the tests must not set the variable.
       variables={_VARIABLE: None},

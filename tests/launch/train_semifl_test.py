@@ -21,19 +21,10 @@ import tensorflow as tf
 from tests import forked_programs
 from tests import small_digits
 from tests.experiment import saved_run
+from tests.launch import programs
 
 _ROOT = pathlib.Path(__file__).parents[2]
-_FLAGS = (
-  '--num_clients=10',
-  '--clients_per_round=2',
-  '--client_epochs=1',
-  '--server_epochs=1',
-  '--confidence_threshold=0.2',
-  '--total_rounds=2',
-  '--keep_best=test/loss',
-  '--experiment_name=small',
-)
-_SMALL = ('launch.train', 'semifl', *small_digits.FLAGS, *_FLAGS)
+_KEEP_BEST = '--keep_best=test/loss'
 
 _METHOD = """import dataclasses
 import tensorflow as tf
@@ -74,7 +65,8 @@ def _run_whole():
       '-c',
       'set -o pipefail; "$@" | cat',
       '-',
-      *(sys.executable, '-m', *_SMALL, f'--output_dir={folder}'),
+      *(sys.executable, '-m'),
+      *programs.small_training(folder, _KEEP_BEST),
     ],
     cwd=_ROOT,
     capture_output=True,
@@ -94,9 +86,7 @@ class TrainSemiFLTest(absltest.TestCase):
   def _start(self, log, *arguments):
     """Starts the small run in a new process group."""
     return forked_programs.start(
-      *_SMALL,
-      f'--output_dir={self.folder}',
-      *arguments,
+      *programs.small_training(self.folder, _KEEP_BEST, *arguments),
       stdout=log,
       stderr=log,
       new_session=True,
@@ -158,7 +148,9 @@ class TrainSemiFLTest(absltest.TestCase):
     process.wait()
     self.assertEmpty(_processes_of_group(process.pid))
     self.assertLess(len(saved_run.read_rows(self.experiment)), 4)
-    completed = forked_programs.run(*_SMALL, f'--output_dir={self.folder}')
+    completed = forked_programs.run(
+      *programs.small_training(self.folder, _KEEP_BEST)
+    )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('resumed after round', completed.stderr)
     _, whole = _run_whole()
@@ -169,10 +161,8 @@ class TrainSemiFLTest(absltest.TestCase):
     read_end, write_end = os.pipe()
     with open(read_end) as lines, tempfile.TemporaryFile() as output:
       process = forked_programs.start(
-        *_SMALL,
-        f'--output_dir={self.folder}',
         # A client's update, which no interrupt ends, takes seconds.
-        '--client_epochs=300',
+        *programs.small_training(self.folder, '--client_epochs=300'),
         stdout=output,
         stderr=write_end,
       )

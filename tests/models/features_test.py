@@ -54,21 +54,6 @@ class FeaturesTest(parameterized.TestCase):
         found @ kernel + bias, logits(weights, images), rtol=1e-5
       )
 
-  def test_gradient_goes_to_the_weights_before_the_last(self):
-    classifier = functional.from_keras(_create_functional())
-    trainable = [tf.constant(w) for w in classifier.initial_weights.trainable]
-    images = np.random.default_rng(0).uniform(0, 255, [7, 2, 2, 1])
-    with tf.GradientTape() as tape:
-      tape.watch(trainable)
-      found = classifier.features.train(
-        classifier.initial_weights._replace(trainable=trainable),
-        images.astype(np.float32),
-      )
-    gradients = tape.gradient(found, trainable, unconnected_gradients='zero')
-    moved = [bool(np.any(gradient != 0)) for gradient in gradients]
-    # Gamma and beta, kernel and bias, and those of the last layer.
-    self.assertEqual(moved, [True] * 4 + [False] * 2)
-
 
 class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(((5,), 5), ((4, 3, 2), 2))

@@ -186,27 +186,6 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
       rtol=1e-3,
     )
 
-  @pytest.mark.slow
-  def test_model_has_no_statistics_and_no_modes(self):
-    model = _create_model()
-    converted = keras_conversion.convert(model, keras_conversion.to_group_norm)
-    classifier = functional.from_keras(converted)
-    weights = classifier.initial_weights
-    self.assertEmpty(weights.non_trainable)
-    self.assertIsNone(classifier.batch_moments)
-    for found, expected in zip(
-      weights.trainable, model.trainable_weights, strict=True
-    ):
-      self.assertAllEqual(found, expected)
-    logits = classifier.logits(weights, _IMAGES)
-    self.assertAllClose(
-      classifier.batch_logits(weights, _IMAGES), logits, atol=1e-3
-    )
-    # No image depends on the others of its batch.
-    self.assertAllClose(
-      classifier.logits(weights, _IMAGES[:1]), logits[:1], atol=1e-3
-    )
-
 
 class FrozenTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):

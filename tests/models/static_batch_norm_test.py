@@ -127,54 +127,6 @@ class MomentsTest(tf.test.TestCase):
     )
 
 
-def _create_branching_model():
-  """Returns two normalized branches of different length, then a third layer."""
-  normalize = static_batch_norm.StaticBatchNormalization
-  inputs = tf.keras.Input([4, 4, 2])
-  long = tf.keras.layers.Conv2D(3, 1)(normalize()(inputs))
-  long = normalize()(tf.keras.layers.Conv2D(5, 1)(long))
-  short = normalize()(tf.keras.layers.Conv2D(5, 1)(inputs))
-  joined = normalize()(tf.keras.layers.Add()([short, long]))
-  return tf.keras.Model(inputs, joined)
-
-
-class CollectingMomentsTest(tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    tf.keras.utils.set_random_seed(0)
-    self._model = _create_branching_model()
-    self._images = tf.random.stateless_normal([6, 4, 4, 2], [1, 2], 3.0, 2.0)
-
-  def _collect(self, training=True):
-    with static_batch_norm.collecting_moments() as collected:
-      self._model(self._images, training=training)
-    return collected
-
-  def test_moments_of_each_layer(self):
-    collected = self._collect()
-    self.assertLen(collected, 4)
-    self.assertSameElements(
-      [id(layer) for layer, _ in collected],
-      [
-        id(layer)
-        for layer in self._model.layers
-        if isinstance(layer, static_batch_norm.StaticBatchNormalization)
-      ],
-    )
-    for layer, found in collected:
-      # The input of that layer in training mode.
-      seen = tf.keras.Model(self._model.input, layer.input)(
-        self._images, training=True
-      )
-      rows = seen.numpy().reshape(-1, seen.shape[-1]).astype(np.float64)
-      expected = [
-        np.full(rows.shape[1], len(rows)),
-        rows.mean(axis=0),
-        rows.var(axis=0) * len(rows),
-      ]
-      self.assertAllClose(found, expected, rtol=1e-3, atol=1e-3)
-
-
 class OptionsTest(parameterized.TestCase, tf.test.TestCase):
   def test_frozen_layer_uses_the_given_statistics(self):
     layer = _create_layer()

@@ -11,7 +11,7 @@ from matplotlib import figure
 import numpy as np
 import PIL.Image
 
-from tests.experiment import cut_text
+from tests.plots import cut_text
 from tff_semifl.plots import figures
 
 _TEXTS = (

@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import stats
 import tensorflow as tf
 
 from tff_semifl.data import pipelines
@@ -133,6 +134,19 @@ class OrderTest(tf.test.TestCase):
     self.assertCountEqual(orders[0].numpy(), range(20))
     self.assertAllEqual(orders[0], orders[1])
     self.assertNotAllEqual(orders[0], orders[2])
+
+
+class BetaTest(parameterized.TestCase):
+  # Of a concentration of 0.001, nearly all draws are 0 or 1 in float32.
+  @parameterized.parameters(1e-3, 0.03, 0.75, 10)
+  def test_share_below_each_bound_is_that_of_the_distribution(self, a):
+    draws = random_draws.beta(4000, tf.constant([3, 4]), concentration=a)
+    for bound in (1e-30, 1e-10, 0.01, 0.2, 0.499, 0.501, 0.8, 1 - 1e-5):
+      expected = stats.beta(a, a).cdf(bound)
+      deviation = np.sqrt(expected * (1 - expected) / 4000)
+      np.testing.assert_allclose(
+        np.mean(draws <= bound), expected, atol=5 * deviation + 1 / 4000
+      )
 
 
 if __name__ == '__main__':

@@ -6,7 +6,6 @@
 from collections.abc import Callable
 import gc
 import sys
-import threading
 from unittest import mock
 
 from absl.testing import absltest
@@ -47,27 +46,6 @@ class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
     graph_function = _create_function(second)
 
     self.assertEqual(graph_function([tf.constant(1), tf.constant(2)]), 2)
-
-  def test_threads_share_one_import(self):
-    graph_function = _create_function(
-      tff.tensorflow.computation(lambda x: x + 1, np.int32)
-    )
-    results = {}
-
-    def run(n):
-      results[n] = int(graph_function(tf.constant(n)))
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
-    with mock.patch.object(
-      tf.graph_util, 'import_graph_def', wraps=tf.graph_util.import_graph_def
-    ) as importer:
-      for thread in threads:
-        thread.start()
-      for thread in threads:
-        thread.join()
-
-    self.assertEqual(results, {n: n + 1 for n in range(8)})
-    importer.assert_called_once()
 
   def test_functions_of_two_graphs_do_not_clash(self):
     def build(increment):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TFF's own training program runs on the in-process context."""
+"""Tests that TFF's training program runs on the runtime in process."""
 
 import asyncio
 import csv
@@ -13,91 +13,57 @@ import tensorflow_federated as tff
 from tests.runtime import linear_regression
 from tff_semifl import runtime
 
-_SIZES = (3, 2, 5)
+_NUM_ROUNDS = 2
+_DATASETS = linear_regression.create_client_datasets((3, 2, 5), 1)
 
 
-class _Iterator(tff.program.FederatedDataSourceIterator):
-  """Selects data by the round; TFF's iterators select at random."""
+class _AllClients(
+  tff.program.FederatedDataSource, tff.program.FederatedDataSourceIterator
+):
+  """Selects all clients in order; TFF's iterators select at random."""
 
-  def __init__(self, round_number: int):
-    self._round_number = round_number
+  federated_type = tff.FederatedType(
+    tff.SequenceType(
+      tff.types.tensorflow_to_type(linear_regression.INPUT_SPEC)
+    ),
+    tff.CLIENTS,
+  )
 
   @classmethod
   def from_bytes(cls, buffer):
-    return cls(int(buffer))
+    return cls()
 
   def to_bytes(self):
-    return str(self._round_number).encode()
-
-  @property
-  def federated_type(self):
-    return _FEDERATED_TYPE
-
-  def select(self, k=None):
-    self._round_number += 1
-    return _select(self._round_number)[:k]
-
-
-class _Source(tff.program.FederatedDataSource):
-  def __init__(self, round_number: int = 0):
-    self._round_number = round_number
-
-  @property
-  def federated_type(self):
-    return _FEDERATED_TYPE
+    return b''
 
   def iterator(self):
-    return _Iterator(self._round_number)
+    return self
 
-
-def _select(round_number):
-  return linear_regression.create_client_datasets(_SIZES, round_number)
-
-
-_FEDERATED_TYPE = tff.FederatedType(
-  tff.SequenceType(tff.types.tensorflow_to_type(linear_regression.INPUT_SPEC)),
-  tff.CLIENTS,
-)
+  def select(self, k=None):
+    return _DATASETS[:k]
 
 
 class TffProgramsTest(tf.test.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    former = tff.framework.get_context_stack().current
-    cls.addClassCleanup(tff.framework.set_default_context, former)
-    cls._context = runtime.InProcessContext()
-    cls.addClassCleanup(cls._context.close)
-    cls._process = tff.learning.algorithms.build_weighted_fed_avg(
-      linear_regression.create_functional_model(),
-      tff.learning.optimizers.build_sgdm(0.02),
-      tff.learning.optimizers.build_sgdm(1.0),
-    )
-    # The result of a hand-written loop.
-    tff.framework.set_default_context(cls._context)
-    cls._states = [cls._process.initialize()]
-    cls._metrics = []
-    for round_number in range(1, 3):
-      output = cls._process.next(cls._states[-1], _select(round_number))
-      cls._states.append(output.state)
-      cls._metrics.append(output.metrics['client_work']['train'])
-
   def setUp(self):
     super().setUp()
     self._root = pathlib.Path(self.create_tempdir())
-    tff.framework.set_default_context(self._context)
+    self._context = runtime.InProcessContext()
+    self.addCleanup(self._context.close)
+    former = tff.framework.get_context_stack().current
+    self.addCleanup(tff.framework.set_default_context, former)
 
-  def _run_program(self, num_rounds):
+  def _run_program(self, process):
+    """Returns the last state of a program."""
     tff.framework.set_default_context(
       tff.program.NativeFederatedContext(runtime.AsyncContext(self._context))
     )
     model = tff.program.MemoryReleaseManager()
     asyncio.run(
       tff.learning.programs.train_model(
-        train_process=self._process,
-        train_data_source=_Source(),
-        train_per_round_clients=len(_SIZES),
-        train_total_rounds=num_rounds,
+        train_process=process,
+        train_data_source=_AllClients(),
+        train_per_round_clients=len(_DATASETS),
+        train_total_rounds=_NUM_ROUNDS,
         program_state_manager=tff.program.FileProgramStateManager(
           self._root / 'states'
         ),
@@ -112,23 +78,32 @@ class TffProgramsTest(tf.test.TestCase):
     [state] = model.values().values()
     return state
 
-  def _assert_weights(self, state, expected_state):
+  def test_training_is_that_of_a_loop_of_calls(self):
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      linear_regression.create_functional_model(),
+      tff.learning.optimizers.build_sgdm(0.02),
+      tff.learning.optimizers.build_sgdm(1.0),
+    )
+    tff.framework.set_default_context(self._context)
+    expected, errors = process.initialize(), []
+    for _ in range(_NUM_ROUNDS):
+      output = process.next(expected, _DATASETS)
+      expected = output.state
+      errors.append(output.metrics['client_work']['train'])
+
+    state = self._run_program(process)
+
     tf.nest.map_structure(
       self.assertAllEqual,
       state.global_model_weights,
-      expected_state.global_model_weights,
+      expected.global_model_weights,
     )
-
-  def test_training_is_that_of_a_loop_of_calls(self):
-    state = self._run_program(2)
-
-    self._assert_weights(state, self._states[2])
     with (self._root / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
     self.assertEqual([row['round'] for row in rows], ['1', '2'])
     self.assertAllClose(
       [float(row['model_metrics/mean_squared_error']) for row in rows],
-      [metrics['mean_squared_error'] for metrics in self._metrics],
+      [metrics['mean_squared_error'] for metrics in errors],
     )
 
 

@@ -28,8 +28,8 @@ from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 from tff_semifl.randomness import random_draws
 
-NUM_OPERATIONS = 2
-APPLICATION_PROBABILITY = 0.5
+_NUM_OPERATIONS = 2
+_APPLICATION_PROBABILITY = 0.5
 # The fill of the cutout box and, in FixMatch, outside of a moved image.
 MID_GRAY = 127
 
@@ -48,19 +48,16 @@ class Version(NamedTuple):
   """Values and functions in which versions of this RandAugment differ.
 
   Attributes:
-    names: The pool in the order of the version's code, which maps draws to
-      operations.
-    enhancement_at_zero: Factor of color, contrast, brightness and sharpness at
-      level 0; a factor of 1 is the identity.
+    names: The pool in the order of the version's code.
+    enhancement_at_zero: Factor of enhancements at level 0.
     enhancement_range: The difference of factors at the full level and 0.
     posterization_sign: 1 if posterizing keeps 4 bits and, depending on the
       level, up to 4 more; -1 if up to 4 fewer.
-    fill: Gray level in 0..255 outside of a rotated, sheared or translated
-      image.
-    compute_translation: (level, float64 [batch] in -9..9, and an image's width
-      or height in pixels, an int32 scalar) -> pixels to move by, [batch].
-    cut_out: (uint8 images [batch, height, width, channels], stateless seed,
-      side of the box in pixels, an int32 scalar) -> images with a box covered.
+    fill: Gray level in 0..255 outside of a moved image.
+    compute_translation: (level, float64 [batch] in -9..9, width or height, an
+      int32 scalar) -> pixels to move by, [batch].
+    cut_out: (images, stateless seed, side of the box in pixels, an int32
+      scalar) -> images with a box covered.
   """
 
   names: str
@@ -102,8 +99,8 @@ def _build(version: Version) -> augmentation.Augmentation:
       images,
       random_draws.fold_in(seed, 0),
       operations=operations,
-      num_operations=NUM_OPERATIONS,
-      application_probability=APPLICATION_PROBABILITY,
+      num_operations=_NUM_OPERATIONS,
+      application_probability=_APPLICATION_PROBABILITY,
     )
     shortest = tf.reduce_min(tf.shape(images)[1:3])
     num_pixels = tf.minimum(_CUTOUT_PIXELS, shortest // _CUTOUT_SHARE)
@@ -115,8 +112,7 @@ def _build(version: Version) -> augmentation.Augmentation:
 def create_operations(version: Version) -> list[rand_augment.Operation]:
   """The 14 operations of a version, named as in FixMatch's code.
 
-  Their parameters are levels, int32 [batch] in 1..9, or also -9..-1 where there
-  are two directions.
+  Parameters are levels, int32 [batch] in 1..9, or also -9..-1.
   """
   color = color_operations
   fixed = rand_augment.create_fixed_operation

@@ -69,7 +69,7 @@ def fetch_nearest(
   `fill` is the gray level, 0..255, of points outside of the image.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
-  a, b, c, d, e, f = _unstack_maps(maps)
+  a, b, c, d, e, f = tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
   # From here on, (x, y) is a pixel's first corner, not its center.
   c += 0.5 * a + 0.5 * b
   f += 0.5 * d + 0.5 * e
@@ -98,7 +98,7 @@ def fetch_bilinear(
   truncated. Arguments are as in `fetch_nearest`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
-  a, b, c, d, e, f = _unstack_maps(maps)
+  a, b, c, d, e, f = tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
   x = tf.cast(tf.range(width), tf.float64)[tf.newaxis, tf.newaxis, :] + 0.5
   y = tf.cast(tf.range(height), tf.float64)[tf.newaxis, :, tf.newaxis] + 0.5
   columns = color_operations.product(a, x) + color_operations.product(b, y) + c
@@ -117,8 +117,7 @@ def fetch_bilinear(
   left, top = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
 
   def fetch_row(row: tf.Tensor) -> tf.Tensor:
-    # In Pillow's precision; otherwise whole gray levels may be truncated by
-    # one.
+    # In Pillow's precision, or whole gray levels may be truncated by one.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
     return first + color_operations.product(second - first, to_right)
@@ -174,11 +173,6 @@ def cut_out_beside(
   # Pillow covers the last row and column, too.
   last = tf.minimum(first + num_pixels, size)
   return cut_out(images, tf.concat([first, last], axis=1), fill=fill)
-
-
-def _unstack_maps(maps: tf.Tensor) -> list[tf.Tensor]:
-  """The six numbers of the maps, each [batch, 1, 1]."""
-  return tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
 
 
 def _fetch(images: tf.Tensor, columns: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:

@@ -115,12 +115,12 @@ def _create_operations(
   return [
     operation(
       'AutoContrast',
-      _draw_nothing,
+      lambda num_images, seed: (),
       _transform(layers.AutoContrast(_VALUE_RANGE, **create)),
     ),
     not_by_xla(
       'Equalization',
-      _draw_nothing,
+      lambda num_images, seed: (),
       _transform(layers.Equalization(_VALUE_RANGE, **create)),
     ),
     operation(
@@ -180,11 +180,6 @@ def _transform(
 
 def _translation(width: tf.Tensor, height: tf.Tensor) -> dict[str, tf.Tensor]:
   return {'width_translations': width, 'height_translations': height}
-
-
-def _draw_nothing(num_images: tf.Tensor, seed: tf.Tensor) -> tuple[()]:
-  del num_images, seed
-  return ()
 
 
 def _clipped_normal(

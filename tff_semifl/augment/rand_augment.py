@@ -23,13 +23,9 @@ from tff_semifl.randomness import random_draws
 class Operation(NamedTuple):
   """An image operation, split into random parameters and a function.
 
-  Attributes:
-    name: For messages and figures.
-    draw: (number of images, stateless seed) -> parameters, with one row for
-      each image.
-    apply: (float32 images [batch, height, width, 3] in 0..255, parameters) ->
-      images of the same shape.
-    can_be_compiled: Whether XLA can compile the operation.
+  `draw` is (number of images, stateless seed) -> parameters, with one row for
+  each image; `apply` is (float32 images [batch, height, width, 3] in 0..255,
+  parameters) -> images; `can_be_compiled` is for XLA.
   """
 
   name: str
@@ -39,7 +35,7 @@ class Operation(NamedTuple):
 
 
 class NotCompiledError(ValueError):
-  """Raised if XLA cannot compile an operation."""
+  """XLA cannot compile an operation."""
 
 
 def create_fixed_operation(
@@ -167,10 +163,7 @@ def _apply_to_all(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Applies all operations to all images, and selects the drawn results.
-
-  Arguments and results are as in `_apply_in_groups`.
-  """
+  """Like `_apply_in_groups`, but applies all operations to all images."""
   num_images = tf.shape(images)[0]
   is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
   # The index of an image in its group selects its parameters.
@@ -195,7 +188,6 @@ def _refuse(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Returns the images if XLA can compile all operations; else raises."""
   del choices, seeds
   refused = [each.name for each in operations if not each.can_be_compiled]
   if refused:
@@ -209,27 +201,23 @@ def _refuse(
 _apply = contextvars.ContextVar('apply', default=_apply_in_groups)
 
 
-@contextlib.contextmanager
-def applying_to_all() -> Iterator[None]:
-  """Makes augmentations traced in this context use `_apply_to_all`.
-
-  Results are the same, at many times the arithmetic. No tensor's shape depends
-  on random draws, as XLA requires.
-  """
-  with _applying(_apply_to_all):
-    yield
-
-
 def check_can_be_compiled(
   augment: augmentation.Augmentation, images: np.ndarray
 ) -> None:
-  """Checks that XLA can compile the operations of an augmentation."""
-  with tf.init_scope(), _applying(_refuse):
+  """Raises a `NotCompiledError` if XLA cannot compile an augmentation."""
+  with tf.init_scope(), applying_to_all(_refuse):
     augment(tf.constant(images), tf.constant([0, 0]))
 
 
 @contextlib.contextmanager
-def _applying(apply: Callable[..., tf.Tensor]) -> Iterator[None]:
+def applying_to_all(
+  apply: Callable[..., tf.Tensor] = _apply_to_all,
+) -> Iterator[None]:
+  """Makes augmentations traced in this context apply all operations to all.
+
+  Results are the same, at many times the arithmetic. No tensor's shape depends
+  on random draws, as XLA requires.
+  """
   token = _apply.set(apply)
   try:
     yield

@@ -19,10 +19,9 @@ from tff_semifl.randomness import random_seeds
 BLANK_IMAGE_CONTRAST = 2.55
 # Below this fraction of the original's contrast, an augmented image is blank.
 BLANK_RATIO = 0.05
-# Largest number of images, and number of augmentations of each image.
-_MAX_IMAGES = 64
 _VIEWS_PER_IMAGE = 8
-# Fewer images are taken if 64 images are larger than 256x256.
+_MAX_IMAGES = 64
+# Fewer images, but at least 8, are taken if they are larger than 256x256.
 _MAX_PIXELS = 64 * 256 * 256
 _MIN_IMAGES = 8
 
@@ -44,25 +43,20 @@ class RemainingContrast(NamedTuple):
 
   def describe(self) -> list[str]:
     """The measurement in lines of up to 100 characters."""
-    lines = []
-    if self.num_blank_images:
-      lines.append(
-        f'blank originals, which are not counted: {self.num_blank_images}'
-      )
-    if self.num_augmented:
-      lines += [
-        f'strongly augmented images: {self.num_blank_augmented} of'
-        f' {self.num_augmented} are blank, with less than {BLANK_RATIO:.0%}'
-        " of the original's contrast",
-        'contrast kept (ratio of standard deviations of pixels): median'
-        f' {self.median_ratio:.2f}, in one image of twenty'
-        f' {self.low_ratio:.2f} or less',
-      ]
-    else:
-      lines.append(
-        'strongly augmented images: none, as all originals are blank'
-      )
-    return lines
+    blank = 'blank originals, which are not counted:'
+    lines = [f'{blank} {self.num_blank_images}'] * bool(self.num_blank_images)
+    if not self.num_augmented:
+      none = 'strongly augmented images: none, as all originals are blank'
+      return [*lines, none]
+    return [
+      *lines,
+      f'strongly augmented images: {self.num_blank_augmented} of'
+      f' {self.num_augmented} are blank, with less than {BLANK_RATIO:.0%}'
+      " of the original's contrast",
+      'contrast kept (ratio of standard deviations of pixels): median'
+      f' {self.median_ratio:.2f}, in one image of twenty'
+      f' {self.low_ratio:.2f} or less',
+    ]
 
 
 def compute_contrast(images: np.ndarray) -> np.ndarray:
@@ -94,9 +88,9 @@ def measure(
   contrast = compute_contrast(chosen)
   is_blank = contrast < BLANK_IMAGE_CONTRAST
   chosen, contrast = chosen[~is_blank], contrast[~is_blank]
-  num_blank_images = int(is_blank.sum())
+  num_blank = int(is_blank.sum())
   if not len(chosen):
-    return RemainingContrast(num_blank_images, 0, 0, np.nan, np.nan)
+    return RemainingContrast(num_blank, 0, 0, np.nan, np.nan)
   # A named tuple, such as `WeakThenStrong`, cannot be a `tf.function` itself.
   augment = tf.function(lambda batch, key: strong(batch, key))
   ratios = np.empty([_VIEWS_PER_IMAGE, len(chosen)])
@@ -106,9 +100,9 @@ def measure(
     )
     ratios[index] = compute_contrast(augment(chosen, key).numpy()) / contrast
   return RemainingContrast(
-    num_blank_images=num_blank_images,
-    num_augmented=ratios.size,
-    num_blank_augmented=int((ratios < BLANK_RATIO).sum()),
-    median_ratio=float(np.median(ratios)),
-    low_ratio=float(np.percentile(ratios, 5)),
+    num_blank,
+    ratios.size,
+    int((ratios < BLANK_RATIO).sum()),
+    float(np.median(ratios)),
+    float(np.percentile(ratios, 5)),
   )

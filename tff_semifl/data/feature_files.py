@@ -65,12 +65,8 @@ def read_test(
   vectors = own_images.convert_features(
     'test_features', arrays['test_features']
   )
-  labels = own_labels.flatten(
-    'test_labels', arrays['test_labels'], len(vectors)
-  )
-  return sources.LabeledImages(
-    vectors, own_labels.index('test_labels', labels, class_names)
-  )
+  labels = _index('test_labels', arrays, len(vectors), class_names)
+  return sources.LabeledImages(vectors, labels)
 
 
 def read_vectors(
@@ -180,24 +176,29 @@ def _create(
       )
     return others
 
-  def read_labels(name: str, vectors: np.ndarray) -> np.ndarray:
-    found = own_labels.flatten(name, arrays[name], len(vectors))
-    return own_labels.index(name, found, class_names)
-
   train = sources.LabeledImages(features, classes)
   data = sources.TaskData(train, train.select([]), read('client_features'))
   vectors = read('test_features')
   if vectors is not None:
-    test_labels = read_labels('test_labels', vectors)
-    data = data._replace(test=sources.LabeledImages(vectors, test_labels))
+    labels = _index('test_labels', arrays, len(vectors), class_names)
+    data = data._replace(test=sources.LabeledImages(vectors, labels))
   if 'client_labels' in arrays:
-    data = data._replace(
-      unlabeled_labels=read_labels('client_labels', data.unlabeled)
-    )
+    labels = _index('client_labels', arrays, len(data.unlabeled), class_names)
+    data = data._replace(unlabeled_labels=labels)
   if 'client_ids' in arrays:
     shares, names = _read_shares(arrays['client_ids'], len(data.unlabeled))
     data = data._replace(shares=shares, client_names=names)
   return data, class_names
+
+
+def _index(
+  name: str,
+  arrays: Mapping[str, np.ndarray],
+  number: int,
+  class_names: Sequence[str],
+) -> np.ndarray:
+  labels = own_labels.flatten(name, arrays[name], number)
+  return own_labels.index(name, labels, class_names)
 
 
 def _read_shares(

@@ -23,9 +23,8 @@ import PIL.ImageOps
 from tff_semifl.data import data_errors
 from tff_semifl.data import pixels
 
-# The formats of cameras, browsers, scanners and data sets, recognized by the
-# files' bytes, not by their names. Pillow's many other decoders are hardly
-# audited, and its PostScript decoder runs Ghostscript.
+# Formats are recognized by the files' bytes. Pillow's many other decoders are
+# hardly audited, and its PostScript decoder runs Ghostscript.
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 # The TIFF tag BitsPerSample.

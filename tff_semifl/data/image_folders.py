@@ -73,19 +73,14 @@ def read_image_folders(
   problems = []
   server, clients, test = _list_all(root_path, has_clients, problems)
   unlabeled_labels = image_listing.read_labels(
-    root_path / 'clients',
-    list(itertools.chain(*clients.values())),
-    list(server),
-    problems,
+    root_path / 'clients', _flatten(clients), list(server), problems
   )
   data_errors.raise_if_any(root_path, problems)
   if form.size is None:
     form = form._replace(size=_find_size_of_all(root_path, server, form))
   # Only clients' images may be too many for the memory.
   found = [
-    image_reading.read(
-      list(itertools.chain(*folders.values())), form, problems, limit
-    )
+    image_reading.read(_flatten(folders), form, problems, limit)
     for folders, limit in (
       (server, math.inf),
       (clients, max_bytes_in_memory),
@@ -110,7 +105,7 @@ def read_image_folders(
     files=[
       str(file.relative_to(root_path))
       for folders in (server, test or {}, clients)
-      for file in itertools.chain(*folders.values())
+      for file in _flatten(folders)
     ],
     unlabeled_labels=unlabeled_labels,
   )
@@ -149,6 +144,10 @@ def _list_all(
   return server, clients, test
 
 
+def _flatten(folders: _Folders) -> list[pathlib.Path]:
+  return list(itertools.chain(*folders.values()))
+
+
 def _label(
   images: np.ndarray, folders: _Folders, class_names: Sequence[str]
 ) -> sources.LabeledImages:
@@ -181,7 +180,7 @@ def _find_size_of_all(
   root: pathlib.Path, server: _Folders, form: image_reading.ImageForm
 ) -> tuple[int, int]:
   """The size of all images if the settings choose none."""
-  files = list(itertools.chain(*server.values()))
+  files = _flatten(server)
   if form.on_odd_size is image_files.OnOddSize.RESIZE:
     sizes = {*image_reading.map_in_threads(_find_size, files)}
     common = sizes.pop() if len(sizes) == 1 else None

@@ -33,7 +33,6 @@ class ImageForm(NamedTuple):
   """The form that images from files are converted to.
 
   `size` is (height, width), or None if `image_folders` has to choose a size.
-  `background` is the color behind transparent pixels.
   """
 
   size: tuple[int, int] | None

@@ -4,8 +4,7 @@
 """Types of data in TFF computations, and the data of each round.
 
 Server and client data are `tf.data.Dataset`s of *chunks*, elements with any
-number of images. Computations concatenate the chunks, then batch the images.
-One chunk with all of a client's images is cheapest.
+number of images, which computations concatenate. One chunk is cheapest.
 """
 
 import collections
@@ -98,10 +97,8 @@ class ClientPopulation:
   ):
     """Initializes the population.
 
-    Args:
-      data: All clients' images. Datasets have labels only with `have_labels`.
-      seed: Seed of cohorts and dropouts: the run's seed, or the `cohort_seed`
-        of a private run's key.
+    `seed` is that of cohorts and dropouts: the run's seed, or the `cohort_seed`
+    of a private run's key. Datasets have labels only with `have_labels`.
     """
     self._data = data
     self._partition = partition
@@ -176,11 +173,7 @@ class ClientPopulation:
   def datasets(
     self, round_num: int
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """The cohort's datasets, of `client_type`.
-
-    The type is `labeled_client_type` with `have_labels`, and
-    `client_with_participation_type` with `know_participation`.
-    """
+    """The cohort's datasets, of the client type for the chosen fields."""
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
     if self._know_participation:

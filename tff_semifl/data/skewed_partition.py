@@ -19,6 +19,7 @@ from tff_semifl.randomness import random_seeds
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1_000_000
 
+_PURPOSE = random_seeds.Purpose.CLIENT_PARTITION
 # Per client.
 _MIN_IMAGES = 10
 # The paper's partitions take at most 15 draws.
@@ -52,9 +53,9 @@ def partition_main_classes(
   Counts are rounded class by class, by the largest remainder. Ties go to the
   client with the fewest images. Images are drawn at random.
 
-  `labels` are int [num_images]; the result is each client's int64 indices into
-  `labels`, in random order. `skew` is R in [0, 1]: 0 gives all clients the same
-  mix of classes, 1 gives each client its main classes only.
+  `labels` are int [num_images]; the result is each client's int64 indices, in
+  random order. `skew` is R: 0 gives all clients the same mix of classes, 1
+  gives each client its main classes only.
   """
   check_classes_are_known(labels, num_classes)
   class_sizes = np.bincount(labels, minlength=num_classes)
@@ -67,9 +68,7 @@ def partition_main_classes(
       ' without any; its main classes are {}',
       *np.flatnonzero(is_main),
     )
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.CLIENT_PARTITION
-  )
+  generator = random_seeds.numpy_generator(seed, _PURPOSE)
   pieces = [
     np.split(
       generator.permutation(np.flatnonzero(labels == class_index)),
@@ -128,9 +127,8 @@ def partition_classes(
   sizes differ by at most one image. Each client gets `classes_per_client`
   shards, of which two may be of the same class. Every image has a client.
 
-  `labels` are int [num_images]; the result is each client's int64 indices into
-  `labels`. Raises a `ValueError` if classes cannot have the same number of
-  shards, or a class has fewer images than shards.
+  `labels` are int [num_images]; the result is each client's int64 indices.
+  Raises a `ValueError` if a class cannot have as many shards.
   """
   check_classes_are_known(labels, num_classes)
   if not 1 <= classes_per_client <= num_classes:
@@ -156,9 +154,7 @@ def partition_classes(
       f' {counts.min()} unlabeled ones',
       int(counts.argmin()),
     )
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.CLIENT_PARTITION
-  )
+  generator = random_seeds.numpy_generator(seed, _PURPOSE)
   shards = [
     _cut_into_shards(np.flatnonzero(labels == class_index), shards_per_class)
     for class_index in range(num_classes)
@@ -166,13 +162,13 @@ def partition_classes(
   dealt = generator.permutation(
     np.repeat(np.arange(num_classes), shards_per_class)
   )
+
+  def draw(class_index: int) -> np.ndarray:
+    remaining = shards[class_index]
+    return remaining.pop(generator.integers(len(remaining)))
+
   return [
-    np.concatenate(
-      [
-        shards[class_index].pop(generator.integers(len(shards[class_index])))
-        for class_index in hand
-      ]
-    )
+    np.concatenate([*map(draw, hand)])
     for hand in dealt.reshape(num_clients, classes_per_client)
   ]
 
@@ -187,9 +183,8 @@ def partition_dirichlet(
   A client's images of a class are consecutive in the data's order. Every image
   has a client.
 
-  `labels` are int [num_images]; the result is each client's int64 indices into
-  `labels`. A larger concentration (0.1 and 0.3 in the paper) makes clients more
-  alike. Raises a `ValueError` if no draw gives each client 10 images.
+  `labels` are int [num_images]; the result is each client's int64 indices.
+  Raises a `ValueError` if no draw gives each client 10 images.
   """
   check_classes_are_known(labels)
   most_clients = len(labels) // _MIN_IMAGES
@@ -199,9 +194,7 @@ def partition_dirichlet(
       f' clients with {_MIN_IMAGES} each; at most {most_clients} clients can'
       ' have them'
     )
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.CLIENT_PARTITION
-  )
+  generator = random_seeds.numpy_generator(seed, _PURPOSE)
   classes = [np.flatnonzero(labels == each) for each in np.unique(labels)]
   for _ in range(_MAX_DRAWS):
     sizes = [*map(len, classes)]

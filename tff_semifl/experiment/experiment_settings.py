@@ -53,18 +53,13 @@ class ChosenModel(settings.Settings):
   model: models.Model = settings.choice(
     models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
     'wide_resnet',
-    "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
-    ' default for features; resnet, the ResNet-9 or -18 of its'
-    " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
-    ' emnist_cnn and reddi_emnist_cnn, their small networks;'
-    ' decomposed_wide_resnet, with kernels of two parts;'
-    " fixmatch_wide_resnet, FixMatch's;"
-    " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
-    ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
-    ' frozen:NAME, a linear layer on the features that a pretrained network'
-    ' computes once, efficientnet_lite0 say, a network of Keras Applications'
-    ' such as MobileNetV2, a preset of KerasCV, or a file .keras;'
-    ' or a function (task, seed) -> Keras model from pixels to logits.',
+    "wide_resnet, SemiFL's; linear, one layer, the default for features;"
+    " resnet, ResNet-9 or -18 of SemiFL's code; networks of the other papers;"
+    ' mobilenet, mobilenet_v2, efficientnet_v2 and resnet50_v2 of'
+    ' keras.applications; frozen:NAME, a linear layer on features of a'
+    ' pretrained network, such as efficientnet_lite0, a network of Keras'
+    ' Applications, a preset of KerasCV or a file .keras; or a function (task,'
+    ' seed) -> Keras model from pixels to logits.',
     load=_load_model,
   )
   train_in_bfloat16: bool = settings.setting(
@@ -75,13 +70,10 @@ class ChosenModel(settings.Settings):
   )
   jit_compile: bool | None = settings.setting(
     None,
-    'Compile training with XLA: the training passes of the model, once for each'
-    ' batch size, and the whole local training of clients whose updates are'
-    ' averaged, once for each power of two that their numbers of images are'
-    ' padded to. By default on a GPU, where it can be; the first round then'
-    ' takes a minute or two longer. Not for --runtime=native, whose worker has'
-    ' no XLA, nor for --train_in_bfloat16, nor for local training with'
-    ' augmentations of KerasCV.',
+    'Compile training with XLA, once for each batch size and for each power of'
+    ' two that numbers of images are padded to. By default on a GPU, where it'
+    ' can be. Not for --runtime=native, --train_in_bfloat16, or augmentations'
+    ' of KerasCV in local training.',
   )
 
   @property

@@ -157,9 +157,8 @@ class Validation(settings.Settings):
   num_validation: int | None = settings.setting(
     None,
     "Evaluate on so many of the server's labeled images in place of the test"
-    ' images, to choose settings by: as evenly of each class as the labels'
-    ' allow, the same ones for all systems and settings with the same labels'
-    ' and seed. Nobody trains on them.',
+    ' images, to choose settings by: as evenly of each class as possible, and'
+    ' the same ones for the same labels and seed. Nobody trains on them.',
     settings.AT_LEAST_1,
   )
   validation_fold: str | None = settings.setting(

@@ -230,11 +230,10 @@ class StrongAugmentation(settings.Settings):
 
   strong_augmentation: str | None = settings.setting(
     None,
-    "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which"
-    ' Zhang et al. have, of FedMatch or of KerasCV, at its own magnitude or a'
-    " low one. By default SemiFL's, which leaves an image in seven blank, as in"
-    " the paper's tables; keras_cv_gentle for digits and image_folder, and"
-    ' fixmatch_pytorch for emnist.',
+    "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, of"
+    ' FedMatch or of KerasCV, at its own magnitude or a low one. By default'
+    " SemiFL's, which leaves an image in seven blank; keras_cv_gentle for"
+    ' digits and image_folder, and fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(AUGMENTATIONS, _load_augmentation),
   )
 

@@ -315,18 +315,6 @@ def _hold_out(
       )
     positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
     is_test[indices[positions.astype(np.int64)]] = True
-  num_images, num_test = len(is_test), int(is_test.sum())
-  if abs(num_test - fraction * num_images) >= 1:
-    logging.warning(
-      'test_fraction=%g of %d labeled images makes %d test images, %.1f%%: each'
-      ' class is rounded by itself, to 1 at least. One image is %.2g points of'
-      ' accuracy; a folder test, or another share, gives other numbers',
-      fraction,
-      num_images,
-      num_test,
-      100 * num_test / num_images,
-      100 / num_test,
-    )
   # Stable, so that images keep their order; training images come first.
   order = np.argsort(is_test, kind='stable')
-  return order, num_images - num_test
+  return order, np.count_nonzero(~is_test)

@@ -147,11 +147,10 @@ class ModelSelection(settings.Settings):
 
   keep_best: str | None = settings.setting(
     None,
-    'Export the model of the evaluated round with the best value of a metric,'
-    ' such as validation/macro_f1, and not that of the last round. Needs'
-    ' --num_validation; test/macro_f1 lets the test images choose, and the'
-    ' model card says so. The metric is one that --metrics takes, of a class as'
-    ' in validation/recall/cat, or loss.',
+    'Export the model of the evaluated round with the best value of a metric of'
+    ' --metrics or loss, such as validation/macro_f1 or validation/recall/cat,'
+    ' and not of the last round. Needs --num_validation; test/macro_f1 lets the'
+    ' test images choose, and the model card says so.',
     settings.Values('validation/METRIC or test/METRIC', _is_column),
   )
   stop_after: int | None = settings.setting(
@@ -197,21 +196,26 @@ class ModelSelection(settings.Settings):
     labels: np.ndarray,
   ) -> Measurement:
     """Computes the metrics of the settings `metrics` and `keep_best`."""
-    found = _measure('metrics', metrics, metrics, class_names, labels)
-    if self.keep_best is None:
-      return found
-    name = self.keep_best.partition('/')[2]
-    if name in found.directions:
+
+    def measure(names: Sequence[str]) -> Measurement:
+      try:
+        return Measurement(names, class_names, labels)
+      except MetricError as error:
+        # A list of several names is too long to repeat.
+        setting, shown = 'metrics', error.name
+        if error.name not in metrics:
+          setting, shown = 'keep_best', self.keep_best
+        raise settings.SettingError(setting, shown, error.reason) from error
+
+    found = measure(metrics)
+    name = (self.keep_best or '').partition('/')[2]
+    if not name or name in found.directions:
       return found
     # The column of one class has the name 'METRIC/CLASS'.
     metric, _, of_class = name.partition('/')
     if metric in metric_lib.METRICS or of_class in class_names:
       name = metric
-    if name in metrics:
-      return found
-    return _measure(
-      'keep_best', self.keep_best, [*metrics, name], class_names, labels
-    )
+    return found if name in metrics else measure([*metrics, name])
 
   def create_choice(self, found: Measurement) -> ModelChoice | None:
     """How the model to export is chosen; None for the last round's model."""
@@ -236,18 +240,3 @@ class ModelSelection(settings.Settings):
       higher_is_better=found.directions[column],
       stop_after=self.stop_after,
     )
-
-
-def _measure(
-  setting: str,
-  value: object,
-  names: Sequence[str],
-  class_names: Sequence[str],
-  labels: np.ndarray,
-) -> Measurement:
-  try:
-    return Measurement(names, class_names, labels)
-  except MetricError as error:
-    # A list of several names is too long to repeat.
-    shown = error.name if isinstance(value, list | tuple) else value
-    raise settings.SettingError(setting, shown, error.reason) from error

@@ -37,20 +37,13 @@ def say(line: str) -> None:
 def describe_round(
   round_num: int, total_rounds: int, metrics: metrics_table.RoundMetrics
 ) -> str:
-  """One line with the accuracy of a round.
-
-  The line also has the label ratio, if clients leave out pseudo-labels, and the
-  number of rejected clients, if all updates were rejected.
-  """
+  """One line with accuracy, and the ratio of pseudo-labels trained on."""
   kind = 'validation accuracy' if metrics.validation else 'accuracy'
   accuracy = metrics.evaluation.accuracy
   text = f'round {round_num}/{total_rounds}, {kind} {accuracy:.1%}'
-  client = metrics.client
   # False for NaN.
-  if client.label_ratio < 1:
-    text += f', pseudo-labeled {client.label_ratio:.1%}'
-  if client.num_rejected > 0 and not client.num_participating:
-    text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
+  if metrics.client.label_ratio < 1:
+    text += f', pseudo-labeled {metrics.client.label_ratio:.1%}'
   return text
 
 

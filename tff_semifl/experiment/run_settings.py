@@ -47,11 +47,10 @@ class RunSettings(settings.Settings):
   )
   metrics: tuple[str, ...] = settings.setting(
     (),
-    'Comma-separated further metrics of each evaluation, over all its images:'
+    'Comma-separated further metrics, columns of metrics.csv:'
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
     ' ece, nll, brier, top_K, or package.module:NAME, a tf.keras.metrics.Metric'
-    ' or a function of labels and logits. They are further columns wherever'
-    ' metrics go.',
+    ' or a function of labels and logits.',
   )
   client_accuracy: bool = settings.setting(
     False,
@@ -61,10 +60,9 @@ class RunSettings(settings.Settings):
   )
   client_classes: bool | None = settings.setting(
     None,
-    'Whether to estimate, with the exported model and client priors, how many'
-    ' images of each class each client has: the table client_classes.csv, and'
-    ' a line on all clients. For client_prior_semifl and client_priors; by'
-    ' default for the latter, without sites and differential privacy.',
+    'Whether to estimate how many images of each class each client has: the'
+    ' table client_classes.csv, and a line on all clients. For'
+    ' client_prior_semifl and client_priors; by default for the latter.',
   )
   tensorboard: bool = settings.setting(
     True,
@@ -73,16 +71,15 @@ class RunSettings(settings.Settings):
   )
   release_managers: tuple[str, ...] = settings.setting(
     (),
-    'Release managers that take the metrics of each evaluated round too, with'
-    ' commas: each package.module:NAME, a tff.program.ReleaseManager or a'
-    " function that takes the experiment's folder and settings and returns one."
-    ' For MLflow: tff_semifl.experiment.mlflow_release:create.',
+    'Comma-separated release managers of metrics: package.module:NAME of a'
+    " tff.program.ReleaseManager, or a function from the experiment's folder"
+    ' and settings to one. For MLflow:'
+    ' tff_semifl.experiment.mlflow_release:create.',
   )
   draw_data: bool = settings.setting(
     False,
-    'Whether to draw, before the first round, what augmentations do to images'
-    ' and which client has how many of which class: in the folder figures, and'
-    ' for --tensorboard. It takes a second or two, once.',
+    'Whether to draw augmented images, and the images of each class at each'
+    ' client, in the folder figures and for --tensorboard.',
   )
 
   def fill_in(

@@ -41,19 +41,18 @@ class Threads(settings.Settings):
 
   max_concurrent_clients: int | None = settings.setting(
     None,
-    'Clients that train at the same time. By default one for each GPU; without'
-    ' a limit in a TFF worker; else cores divided by threads per operation, if'
-    ' these are chosen or fewer than the cores. Results do not depend on it.',
+    'Clients that train at the same time. By default one for each GPU, without'
+    ' a limit in a TFF worker, and else cores divided by threads per operation.'
+    ' Results do not depend on it.',
     settings.AT_LEAST_1,
   )
   threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads of one operation. By default as many as cores, but 1 where all'
-    ' batches (250 images in evaluations) have at most the pixels of 32 images'
-    ' of 32x32 (in a TFF worker: where all training batches have), if there'
-    ' are clients and no GPU, and not with --runtime=ray. With 1 thread small'
-    ' batches train faster and large ones slower, and the last digits of'
-    ' numbers do not depend on the number of cores.',
+    'CPU threads of one operation. By default as many as cores, but 1 where'
+    ' batches have at most the pixels of 32 images of 32x32, if there are'
+    ' clients and no GPU, and not with --runtime=ray. With 1 thread, small'
+    ' batches train faster, and the last digits of numbers do not depend on the'
+    ' number of cores.',
     settings.AT_LEAST_1,
   )
 
@@ -97,9 +96,8 @@ class PlacedThreads(Threads):
   client_threads_per_operation: int | None = settings.setting(
     None,
     'CPU threads of one operation in client updates. By default'
-    ' --threads_per_operation if that is given, else 1 where no training batch'
-    ' of clients has more pixels than 32 images of 32x32: several clients with'
-    ' a thread each are faster than one with all cores. For CPUs.',
+    ' --threads_per_operation, or else 1 where batches of clients have at most'
+    ' the pixels of 32 images of 32x32. For CPUs.',
     settings.AT_LEAST_1,
   )
 

@@ -41,14 +41,12 @@ class Statistics(settings.Settings):
 
   batch_norm_statistics: str | None = settings.setting(
     None,
-    'Of which images static batch normalization has statistics:'
-    " server, the server's, the default where it has any; federated, those"
-    ' of all clients, each with a pass over its own (appendix B of SemiFL);'
-    " pooled, all of both in one place, as the authors' code simulates it,"
-    ' the default where the server has no image; server_batches, the'
-    " server's as the authors' code has them, a plain mean over batches of"
-    ' one class after the other: of 250 images, or in training in one place'
-    ' of --server_batch_size.',
+    'Images of the statistics of static batch normalization: server, the'
+    ' default where it has any; federated, all clients, each on its own'
+    ' (appendix B of SemiFL); pooled, all in one place, the default where the'
+    " server has none; server_batches, the server's as in the authors' code, a"
+    ' plain mean over batches of one class: of 250 images, or in one place of'
+    ' --server_batch_size.',
     settings.one_of('federated', 'pooled', 'server', 'server_batches'),
   )
 

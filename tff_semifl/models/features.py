@@ -36,14 +36,9 @@ def create_linear(
 class Features(NamedTuple):
   """Features of images, as functions of weights and images.
 
-  Each function is built when it is first called.
-
-  Attributes:
-    size: The number of features of an image.
-    train: (weights, images, seed=None, num_real=None) -> float32 [batch, size],
-      in training mode, as `ImageClassifier.train_logits`.
-    batch: (weights, images, num_real=None) -> as `train`, without dropout.
-    infer: (weights, images) -> float32 [batch, size], in inference mode.
+  Each function is built when it is first called, and returns float32 [batch,
+  size]; `train`, `batch` and `infer` take what the `train_logits`,
+  `batch_logits` and `logits` of `functional.ImageClassifier` take.
   """
 
   size: int

@@ -240,10 +240,7 @@ def assign_weights(
   weights: ModelWeights,
   frozen: Sequence[np.ndarray] | None = None,
 ) -> None:
-  """Overwrites the weights of a Keras model from `keras_conversion.convert`.
-
-  `frozen` are values for `WeightKinds.frozen`; None keeps these weights.
-  """
+  """Assigns to a Keras model from `keras_conversion.convert`."""
   find_weights(model).assign(weights, frozen)
 
 

@@ -86,13 +86,12 @@ _TOLERANCE = 1e-3
 def check_structure(model: tf.keras.Model) -> bool:
   """Checks that a model's last layer does not make probabilities.
 
-  Returns whether the outputs are certainly logits; if not, `check_outputs` must
-  be called.
+  Returns whether outputs are certainly logits; if not, call `check_outputs`.
   """
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(
-      f'Model {model.name!r} must return [batch, classes], a logit for each of'
-      f' two or more classes, found {list(model.output_shape)}.'
+      f'Model {model.name!r} must return [batch, classes], with two or more'
+      f' classes, found {list(model.output_shape)}.'
     )
   layer = _last_layer(model.outputs[0])
   # The layer of a TensorFlow operation has a `function`.
@@ -124,19 +123,15 @@ def check_outputs(
       for array in weights.trainable
     )
   )
+  shape = model.input_shape[1:]
   images = np.stack(
-    [
-      generator.uniform(0, 255 * scale, model.input_shape[1:])
-      for scale in _SCALES
-    ]
+    [generator.uniform(0, 255 * scale, shape) for scale in _SCALES]
   )
   outputs = np.asarray(logits(changed, images.astype(np.float32)))
   outputs = outputs[np.all(np.isfinite(outputs), axis=1)]
-  if (
-    len(outputs)
-    and np.all((outputs >= 0) & (outputs <= 1))
-    and np.max(np.abs(outputs.sum(axis=1) - 1)) < _TOLERANCE
-  ):
+  are_fractions = np.all((outputs >= 0) & (outputs <= 1))
+  sums = outputs.sum(axis=1)
+  if len(outputs) and are_fractions and np.allclose(sums, 1, 0, _TOLERANCE):
     layer = _last_layer(model.outputs[0])
     raise ValueError(_refusal(model, layer, 'softmax'))
 

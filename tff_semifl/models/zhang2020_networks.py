@@ -45,8 +45,7 @@ def create_emnist_cnn(
   """Creates the network of the code of Zhang et al., from raw pixels to logits.
 
   Dropout drops whole channels of the second convolution, before its activation.
-  Means and standard deviations are of each channel, in 0..1. There are
-  1,204,655 parameters for 28x28x1 pixels and 47 classes.
+  There are 1,204,655 parameters for 28x28x1 pixels and 47 classes.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
@@ -74,9 +73,8 @@ def create_reddi_emnist_cnn(
 ) -> tf.keras.Model:
   """Creates the network that the paper of Zhang et al. names.
 
-  The network activates before pooling, drops single values, and has a second
-  dropout before the classifier. For arguments, initial weights and result see
-  `create_emnist_cnn`.
+  Unlike `create_emnist_cnn`, it activates before pooling, drops single values,
+  and has a second dropout before the classifier.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)

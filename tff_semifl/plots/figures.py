@@ -33,6 +33,7 @@ _MAX_NAME_INCHES = 3.0
 # With more classes, numbers in cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
 _CLIENTS_SIZE = (6.4, 3.6)
+_LINE_COLOR = 'black'
 
 
 class Names(NamedTuple):
@@ -183,7 +184,6 @@ def create_client_accuracies(
   most = max(each.num_images for each in ordered)
   fig = figure.Figure(_CLIENTS_SIZE, layout='constrained')
   axes = fig.add_subplot()
-  line_color = matplotlib.rcParams['axes.edgecolor']
   axes.scatter(
     range(1, len(ordered) + 1),
     [each.accuracy for each in ordered],
@@ -194,7 +194,7 @@ def create_client_accuracies(
     ('mean', spread.mean, '-'),
     ('worst tenth', spread.worst_tenth, ':'),
   ):
-    axes.axhline(level, color=line_color, linewidth=1, linestyle=style)
+    axes.axhline(level, color=_LINE_COLOR, linewidth=1, linestyle=style)
     axes.annotate(
       f'{name} {level:.1%}',
       (1, level),
@@ -217,7 +217,6 @@ def create_reliability_diagram(bins: np.ndarray) -> figure.Figure:
 
   `bins` is float64 [bins, 3], see `scores.Scores`.
   """
-  line_color = matplotlib.rcParams['axes.edgecolor']
   fig = figure.Figure((4.2, 4.2), layout='constrained')
   upper, lower = fig.subplots(nrows=2, sharex=True, height_ratios=[3, 1])
   width = 1 / len(bins)
@@ -231,10 +230,10 @@ def create_reliability_diagram(bins: np.ndarray) -> figure.Figure:
     width,
     align='edge',
     alpha=0.6,
-    edgecolor=line_color,
+    edgecolor=_LINE_COLOR,
     linewidth=0.5,
   )
-  upper.plot([0, 1], [0, 1], color=line_color, linestyle=':', linewidth=1)
+  upper.plot([0, 1], [0, 1], color=_LINE_COLOR, linestyle=':', linewidth=1)
   upper.plot(confidence / sizes, right / sizes, 'o', color='#d55e00', ms=4)
   upper.set_title('Reliability diagram')
   upper.set_ylabel('accuracy')

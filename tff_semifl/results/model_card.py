@@ -16,7 +16,6 @@ from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import saved_experiment
-from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.metrics import intervals
@@ -26,8 +25,6 @@ from tff_semifl.results import markdown
 from tff_semifl.results import run_facts
 
 _TEMPLATE = pathlib.Path(__file__).with_name('model_card_template.md')
-# A system has clients if it has one of these settings.
-_OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 
 
 class ModelCard(NamedTuple):
@@ -79,7 +76,6 @@ def format_table(files: Sequence[export_formats.ExportedFile]) -> str:
 def _to_markdown(card: ModelCard) -> str:
   hparams, scores = card.hparams, card.files[0].scores
   model = card.model
-  is_federated = not hparams.flags.keys().isdisjoint(_OF_CLIENTS)
   num_parameters = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
   accuracy = f'The exported model was not tested: {card.why_not_tested}.'
   if scores is not None:
@@ -89,23 +85,17 @@ def _to_markdown(card: ModelCard) -> str:
   limits = run_facts.describe_limits(
     card.class_names, hparams, card.trained, scores
   )
-  what, takes, signatures = _describe_input(model.input_shape[1:])
+  what, takes = _describe_input(model.input_shape[1:])
   text = string.Template(_TEMPLATE.read_text()).substitute(
     name=card.name,
     what=what,
     model=model.name,
     num_parameters=f'{num_parameters:,}',
-    origin='from a simulation of federated learning'
-    if is_federated
-    else 'trained in one place, without clients',
     takes=takes,
-    signatures=signatures,
     num_classes=len(card.class_names),
     class_names=', '.join(map(markdown.escape, card.class_names)),
     formats=format_table(card.files),
     least_confidence=f'{card.least_confidence:g}',
-    unknown=exported_model.UNKNOWN,
-    least_confidence_file=exported_model.LEAST_CONFIDENCE_FILE,
     temperature=_describe_temperature(card.temperature),
     use=markdown.facts(
       (what, text or 'not stated') for what, text in card.stated.items()
@@ -126,28 +116,15 @@ def _to_markdown(card: ModelCard) -> str:
   return '\n\n'.join(each for each in paragraphs if each) + '\n'
 
 
-def _describe_input(shape: Sequence[int]) -> tuple[str, str, str]:
-  """The kind of classifier, its input, and how each format takes it."""
+def _describe_input(shape: Sequence[int]) -> tuple[str, str]:
+  """The kind of classifier, and its input."""
   if example_kinds.kind_of(shape) is example_kinds.FEATURES:
-    return (
-      'A classifier of feature vectors',
-      f'float32 vectors of {shape[0]} features',
-      'A SavedModel takes a batch of vectors; its signature `serving_default`'
-      ' returns `probabilities` and `class_name`. A TFLite model takes one'
-      ' vector',
-    )
+    takes = f'float32 vectors of {shape[0]} features'
+    return 'A classifier of feature vectors', takes
   height, width, num_channels = shape
-  colors = 'gray (1 channel)'
-  if num_channels > 1:
-    colors = f'in color ({num_channels} channels)'
-  return (
-    'An image classifier',
-    f'uint8 images of {height}x{width} pixels, {colors}',
-    'A SavedModel takes images of any size, which it scales and crops itself;'
-    ' its signature `serving_default` returns `probabilities` and'
-    ' `class_name`, and `serving_encoded` takes JPEG and PNG files instead. A'
-    ' TFLite model takes one image of that size',
-  )
+  colors = 'in color (3 channels)' if num_channels > 1 else 'gray (1 channel)'
+  takes = f'uint8 images of {height}x{width} pixels, {colors}'
+  return 'An image classifier', takes
 
 
 def _describe_temperature(

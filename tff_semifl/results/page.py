@@ -9,7 +9,7 @@ light or dark, and fits a phone: wide tables scroll by themselves.
 """
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 import html
 import io
 import pathlib
@@ -20,20 +20,7 @@ from matplotlib import figure
 import numpy as np
 from PIL import Image
 
-# Placeholder in figures for the text color of the page.
-_TEXT_COLOR = '#010203'
-# The color of the first curve, which is too dark on a dark page.
-_CURVE = '#0072b2'
-_OF_TEXT = (
-  *('text.color', 'axes.edgecolor', 'axes.labelcolor', 'axes.titlecolor'),
-  *('xtick.color', 'ytick.color', 'legend.labelcolor'),
-)
-_OF_BACKGROUND = ('figure.facecolor', 'axes.facecolor', 'savefig.facecolor')
 _FIGURE_STYLE = {
-  **dict.fromkeys(_OF_TEXT, _TEXT_COLOR),
-  **dict.fromkeys(_OF_BACKGROUND, 'none'),
-  'grid.color': '#808080',
-  'legend.framealpha': 0.0,
   # Text stays text, which can be searched and read aloud.
   'svg.fonttype': 'none',
   # Makes pages reproducible.
@@ -98,17 +85,14 @@ def details(summary: str, content: str, kind: str = '') -> str:
   )
 
 
-def draw(
-  label: str, create: Callable[..., figure.Figure], *args: object
-) -> str:
+def draw(label: str, fig: figure.Figure) -> str:
   """A figure as SVG; `label` is the text for screen readers."""
   file = io.StringIO()
   with matplotlib.rc_context(_FIGURE_STYLE):
-    create(*args).savefig(file, format='svg', metadata={'Date': None})
+    fig.savefig(file, format='svg', metadata={'Date': None})
   # Leaves out the XML prolog, which only separate files have.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
-  svg = svg.replace(_TEXT_COLOR, 'currentColor').replace(_CURVE, 'var(--curve)')
   return f'<figure role="img" aria-label="{text(label)}">\n{svg}</figure>\n'
 
 

@@ -225,21 +225,16 @@ def _classes(
   else:
     yield page.table(headings, rows)
   if len(class_names) <= _MAX_CONFUSION:
-    figure = page.draw(
-      'Confusion matrix of the classes',
-      figures.create_confusion,
-      scores.confusion,
-      class_names,
-      'Confusion matrix',
+    fig = figures.create_confusion(
+      scores.confusion, class_names, 'Confusion matrix'
     )
-    yield page.box('scroll large', figure)
+    svg = page.draw('Confusion matrix of the classes', fig)
+    yield page.box('scroll large', svg)
   yield page.heading('Calibration')
   calibration = run_facts.describe_calibration(scores)
   yield page.paragraph(run_facts.sentence(calibration))
-  figure = page.draw(
-    'Accuracy by confidence', figures.create_reliability_diagram, scores.bins
-  )
-  yield page.box('figures', figure)
+  fig = figures.create_reliability_diagram(scores.bins)
+  yield page.box('figures', page.draw('Accuracy by confidence', fig))
   if evaluated.unsure:
     yield page.heading('Wrong images, the most confident first')
     yield _gallery(class_names, evaluated.wrong)
@@ -273,14 +268,13 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
         for name, c in run.client_classes.items()
       ),
     )
-    figure = page.draw(
-      'Estimated images of each client',
-      figures.create_partition,
+    fig = figures.create_partition(
       np.stack([*run.client_classes.values()], axis=1),
       [*run.client_classes],
       'Estimated classes of clients',
     )
-    yield page.box('large', figure)
+    svg = page.draw('Estimated images of each client', fig)
+    yield page.box('large', svg)
   if not run.clients:
     yield page.paragraph(
       'The accuracy of each client was not measured; --client_accuracy does it'
@@ -289,13 +283,8 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
     return
   described = model_results.describe_accuracies(run.clients)
   yield page.paragraph(run_facts.sentence(described))
-  figure = page.draw(
-    'Accuracy of each client',
-    figures.create_client_accuracies,
-    run.clients,
-    'Accuracy of clients',
-  )
-  yield page.box('large', figure)
+  fig = figures.create_client_accuracies(run.clients, 'Accuracy of clients')
+  yield page.box('large', page.draw('Accuracy of each client', fig))
 
 
 def _privacy(run: run_record.RunRecord) -> Iterator[str]:

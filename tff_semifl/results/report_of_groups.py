@@ -9,7 +9,6 @@ import json
 import re
 from typing import NamedTuple
 
-from matplotlib import figure
 import numpy as np
 
 from tff_semifl.experiment import metrics_table
@@ -114,24 +113,15 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
 
 def curves(experiments: learning_curves.Experiments) -> str:
   """Learning curves of experiments, as HTML; omits figures without data."""
-
-  def create_figure(panel: learning_curves.Panel) -> figure.Figure:
-    fig = learning_curves.create_figure(experiments, [panel], '')
-    # A single panel may be wider than panels side by side.
-    fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
-    [legend] = fig.legends
-    if len(legend.get_texts()) == 1 and legend.get_title().get_text() == '':
-      # One curve needs no legend.
-      legend.remove()
-    return fig
-
   drawn = []
   for panel in (*learning_curves.LEARNING_CURVES, *_LOSSES):
     try:
-      label = f'{panel.title} by round'
-      drawn.append(page.draw(label, create_figure, panel))
+      fig = learning_curves.create_figure(experiments, [panel], '')
     except metrics_table.MetricsError:
       continue
+    # A single panel may be wider than panels side by side.
+    fig.set_size_inches(3.6, fig.get_figheight() + 0.3)
+    drawn.append(page.draw(f'{panel.title} by round', fig))
   return page.box('figures', ''.join(drawn))
 
 

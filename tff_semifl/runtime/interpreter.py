@@ -39,9 +39,35 @@ def build_evaluate(
   cache: graph_functions.GraphFunctionCache,
 ) -> Evaluate:
   """A function from a scope to the value of a block (see `values`)."""
-  for block_type, build in _BUILDERS.items():
-    if isinstance(block, block_type):
-      return build(block, cache)
+  if isinstance(block, tff.framework.Reference):
+    name = block.name
+    return lambda scope: scope.names[name]
+  if isinstance(block, tff.framework.Literal):
+    value = values.embed(block.value, block.type_signature)
+    return lambda scope: value
+  if isinstance(block, tff.framework.CompiledComputation):
+    graph_function = cache.get(block)
+    return lambda scope: graph_function
+  if isinstance(block, tff.framework.Selection):
+    source, index = build_evaluate(block.source, cache), block.as_index()
+    return lambda scope: source(scope)[index]
+  if isinstance(block, tff.framework.Struct):
+    parts = [build_evaluate(part, cache) for part in block]
+    return lambda scope: [part(scope) for part in parts]
+  if isinstance(block, tff.framework.Lambda):
+    return build_function(
+      build_evaluate(block.result, cache), block.parameter_name
+    )
+  if isinstance(block, tff.framework.Call):
+    function = build_evaluate(block.function, cache)
+    if block.argument is None:
+      return lambda scope: function(scope)(None)
+    argument = build_evaluate(block.argument, cache)
+    return lambda scope: function(scope)(argument(scope))
+  if isinstance(block, tff.framework.Block):
+    return _build_block(block, cache)
+  if isinstance(block, tff.framework.Intrinsic):
+    return _build_intrinsic(block)
   raise NotImplementedError(f'Cannot run a {type(block).__name__}: {block}')
 
 
@@ -58,21 +84,7 @@ def _build_block(block, cache):
   return evaluate
 
 
-def _build_call(block, cache):
-  function = build_evaluate(block.function, cache)
-  if block.argument is None:
-    return lambda scope: function(scope)(None)
-  argument = build_evaluate(block.argument, cache)
-  return lambda scope: function(scope)(argument(scope))
-
-
-def _build_compiled(block, cache):
-  graph_function = cache.get(block)
-  return lambda scope: graph_function
-
-
-def _build_intrinsic(block, cache):
-  del cache
+def _build_intrinsic(block):
   if block.uri not in _INTRINSICS:
     hint = 'this runtime does not know it'
     if block.uri.startswith('federated_secure'):
@@ -88,57 +100,9 @@ def _build_intrinsic(block, cache):
   return lambda scope: functools.partial(intrinsic, scope.cohort)
 
 
-def _build_lambda(block, cache):
-  return build_function(
-    build_evaluate(block.result, cache), block.parameter_name
-  )
-
-
 def build_function(result: Evaluate, name: str | None) -> Evaluate:
   """A function from a scope to a function of one argument, called `name`."""
-  return lambda scope: functools.partial(_call, result, scope, name)
-
-
-def _call(result, scope, name, argument):
-  return result(scope.bind(name, argument))
-
-
-def _build_literal(block, cache):
-  del cache
-  value = values.embed(block.value, block.type_signature)
-  return lambda scope: value
-
-
-def _build_reference(block, cache):
-  del cache
-  name = block.name
-  return lambda scope: scope.names[name]
-
-
-def _build_selection(block, cache):
-  source = build_evaluate(block.source, cache)
-  index = block.as_index()
-  return lambda scope: source(scope)[index]
-
-
-def _build_struct(block, cache):
-  parts = [
-    build_evaluate(part, cache) for _, part in tff.structure.to_elements(block)
-  ]
-  return lambda scope: [part(scope) for part in parts]
-
-
-_BUILDERS = {
-  tff.framework.Block: _build_block,
-  tff.framework.Call: _build_call,
-  tff.framework.CompiledComputation: _build_compiled,
-  tff.framework.Intrinsic: _build_intrinsic,
-  tff.framework.Lambda: _build_lambda,
-  tff.framework.Literal: _build_literal,
-  tff.framework.Reference: _build_reference,
-  tff.framework.Selection: _build_selection,
-  tff.framework.Struct: _build_struct,
-}
+  return lambda scope: lambda argument: result(scope.bind(name, argument))
 
 
 def _aggregate(cohort, argument):

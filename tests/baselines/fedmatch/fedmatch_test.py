@@ -279,28 +279,7 @@ class TrainClientTest(parameterized.TestCase):
     self.assertEqual(found.weight, float(num_images > 0))
 
 
-class LossesTest(parameterized.TestCase, tf.test.TestCase):
-  def setUp(self):
-    super().setUp()
-    generator = np.random.default_rng(0)
-    self.logits = generator.normal(size=(5, 3)).astype(np.float32)
-    self.helpers = generator.normal(size=(2, 5, 3)).astype(np.float32)
-    self.counted = np.array([True, False, True, True, False])
-
-  @parameterized.named_parameters(
-    ('no_helper', slice(0), slice(None)), ('no_image', slice(None), None)
-  )
-  def test_no_consistency_term_without(self, helpers, images):
-    counted = self.counted if images else np.zeros(5, bool)
-    logits = tf.constant(self.logits)
-    with tf.GradientTape() as tape:
-      tape.watch(logits)
-      loss = helpers_lib.consistency_loss(
-        logits, self.helpers[helpers], counted
-      )
-    self.assertAllEqual(loss, 0.0)
-    self.assertAllEqual(tape.gradient(loss, logits), np.zeros([5, 3]))
-
+class AgreedLabelsTest(tf.test.TestCase):
   def test_votes(self):
     def for_classes(classes):
       return np.eye(3, dtype=np.float32)[classes]

@@ -238,13 +238,6 @@ class GatheringTest(absltest.TestCase):
       found.image, np.concatenate([images[number] for number in (0, 2, 5, 9)])
     )
 
-  def test_nobody_has_nothing(self):
-    gather = union_images.build_gathering(linear_reference.IMAGE_SHAPE)
-    with runtime.simulation_context():
-      found = gather([])
-    self.assertEqual(found.client_id.shape, (0,))
-    self.assertEqual(found.image.shape, (0, *linear_reference.IMAGE_SHAPE))
-
 
 class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_the_reference(self):

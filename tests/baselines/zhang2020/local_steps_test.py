@@ -85,17 +85,6 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(batches, [b.tolist() for b in expected])
     self.assertEqual(result.sums.num_visited, num_steps * size)
 
-  def test_order_is_another_in_each_round_and_node_and_pass(self):
-    first, _, _ = self._train(8, num_steps=2, batch_size=8)
-    orders = [
-      *first,
-      self._train(8, num_steps=1, batch_size=8, round_num=4)[0][0],
-      self._train(8, num_steps=1, batch_size=8, node=-1)[0][0],
-    ]
-    for order in orders:
-      self.assertEqual(sorted(order), list(range(8)))
-    self.assertLen({tuple(order) for order in orders}, 4)
-
   def test_learning_rates_are_those_of_the_steps_of_the_run(self):
     # Round 3 of 4 steps each: 8 + 9 + 10 + 11.
     _, _, moved = self._train(10, num_steps=4, batch_size=2)
@@ -107,17 +96,6 @@ class TrainTest(parameterized.TestCase):
     self.assertEmpty(batches)
     self.assertEqual(result.sums.num_visited, 0)
     self.assertEqual(moved, 0)
-
-  def test_last_learning_rate_of_a_round(self):
-    steps = local_steps.LocalSteps(
-      classifier=None,
-      num_steps=16,
-      batch_size=64,
-      optimizer=optimizers.build_nesterov_sgd(),
-      learning_rate_fn=lambda step: step,
-    )
-    self.assertEqual(steps.last_learning_rate(tf.constant(1)), 15)
-    self.assertEqual(steps.last_learning_rate(tf.constant(3)), 47)
 
 
 class SlotsPerGroupTest(parameterized.TestCase):

@@ -94,14 +94,6 @@ class PreparationTest(parameterized.TestCase):
       atol=1e-3,
     )
 
-  def test_description_tells_sizes_and_ranges_apart(self):
-    descriptions = {
-      backbone_lib.in_range(size, name).description
-      for size in ((4, 4), (4, 8), (8, 4))
-      for name in ('0_to_1', '-1_to_1')
-    }
-    self.assertLen(descriptions, 6)
-
   def test_refuses_other_shapes_and_ranges(self):
     prepare = backbone_lib.in_range((4, 4), '0_to_1')
     for shape in ((2, 4, 4), (2, 4, 4, 2)):

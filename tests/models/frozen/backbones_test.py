@@ -16,26 +16,9 @@ import tensorflow as tf
 from tests.models.frozen import small_backbone
 from tff_semifl.models.frozen import backbone as backbone_lib
 from tff_semifl.models.frozen import backbones
-from tff_semifl.models.frozen import efficientnet_lite
 
 
 class BackbonesTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (efficientnet_lite, 'load', 'efficientnet_lite0', ()),
-    (backbones, 'load_application', 'ResNet50', ('ResNet50', 'imagenet')),
-    (
-      backbones,
-      'load_keras_cv',
-      'resnet50_imagenet',
-      ('resnet50_imagenet', '0_to_255'),
-    ),
-  )
-  def test_chooses_by_name(self, module, function, name, arguments):
-    for size, expected in ((None, (224, 224)), ((64, 64), (64, 64))):
-      with mock.patch.object(module, function) as load:
-        backbones.load(name, image_size=size)
-      load.assert_called_once_with(*arguments[:1], expected, *arguments[1:])
-
   @parameterized.parameters(
     ('mobilenetv2', r'mobilenetv2: .*\(did you mean MobileNetV2\?\)'),
     ('efficientnet_lite', r'\(did you mean efficientnet_lite0\?\)'),

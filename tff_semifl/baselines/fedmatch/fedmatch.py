@@ -32,6 +32,7 @@ from tff_semifl.baselines.fedmatch import helpers as helpers_lib
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
+from tff_semifl.core import losses
 from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.core import rows as rows_lib
@@ -55,9 +56,9 @@ class _Averaging(aggregators.Aggregation):
 class ClientLossWeights(NamedTuple):
   """The weights of the terms of a client's loss.
 
-  `consistency` (lambda_ICCS) is for the divergence from helpers, `agreement`
-  for the cross-entropy with agreed labels, `l1` for the l1 norm of phi, `l2`
-  for the squared l2 norm of sigma - phi.
+  `consistency` (lambda_ICCS) is of the divergence from helpers, `agreement` of
+  the cross-entropy with agreed labels, `l1` of the l1 norm of phi, `l2` of the
+  squared l2 norm of sigma - phi.
   """
 
   consistency: float = 1e-2
@@ -192,15 +193,13 @@ class FedMatch(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
-    """A client's training with helpers.
+    """A client's training with helpers, phi of other clients, stacked.
 
     An image counts if the model in training is confident without augmentation.
     The consistency term draws the prediction for the image to the helpers'
     predictions. The agreement term draws the prediction under strong
     augmentation to the majority class of client and helpers. Both terms are
-    zero if no image counts; without helpers consistency is zero. Regularization
-    keeps phi sparse and close to sigma. `helpers` are phi of other clients,
-    stacked along the first dimension.
+    zero if no image counts. Regularization keeps phi sparse and close to sigma.
     """
     classifier, factors = ingredients.classifier, self.client_loss_weights
     kernels = fedmatch_networks.find_parts(classifier.trainable_names)
@@ -225,6 +224,14 @@ class FedMatch(system.System):
         pseudo_labels.from_logits(logits), self.confidence.confidence_threshold
       )
       labels = helpers_lib.agreed_labels(logits, of_helpers)
+      divergences = losses.divergence_of_each(of_helpers, logits)
+      # The mean over helpers and counted images; 0 without helpers.
+      consistency = tf.math.divide_no_nan(
+        helpers_lib.mean_of_counted(
+          tf.reduce_sum(divergences, axis=0), is_confident
+        ),
+        tf.cast(tf.shape(of_helpers)[0], tf.float32),
+      )
       agreement = helpers_lib.mean_of_counted(
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
         is_confident,
@@ -241,8 +248,7 @@ class FedMatch(system.System):
         ]
       )
       return training_loop.BatchOutput(
-        factors.consistency
-        * helpers_lib.consistency_loss(logits, of_helpers, is_confident)
+        factors.consistency * consistency
         + factors.agreement * agreement
         + regularization,
         training_loop.count_correct(strong_logits, labels, is_confident),

@@ -20,7 +20,6 @@ import tensorflow as tf
 from tff_semifl.core import client_states
 from tff_semifl.core import client_work
 from tff_semifl.core import federated_process
-from tff_semifl.core import losses
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import fedmatch_networks
@@ -146,21 +145,6 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
   return tf.argmax(tf.reduce_sum(votes, axis=0), -1, output_type=tf.int32)
 
 
-def consistency_loss(
-  logits: tf.Tensor, helper_logits: tf.Tensor, is_counted: tf.Tensor
-) -> tf.Tensor:
-  """The mean of KL(helper || client) over helpers and counted images, or 0.
-
-  Logits are as in `agreed_labels`; `is_counted` is bool [batch].
-  """
-  divergences = losses.divergence_of_each(helper_logits, logits)
-  num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
-  return tf.math.divide_no_nan(
-    mean_of_counted(tf.reduce_sum(divergences, axis=0), is_counted),
-    num_helpers,
-  )
-
-
 def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
   """The mean of the values, float32 [batch], that are counted; 0 for none."""
   counted = tf.cast(is_counted, values.dtype)
@@ -172,9 +156,8 @@ def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
 class Helpers:
   """A `client_states.Memories` that keeps clients' models and chooses helpers.
 
-  The store has files of each client's model and output after the client's
-  latest rounds. With the files and the process's state after one of the last
-  `num_kept` rounds, a run repeats the later rounds exactly.
+  Each client's model and output are in files. A run can resume after any of the
+  last `num_kept` rounds.
   """
 
   def __init__(
@@ -187,10 +170,6 @@ class Helpers:
     rounds_per_help: int = 10,
     num_kept: int,
   ):
-    """Initializes the helpers without reading or writing files.
-
-    `num_kept` is the number of latest rounds that a run may resume from.
-    """
     self._no_helpers = process.initialize_memory
     self._num_clients = num_clients
     self._num_helpers = num_helpers
@@ -211,7 +190,6 @@ class Helpers:
     )
 
   def initialize(self) -> tuple[()]:
-    """The empty tuple: main memory holds nothing."""
     return ()
 
   def recall(
@@ -243,7 +221,6 @@ class Helpers:
     cohort: Sequence[int],
     returned: Sequence[ClientModel | None],
   ) -> tuple[()]:
-    """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):
       if model is not None and model.is_usable:
         self._models.save(client, model.phi, round_num)

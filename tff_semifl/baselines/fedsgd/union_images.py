@@ -1,12 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batches of several clients' images, possible only in a simulation.
-
-In an epoch every image of every client is in exactly one step. Clients whose
-images are used up are not drawn again, so the number of steps is random, and
-the last steps may have fewer clients.
-"""
+"""Batches of several clients' images, possible only in a simulation."""
 
 import collections
 from collections.abc import Mapping
@@ -34,10 +29,9 @@ class ClientImages(NamedTuple):
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
-  """Builds the computation that gathers images, sorted by client number.
+  """Builds the computation ({U*}@CLIENTS -> ClientImages@SERVER).
 
-  Its type is ({U*}@CLIENTS -> ClientImages@SERVER), with chunks U of
-  `pipelines.client_type`.
+  Clients are sorted by number; U are chunks of `pipelines.client_type`.
   """
 
   def hand_over(dataset):

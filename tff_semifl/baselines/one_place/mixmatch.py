@@ -50,11 +50,7 @@ def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 class Mixed(NamedTuple):
-  """Logits and labels of mixed images, labeled and unlabeled.
-
-  All fields are float32 [images, classes]. Labels and label guesses are mixed
-  with the coefficients of their images.
-  """
+  """Logits and mixed labels of mixed images, float32 [images, classes]."""
 
   labeled_logits: tf.Tensor
   labels: tf.Tensor
@@ -73,10 +69,8 @@ def mix(
   """Mixes all images with each other, and computes the student's logits.
 
   Each forward pass has as many images as there are labeled ones, interleaved
-  from all kinds. `labeled_images` are uint8 [labeled, height, width, channels];
-  `unlabeled_images` are augmentations of the same images, each uint8
-  [unlabeled, height, width, channels], with the same `guesses`, float32
-  [unlabeled, classes].
+  from all kinds. Images are uint8; `unlabeled_images` are augmentations of the
+  same images with the same `guesses`, float32 [unlabeled, classes].
   """
   images = tf.cast(
     tf.concat([labeled_images, *unlabeled_images], axis=0), tf.float32
@@ -137,10 +131,6 @@ class Mixing(settings.Settings):
     settings.AT_LEAST_0,
   )
 
-  def ramp(self, num: tf.Tensor) -> tf.Tensor:
-    """The factor of the loss weights in a step, in [0, 1]."""
-    return schedules.ramp_up(num, self.ramp_up_steps)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MixMatch(pooled_method.PooledMethod):
@@ -171,7 +161,7 @@ class MixMatch(pooled_method.PooledMethod):
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.unlabeled.unlabeled_loss_weight
-      * self.mixing.ramp(step.num)
+      * schedules.ramp_up(step.num, self.mixing.ramp_up_steps)
       * losses.consistency(
         mixed.guesses, tf.nn.softmax(mixed.unlabeled_logits)
       ),

@@ -3,14 +3,10 @@
 
 """Semi-supervised learning in one place, without clients.
 
-The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch.
-The global model of the process is an average over steps; the model in training,
-the student, is part of the server's state.
-
-References:
-  Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
-  Simplifying semi-supervised learning with consistency and confidence. NeurIPS
-  2020. https://github.com/google-research/fixmatch
+The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch,
+https://github.com/google-research/fixmatch. The global model of the process is
+an average over steps; the model in training, the student, is part of the
+server's state.
 """
 
 import collections
@@ -109,10 +105,9 @@ class KernelDecay(settings.Settings):
   def build(
     self, trainable_names: Sequence[str], num_others: int
   ) -> tff.learning.optimizers.Optimizer:
-    """Builds the optimizer; a schedule sets its learning rate.
+    """The optimizer of the named weights, and of kernels and biases of a head.
 
-    `trainable_names` are the model's weights. The `num_others` further weights
-    are alternately kernel and bias of a head.
+    `num_others` is the number of weights of the head.
     """
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
@@ -123,18 +118,6 @@ class KernelDecay(settings.Settings):
         *(index % 2 == 0 for index in range(num_others)),
       ],
     )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Average(settings.Settings):
-  """The averaged model, which is evaluated and exported."""
-
-  average_decay: float = settings.setting(
-    0.999,
-    'Decay of the averaged weights, which are evaluated and exported, in a'
-    ' step; 0 evaluates the trained weights themselves.',
-    settings.BELOW_1,
-  )
 
 
 class StudentState(NamedTuple):
@@ -158,7 +141,12 @@ class Pooled(system.System):
   method: pooled_method.PooledMethod
   steps: Steps = Steps()
   optimizer: KernelDecay = KernelDecay()
-  average: Average = Average()
+  average_decay: float = settings.setting(
+    0.999,
+    'Decay of the averaged weights, which are evaluated and exported, in a'
+    ' step; 0 evaluates the trained weights themselves.',
+    settings.BELOW_1,
+  )
 
   def build(
     self, ingredients: system.Ingredients
@@ -175,11 +163,7 @@ class Pooled(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Builds the training on labeled images and all images, for a round.
-
-    The state is a `StudentState`. Data are of `pipelines.labeled_type`, with
-    `sources.UNKNOWN_LABEL` for images without label.
-    """
+    """Builds the training; images may have no label (`UNKNOWN_LABEL`)."""
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
     memory = self.method.create_memory(classifier)
@@ -251,7 +235,7 @@ class Pooled(system.System):
         gradients,
       )
       average = optimizers.move_average(
-        average, tuple(trained[: len(average)]), self.average.average_decay
+        average, tuple(trained[: len(average)]), self.average_decay
       )
       loss, num_correct = sums
       num_correct += training_loop.count_correct(

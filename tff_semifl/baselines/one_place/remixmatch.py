@@ -22,6 +22,7 @@ from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
+from tff_semifl.core import schedules
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -75,8 +76,8 @@ class ReMixMatch(pooled_method.PooledMethod):
     features = classifier.features
     if features is None:
       raise ValueError(
-        'ReMixMatch predicts rotations from the inputs of the last layer, which'
-        ' must be dense. Please choose another model.'
+        'ReMixMatch needs a model with a dense last layer, whose inputs predict'
+        ' rotations'
       )
     kind = example_kinds.kind_of(classifier.image_shape)
     if kind is not example_kinds.IMAGES:
@@ -86,8 +87,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     height, width, _ = classifier.image_shape
     if height != width:
       raise ValueError(
-        f'ReMixMatch rotates images, which must be square; found {height} by'
-        f' {width} pixels.'
+        f'ReMixMatch needs square images, found {height} by {width} pixels'
       )
     draws = random_seeds.numpy_generator(
       seed, random_seeds.Purpose.INITIAL_WEIGHTS, NUM_ROTATIONS
@@ -123,7 +123,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     )
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
-      + self.mixing.ramp(step.num)
+      + schedules.ramp_up(step.num, self.mixing.ramp_up_steps)
       * (
         self.mixed_loss_weight
         * losses.cross_entropy(mixed.unlabeled_logits, mixed.guesses)

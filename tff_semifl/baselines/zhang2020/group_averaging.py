@@ -1,15 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Grouping-based averaging: federated averaging in groups of clients.
+"""Grouping-based averaging of Zhang et al. (2020), equations 5 to 7.
 
 In each round the clients take slots, which are divided into groups. Each group
 has its own model. The server is a member of every group, which keeps the models
 of the groups close to each other.
-
-References:
-  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
-  5 to 7.
 """
 
 import collections
@@ -152,16 +148,12 @@ def group_round(
 
 
 class Groups(NamedTuple):
-  """The aggregator of `group_round`; its state is the groups' models.
-
-  The state has trainable weights, stacked along the first dimension by group.
-  """
+  """The aggregator of `group_round`; the state is the groups' weights."""
 
   classifier: functional.ImageClassifier
   num_groups: int
 
   def initialize(self) -> tff.Value:
-    """The initial weights for all groups, at SERVER."""
     weights = tuple(self.classifier.initial_weights.trainable)
     return tff.federated_eval(
       tff.tensorflow.computation(lambda: _stack(weights, self.num_groups)),
@@ -175,7 +167,7 @@ def place_in_group(
   group: tf.Tensor,
   num_groups: int,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
-  """A client's weighted update and weight, stacked by group; 0 elsewhere."""
+  """A client's weighted update and weight in its group; 0 in the others."""
   weight = update_weight * tf.one_hot(group, num_groups)
   return tuple(tf.tensordot(weight, array, axes=0) for array in update), weight
 
@@ -308,7 +300,6 @@ class SlotMemories:
     self._num_slots = num_slots
 
   def initialize(self) -> tuple[SlotMemory, ...]:
-    """The initial memories of the slots, in order."""
     memory = self._initialize_memory()
     return tuple(
       memory._replace(slot=np.int32(number))
@@ -318,7 +309,6 @@ class SlotMemories:
   def recall(
     self, held: tuple[SlotMemory, ...], round_num: int, cohort: Sequence[int]
   ) -> list[SlotMemory]:
-    """The memories of the first slots, for the clients of a cohort in turn."""
     del round_num
     return list(held[: len(cohort)])
 
@@ -329,7 +319,6 @@ class SlotMemories:
     cohort: Sequence[int],
     returned: Sequence[SlotMemory | None],
   ) -> tuple[SlotMemory, ...]:
-    """The memories of all slots after a round."""
     del round_num
     kept = [
       before if after is None else after

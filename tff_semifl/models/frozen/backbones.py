@@ -78,7 +78,8 @@ def load_application(
 
 def is_keras_cv(name: str) -> bool:
   """Whether `name` is the name or folder of a KerasCV preset."""
-  return _find_preset_class(name) is not None or _config_file(name).is_file()
+  config = pathlib.Path(name) / 'config.json'
+  return _find_preset_class(name) is not None or config.is_file()
 
 
 def load_keras_cv(
@@ -93,7 +94,7 @@ def load_keras_cv(
   try:
     if preset_class is None:
       preset_class = backbone_lib.import_keras_cv().models.Backbone
-      config = json.loads(_config_file(name).read_text())
+      config = json.loads((pathlib.Path(name) / 'config.json').read_text())
       check_modules(config)
       if not config.get('weights'):
         raise ValueError('it has no weights')
@@ -113,18 +114,10 @@ def load_keras_cv(
 
 def _find_preset_class(name: str) -> Any:
   models = backbone_lib.import_keras_cv().models
-  for found in vars(models).values():
-    if (
-      inspect.isclass(found)
-      and issubclass(found, models.Backbone)
-      and name in found.presets
-    ):
+  for found in filter(inspect.isclass, vars(models).values()):
+    if issubclass(found, models.Backbone) and name in found.presets:
       return found
   return None
-
-
-def _config_file(folder: str) -> pathlib.Path:
-  return pathlib.Path(folder) / 'config.json'
 
 
 def load_keras_file(

@@ -109,11 +109,9 @@ class _Unpickler(pickle.Unpickler):
 
 
 def create(image_size: tuple[int, int]) -> tf.keras.Model:
-  """Creates the network with random weights.
+  """Creates the network with random weights, with 1,280 feature maps.
 
-  The network maps float32 [batch, *image_size, 3] to feature maps, float32
-  [batch, ceil(height / 32), ceil(width / 32), 1280]. The padding is
-  TensorFlow's 'SAME', as in pretraining.
+  The padding is TensorFlow's 'SAME', as in pretraining.
   """
   backbone = backbone_lib.import_keras_cv().models.EfficientNetLiteBackbone(
     include_rescaling=False,
