@@ -150,7 +150,7 @@ class SweepTest(absltest.TestCase):
     self.assertFalse([column for column in last if column.startswith('test/')])
     loss = float(last['validation/loss'])
     self.assertIn(
-      f'| semifl_small_learning_rate0.03 | 1 | {loss:.4f} |', output
+      f'| semifl_small_learning_rate0.03 | 1 | {loss:.3f}', output
     )
     self.assertIn('| semifl_small_learning_rate1e30 | 0 of 1 | | | |', output)
     self.assertIn('is that of learning_rate=0.03; with all labels:', output)
