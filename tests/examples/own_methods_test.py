@@ -49,40 +49,36 @@ class _Problem(simulation_test_case.SimulationTestCase):
   def _weights(self, client, **changes):
     return self._train(client, **changes).global_model_weights.trainable
 
-  def _assert_same(self, found, expected):
-    for array, other in zip(found, expected, strict=True):
-      np.testing.assert_array_equal(array, other)
-
 
 class FedProxTest(_Problem):
-  def test_weight_keeps_clients_near_and_without_it_is_semifl(self):
+  def test_weight_keeps_clients_near(self):
     # Clients train on all images, and the server on none.
-    none, near, far = (
-      self._weights(client, server_epochs=0.0, confidence_threshold=0.01)
-      for client in (
-        fix_mix.FixMix(),
-        fed_prox.FedProx(proximal_weight=1.0),
-        fed_prox.FedProx(proximal_weight=0.0),
-      )
-    )
-    self._assert_same(far, none)
     initial = linear_reference.create_classifier().initial_weights.trainable[0]
-    near, far = (np.linalg.norm(each[0] - initial) for each in (near, far))
+    near, far = (
+      np.linalg.norm(
+        self._weights(
+          fed_prox.FedProx(proximal_weight=weight),
+          server_epochs=0.0,
+          confidence_threshold=0.01,
+        )[0]
+        - initial
+      )
+      for weight in (1.0, 0.0)
+    )
     self.assertBetween(near, 1e-4, 0.95 * far)
 
 
 class EMATeacherTest(_Problem):
   def test_teacher_that_forgets_is_the_model_itself(self):
-    model, forgetful, other = (
+    model, forgetful = (
       self._weights(client)
       for client in (
         fix_mix.LabelEachBatch(),
         ema_teacher.EMATeacher(teacher_decay=0.0),
-        ema_teacher.EMATeacher(teacher_decay=1.0),
       )
     )
-    self._assert_same(forgetful, model)
-    self.assertGreater(np.abs(other[0] - model[0]).max(), 1e-6)
+    for found, expected in zip(forgetful, model, strict=True):
+      np.testing.assert_array_equal(found, expected)
 
   def test_moves_by_a_share(self):
     method = ema_teacher.EMATeacher(teacher_decay=0.75)
@@ -212,11 +208,8 @@ class PaddingTest(parameterized.TestCase):
     ):
       self._build(client)
 
-  @parameterized.parameters(
-    _StepMean(weighting=_Counting()), prototypes.PrototypeFixMix()
-  )
-  def test_others_are_taken(self, client):
-    self._build(client)
+  def test_others_are_taken(self):
+    self._build(_StepMean(weighting=_Counting()))
 
 
 if __name__ == '__main__':

@@ -34,33 +34,6 @@ wait
 """
 
 
-class SlurmArrayTest(absltest.TestCase):
-  def _run(self, task_id, *commands):
-    """Runs the command of a task, counted from 1."""
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    file = folder / 'all commands.txt'
-    file.write_text(''.join(f'{shlex.join(each)}\n' for each in commands))
-    return subprocess.run(
-      ['bash', _FOLDER / 'slurm_array.sh', file],
-      env={**os.environ, 'SLURM_ARRAY_TASK_ID': str(task_id)},
-      cwd=folder,
-      capture_output=True,
-      text=True,
-      timeout=60,
-    )
-
-  def test_each_task_runs_its_line(self):
-    words = ["--output_dir=it's here", '--presets=semifl/*', '$HOME']
-    commands = [['false'], ['printf', '%s|', *words]]
-    self.assertEqual(self._run(1, *commands).returncode, 1)
-    completed = self._run(2, *commands)
-    self.assertEqual((completed.returncode, completed.stderr), (0, ''))
-    self.assertEqual(completed.stdout, ''.join(f'{word}|' for word in words))
-    completed = self._run(3, *commands)
-    self.assertEqual(completed.returncode, 1)
-    self.assertEndsWith(completed.stderr, 'has no line 3\n')
-
-
 class DockerfileTest(absltest.TestCase):
   def test_has_all_that_the_package_is_made_of(self):
     project = tomllib.loads((_ROOT / 'pyproject.toml').read_text())
