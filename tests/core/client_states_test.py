@@ -34,35 +34,36 @@ class ClientStatesTest(parameterized.TestCase):
     store = client_states.ClientStates(
       self.folder, lambda: _state(7), num_kept=3
     )
-    return [int(s['b'][0]) for s in store.load(clients, round_num)]
+    return [int(store.load(each, round_num)['b'][0]) for each in clients]
 
   def test_states_are_those_of_the_clients_in_the_order_asked_for(self):
-    self.store.save([4, 9], [_state(40), _state(90)], 1)
+    self.store.save(4, _state(40), 1)
+    self.store.save(9, _state(90), 1)
     # Client 5 has not trained.
     self.assertEqual(self._values([9, 5, 4], 2), [90, 7, 40])
-    [state] = self.store.load([9], 2)
+    state = self.store.load(9, 2)
     np.testing.assert_array_equal(state['a'], [90, 90])
 
   def test_a_round_that_is_run_again_sees_what_was_before_it(self):
     for round_num, value in ((1, 1), (2, 2)):
-      self.store.save([4], [_state(value)], round_num)
+      self.store.save(4, _state(value), round_num)
     self.assertEqual(self._values([4], 2), [1])
-    self.store.save([4], [_state(3)], 2)
+    self.store.save(4, _state(3), 2)
     self.assertEqual(self._values([4], 3), [3])
 
   def test_every_kept_checkpoint_finds_its_states_and_no_more_are_kept(self):
     for round_num in range(1, 11):
-      self.store.save([4], [_state(round_num)], round_num)
+      self.store.save(4, _state(round_num), round_num)
     # Checkpoints of rounds 8 to 10 are kept, from which rounds 9 to 11 follow.
     for round_num in (9, 10, 11):
       self.assertEqual(self._values([4], round_num), [round_num - 1])
     self.assertLessEqual(len(list((self.folder / '4').iterdir())), 4)
     # However long ago a client trained, its state is kept.
-    self.store.save([4], [_state(50)], 50)
+    self.store.save(4, _state(50), 50)
     self.assertEqual(self._values([4], 49), [10])
 
   def test_file_that_was_being_written_is_not_read(self):
-    self.store.save([4], [_state(1)], 1)
+    self.store.save(4, _state(1), 1)
     (self.folder / '4' / '2.temporary').write_bytes(b'half')
     self.assertEqual(self._values([4], 3), [1])
 
@@ -76,7 +77,7 @@ class ClientStatesTest(parameterized.TestCase):
     ),
   )
   def test_damaged_file_is_named(self, damage):
-    self.store.save([4], [_state(1)], 1)
+    self.store.save(4, _state(1), 1)
     path = self.folder / '4' / '1.npz'
     content = path.read_bytes()
     path.write_bytes(damage(content))

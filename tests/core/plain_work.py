@@ -11,6 +11,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tff_semifl import settings
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work
@@ -42,7 +43,8 @@ class Traced:
       self.traced = tf.function(
         self._function, input_signature=[self._data, *specs], autograph=False
       )
-    results = self.traced(dataset, *arguments)
+    with simulation_test_case.without_grappler():
+      results = self.traced(dataset, *arguments)
     return tf.nest.map_structure(lambda each: each.numpy(), results)
 
 

@@ -162,18 +162,6 @@ class AccuracyOfClientsTest(parameterized.TestCase):
     ):
       self._create('mine', client_accuracy=True)
 
-  def test_labels_by_index(self):
-    task = own_data.own_data(
-      (_PIXELS, _LABELS),
-      (_PIXELS, _LABELS),
-      unlabeled=4 * _PIXELS[:4],
-      shares=[[3], [0, 1]],
-      unlabeled_labels=[0, -1, 0, 1],
-    )
-    data = task.load()
-    # No client has the third image.
-    np.testing.assert_array_equal(data.unlabeled_labels, [0, -1, 1])
-
 
 def _create(system, settings_of_system, labels, shares):
   """What is needed of an experiment with two classes, of equal labels."""

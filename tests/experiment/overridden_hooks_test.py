@@ -50,7 +50,7 @@ class OverriddenHooksTest(absltest.TestCase):
       system,
       {
         **small_digits.SETTINGS,
-        'num_clients': 4,
+        'num_clients': 100,
         'clients_per_round': 2,
         'client_epochs': 1,
         'server_epochs': 1,

@@ -102,14 +102,6 @@ class LearningCurvesTest(parameterized.TestCase):
       [line] = axes.lines
       np.testing.assert_allclose(line.get_ydata(), values)
 
-  def test_value_between_gaps_is_a_point(self):
-    values = np.array([0.1, np.nan, 0.2, np.nan, 0.3, 0.4])
-    run = {'round': np.arange(6.0), 'test/accuracy': values}
-    fig = learning_curves.create_figure({'a': [run]}, _CURVES, '')
-    [line] = fig.axes[0].lines
-    self.assertEqual(line.get_marker(), '.')
-    self.assertEqual(line.get_markevery(), [0, 2])
-
   def test_runs_of_one_name_are_their_mean_in_a_band(self):
     runs = [
       {'round': np.arange(len(values)), 'test/accuracy': np.array(values)}
@@ -133,17 +125,6 @@ class LearningCurvesTest(parameterized.TestCase):
     self.assertEqual(_legend(fig), ['seeds (3 runs)', 'one'])
     [legend] = fig.legends
     self.assertIn('standard deviation', legend.get_title().get_text())
-
-  def test_band_of_percentages_ends_where_these_do(self):
-    runs = [
-      {'round': _ROUNDS, 'test/accuracy': np.array(values)}
-      for values in ([0.0, 0.5, 1.0], [0.2, 0.5, 0.9])
-    ]
-    fig = learning_curves.create_figure({'a': runs}, _CURVES, '')
-    band = _band(fig.axes[0])
-    # The deviation of 0 and 20 is 20 / sqrt(2).
-    np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
-    np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
 
   def test_nothing_to_draw(self):
     with self.assertRaisesRegex(

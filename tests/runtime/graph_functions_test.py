@@ -27,16 +27,6 @@ def _create_function(computation):
 
 
 class GraphFunctionTest(parameterized.TestCase, tf.test.TestCase):
-  def test_nests_arguments_and_results_like_their_types(self):
-    @tff.tensorflow.computation((np.int32, (np.int32, np.int32)))
-    def swap(x):
-      return (x[1][1], x[0]), x[1][0] + 1
-
-    graph_function = _create_function(swap)
-
-    one, two, three = (tf.constant(n) for n in (1, 2, 3))
-    self.assertEqual(graph_function([one, [two, three]]), [[3, 1], 3])
-
   def test_ignores_what_the_result_does_not_need(self):
     @tff.tensorflow.computation(np.int32, np.int32)
     def second(x, y):

@@ -105,19 +105,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(_invoke(run, [1, 2, 3]), 124)
     self.assertEqual(_invoke(run, []), 1)
 
-  def test_error_in_an_aggregation_names_the_client(self):
-    @tff.tensorflow.computation(np.int32, np.int32)
-    def add_small(total, x):
-      with tf.control_dependencies([tf.debugging.assert_less(x, 3)]):
-        return total + x
-
-    @tff.federated_computation(_INT_AT_CLIENTS)
-    def run(x):
-      return tff.federated_aggregate(x, 0, add_small, _add, _increment)
-
-    with self.assertRaisesRegex(RuntimeError, 'Client 2 .of 4'):
-      _invoke(run, [1, 2, 3, 1])
-
   def test_sum_mean_min_max(self):
     @tff.federated_computation(_FLOAT_AT_CLIENTS, _FLOAT_AT_CLIENTS)
     def run(x, w):

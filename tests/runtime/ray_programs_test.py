@@ -42,10 +42,6 @@ def _find_programs(computation, argument):
   return block, programs
 
 
-def _outputs(program):
-  return ray_programs.read(program.content).type_signature.result
-
-
 def _run_without(absent, computation, argument):
   """Returns the result of a computation if clients drop out at first."""
   cohort = cohorts.Cohort(len(argument), cohorts.ClientPool())
@@ -129,25 +125,6 @@ class StagesTest(absltest.TestCase):
 
     with self.assertRaisesRegex(runtime.NotPortableError, 'tf.numpy_function'):
       ray_programs.find_client_programs(work_at_clients)
-
-  def test_steps_of_a_client_are_one_program(self):
-    int_at_clients = tff.FederatedType(np.int32, tff.CLIENTS)
-    add_one = tff.tensorflow.computation(lambda x: x + 1, np.int32)
-
-    @tff.federated_computation(int_at_clients)
-    def work(numbers):
-      once = tff.federated_map(add_one, numbers)
-      twice = tff.federated_map(add_one, once)
-      total = tff.federated_broadcast(tff.federated_sum(twice))
-      # A value that depends on all clients begins a new stage.
-      both = tff.federated_zip((once, total))
-      return tff.federated_sum(twice), both
-
-    _, programs = _find_programs(work, [])
-    self.assertLen(programs, 2)
-    # The sum of `twice`, and `once` for the second stage.
-    self.assertLen(_outputs(programs[0]), 2)
-    self.assertLen(programs[1].input_types, 2)
 
 
 if __name__ == '__main__':

@@ -51,11 +51,6 @@ class RemoteActorTest(absltest.TestCase):
           self._get(error)
         self.assertIn(reason, self.actor.find_loss(60, None))
 
-  def test_error_of_the_work_is_its_result(self):
-    cause = errors.SiteError('refuses')
-    self.assertIs(self._get(_task_error(cause)), cause)
-    self.assertIsNone(self.actor.error)
-
   def test_site_without_images_is_lost(self):
     with self.assertRaises(ray_actor.LostError):
       self._get(_task_error(errors.SiteAwayError('cannot read its images')))

@@ -95,7 +95,6 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.named_parameters(
     ('not_approved', ['0' * 64], np.float32, 'which --approved of launch.site'),
-    ('none_approved', [], np.float32, 'which --approved of launch.site lacks'),
     (
       'images',
       None,

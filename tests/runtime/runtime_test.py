@@ -98,13 +98,6 @@ class AsyncContextTest(parameterized.TestCase, tf.test.TestCase):
       found = asyncio.run(run(runtime.AsyncContext(context)))
     self.assertEqual(found, [0, 2, 4, 6])
 
-  def test_argument_may_be_awaitable(self):
-    async def argument():
-      return [1, 2]
-
-    context = runtime.AsyncContext(runtime.InProcessContext())
-    self.assertEqual(asyncio.run(context.invoke(_sum, argument())), 3)
-
 
 if __name__ == '__main__':
   tf.test.main()

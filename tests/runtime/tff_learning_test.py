@@ -64,8 +64,6 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
     ('mean', _aggregators.MeanFactory()),
     ('robust', tff.learning.robust_aggregator()),
     ('secure', tff.learning.secure_aggregator(zeroing=False)),
-    # More than there are clients: none is left out by chance.
-    ('samples', _aggregators.UnweightedReservoirSamplingFactory(5)),
     (
       'compression',
       _aggregators.MeanFactory(
@@ -114,12 +112,6 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
         linear_regression.create_model,
         _optimizers.build_adam(0.1),
         loop_implementation=tff.learning.LoopImplementation.DATASET_ITERATOR,
-      ),
-    ),
-    (
-      'unweighted_fed_avg',
-      lambda: _algorithms.build_unweighted_fed_avg(
-        linear_regression.create_model, _SGD, _optimizers.build_yogi(0.1)
       ),
     ),
     (

@@ -58,8 +58,7 @@ def build_fedmatch_rand_augment() -> augmentation.Augmentation:
 def create_operations() -> list[rand_augment.Operation]:
   """Creates the 13 operations, with names and order of the authors' code.
 
-  Their parameters are indices, int32 [batch] in 0..4, or in -4..4 for two
-  directions.
+  Parameters are indices, int32 [batch] in 0..4, or in -4..4.
   """
   color = color_operations
   fixed = rand_augment.create_fixed_operation

@@ -112,8 +112,7 @@ def _build(version: Version) -> augmentation.Augmentation:
 def create_operations(version: Version) -> list[rand_augment.Operation]:
   """The 14 operations of a version, named as in FixMatch's code.
 
-  Their parameters are levels, int32 [batch] in 1..9, or also -9..-1 where there
-  are two directions.
+  Parameters are levels, int32 [batch] in 1..9, or also -9..-1.
   """
   color = color_operations
   fixed = rand_augment.create_fixed_operation

@@ -133,18 +133,11 @@ def build_pooled_batch_norm_statistics(
   """Builds the computation of statistics as in the code of SemiFL's authors.
 
   Its type is (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER). The images are
-  in one place, in the authors' order:
-
-  - SemiFL: the server's images, class by class, then all clients' images in the
-    order of the data set; or the server's images only (Table 3).
-  - Training in one place: the labeled images, class by class, or all images in
-    the order of the data set, in batches of the size of training.
-
-  Batches cross the boundaries of chunks, clients and classes. The statistics
-  are plain means of batch means and of unbiased batch variances. The last batch
-  counts as much as a full one. Differences between batches are ignored, so the
-  variance is too small if each batch has one class. Without images the weights
-  W stay unchanged.
+  in one place, and batches cross the boundaries of chunks, clients and classes.
+  The statistics are plain means of batch means and of unbiased batch variances.
+  The last batch counts as much as a full one. Differences between batches are
+  ignored, so the variance is too small if each batch has one class. Without
+  images the weights W stay unchanged.
   """
 
   def compute(weights: functional.ModelWeights, images: tf.data.Dataset):

@@ -8,6 +8,7 @@ read when needed and written when changed.
 """
 
 from collections.abc import Callable, Sequence
+import functools
 import pathlib
 import re
 from typing import Any, Protocol
@@ -48,52 +49,39 @@ class ClientStates:
   """
 
   def __init__(
-    self,
-    folder: pathlib.Path,
-    initialize: Callable[[], Any],
-    *,
-    num_kept: int,
+    self, folder: pathlib.Path, initialize: Callable[[], Any], *, num_kept: int
   ):
     self._folder = folder
-    self._initialize = initialize
+    self._initial = functools.cache(initialize)
     self._num_kept = num_kept
-    self._initial = None
 
-  def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
-    """The states of clients before a round, in their order."""
-    if self._initial is None:
-      self._initial = self._initialize()
-    return [self._load_one(client, round_num) for client in clients]
-
-  def save(
-    self, clients: Sequence[int], states: Sequence[Any], round_num: int
-  ) -> None:
-    """Saves the states of clients after a round, each in a complete file."""
-    for client, state in zip(clients, states, strict=True):
-      path = self._path(client, round_num)
-      with durable_files.naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        durable_files.write_arrays(path, state)
-        # Of these states, a kept checkpoint can need only the latest.
-        oldest = round_num - self._num_kept
-        before = [n for n in self._rounds(client) if n <= oldest]
-        for old in sorted(before)[:-1]:
-          self._path(client, old).unlink()
-
-  def _load_one(self, client: int, round_num: int) -> Any:
+  def load(self, client: int, round_num: int) -> Any:
+    """The state of a client before a round."""
     earlier = [n for n in self._rounds(client) if n < round_num]
     if not earlier:
-      return self._initial
+      return self._initial()
     path = self._path(client, max(earlier))
     try:
       return durable_files.pack_as(
-        self._initial, durable_files.read_arrays(path)
+        self._initial(), durable_files.read_arrays(path)
       )
     except (durable_files.DamagedFileError, ValueError) as error:
       raise durable_files.OutputError(
         f'{error}; put a good copy of {path} in its place, or remove the whole'
         ' experiment to train from the beginning'
       ) from error
+
+  def save(self, client: int, state: Any, round_num: int) -> None:
+    """Saves the state of a client after a round, in a complete file."""
+    path = self._path(client, round_num)
+    with durable_files.naming(path):
+      path.parent.mkdir(parents=True, exist_ok=True)
+      durable_files.write_arrays(path, state)
+      # Of these states, a kept checkpoint can need only the latest.
+      oldest = round_num - self._num_kept
+      before = [n for n in self._rounds(client) if n <= oldest]
+      for old in sorted(before)[:-1]:
+        self._path(client, old).unlink()
 
   def _rounds(self, client: int) -> list[int]:
     names = (path.stem for path in self._path(client, 0).parent.glob('*.npz'))
@@ -120,7 +108,7 @@ class ClientMemories(ClientStates):
       )
     with durable_files.naming(self._folder):
       self._folder.mkdir(parents=True, exist_ok=True)
-    return self.load(cohort, round_num)
+    return [self.load(client, round_num) for client in cohort]
 
   def keep(
     self,
@@ -131,5 +119,5 @@ class ClientMemories(ClientStates):
   ) -> tuple[()]:
     for client, memory in zip(cohort, returned, strict=True):
       if memory is not None:
-        self.save([client], [memory], round_num)
+        self.save(client, memory, round_num)
     return held

@@ -111,9 +111,7 @@ class ClientWork:
   Attributes:
     update: (<model weights, `RoundContext`>, chunks of the client's data, and
       the client's memory if clients have any) -> `ClientResult`, `ClientSums`.
-    data_type: The type of a client's data.
-    initialize_memory: ( -> a client's memory before its first round), or None
-      if clients have no memory.
+    initialize_memory: ( -> a client's first memory); None without memories.
   """
 
   update: Callable[..., tuple[ClientResult, ClientSums]]

@@ -58,8 +58,7 @@ class ClientContext:
     true_labels: int32 [images] of a client that has labels; else None.
     labels: The labels of all images in `weigh` and `report`, if images are
       labeled once a round; else None.
-    num_trained_on: int32 scalar, the number of selected images; None if
-      `labels` is None.
+    num_trained_on: int32 scalar, the number of selected images, like `labels`.
   """
 
   images: tf.Tensor
@@ -93,8 +92,7 @@ class ClientContext:
   def features(self) -> tf.Tensor:
     """The inputs of the last layer, float32 [images, features]; see `logits`.
 
-    Raises:
-      ValueError: If the last layer of the model is not dense.
+    Raises a ValueError if the last layer of the model is not dense.
     """
     return self.features_fn(self.weights)
 
@@ -194,8 +192,7 @@ class Step:
   ) -> tf.Tensor:
     """The inputs of the last layer, float32 [batch, features]; see `logits`.
 
-    Raises:
-      ValueError: If the last layer of the model is not dense.
+    Raises a ValueError if the last layer of the model is not dense.
     """
     features = features_lib.require_features(self.model.features)
     return self._pass(features.train, images, weights, dropout_key)

@@ -248,10 +248,7 @@ def build_adamw(
   weight_decay: float = 0.0,
   clip_norm: float | None = None,
 ) -> tff.learning.optimizers.Optimizer:
-  """Builds TFF's AdamW, whose decay is not part of the gradient, with clipping.
-
-  A step subtracts the learning rate times `weight_decay` times the weights.
-  """
+  """Builds TFF's AdamW with clipping; decay is not part of the gradient."""
   return _Wrapped(
     inner=tff.learning.optimizers.build_adamw(
       learning_rate, beta_1=beta_1, weight_decay=weight_decay
@@ -261,9 +258,8 @@ def build_adamw(
 
 
 def move_average(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
-  """`decay * average + (1 - decay) * weights`, Mean Teacher's moving average.
+  """`decay * average + (1 - decay) * weights`, structures of tensors.
 
-  The first two are structures of tensors; `decay` is a scalar in [0, 1].
   (Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
   consistency targets improve semi-supervised deep learning results. NeurIPS
   2017.)

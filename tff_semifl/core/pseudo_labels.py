@@ -87,8 +87,7 @@ def is_confident(
 ) -> tf.Tensor:
   """Whether the confidence is at least `threshold`, bool [num_images].
 
-  The threshold, in (0, 1], 0.95 in SemiFL's paper, is a float or float32
-  [num_images].
+  The threshold, in (0, 1], is a float or float32 [num_images].
   """
   return labels.confidences >= threshold
 

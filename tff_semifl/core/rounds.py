@@ -1,11 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of federated rounds, one function for each.
-
-A round takes the state, the server's data, the clients' data, and the clients'
-memories if they have any; `composition.build` builds a process of rounds.
-"""
+"""Federated rounds, functions of which `composition.build` makes processes."""
 
 from collections.abc import Callable
 

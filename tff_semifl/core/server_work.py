@@ -173,10 +173,7 @@ class SupervisedTraining:
 
 
 def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-  """The logarithms of the class shares of labels, float32 [classes], finite.
-
-  A class without labels counts as having one label; there may be no image.
-  """
+  """The logarithms of class shares, float32 [classes], of at least a label."""
   counts = tf.math.unsorted_segment_sum(
     tf.ones_like(labels, tf.float32), labels, num_classes
   )
@@ -187,11 +184,7 @@ def log_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
 def draw_balanced(
   examples: rows_lib.Rows, labels: tf.Tensor, seed: tf.Tensor
 ) -> rows_lib.Rows:
-  """Draws as many examples with replacement, each class equally likely.
-
-  Each draw is of a class among `labels`, int32 [examples], then of one of the
-  class's examples.
-  """
+  """Draws as many examples with replacement, each class equally likely."""
   _, class_of, sizes = tf.unique_with_counts(labels)
   # In 64 bits, so that the sum over many examples is exact enough.
   ends = tf.cumsum(1.0 / tf.cast(tf.gather(sizes, class_of), tf.float64))

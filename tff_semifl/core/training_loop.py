@@ -75,8 +75,8 @@ class TrainingLoop:
     select_fn: (batch, training so far) -> the examples of the batch to train
       on, by default all, and the further state; no example is no step.
     after_step_fn: (state, trainable) -> the further state after a step.
-    learning_rate_fn: (epoch number, batch number) -> learning rate; by default
-      the rate in the optimizer's state.
+    learning_rate_fn: (epoch number, batch number) -> learning rate; None for
+      the rate of the optimizer's state.
   """
 
   optimizer: tff.learning.optimizers.Optimizer

@@ -95,9 +95,14 @@ def draw_augmentations(
   for index in range(_NUM_STRONG_VIEWS):
     view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
     columns[f'strong {index + 1}'] = task.strong_augmentation(first, view)
-  size = len(columns), len(first) + 0.4 * len(notes)
-  fig = figure.Figure(size, layout='constrained')
+  # In inches; a layout engine would take seconds.
+  heading, footer = 0.3, 0.3 * len(notes)
+  height = heading + len(first) + footer
+  fig = figure.Figure((len(columns), height))
   grid = fig.subplots(len(first), len(columns), squeeze=False)
+  fig.subplots_adjust(
+    left=0, right=1, bottom=footer / height, top=1 - heading / height
+  )
   for axes, (name, views) in zip(grid.T, columns.items(), strict=True):
     axes[0].set_title(name, fontsize='small')
     for axis, image in zip(axes, np.asarray(views), strict=True):

@@ -8,13 +8,16 @@ A table is a pair of headings and rows, for `markdown.table` or `page.table`.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import math
+import typing
 
 from tff_semifl import settings
-from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import run_settings
-from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.metrics import intervals
+
+if typing.TYPE_CHECKING:
+  # `launch.evaluate` needs no TFF, which these import.
+  from tff_semifl.experiment import hparams_file
+  from tff_semifl.experiment import saved_experiment
 
 Table = tuple[Sequence[str], Iterable[Sequence[str]]]
 
@@ -84,8 +87,10 @@ def floors_table(scores: scores_lib.Scores) -> Table:
   ]
 
 
-def settings_table(hparams: hparams_file.Hparams) -> Table:
+def settings_table(hparams: 'hparams_file.Hparams') -> Table:
   """A table of the settings that a run's results depend on."""
+  from tff_semifl.experiment import run_settings
+
   return ('flag', 'value'), [
     (f'--{name}', settings.show(value))
     for name, value in sorted(hparams.flags.items())
@@ -132,7 +137,7 @@ def describe_metrics(
 
 
 def describe_training(
-  hparams: hparams_file.Hparams, trained: saved_experiment.TrainedModel
+  hparams: 'hparams_file.Hparams', trained: 'saved_experiment.TrainedModel'
 ) -> Iterator[str]:
   """Yields what is unusual about the round of a kept model."""
   total_rounds = hparams.flags.get('total_rounds')
@@ -155,8 +160,8 @@ def describe_training(
 
 def describe_limits(
   class_names: Sequence[str],
-  hparams: hparams_file.Hparams,
-  trained: saved_experiment.TrainedModel,
+  hparams: 'hparams_file.Hparams',
+  trained: 'saved_experiment.TrainedModel',
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
   """Yields a model's limitations; `scores` is None if it was not tested."""

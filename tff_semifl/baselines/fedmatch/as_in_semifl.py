@@ -35,9 +35,8 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   ) -> averaging.OptimizerPair:
     """Creates the clients' optimizer, for phi, and the server's, for sigma.
 
-    Weights that a side does not train do not decay there. Gradients are clipped
-    by the norm over all weights. Because sigma and phi have equal gradients,
-    clipped steps are shorter than with plain kernels.
+    Gradients are clipped by the norm over all weights. Because sigma and phi
+    have equal gradients, clipped steps are shorter than with plain kernels.
     """
     parts = fedmatch_networks.find_parts(classifier.trainable_names)
     of_clients, of_server = super().create_optimizers(classifier)

@@ -190,7 +190,6 @@ class Helpers:
     )
 
   def initialize(self) -> tuple[()]:
-    """The empty tuple: main memory holds nothing."""
     return ()
 
   def recall(
@@ -200,12 +199,15 @@ class Helpers:
     del held
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
-      outputs = self._outputs.load(range(self._num_clients), round_num)
+      outputs = [
+        self._outputs.load(client, round_num)
+        for client in range(self._num_clients)
+      ]
       choices = choose_helpers(np.stack(outputs), cohort, self._num_helpers)
     return [
       tf.nest.map_structure(
         lambda *arrays: np.stack(arrays),
-        *self._models.load(helpers, round_num),
+        *(self._models.load(helper, round_num) for helper in helpers),
       )
       if helpers
       else self._no_helpers()
@@ -219,11 +221,10 @@ class Helpers:
     cohort: Sequence[int],
     returned: Sequence[ClientModel | None],
   ) -> tuple[()]:
-    """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):
       if model is not None and model.is_usable:
-        self._models.save([client], [model.phi], round_num)
-        self._outputs.save([client], [model.output], round_num)
+        self._models.save(client, model.phi, round_num)
+        self._outputs.save(client, model.output, round_num)
     return held
 
 

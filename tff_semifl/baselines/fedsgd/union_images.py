@@ -29,10 +29,9 @@ class ClientImages(NamedTuple):
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
-  """Builds the computation that gathers images, sorted by client number.
+  """Builds the computation ({U*}@CLIENTS -> ClientImages@SERVER).
 
-  Its type is ({U*}@CLIENTS -> ClientImages@SERVER), with chunks U of
-  `pipelines.client_type`.
+  Clients are sorted by number; U are chunks of `pipelines.client_type`.
   """
 
   def hand_over(dataset):

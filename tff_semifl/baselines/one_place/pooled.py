@@ -120,18 +120,6 @@ class KernelDecay(settings.Settings):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Average(settings.Settings):
-  """The averaged model, which is evaluated and exported."""
-
-  average_decay: float = settings.setting(
-    0.999,
-    'Decay of the averaged weights, which are evaluated and exported, in a'
-    ' step; 0 evaluates the trained weights themselves.',
-    settings.BELOW_1,
-  )
-
-
 class StudentState(NamedTuple):
   """The server's state besides the averaged weights.
 
@@ -153,7 +141,12 @@ class Pooled(system.System):
   method: pooled_method.PooledMethod
   steps: Steps = Steps()
   optimizer: KernelDecay = KernelDecay()
-  average: Average = Average()
+  average_decay: float = settings.setting(
+    0.999,
+    'Decay of the averaged weights, which are evaluated and exported, in a'
+    ' step; 0 evaluates the trained weights themselves.',
+    settings.BELOW_1,
+  )
 
   def build(
     self, ingredients: system.Ingredients
@@ -170,11 +163,7 @@ class Pooled(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Builds the training on labeled images and all images, for a round.
-
-    The state is a `StudentState`. Data are of `pipelines.labeled_type`, with
-    `sources.UNKNOWN_LABEL` for images without label.
-    """
+    """Builds the training; images may have no label (`UNKNOWN_LABEL`)."""
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
     memory = self.method.create_memory(classifier)
@@ -246,7 +235,7 @@ class Pooled(system.System):
         gradients,
       )
       average = optimizers.move_average(
-        average, tuple(trained[: len(average)]), self.average.average_decay
+        average, tuple(trained[: len(average)]), self.average_decay
       )
       loss, num_correct = sums
       num_correct += training_loop.count_correct(

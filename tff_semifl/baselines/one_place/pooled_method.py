@@ -102,13 +102,9 @@ class PooledStep:
     )
 
   def logits(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The student's logits in training mode, for images that form one batch.
+    """The student's logits in training mode, float32 [batch, classes] each.
 
-    Args:
-      *parts: uint8 or float32 [batch, height, width, channels], in 0..255.
-
-    Returns:
-      float32 [batch, classes] for each of `parts`.
+    Images, uint8 or float32 in 0..255, form one batch.
     """
     return self._pass(self.classifier.train_logits, self.student, parts)
 
@@ -118,11 +114,7 @@ class PooledStep:
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *parts: tf.Tensor) -> list[tf.Tensor]:
-    """The inputs of the student's last layer; see `logits`.
-
-    Raises:
-      ValueError: If the last layer is not dense.
-    """
+    """The inputs of the student's last layer, which is dense; see `logits`."""
     features = features_lib.require_features(self.classifier.features)
     return self._pass(features.train, self.student, parts)
 
@@ -140,12 +132,9 @@ class PooledStep:
 
 
 class PooledMethod(settings.Settings, abc.ABC):
-  """Base of the methods: a loss on labeled and unlabeled images.
+  """Base of the methods: a loss on labeled and unlabeled images."""
 
-  Attributes:
-    uses_strong_augmentation: Whether the loss uses `strong_images`.
-  """
-
+  # Whether the loss uses `strong_images`.
   uses_strong_augmentation: ClassVar[bool] = False
 
   @abc.abstractmethod

@@ -103,10 +103,7 @@ class _Elastic(zhang2020.ManyShortRounds):
 
   @abc.abstractmethod
   def build_anchor(self) -> _Anchor:
-    """Builds the aggregation of updates and the optimizer of the anchor.
-
-    An update is the anchor minus the client's trained model.
-    """
+    """Builds the aggregation of updates and the optimizer of the anchor."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -187,15 +184,12 @@ def build_elastic_work(
   pull: float,
   max_update_norm_ratio: float,
 ) -> client_work.ClientWork:
-  """Builds client work in which each client trains a model of its own.
+  """Builds client work in which each client trains a model x of its own.
 
-  With z for the anchor and x for the client's model after training:
-
-      update = z - x
-      next model = (1 - pull) * x + pull * z
-
-  A client that is rejected or has no images has an update of zero and keeps its
-  memory. `max_update_norm_ratio` bounds the change of the client's own model.
+  With z for the anchor, the update is z - x, and the client's next model is
+  (1 - pull) * x + pull * z. A client that is rejected or has no images has an
+  update of zero and keeps its memory. `max_update_norm_ratio` bounds the change
+  of the client's own model.
   """
   kernel_index = client_work.find_classifier_kernel(classifier)
 

@@ -167,7 +167,7 @@ def place_in_group(
   group: tf.Tensor,
   num_groups: int,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
-  """A client's weighted update and weight, stacked by group; 0 elsewhere."""
+  """A client's weighted update and weight in its group; 0 in the others."""
   weight = update_weight * tf.one_hot(group, num_groups)
   return tuple(tf.tensordot(weight, array, axes=0) for array in update), weight
 
@@ -300,7 +300,6 @@ class SlotMemories:
     self._num_slots = num_slots
 
   def initialize(self) -> tuple[SlotMemory, ...]:
-    """The initial memories of the slots, in order."""
     memory = self._initialize_memory()
     return tuple(
       memory._replace(slot=np.int32(number))
@@ -310,7 +309,6 @@ class SlotMemories:
   def recall(
     self, held: tuple[SlotMemory, ...], round_num: int, cohort: Sequence[int]
   ) -> list[SlotMemory]:
-    """The memories of the first slots, for the clients of a cohort in turn."""
     del round_num
     return list(held[: len(cohort)])
 
@@ -321,7 +319,6 @@ class SlotMemories:
     cohort: Sequence[int],
     returned: Sequence[SlotMemory | None],
   ) -> tuple[SlotMemory, ...]:
-    """The memories of all slots after a round."""
     del round_num
     kept = [
       before if after is None else after

@@ -4,8 +4,7 @@
 """Training of a fixed number of steps per round (Zhang et al., eq. 2 to 4).
 
 Server and clients take the same number of steps, however many images they have.
-Each round begins with a new order of the images; each further pass over the
-images has another order.
+Each pass over the images, which a round begins anew, has another order.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,13 +63,11 @@ class LocalSteps:
     loss_fn: Callable[..., training_loop.BatchOutput],
     state: Any = (),
   ) -> training_loop.TrainingResult:
-    """Trains a node for the steps of a round.
+    """Trains a node for the steps of a round; without images, not at all.
 
-    Running statistics, if any, are part of the optimizer's state. Without
-    images the weights and states do not change. `views_fn` is (indices of
-    images, int32 [number]) -> the training examples, a structure of tensors.
-    `loss_fn` is (`StepModel`, batch of examples, further state) ->
-    `BatchOutput`, with one forward pass in training mode.
+    `views_fn` is (indices of images, int32 [number]) -> the training examples,
+    a structure of tensors. `loss_fn` is (`StepModel`, batch of examples,
+    further state) -> `BatchOutput`, with one forward pass in training mode.
     """
     indices, batch_size = self._draw_batches(node, num_images)
     statistics = running_statistics.get_statistics(
@@ -115,11 +112,11 @@ class LocalSteps:
   def _draw_batches(
     self, node: federated_process.Node, num_images: tf.Tensor
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Draws the indices of the images of a round, and the batch size.
+    """The indices of the images of a round, and the batch size.
 
-    Each pass over the images has a new order, and drops the incomplete batch at
-    the end. A node with fewer images than a batch takes all its images in each
-    step; the authors' code would take none.
+    Each pass over the images drops the incomplete batch at the end. A node with
+    fewer images than a batch takes all its images in each step; the authors'
+    code would take none.
     """
     batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
     batches_per_pass = tf.maximum(num_images // batch_size, 1)

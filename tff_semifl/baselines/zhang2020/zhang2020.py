@@ -49,20 +49,6 @@ _STEPS_PER_EPOCH = 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LocalSteps(settings.Settings):
-  """The length of the training of every node in a round."""
-
-  steps_per_round: int = settings.setting(
-    16,
-    'Steps of server and clients between two averages, T.',
-    settings.AT_LEAST_1,
-  )
-  batch_size: int = settings.setting(
-    64, 'Images in a step of server or client, B.', settings.AT_LEAST_1
-  )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class WarmUpAndCosine(training_settings.Rounds):
   """A learning rate that rises linearly, then follows a cosine (eq. 10)."""
 
@@ -123,7 +109,14 @@ class ManyShortRounds(system.System):
     total_rounds=300 * 64,
     learning_rate=0.146,
   )
-  steps: LocalSteps = LocalSteps()
+  steps_per_round: int = settings.setting(
+    16,
+    'Steps of server and clients between two averages, T.',
+    settings.AT_LEAST_1,
+  )
+  batch_size: int = settings.setting(
+    64, 'Images in a step of server or client, B.', settings.AT_LEAST_1
+  )
   # As in the authors' code: no clipping, and each slot has its own momentum.
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
@@ -137,8 +130,8 @@ class ManyShortRounds(system.System):
   ) -> local_steps.LocalSteps:
     return local_steps.LocalSteps(
       classifier=classifier,
-      num_steps=self.steps.steps_per_round,
-      batch_size=self.steps.batch_size,
+      num_steps=self.steps_per_round,
+      batch_size=self.batch_size,
       optimizer=optimizer,
       learning_rate_fn=functools.partial(
         schedules.warm_up_and_cosine,
@@ -154,8 +147,9 @@ class ManyShortRounds(system.System):
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     del client_sizes
-    steps = self.steps.steps_per_round
-    return system.Steps(steps if num_labeled else 0, steps)
+    return system.Steps(
+      self.steps_per_round if num_labeled else 0, self.steps_per_round
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
