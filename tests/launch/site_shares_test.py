@@ -123,7 +123,7 @@ class SiteSharesTest(parameterized.TestCase):
       self._predict(adapt_shares=True)
 
   @parameterized.parameters(
-    ([60], {'adapt_shares': True}, 'adapt_shares', 'less than 1 nat'),
+    ([60], {'adapt_shares': True}, 'adapt_shares', 'too few'),
     (
       [60],
       {'class_shares': 'a', 'adapt_shares': True},

@@ -103,13 +103,13 @@ class SiteShares(settings.Settings):
     else:
       found = adaptation.estimate_site_shares(logits, prior)
       evidence, count = float(found.evidence), len(logits)
-      if evidence < adaptation.LEAST_EVIDENCE:
+      if not count or evidence < adaptation.LEAST_EVIDENCE:
         raise settings.SettingError(
           'adapt_shares',
           True,
-          f'{count} images have evidence {evidence:.2g} for class shares of'
-          f' their own, less than {adaptation.LEAST_EVIDENCE:g} nat: they are'
-          " too few, or have about the labels' shares; leave this out",
+          f'{count} images have no evidence for class shares of their own'
+          f" ({evidence:.2g} nats): they are too few, or have about the labels'"
+          ' shares; leave this out',
         )
       shares = found.shares.numpy()
       lines = [

@@ -24,9 +24,9 @@ import tensorflow as tf
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 
-# Of evidence in nats, over all images of a site, from which shares of its own
-# are at least e times as likely as the mean shares.
-LEAST_EVIDENCE = 1.0
+# Of evidence in nats, over all images of a site: from here on, own shares are at
+# least as likely as the mean shares.
+LEAST_EVIDENCE = 0.0
 
 
 # Lower probabilities are clipped, so that their logarithms are finite.
