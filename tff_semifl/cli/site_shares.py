@@ -103,7 +103,7 @@ class SiteShares(settings.Settings):
     else:
       found = adaptation.estimate_site_shares(logits, prior)
       evidence, count = float(found.evidence), len(logits)
-      if not count or evidence < adaptation.LEAST_EVIDENCE:
+      if not count or evidence <= adaptation.LEAST_EVIDENCE:
         raise settings.SettingError(
           'adapt_shares',
           True,

@@ -24,8 +24,8 @@ import tensorflow as tf
 from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 
-# Of evidence in nats, over all images of a site: from here on, own shares are at
-# least as likely as the mean shares.
+# Of evidence in nats, over all images of a site: from here on, own shares are
+# likelier than the mean shares.
 LEAST_EVIDENCE = 0.0
 
 
