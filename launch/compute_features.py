@@ -28,8 +28,6 @@ preparation: the same command goes on after an interrupt.
 import dataclasses
 import pathlib
 from typing import NamedTuple
-import zipfile
-import zlib
 
 import numpy as np
 
@@ -137,11 +135,12 @@ def read_folders(
     np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
   )
   names = np.array(list(folders))
-  if are_clients:
-    return ImageInput(
-      found.images, {'client_ids': numbers, 'client_names': names}
-    )
-  return ImageInput(found.images, {'labels': numbers, 'class_names': names})
+  others = (
+    {'client_ids': numbers, 'client_names': names}
+    if are_clients
+    else {'labels': numbers, 'class_names': names}
+  )
+  return ImageInput(found.images, others)
 
 
 def read_federation(
@@ -174,16 +173,9 @@ def read_file(path: pathlib.Path) -> ImageInput:
   try:
     found = np.load(path, mmap_mode='r', allow_pickle=False)
     arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)
-  except (
-    zipfile.BadZipFile,
-    zlib.error,
-    OSError,
-    EOFError,
-    ValueError,
-  ) as error:
-    # A damaged file may send NumPy to an invalid position.
-    if isinstance(error, OSError) and error.filename:
-      raise
+  except FileNotFoundError:
+    raise
+  except Exception as error:  # The type depends on the damaged byte.
     raise ValueError(f'is damaged, or no .npz or .npy file: {error}') from error
   if 'images' not in arrays:
     raise ValueError(f'has the arrays {", ".join(arrays)}, but no images')

@@ -18,17 +18,6 @@ from tff_semifl.augment import fedmatch_policy
 _SEED = tf.constant([3, 4])
 
 
-def _affine(position, amount, resample=Image.Resampling.NEAREST):
-  def transform(image, index):
-    numbers = [1, 0, 0, 0, 1, 0]
-    numbers[position] = amount(image, index)
-    return image.transform(
-      image.size, Image.Transform.AFFINE, numbers, resample
-    )
-
-  return transform
-
-
 def _enhance(enhancement, amount):
   strengths = np.linspace(0.0, amount, 10)
   return lambda image, index: enhancement(image).enhance(
@@ -38,7 +27,7 @@ def _enhance(enhancement, amount):
 
 def _translate(position, axis):
   shares = np.linspace(0, 0.2, 10)
-  return _affine(
+  return pillow.affine(
     position,
     lambda image, index: (
       np.sign(index) * shares[abs(index)] * image.size[axis]
@@ -48,10 +37,10 @@ def _translate(position, axis):
 
 def _shear(position):
   amounts = np.linspace(0, 0.3, 10)
-  return _affine(
+  return pillow.affine(
     position,
     lambda _, index: np.sign(index) * amounts[abs(index)],
-    Image.Resampling.BILINEAR,
+    resample=Image.Resampling.BILINEAR,
   )
 
 

@@ -53,18 +53,9 @@ class AffineTest(parameterized.TestCase, tf.test.TestCase):
       (geometric_operations.fetch_nearest, Image.Resampling.NEAREST, 127),
       (geometric_operations.fetch_bilinear, Image.Resampling.BILINEAR, 0),
     ):
-
-      def transform(image, amount, resampling=resampling, fill=fill):
-        numbers = [1, 0, 0, 0, 1, 0]
-        numbers[position] = amount
-        return image.transform(
-          image.size,
-          Image.Transform.AFFINE,
-          numbers,
-          resampling,
-          fillcolor=(fill,) * 3,
-        )
-
+      transform = pillow.affine(
+        position, lambda _, amount: amount, fill=fill, resample=resampling
+      )
       views = fetch(_to_float(images), maps, fill=fill)
       self.assertAllEqual(views, pillow.apply(transform, images, amounts))
 

@@ -4,6 +4,7 @@
 """Test images, and Pillow's operations for batches of them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -50,6 +51,29 @@ def create_images(height: int = 32, width: int = 32) -> np.ndarray:
     + one_channel_flat
     + almost_constant
   )
+
+
+def affine(
+  position: int,
+  compute_amount: Callable[[Image.Image, Any], float],
+  *,
+  fill: int = 0,
+  resample: Image.Resampling = Image.Resampling.NEAREST,
+) -> Callable[[Image.Image, Any], Image.Image]:
+  """An affine map, the identity but for the coefficient at a position."""
+
+  def transform(image, row):
+    numbers = [1, 0, 0, 0, 1, 0]
+    numbers[position] = compute_amount(image, row)
+    return image.transform(
+      image.size,
+      Image.Transform.AFFINE,
+      numbers,
+      resample,
+      fillcolor=(fill,) * 3,
+    )
+
+  return transform
 
 
 def apply(

@@ -16,20 +16,13 @@ from tests.augment import pillow
 from tests.augment import policy_test_case
 from tff_semifl.augment import semifl_policy
 
-_BILINEAR = Image.Resampling.BILINEAR
-
 
 def _affine(position, amount):
-  """Pillow's affine map, with bilinear interpolation and black outside."""
-
-  def transform(image, sign):
-    numbers = [1, 0, 0, 0, 1, 0]
-    numbers[position] = sign * amount
-    return image.transform(
-      image.size, Image.Transform.AFFINE, numbers, _BILINEAR
-    )
-
-  return transform
+  return pillow.affine(
+    position,
+    lambda _, sign: sign * amount,
+    resample=Image.Resampling.BILINEAR,
+  )
 
 
 def _enhance(enhancement):
@@ -106,47 +99,6 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(
       views, pillow.apply(_WITH_PARAMETERS[name], images, parameters.numpy())
     )
-
-  def test_cutouts_cover_as_much_as_was_computed(self):
-    num_images = 4000
-    operation = _operations()['CutoutConst']
-    images = tf.zeros([num_images, 32, 32, 3])
-    views = operation.apply(
-      images, operation.draw(num_images, policy_test_case.SEED)
-    ).numpy()
-    covered = (views[..., 0] == 127).mean(axis=(1, 2))
-    # The box reaches the last row and column, and begins at int(u - 20), or at
-    # 0 for u < 21, where u is uniform on 0..32: at 0 with odds of 21 in 32, at
-    # 1 to 11 with odds of 1 in 32. That is 0.88 of the image and, for 0 both
-    # ways, all of it in 43% of the cases.
-    begins = np.repeat(np.arange(12), [21, *[1] * 11])
-    lengths = (32 - begins) / 32
-    self.assertAllClose(lengths.mean() ** 2, 0.88, atol=5e-3)
-    spread = np.outer(lengths, lengths).std()
-    self.assertAllClose(
-      covered.mean(),
-      lengths.mean() ** 2,
-      rtol=0,
-      atol=5 * spread / np.sqrt(num_images),
-    )
-    odds = (21 / 32) ** 2
-    self.assertAllClose(
-      np.mean(covered == 1),
-      odds,
-      rtol=0,
-      atol=5 * np.sqrt(odds * (1 - odds) / num_images),
-    )
-    # Begins and odds of both axes, and that they are drawn apart.
-    first_row = (views[..., 0] == 127).any(axis=2).argmax(axis=1)
-    first_column = (views[..., 0] == 127).any(axis=1).argmax(axis=1)
-    for first in (first_row, first_column):
-      self.assertEqual(set(first.tolist()), set(range(12)))
-      self.assertLess(
-        abs(first.mean() - begins.mean()),
-        5 * begins.std() / np.sqrt(num_images),
-      )
-    correlation = np.corrcoef(first_row, first_column)[0, 1]
-    self.assertLess(abs(correlation), 5 / np.sqrt(num_images))
 
 
 class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):

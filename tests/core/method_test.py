@@ -4,6 +4,7 @@
 """Tests that mistakes in hooks are named before training."""
 
 import dataclasses
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -219,6 +220,13 @@ class HookResultsTest(parameterized.TestCase):
     self.assertLess(
       np.linalg.norm(before[0] - kernel), 0.9 * np.linalg.norm(before[0])
     )
+
+
+class WeightTest(absltest.TestCase):
+  def test_client_that_trains_on_nothing_has_no_weight(self):
+    for num_trained_on, expected in ((0, 0.0), (1, 1.0), (7, 1.0)):
+      client = types.SimpleNamespace(num_trained_on=tf.constant(num_trained_on))
+      self.assertEqual(method.Method.weigh(None, client), expected)
 
 
 class InstanceTest(parameterized.TestCase):

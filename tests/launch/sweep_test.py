@@ -149,9 +149,7 @@ class SweepTest(absltest.TestCase):
     *_, last = saved_run.read_rows(self.output_dir / name)
     self.assertFalse([column for column in last if column.startswith('test/')])
     loss = float(last['validation/loss'])
-    self.assertIn(
-      f'| semifl_small_learning_rate0.03 | 1 | {loss:.4f} |', output
-    )
+    self.assertIn(f'| semifl_small_learning_rate0.03 | 1 | {loss:.3f}', output)
     self.assertIn('| semifl_small_learning_rate1e30 | 0 of 1 | | | |', output)
     self.assertIn('is that of learning_rate=0.03; with all labels:', output)
     self.assertRegex(

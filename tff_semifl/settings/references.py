@@ -81,12 +81,8 @@ def qualified_name(named: Any) -> str:
 
 
 def is_of_library(named: Any) -> bool:
-  """Whether a class or function is in a module for which `is_library` holds."""
-  return is_library(named.__module__ or 'builtins')
-
-
-def is_library(module_name: str) -> bool:
-  """Whether a module is installed, standard, or part of this package."""
+  """Whether a class or function is of an installed or standard module."""
+  module_name = named.__module__ or 'builtins'
   top = module_name.partition('.')[0]
   if top == 'tff_semifl' or top in sys.stdlib_module_names:
     return True
