@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 from scipy import special
 import tensorflow as tf
 
@@ -136,6 +137,7 @@ class WideResNetTest(absltest.TestCase):
   six steps. Weights may be off by that share of the way that they went.
   """
 
+  @pytest.mark.slow
   def test_two_turns_equal_the_reference(self):
     """A.3, D5, D6: new orders, last batches, other weights between updates."""
     classifier = wide_resnet_reference.create_classifier()
