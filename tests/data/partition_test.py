@@ -34,7 +34,7 @@ def _client_problems(draw):
 
 class SplitLabelsTest(parameterized.TestCase):
   @hypothesis.given(_label_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_classes_are_balanced_and_every_image_is_in_one_part(
     self, problem, seed
   ):
@@ -90,7 +90,7 @@ class SplitLabelsTest(parameterized.TestCase):
 
 class PartitionIidTest(parameterized.TestCase):
   @hypothesis.given(_client_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_clients_share_the_images_equally(self, problem, seed):
     num_images, num_clients = problem
     clients = partition.partition_iid(num_images, num_clients, seed)

@@ -56,7 +56,7 @@ def _class_problems(draw):
 
 class PartitionClassesTest(_PartitionTestCase):
   @hypothesis.given(_class_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_each_image_has_one_owner(self, problem, seed):
     labels, num_classes, classes_per_client, num_clients = problem
     shares = skewed_partition.partition_classes(*problem, seed)
@@ -66,7 +66,7 @@ class PartitionClassesTest(_PartitionTestCase):
     self.assertBetween((counts > 0).sum(axis=1).max(), 1, classes_per_client)
 
   @hypothesis.given(_class_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_is_made_of_whole_shards_in_the_order_of_the_data(
     self, problem, seed
   ):
@@ -170,7 +170,7 @@ def _dirichlet_problems(draw):
 
 class PartitionDirichletTest(_PartitionTestCase):
   @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_each_image_has_one_owner(self, problem, seed):
     labels, _, num_clients = problem
     shares = skewed_partition.partition_dirichlet(*problem, seed)
@@ -179,7 +179,7 @@ class PartitionDirichletTest(_PartitionTestCase):
     self.assertGreaterEqual(min(len(indices) for indices in shares), 10)
 
   @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_pieces_are_runs_in_the_order_of_the_data(self, problem, seed):
     """Nothing is shuffled, class by class, client by client (D27)."""
     labels, _, _ = problem
@@ -193,7 +193,7 @@ class PartitionDirichletTest(_PartitionTestCase):
       self.assertTrue(np.all(np.diff(labels[indices]) >= 0))
 
   @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_who_has_the_average_gets_no_more(self, problem, seed):
     """The capacity rule, which the paper does not have (D27)."""
     labels, _, num_clients = problem
@@ -319,7 +319,7 @@ def _equation_8(sizes, skew, num_clients):
 
 class PartitionMainClassesTest(parameterized.TestCase):
   @hypothesis.given(_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_numbers_are_those_of_equation_8(self, problem, seed):
     labels, num_classes, skew, num_clients = problem
     shares = skewed_partition.partition_main_classes(*problem, seed)
@@ -333,7 +333,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     )
 
   @hypothesis.given(_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
+  @hypothesis.settings(deadline=None, max_examples=30)
   def test_no_image_has_two_clients_and_none_is_left(self, problem, seed):
     labels, *_ = problem
     shares = skewed_partition.partition_main_classes(*problem, seed)

@@ -8,6 +8,7 @@ import contextlib
 import os
 import socket
 import subprocess
+from typing import Any
 
 import grpc
 import tensorflow_federated as tff
@@ -24,6 +25,31 @@ _CHANNEL_OPTIONS = (
   ('grpc.max_send_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.enable_http_proxy', 0),
 )
+
+
+class _NoClientsExecutor(tff.framework.RemoteExecutor):
+  """An executor that returns values at zero clients, as empty lists."""
+
+  def __init__(self, stub: tff.framework.RemoteExecutorStub):
+    # Streaming returns the parts of structs one by one.
+    super().__init__(stub, stream_structs=True)
+    self._disposed = set()
+
+  def _dispose(self, value_ref: Any, value_executor_id: Any) -> None:
+    # TFF disposes of a struct again after it has returned the parts.
+    if value_ref.id not in self._disposed:
+      self._disposed.add(value_ref.id)
+      super()._dispose(value_ref, value_executor_id)
+
+  async def _compute(self, value_ref: Any, type_spec: tff.Type) -> Any:
+    # The worker does not return all-equal values; TFF raises an error.
+    if (
+      isinstance(type_spec, tff.FederatedType)
+      and type_spec.placement is tff.CLIENTS
+      and not type_spec.all_equal
+    ):
+      return []
+    return await super()._compute(value_ref, type_spec)
 
 
 @contextlib.contextmanager
@@ -60,6 +86,8 @@ def connect(
         )
       num_clients = cardinalities.get(tff.CLIENTS, default_num_clients)
       executor = tff.framework.RemoteExecutor(stub)
+      if not num_clients:
+        executor = _NoClientsExecutor(stub)
       executor.set_cardinalities({tff.CLIENTS: num_clients})
       return executor
 
