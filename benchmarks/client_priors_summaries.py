@@ -67,6 +67,34 @@ def summarize_inputs(rows: list[list[str]]) -> Iterator[str]:
     )
 
 
+def summarize_sites(rows: list[list[str]]) -> Iterator[str]:
+  """Yields a table of means over seeds, in percent; see `site_shares`.
+
+  Args:
+    rows: Of `site_shares`.
+  """
+  yield (
+    '| system | data | labels | clients | seeds | global (worst tenth) |'
+    ' own shares (worst tenth) | least gain | ECE | ECE, own | new site, global |'
+    ' 1 image | 3 | 10 | 30 |'
+  )
+  yield f'|{15 * " --- |"}'
+  for cell in dict.fromkeys(tuple(row[:4]) for row in rows):
+    found = np.array(
+      [row[5:] for row in rows if tuple(row[:4]) == cell], np.float64
+    )
+    mean = 100 * found.mean(axis=0)
+    new = ' | '.join(
+      '' if np.isnan(each) else f'{each:.1f}' for each in mean[10::2]
+    )
+    yield (
+      f'| {" | ".join(cell)} | {len(found)} | {mean[0]:.1f} ({mean[1]:.1f}) |'
+      f' {mean[2]:.1f} ({mean[3]:.1f}) |'
+      f' {100 * (found[:, 2] - found[:, 0]).min():+.1f} | {mean[4]:.1f} |'
+      f' {mean[5]:.1f} | {mean[9]:.1f} | {new} |'
+    )
+
+
 def _show(values: np.ndarray, sign: str = '') -> str:
   """Mean and standard error."""
   if len(values) < 2:

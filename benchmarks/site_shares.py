@@ -20,7 +20,6 @@ images, and measured on the others. Runs in the table are not repeated.
 """
 
 from collections.abc import Sequence
-import csv
 import itertools
 import pathlib
 import tempfile
@@ -30,6 +29,7 @@ from absl import flags
 import numpy as np
 import tensorflow as tf
 
+from benchmarks import client_priors_summaries
 from tasks import digits
 from tasks import features
 import tff_semifl as sfl
@@ -197,30 +197,17 @@ def main(argv: list[str]) -> None:
   task = pathlib.Path(_FEATURES_FILE.value or 'digits').stem
   for partition, seed in itertools.product(_PARTITION.value, _SEEDS.value):
     key = [_SYSTEM.value, task, str(_LABELS.value), partition, seed]
-    with path.open(newline='') as file:
-      if key in [row[: len(_KEY)] for row in csv.reader(file)]:
-        continue
+    rows = client_priors_summaries.read_rows(path)
+    if key in [row[: len(_KEY)] for row in rows]:
+      continue
     with tempfile.TemporaryDirectory() as folder:
       numbers = run(partition, int(seed), folder)
     row = [*key, *(f'{number:.4f}' for number in numbers)]
     with path.open('a') as file:
       file.write(','.join(row) + '\n')
     print(*row, flush=True)
-  _summarize(path)
-
-
-def _summarize(path: pathlib.Path) -> None:
-  with path.open(newline='') as file:
-    rows = [*csv.DictReader(file)]
-  cells = dict.fromkeys(tuple(row[k] for k in _KEY[:-1]) for row in rows)
-  for cell in cells:
-    of_cell = [r for r in rows if tuple(r[k] for k in _KEY[:-1]) == cell]
-    means = {
-      name: np.mean([float(row[name]) for row in of_cell])
-      for name in _COLUMNS[len(_KEY) :]
-    }
-    shown = ' '.join(f'{k} {v:.3f}' for k, v in means.items())
-    print(*cell, f'{len(of_cell)} seeds:', shown)
+  rows = client_priors_summaries.read_rows(path)
+  print('\n'.join(client_priors_summaries.summarize_sites(rows)))
 
 
 if __name__ == '__main__':
