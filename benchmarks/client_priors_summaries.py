@@ -75,8 +75,8 @@ def summarize_sites(rows: list[list[str]]) -> Iterator[str]:
   """
   yield (
     '| system | data | labels | clients | seeds | global (worst tenth) |'
-    ' own shares (worst tenth) | least gain | ECE | ECE, own | new site, global |'
-    ' 1 image | 3 | 10 | 30 |'
+    ' own shares (worst tenth) | least gain | ECE | ECE, own | new site, global'
+    ' | 1 image | 3 | 10 | 30 |'
   )
   yield f'|{15 * " --- |"}'
   for cell in dict.fromkeys(tuple(row[:4]) for row in rows):
