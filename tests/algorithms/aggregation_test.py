@@ -13,9 +13,7 @@ import tensorflow as tf
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 
 _CLIPPING_NORM = 0.01
@@ -150,10 +148,6 @@ class NotFilledInTest(absltest.TestCase):
     ):
       _build_system('semifl', {**_PRIVATE, 'noise_multiplier': None})
 
-  def test_noise_without_a_key_is_refused(self):
-    with self.assertRaisesRegex(ValueError, 'needs a privacy key'):
-      aggregators.PrivateMean(noise_multiplier=1.0).build()
-
 
 class ReportsBesideUpdatesTest(parameterized.TestCase):
   """The refusal of noise with clients that return more than updates."""
@@ -170,24 +164,6 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
   )
   def test_what_is_not_told_the_server(self, system, chosen):
     _build_system(system, {**chosen, **_PRIVATE})
-
-
-class RuntimeTest(parameterized.TestCase):
-  def test_both_runtimes_give_the_same_numbers(self):
-    problem = linear_problem.LinearProblem()
-    process = _build_private(0.5)
-    weights = {}
-    for kind in ('in_process', 'native'):
-      with runtime.simulation_context(kind):
-        state = process.initialize()
-        for cohort in ([], [0, 1, 2], [2, 1]):
-          output = process.next(
-            state, problem.server_data, problem.client_data(cohort)
-          )
-          state = output.state
-      weights[kind] = _get_weights(state)
-    for a, b in zip(*weights.values(), strict=True):
-      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 if __name__ == '__main__':
