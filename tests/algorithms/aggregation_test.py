@@ -3,9 +3,7 @@
 
 """Tests of SemiFL with other aggregators than the mean."""
 
-import dataclasses
 import functools
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -15,12 +13,7 @@ import tensorflow as tf
 from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
-from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import fix_mix
-from tff_semifl.experiment import system_registry
-from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 
 _CLIPPING_NORM = 0.01
@@ -155,21 +148,6 @@ class NotFilledInTest(absltest.TestCase):
     ):
       _build_system('semifl', {**_PRIVATE, 'noise_multiplier': None})
 
-  def test_noise_without_a_key_is_refused(self):
-    with self.assertRaisesRegex(ValueError, 'needs a privacy key'):
-      aggregators.PrivateMean(noise_multiplier=1.0).build()
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Counting(client_parts.FixedThreshold):
-  """Reports a sum over images to the server, undeclared."""
-
-  def init_guidance(self, model):
-    return tf.zeros([])
-
-  def report(self, update):
-    return tf.reduce_sum(update.labels.confidences)
-
 
 class ReportsBesideUpdatesTest(parameterized.TestCase):
   """The refusal of noise with clients that return more than updates."""
@@ -177,17 +155,6 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
   def test_reports_are_refused_with_noise(self):
     with self.assertRaisesRegex(settings.SettingError, _REFUSED):
       _build_system('flexmatch_semifl', _PRIVATE)
-
-  def test_reports_of_ones_own(self):
-    system = dataclasses.replace(
-      system_registry.SYSTEMS['semifl'],
-      client=fix_mix.FixMix(selection=_Counting()),
-    )
-    with (
-      mock.patch.dict(system_registry.SYSTEMS, own=system),
-      self.assertRaisesRegex(settings.SettingError, 'FixMix.*beside updates'),
-    ):
-      _build_system('own', _PRIVATE)
 
   @parameterized.parameters(
     # Only the server trains the teacher.
@@ -197,24 +164,6 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
   )
   def test_what_is_not_told_the_server(self, system, chosen):
     _build_system(system, {**chosen, **_PRIVATE})
-
-
-class RuntimeTest(parameterized.TestCase):
-  def test_both_runtimes_give_the_same_numbers(self):
-    problem = linear_problem.LinearProblem()
-    process = _build_private(0.5)
-    weights = {}
-    for kind in ('in_process', 'native'):
-      with runtime.simulation_context(kind):
-        state = process.initialize()
-        for cohort in ([], [0, 1, 2], [2, 1]):
-          output = process.next(
-            state, problem.server_data, problem.client_data(cohort)
-          )
-          state = output.state
-      weights[kind] = _get_weights(state)
-    for a, b in zip(*weights.values(), strict=True):
-      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 if __name__ == '__main__':

@@ -142,15 +142,6 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     ):
       self._create(**changes)
 
-  def test_metric_from_outside_chooses(self):
-    with small_systems.without_computations():
-      experiment = self._create(
-        keep_best='test/tests.metrics.outside:num_mistakes'
-      )
-    choice = experiment.model_choice
-    self.assertEqual(choice.column, 'test/num_mistakes')
-    self.assertFalse(choice.higher_is_better)
-
 
 if __name__ == '__main__':
   tf.test.main()

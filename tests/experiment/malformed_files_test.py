@@ -98,18 +98,12 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     self._save(3)
     self.assertEqual(list(self._load()['a']), [3, 3])
 
-  @parameterized.parameters(
-    ({'b': np.zeros([2], int)}, "Expected nothing as 'a', found int64.2."),
-    ({'a': np.zeros([2], int), 'b': 0}, "int64.. as 'b', found nothing"),
-    ({'a': np.zeros([2])}, r"float64.2. as 'a', found int64.2."),
-  )
-  def test_state_of_another_version_of_the_program(self, structure, message):
+  def test_state_of_another_version_of_the_program(self):
     with self.assertRaisesRegex(
       durable_files.OutputError,
-      f'^{self.folder}/program_state_2.npz has no state of this program, .*'
-      f'{message}.*; continue',
+      f'^{self.folder}/program_state_2.npz has no state of this program, ',
     ):
-      self._open().load_latest(structure)
+      self._open().load_latest({'b': np.zeros([2], int)})
 
 
 if __name__ == '__main__':

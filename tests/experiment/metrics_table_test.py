@@ -64,47 +64,6 @@ class MetricsFileTest(parameterized.TestCase):
       ['round,test/loss,test/new', '0,0.5,', '1,0.25,'],
     )
 
-  def test_what_a_kill_left_is_removed(self):
-    self._release((0, 0.5))
-    leftover = self.path.with_name('metrics.temporary')
-    leftover.write_text('round,te')
-    self._release((1, 0.25))
-    self.assertEqual(list(self.path.parent.iterdir()), [self.path])
-    self.assertLen(self.path.read_text().split(), 3)
-
-  @parameterized.named_parameters(
-    ('of_zeros', bytes(100)),
-    ('row_without_a_round', b'round,test/loss\nx,0.5\n'),
-  )
-  def test_damaged_file_is_named_and_left_alone(self, content):
-    self.path.write_bytes(content)
-    with self.assertRaisesRegex(
-      durable_files.OutputError, f'^{self.path} is damaged: .*remove it'
-    ):
-      self._release()
-    self.assertEqual(self.path.read_bytes(), content)
-
-
-class MetricsTableTest(parameterized.TestCase):
-  def _write(self, text):
-    file = pathlib.Path(self.create_tempfile().full_path)
-    file.write_text(text)
-    return file
-
-  @parameterized.parameters(
-    'accuracy\n0.5\n',
-    'round,loss\n0\n',
-    'round,loss\nfirst,0.5\n',
-    'round,loss\n0.5,0.5\n',
-    'round,loss\n-1,0.5\n',
-  )
-  def test_what_is_no_table_is_refused(self, text):
-    file = self._write(text)
-    with self.assertRaisesRegex(
-      metrics_table.MetricsError, f'^{file} is no table of metrics: '
-    ):
-      metrics_table.read_metrics(file)
-
 
 _HEADER = 'round,test/accuracy,test/best_accuracy,server/loss,seconds\n'
 

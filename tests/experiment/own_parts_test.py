@@ -86,8 +86,6 @@ class NamesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('momentum', 'tff_semifl.algorithms.training_settings:ClientOptimizer'),
     ('seed', 'tff_semifl.experiment.experiment_settings:Seed'),
-    ('num_clients', 'tff_semifl.experiment.partitions:Clients'),
-    ('task', ':ChosenTask'),
     ('output_dir', 'tff_semifl.experiment.run_settings:RunSettings'),
     ('runtime', 'tff_semifl.experiment.runtimes:ChosenRuntime'),
   )

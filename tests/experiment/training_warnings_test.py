@@ -82,12 +82,6 @@ class TrainingWarningsTest(parameterized.TestCase):
     # In round 0 clients do not count.
     self.assertEmpty(self._watch(*[_UNLABELED] * 5, first_round=0))
 
-  def test_rounds_with_labels_between_are_no_reason(self):
-    labels = _round(0.25, 0.125)
-    self.assertEmpty(
-      self._watch(*[*[_UNLABELED] * 4, labels, *[_UNLABELED] * 4])
-    )
-
   def test_system_of_which_less_is_known(self):
     metrics = _round(0.25, 0.0)._replace(
       server=metrics_table.ServerMetrics(math.nan, math.nan)

@@ -25,7 +25,6 @@ def _choose(**values):
   return commands.create_data({'task': 'digits'} | values)
 
 
-# Above the columns, and of the two lines below them.
 def _read(path):
   """Returns the figure as uint8 [height, width, 3]."""
   with Image.open(path) as image:
@@ -38,9 +37,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     """Runs the program in this process; returns its figure and its lines."""
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'figure.png')
     output = io.StringIO()
-    with (
-      contextlib.redirect_stdout(output),
-    ):
+    with contextlib.redirect_stdout(output):
       show_augmentations.main(
         show_augmentations.ShowAugmentations(
           num_images=3, output_file=str(path)

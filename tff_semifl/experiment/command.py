@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import functools
-import os
 from typing import Any
 
 import numpy as np
@@ -33,11 +32,6 @@ from tff_semifl.experiment import task_registry
 from tff_semifl.experiment import training
 from tff_semifl.files import durable_files
 from tff_semifl.runtime import sites
-
-_NO_TASK = (
-  "must be a task: one of sfl.TASKS, such as sfl.TASKS['digits'], or, of images"
-  ' of your own, what sfl.own_data(train, test, ...) returns'
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -186,9 +180,11 @@ def create_experiment(
   if isinstance(task, image_task.ImageTask):
     task = own_data.create_part(task)
   elif not isinstance(task, image_task.Task):
-    is_short = task is None or isinstance(task, str | os.PathLike | type)
-    found = task if is_short else f'a {type(task).__name__}'
-    raise settings_lib.SettingError('task', found, _NO_TASK)
+    raise settings_lib.SettingError(
+      'task',
+      task if isinstance(task, str) else f'a {type(task).__name__}',
+      "must be a task: sfl.TASKS['digits'], say, or sfl.own_data(train, test)",
+    )
   model = None
   if create_model is not None:
     if 'model' in settings:

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-import operator
+import numbers
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,12 @@ def own_data(
     ValueError: If an argument cannot be used. The message begins with the
       argument's name, and says what was found and what is expected.
   """
-  num_labeled = _to_number(num_labeled)
+  if num_labeled is not None and not (
+    isinstance(num_labeled, numbers.Integral) and num_labeled >= 1
+  ):
+    raise ValueError(
+      f'num_labeled: found {num_labeled!r}; give an integer from 1'
+    )
   if clients is None and unlabeled_labels is not None:
     raise ValueError(
       'unlabeled_labels: found some, but no clients; give the images, too'
@@ -194,20 +199,6 @@ def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
       f'{field}: found a {type(clients).__name__}; give the images of each'
       ' client, as a list or by name'
     )
-
-
-def _to_number(num_labeled: Any) -> int | None:
-  if num_labeled is None:
-    return None
-  try:
-    number = operator.index(num_labeled)
-  except TypeError as error:
-    raise ValueError(
-      f'num_labeled: found {num_labeled!r}; give an integer'
-    ) from error
-  if number < 1:
-    raise ValueError(f'num_labeled: found {number}; give 1 at least')
-  return number
 
 
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:

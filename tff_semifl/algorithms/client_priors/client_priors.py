@@ -194,30 +194,32 @@ def describe_choice(
       for name, candidate in zip(_NAMES, choice.CANDIDATES, strict=True)
     )
     yield f'held-out labels right, of {own["held_out"]:.0f}: {right}'
-  others = ', '.join(choice.CANDIDATES[1:])
   if keep != choice.CHOSEN:
     yield f'exported, as --keep says: {kept}'
-  elif not own['has_examples']:
-    yield (
+    return
+  if not own['has_examples']:
+    reason = (
       f'clients have fewer than {choice.LEAST_EXAMPLES} examples for each'
-      ' label, too few to learn from: the labels alone are exported; --keep'
-      f' exports one of {others}'
+      ' label, too few to learn from'
     )
   elif not has_labels:
-    yield (
+    reason = (
       'labels are too few for a choice (two of each class, and'
-      f' {choice.LEAST_LABELS} together): the labels alone are exported;'
-      f' --keep exports one of {others}'
+      f' {choice.LEAST_LABELS} together)'
     )
   elif choice.images_differ(own['spread'], own['server_spread']):
-    yield (
+    reason = (
       "clients' images differ, from each other (spread of clients' means"
       f' {own["spread"]:.3f}, above {choice.GREATEST_SPREAD}) and from the'
-      " labels', not their classes alone: the labels alone are exported; --keep"
-      f' exports one of {others}'
+      " labels', not their classes alone"
     )
   else:
     yield f'exported, as held-out labels say: {kept}'
+    return
+  yield (
+    f'{reason}: the labels alone are exported; --keep exports one of'
+    f' {", ".join(choice.CANDIDATES[1:])}'
+  )
 
 
 def describe_clients(own: Mapping[str, float]) -> Iterator[str]:
