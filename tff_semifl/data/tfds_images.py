@@ -47,7 +47,8 @@ def load(
   except Exception as error:
     raise data_errors.DataError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
-      f' and could not be downloaded ({_first_line(error)})'
+      f' and could not be downloaded ({_first_line(error)}); name a folder that'
+      ' has it'
     ) from error
   if not builder.is_prepared():
     raise data_errors.DataError(

@@ -53,7 +53,7 @@ class ChosenModel(settings.Settings):
   model: models.Model = settings.choice(
     models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
     'wide_resnet',
-    "wide_resnet, SemiFL's; linear, one layer, the default for features;"
+    "Model: wide_resnet, SemiFL's; linear, one layer, the default for features;"
     " resnet, ResNet-9 or -18 of SemiFL's code; networks of the other papers;"
     ' mobilenet, mobilenet_v2, efficientnet_v2 and resnet50_v2 of'
     ' keras.applications; frozen:NAME, a linear layer on features of a'

@@ -99,7 +99,14 @@ class RunSettings(settings.Settings):
     settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
       with settings.blame(_RELEASE_MANAGERS, name):
-        references.load(name)
+        found = references.load(name)
+        if not (
+          isinstance(found, tff.program.ReleaseManager) or callable(found)
+        ):
+          raise ValueError(
+            f'is a {type(found).__name__}; must be a tff.program.ReleaseManager,'
+            ' or a function that returns one'
+          )
     values = settings.as_dict(experiment.system)
     if values.get('keep_client_momentum') and self.rounds_per_evaluation > 1:
       raise settings.SettingError(
