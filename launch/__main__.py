@@ -15,9 +15,9 @@ import pathlib
 import runpy
 import sys
 
-from tff_semifl import installation
 from tff_semifl.cli import command_line
 from tff_semifl.cli import program
+from tff_semifl.settings import references
 
 PROGRAMS = (
   'train',
@@ -51,14 +51,18 @@ def main() -> None:
   sys.argv[1:] = arguments
   program.begin()
   runpy.run_module(
-    f'{installation.find("launch")}.{name}', run_name='__main__', alter_sys=True
+    f'{references.find_package("launch")}.{name}',
+    run_name='__main__',
+    alter_sys=True,
   )
 
 
 def summarize(name: str) -> str:
   """The first line of a program's description."""
   # Parsed, not imported: importing TensorFlow takes seconds.
-  module = importlib.util.find_spec(f'{installation.find("launch")}.{name}')
+  module = importlib.util.find_spec(
+    f'{references.find_package("launch")}.{name}'
+  )
   source = pathlib.Path(module.origin).read_text()
   return ast.get_docstring(ast.parse(source)).partition('\n')[0]
 

@@ -32,8 +32,6 @@ horizontal lines:
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
     --references=results/fixmatch
-
-`launch.show_partition` draws the partition of images among clients.
 """
 
 import collections

@@ -5,10 +5,9 @@
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-The figure is results/augmentations.png, or the PNG file --output_file. Below
-the images, and on standard output, are the share of strongly augmented images
-that are blank and the contrast that the others keep. All flags of `launch.train
-semifl` on data apply.
+Below the images, and on standard output, are the share of strongly augmented
+images that are blank and the contrast that the others keep. All flags of
+`launch.train semifl` on data apply.
 """
 
 import dataclasses
@@ -41,13 +40,9 @@ def main(own: ShowAugmentations, settings: experiment_settings.Data) -> None:
   """Draws the figure."""
   path = parts.to_file(own.output_file)
   task = settings.create_task()
-  kind = example_kinds.kind_of(task.image_shape)
-  if kind is not example_kinds.IMAGES:
-    raise settings_lib.SettingError(
-      'task',
-      settings.task.reference,
-      f'has {kind.name}, which have no augmentations to be drawn',
-    )
+  with settings_lib.blame('task', settings.task.reference):
+    if example_kinds.kind_of(task.image_shape) is not example_kinds.IMAGES:
+      raise ValueError('has no images, whose augmentations could be drawn')
   images = image_task.load(settings.task, task).train.images
   with settings_lib.blame('num_images', own.num_images):
     if own.num_images > len(images):

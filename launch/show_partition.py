@@ -4,8 +4,7 @@
 r"""Shows the partition of images among clients, without training.
 
 Prints the clients' numbers of images and a measure of how much their classes
-differ, and draws the images by client and class: in results/partition.png, or
-in the files --output_file.
+differ, and draws the images by client and class.
 
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
@@ -38,19 +37,14 @@ class ShowPartition(settings_lib.Settings):
 
 def main(own: ShowPartition, settings: experiment_settings.Data) -> None:
   """Prints the summary and draws the figure."""
-  files = own.output_file
-  names = settings.task.sites
-  if names:
-    raise settings_lib.SettingError(
-      'sites',
-      names,
-      'the images of sites are not known here; leave the flag out',
-    )
+  with settings_lib.blame('sites', settings.task.sites):
+    if settings.task.sites:
+      raise ValueError('their images are not known here; leave the flag out')
   task = settings.task.create()
   data = settings.fill_in(task).load(task)
   fig, skew = data_figures.draw_partition(task, data, settings.title)
-  with settings_lib.blame('output_file', files, OSError):
-    figures.save(fig, files)
+  with settings_lib.blame('output_file', own.output_file, OSError):
+    figures.save(fig, own.output_file)
   num_images = len(data.unlabeled.true_labels)
   sizes = [*map(len, data.shares)]
   print(
@@ -62,7 +56,7 @@ def main(own: ShowPartition, settings: experiment_settings.Data) -> None:
     f' median, {max(sizes)} at most',
     f'R, from 0 for one mix of classes to 1 for none in common: {skew}',
     *(f'note: {note}' for note in data.notes),
-    *(f'figure: {file}' for file in files),
+    *(f'figure: {file}' for file in own.output_file),
     sep='\n',
   )
 

@@ -9,6 +9,7 @@ python -m launch.show_settings
 import collections
 from collections.abc import Iterable, Iterator
 import dataclasses
+import functools
 from typing import NamedTuple
 
 from tff_semifl import settings
@@ -34,26 +35,21 @@ have names:
 """
 
 
-# Larger groups come before groups inside.
-_GROUPS = {
-  'systems with clients': lambda system: system.has_clients,
-  'systems in one place': lambda system: not system.has_clients,
-  'averaging systems': lambda system: isinstance(system, averaging.Averaging),
-  'systems of short rounds': lambda system: isinstance(
-    system, zhang2020.ManyShortRounds
-  ),
-  'pooled systems': lambda system: isinstance(system, pooled.Pooled),
-}
-
-
+@functools.cache
 def _members() -> dict[str, list[str]]:
-  """The names of the systems of each group."""
-  return {
-    group: [
-      name for name, each in system_registry.SYSTEMS.items() if contains(each)
-    ]
-    for group, contains in _GROUPS.items()
-  }
+  """The names of the systems of each group, larger groups first."""
+  members = collections.defaultdict(list)
+  for name, system in system_registry.SYSTEMS.items():
+    is_member = {
+      'systems with clients': system.has_clients,
+      'systems in one place': not system.has_clients,
+      'averaging systems': isinstance(system, averaging.Averaging),
+      'systems of short rounds': isinstance(system, zhang2020.ManyShortRounds),
+      'pooled systems': isinstance(system, pooled.Pooled),
+    }
+    for group, is_one in is_member.items():
+      members[group] += [name] if is_one else []
+  return members
 
 
 class _Row(NamedTuple):
@@ -104,11 +100,8 @@ def create_page() -> str:
   lines = [_HEADING, markdown.table(('group', 'systems'), members)]
   for group, rows in groups.items():
     lines.extend(['', f'## {group.capitalize()}', ''])
-    lines.append(
-      markdown.table(
-        ('setting', 'default', 'meaning'), map(_format, rows.values())
-      )
-    )
+    cells = map(_format, rows.values())
+    lines.append(markdown.table(('setting', 'default', 'meaning'), cells))
   return '\n'.join(lines) + '\n'
 
 

@@ -38,8 +38,6 @@ from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import site as ray_site
 
 _HASH = re.compile('[0-9a-f]{64}')
-
-
 _STOP_SECONDS = 10
 
 

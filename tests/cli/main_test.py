@@ -19,8 +19,8 @@ from absl.testing import parameterized
 from launch import __main__ as main
 from tests.repository import source_tree
 import tff_semifl
-from tff_semifl import installation
 from tff_semifl.cli import command_line
+from tff_semifl.settings import references
 
 
 def _run(*arguments):
@@ -86,7 +86,7 @@ class MainTest(parameterized.TestCase):
   def test_commands_are_those_that_users_type(self):
     text = 'Say python -m launch.train semifl.'
     self.assertEqual(command_line.spell_commands(text), text)
-    with mock.patch.object(installation, 'is_installed', lambda: True):
+    with mock.patch.object(references, 'is_installed', lambda: True):
       self.assertEqual(
         command_line.spell_commands(text), 'Say tff-semifl train semifl.'
       )

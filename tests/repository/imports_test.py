@@ -10,7 +10,6 @@ from tests.repository import source_tree
 # The rooms: folders and modules of tff_semifl, and the other top-level folders.
 # Each may import those before it, and itself.
 _ROOMS = (
-  'installation',
   'private_api',
   'settings',
   'files',

@@ -19,9 +19,6 @@ SOURCE_FOLDERS = (
   'tests',
 )
 
-# The file with the public names, and the modules that have them.
-PUBLIC_NAMES = 'tff_semifl/__init__.pyi'
-
 # Folders beside `tff_semifl` that the wheel has as its subpackages.
 PACKAGES_BESIDE = ('tasks', 'launch')
 

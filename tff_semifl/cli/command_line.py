@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from absl import flags
 
-from tff_semifl import installation
 from tff_semifl import settings
+from tff_semifl.settings import references
 
 HELP = frozenset(
   f'{dashes}{word}'
@@ -64,7 +64,7 @@ class Parsed(NamedTuple):
 
 def spell_commands(text: str) -> str:
   """Spells commands in a text as users of this installation type them."""
-  if installation.is_installed():
+  if references.is_installed():
     return re.sub(r'python -m (tff_semifl\.)?launch\.', 'tff-semifl ', text)
   return text
 

@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 
-from tff_semifl import installation
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
@@ -32,10 +31,11 @@ from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
 from tff_semifl.results import sweep_table
 from tff_semifl.runtime import tied_process
+from tff_semifl.settings import references
 
 _POLL_SECONDS = 0.2
 _NUM_LOG_LINES = 10
-_TRAIN = f'{installation.find("launch")}.train'
+_TRAIN = f'{references.find_package("launch")}.train'
 # A sweep sets seed and name for each run; dry_run does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 # A sweep cannot vary the output folder, the validation split, or flags that

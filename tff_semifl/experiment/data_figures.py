@@ -3,7 +3,7 @@
 
 """Figures of augmentation and of the partition, in an experiment's folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import pathlib
 
 from matplotlib import figure
@@ -55,17 +55,15 @@ def draw_partition(
 
   Images of unknown class, if any, form a class of their own.
   """
-  labels, num_classes = data.unlabeled.true_labels, task.num_classes
-  names = [*task.class_names, 'unknown']
-  num_unknown = int(np.count_nonzero(labels == sources.UNKNOWN_LABEL))
-  labels = np.where(labels == sources.UNKNOWN_LABEL, num_classes, labels)
+  labels, names = data.unlabeled.true_labels, [*task.class_names, 'unknown']
+  is_unknown = labels == sources.UNKNOWN_LABEL
+  labels = np.where(is_unknown, task.num_classes, labels)
   counts = count_classes(labels, data.shares, len(names))
-  if num_unknown == len(labels):
+  skew = f'unknown, as the class of {np.sum(is_unknown)} images is'
+  if np.all(is_unknown):
     counts, names = counts[:, -1:], names[-1:]
-  elif not num_unknown:
+  elif not np.any(is_unknown):
     counts, names = counts[:, :-1], names[:-1]
-  skew = f'unknown, as the class of {num_unknown} images is'
-  if not num_unknown:
     # A client without images has no class fractions.
     skew = f'{measure_label_skew(counts[counts.any(axis=1)]):.3f}'
   return figures.create_partition(
@@ -118,30 +116,24 @@ def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
   Feature vectors are not drawn, nor is a partition if all classes are unknown.
   """
   data, task = experiment.data, experiment.task
-
-  def draw_server() -> figure.Figure:
+  path = folder / 'augmentations.png'
+  kind = example_kinds.kind_of(task.image_shape)
+  if kind is example_kinds.IMAGES and not path.exists():
     # In some systems the server has no image.
     images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
     if experiment.mapped_images is not None:
       images = experiment.mapped_images.read(images).numpy()
     seed = experiment.settings.seed
-    return draw_augmentations(task, np.asarray(images), seed=seed)[0]
-
-  if example_kinds.kind_of(task.image_shape) is example_kinds.IMAGES:
-    _draw_once(folder / 'augmentations.png', draw_server)
-  if np.any(data.unlabeled.true_labels != sources.UNKNOWN_LABEL):
+    _save(path, draw_augmentations(task, np.asarray(images), seed=seed)[0])
+  path = folder / 'partition.png'
+  is_known = data.unlabeled.true_labels != sources.UNKNOWN_LABEL
+  if np.any(is_known) and not path.exists():
     title = experiment.settings.data.title
-    _draw_once(
-      folder / 'partition.png', lambda: draw_partition(task, data, title)[0]
-    )
+    _save(path, draw_partition(task, data, title)[0])
 
 
-def _draw_once(
-  path: pathlib.Path, draw_figure: Callable[[], figure.Figure]
-) -> None:
-  if path.exists():
-    return
+def _save(path: pathlib.Path, fig: figure.Figure) -> None:
   with durable_files.naming(path):
     path.parent.mkdir(exist_ok=True)
     with durable_files.replacing(path) as file:
-      draw_figure().savefig(file, format='png')
+      fig.savefig(file, format='png')

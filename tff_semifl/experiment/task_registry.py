@@ -8,13 +8,12 @@ Needs no TFF, since programs that use an exported model need the setting too.
 
 import dataclasses
 
-from tff_semifl import installation
 from tff_semifl import settings
 from tff_semifl.experiment import image_task
 from tff_semifl.settings import references
 
 TASKS = references.Options(
-  installation.find('tasks'),
+  references.find_package('tasks'),
   {
     'digits': 'digits:Digits',
     'cifar10': 'cifar:CIFAR10',

@@ -48,10 +48,7 @@ def at_least(least: float) -> Values:
 
 def between(least: float, most: float) -> Values:
   """The numbers from `least` to `most`, inclusive."""
-  return Values(
-    f'from {least} to {most}',
-    lambda value: least <= value <= most,
-  )
+  return Values(f'from {least} to {most}', lambda value: least <= value <= most)
 
 
 def one_of(*names: str) -> Values:
@@ -196,13 +193,11 @@ class Settings:
       _check_instance(type(self), field.name, getattr(self, field.name))
       kept = field.metadata.get(KEY)
       if isinstance(kept, Setting):
-        value = _convert(
-          field.name,
-          value_of(self, field),
-          *kind_of(type(self), field.name),
-          kept.values,
-        )
-        object.__setattr__(self, field.name, value)
+        kind, is_optional = kind_of(type(self), field.name)
+        value = value_of(self, field)
+        if value is not None or not is_optional:
+          value = _convert(field.name, value, kind, kept.values)
+          object.__setattr__(self, field.name, value)
 
 
 def _check_instance(owner: type[Settings], name: str, value: Any) -> None:
@@ -281,16 +276,8 @@ def kind_of(part: type[Settings], name: str) -> tuple[type, bool]:
   return typing.get_origin(hint) or hint, is_optional
 
 
-def _convert(
-  name: str,
-  value: Any,
-  kind: type,
-  is_optional: bool,
-  values: Values,
-) -> Any:
+def _convert(name: str, value: Any, kind: type, values: Values) -> Any:
   """Converts a value to its setting's type, or raises a `SettingError`."""
-  if value is None and is_optional:
-    return None
   if kind is float and type(value) is int:
     value = float(value)
   if kind is tuple and isinstance(value, list):
@@ -318,10 +305,8 @@ def _convert(
 def outside(base: type[Settings]) -> Callable[[str], Any]:
   """A loader of parts of other packages, for `choice`.
 
-  Returns:
-    A function of 'package.module:NAME', which names a part, or a class whose
-    fields all have defaults. It returns the part, or raises a `ValueError` if
-    the name is neither.
+  It loads the part that 'package.module:NAME' names, or creates a part of the
+  class NAME with default fields; anything else raises a `ValueError`.
   """
 
   def load(reference: str) -> Any:

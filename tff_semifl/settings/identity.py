@@ -75,12 +75,8 @@ def _identify(value: Any, path: str) -> Any:
     where = f'field {path} ' if path else ''
     name = references.qualified_name(value)
     raise ValueError(f'{where}({name}) {error}') from error
-  kept = {
-    field.name: field.metadata.get(fields.KEY)
-    for field in dataclasses.fields(value)
-  }
-  for name, each in _told_fields(value):
-    setting = kept[name]
+  for field, each in _told_fields(value):
+    name, setting = field.name, field.metadata.get(fields.KEY)
     if isinstance(setting, fields.Setting):
       load, names = setting.values.load, setting.values.names
       if load is None or each is None or each in names:
@@ -102,11 +98,11 @@ def digest(value: Any) -> str:
   return hashlib.sha256(repr(_take_apart(value)).encode()).hexdigest()[:16]
 
 
-def _told_fields(value: Any) -> Iterator[tuple[str, Any]]:
-  """Yields names and values of a dataclass's fields, except derived fields."""
+def _told_fields(value: Any) -> Iterator[tuple[dataclasses.Field, Any]]:
+  """Yields a dataclass's fields and their values, except derived fields."""
   for field in dataclasses.fields(value):
     if not field.metadata.keys() & TOLD_ELSEWHERE.keys():
-      yield field.name, getattr(value, field.name)
+      yield field, getattr(value, field.name)
 
 
 def _take_apart(
@@ -159,7 +155,7 @@ def _take_apart(
   elif isinstance(value, types.MethodType):
     parts = [value.__self__, value.__func__]
   elif dataclasses.is_dataclass(value):
-    parts = list(_told_fields(value))
+    parts = [(field.name, each) for field, each in _told_fields(value)]
   elif hasattr(value, 'python_function'):
     # A `tf.function`.
     parts = [value.python_function]

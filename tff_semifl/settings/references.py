@@ -6,6 +6,7 @@
 import collections
 from collections.abc import Mapping
 import importlib
+import importlib.util
 import operator
 import os
 import pathlib
@@ -14,6 +15,20 @@ from typing import Any
 
 _MAIN = '__main__'
 _INSTALLED = {'site-packages', 'dist-packages'}
+
+
+def is_installed() -> bool:
+  """Whether this package is installed, and not in a clone."""
+  return importlib.util.find_spec('tff_semifl.launch') is not None
+
+
+def find_package(name: str) -> str:
+  """The name that the package `tasks` or `launch` is imported by.
+
+  In a clone they are beside `tff_semifl`. An installed package has them inside,
+  so that they hide nobody's own `tasks` or `launch`.
+  """
+  return f'tff_semifl.{name}' if is_installed() else name
 
 
 def load(reference: str, expected: type | None = None) -> Any:

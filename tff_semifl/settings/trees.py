@@ -27,7 +27,7 @@ class Description(NamedTuple):
   value: Any
   meaning: str
   values: fields.Values
-  is_choice: bool
+  is_choice: bool = False
 
 
 def describe(part: fields.Settings) -> Iterator[Description]:
@@ -54,25 +54,13 @@ def _walk(
     inner = {choice: value}
     if isinstance(kept, fields.Setting):
       kind, _ = fields.kind_of(type(part), field.name)
-      yield (
-        choice,
-        part,
-        Description(
-          field.name, kind, value, kept.meaning, kept.values, is_choice=False
-        ),
-      )
+      yield choice, part, Description(field.name, kind, value, *kept)
     elif isinstance(kept, fields.Choice):
+      name, names = _name_of(kept, value), _names_of(kept)
       yield (
         choice,
         part,
-        Description(
-          field.name,
-          str,
-          _name_of(kept, value),
-          kept.meaning,
-          _names_of(kept),
-          is_choice=True,
-        ),
+        Description(field.name, str, name, kept.meaning, names, is_choice=True),
       )
       if all_options:
         inner = {
@@ -213,11 +201,11 @@ def _choose(
   if kept.load is not None and ':' in chosen:
     with fields.blame(name, chosen):
       return kept.load(chosen)
-  why = kept.refused.get(chosen)
-  if why is None:
+  if chosen in kept.refused:
+    hint = f'{kept.refused[chosen]}; '
+  else:
     hint = fields.did_you_mean(chosen, kept.options)
-    raise fields.SettingError(name, chosen, f'{hint}{must_be}')
-  raise fields.SettingError(name, chosen, f'{why}; {must_be}')
+  raise fields.SettingError(name, chosen, f'{hint}{must_be}')
 
 
 def _name_of(kept: fields.Choice, part: fields.Settings | None) -> str:
