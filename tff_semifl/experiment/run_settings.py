@@ -104,8 +104,8 @@ class RunSettings(settings.Settings):
           isinstance(found, tff.program.ReleaseManager) or callable(found)
         ):
           raise ValueError(
-            f'is a {type(found).__name__}; must be a tff.program.ReleaseManager,'
-            ' or a function that returns one'
+            f'is a {type(found).__name__}; must be a'
+            ' tff.program.ReleaseManager, or a function that returns one'
           )
     values = settings.as_dict(experiment.system)
     if values.get('keep_client_momentum') and self.rounds_per_evaluation > 1:
