@@ -3,9 +3,7 @@
 
 """Tests of SemiFL with other aggregators than the mean."""
 
-import dataclasses
 import functools
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,9 +14,6 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import fix_mix
-from tff_semifl.experiment import system_registry
 from tff_semifl.privacy import privacy_key
 
 _CLIPPING_NORM = 0.01
@@ -154,34 +149,12 @@ class NotFilledInTest(absltest.TestCase):
       _build_system('semifl', {**_PRIVATE, 'noise_multiplier': None})
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Counting(client_parts.FixedThreshold):
-  """Reports a sum over images to the server, undeclared."""
-
-  def init_guidance(self, model):
-    return tf.zeros([])
-
-  def report(self, update):
-    return tf.reduce_sum(update.labels.confidences)
-
-
 class ReportsBesideUpdatesTest(parameterized.TestCase):
   """The refusal of noise with clients that return more than updates."""
 
   def test_reports_are_refused_with_noise(self):
     with self.assertRaisesRegex(settings.SettingError, _REFUSED):
       _build_system('flexmatch_semifl', _PRIVATE)
-
-  def test_reports_of_ones_own(self):
-    system = dataclasses.replace(
-      system_registry.SYSTEMS['semifl'],
-      client=fix_mix.FixMix(selection=_Counting()),
-    )
-    with (
-      mock.patch.dict(system_registry.SYSTEMS, own=system),
-      self.assertRaisesRegex(settings.SettingError, 'FixMix.*beside updates'),
-    ):
-      _build_system('own', _PRIVATE)
 
   @parameterized.parameters(
     # Only the server trains the teacher.

@@ -6,7 +6,6 @@
 from absl.testing import absltest
 import numpy as np
 
-from tests import batch_label_reference
 from tests import client_updates
 from tests import linear_reference
 from tests import simulation_test_case
@@ -132,39 +131,6 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
         federation.sgd.weights = [
           np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)
         ]
-
-
-# Below what the untrained model is sure of, so that clients train at once.
-_THRESHOLD = 0.36
-
-
-class BatchLabelSemiFLTest(simulation_test_case.SimulationTestCase):
-  def test_rounds_equal_numpy(self):
-    """Server alone (D1), then two cohorts, then the server after each."""
-    problem = linear_problem.LinearProblem()
-    process = linear_problem.build(
-      'batch_label_semifl', {'confidence_threshold': _THRESHOLD}
-    )
-    for round_num, cohort, federation, output in linear_problem.follow(
-      process, ([], [2, 0], [1, 2])
-    ):
-      rounds = [
-        problem.train_client(
-          batch_label_reference.train_client,
-          federation.sgd.weights,
-          client_id,
-          round_num,
-          threshold=_THRESHOLD,
-        )
-        for client_id in cohort
-      ]
-      if rounds:
-        self.assertGreater(sum(r.num_confident for r in rounds), 0)
-      federation.average([r.weights for r in rounds])
-      problem.train_server(federation.sgd, round_num)
-      self.assertEqual(
-        output.metrics['client']['num_participating'], len(cohort)
-      )
 
 
 if __name__ == '__main__':

@@ -168,20 +168,6 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     )
     self.assertGreater(num_changed, 0)
 
-  def test_class_of_which_the_server_has_no_label(self):
-    problem = linear_problem.LinearProblem()
-    process = _build(label_prior_weight=None, train_with_prior=True)
-    output = process.next(
-      process.initialize()._replace(round_num=1),
-      linear_reference.labeled_dataset(
-        problem.images, np.array([0, 1, 0, 1, 0])
-      ),
-      problem.client_data([0, 1, 2]),
-    )
-    self.assertEqual(output.metrics['client']['num_rejected'], 0)
-    for array in output.state.global_model_weights.trainable:
-      self.assertTrue(np.all(np.isfinite(array)))
-
 
 if __name__ == '__main__':
   absltest.main()

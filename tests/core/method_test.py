@@ -5,6 +5,7 @@
 
 import dataclasses
 import types
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -23,6 +24,7 @@ from tff_semifl.algorithms import fix_mix
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
 from tff_semifl.experiment import system_registry
@@ -227,6 +229,22 @@ class WeightTest(absltest.TestCase):
     for num_trained_on, expected in ((0, 0.0), (1, 1.0), (7, 1.0)):
       client = types.SimpleNamespace(num_trained_on=tf.constant(num_trained_on))
       self.assertEqual(method.Method.weigh(None, client), expected)
+
+
+class PassesTest(absltest.TestCase):
+  def test_are_computed_once_and_for_other_weights_anew(self):
+    fields = dataclasses.fields(hook_arguments.Step)
+    step = hook_arguments.Step(
+      **{field.name: mock.MagicMock() for field in fields}
+      | {'weights': 'own', 'keys': (), 'passes': {}}
+    )
+    step.model.train_logits.side_effect = lambda weights, *_: [weights]
+    images = tf.zeros([2])
+    first = step.logits(images)
+    self.assertEqual(first, ['own'])
+    self.assertIs(step.logits(images), first)
+    self.assertIsNot(step.logits(images, dropout_key=1), first)
+    self.assertEqual(step.logits(images, 'other'), ['other'])
 
 
 class InstanceTest(parameterized.TestCase):

@@ -125,6 +125,14 @@ class StepsTest(parameterized.TestCase, tf.test.TestCase):
     # 4 - 0.5 * (1 + 0.25 * 4) and 4 - 0.5 * 1.
     self.assertAllEqual(found, [[3.0], [3.5]])
 
+  def test_clipping_divides_by_slightly_more_than_the_norm(self):
+    optimizer = optimizers.build_nesterov_sgd(
+      momentum=0.0, weight_decay=0.0, clip_norm=1e-6
+    )
+    gradient = np.array([3e-6, 4e-6])
+    _, found = _run(optimizer, [np.zeros(2)], [[gradient]], [1.0])
+    self.assertAllClose(found, [-gradient / (5 + 1)], atol=0)
+
   def test_average_weighs_the_past_exponentially(self):
     average = {'kernel': tf.constant([[8.0]]), 'bias': tf.constant([0.0, 4.0])}
     weights = {'kernel': tf.constant([[0.0]]), 'bias': tf.constant([8.0, 4.0])}

@@ -39,6 +39,14 @@ class TemperatureTest(parameterized.TestCase):
     self.assertEqual(at.index(min(at)), 1)
     self.assertAlmostEqual(at[1], found.nll_after)
 
+  def test_computes_in_float64(self):
+    labels, logits = _draw(2.0)
+    logits = logits.astype(np.float32)
+    self.assertEqual(
+      temperature_lib.fit(labels, logits),
+      temperature_lib.fit(labels, logits.astype(np.float64)),
+    )
+
   @parameterized.named_parameters(
     ('all_are_right', [0, 1, 2], np.eye(3)),
     # In floating point, their likelihood is 1 from some temperature on.

@@ -44,6 +44,7 @@ class PrivacyStatementTest(parameterized.TestCase):
   @parameterized.parameters(
     # A guess is wrong in one of 1 + e^epsilon cases.
     (0.0, False, 'a strong guarantee', '50.0%'),
+    (1.0, False, 'a strong guarantee', '73.1%'),
     (3.25, False, 'a reasonable guarantee', '96.3%'),
     (10.0, False, 'a reasonable guarantee', 'more than 99.9%'),
     (math.inf, True, 'a weak guarantee', 'more than 99.9%'),

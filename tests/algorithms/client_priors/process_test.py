@@ -96,8 +96,14 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
     classifier, process = _build(returns_given_labels=True, keep='head')
-    output = self._run(process, [range(_CLIENTS)] * server_steps.PASSES)[-1]
+    outputs = self._run(process, [range(_CLIENTS)] * server_steps.PASSES)
+    output = outputs[-1]
     state = output.state
+    # As `keep` says, from the first pass on.
+    self.assertEqual(
+      [each.metrics['client']['kept'] for each in outputs],
+      [0] + [2] * server_steps.PASSES,
+    )
     clients = [each.astype(np.float64) for each in _CLIENT_FEATURES]
     mean, basis, variances = numpy_reference.find_basis(
       clients, _FEATURES, bool(state.alone.standardizes)
@@ -138,7 +144,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     )
     # What is kept has these logits, divided by a temperature.
     own = output.metrics['client']
-    self.assertEqual(own['kept'], 2)  # As `keep` says.
     logits = classifier.logits(state.global_model_weights, test)
     np.testing.assert_allclose(
       special.softmax(logits * own['temperature'], axis=1),
@@ -181,13 +186,32 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
 
   def test_round_without_clients_changes_nothing_but_its_number(self):
     _, process = _build()
-    _, before, after = (
-      output.state for output in self._run(process, [[0, 1, 2, 3], []])
-    )
+    outputs = self._run(process, [[0, 1, 2, 3], []])
+    _, before, after = (output.state for output in outputs)
+    for name in ('evidence', 'objective'):
+      self.assertEqual(
+        [np.isnan(each.metrics['client'][name]) for each in outputs],
+        [True, False, True],
+      )
     tf.nest.map_structure(
       np.testing.assert_array_equal, before.estimate, after.estimate
     )
     self.assertEqual(after.round_num, before.round_num + 1)
+
+  def test_clients_have_enough_examples(self):
+    """Two for each of the server's twelve labels."""
+    _, process = _build()
+    server = pipelines.labeled_dataset(_SERVER)
+    start = process.next(process.initialize(), server, []).state
+    for number in (23, 24):
+      clients = [
+        tf.data.Dataset.from_tensors(
+          dict(client_id=np.int32(0), image=_CLIENT_FEATURES[0][:number])
+        )
+      ]
+      state = process.prepare(start, server, clients)
+      measured = process.next(state, server, clients).metrics['client']
+      self.assertEqual(measured['has_examples'], number == 24)
 
   def test_clients_that_count_for_nothing(self):
     _, process = _build()

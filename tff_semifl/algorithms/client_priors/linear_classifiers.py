@@ -140,14 +140,14 @@ class LinearHead:
         f'the model has weights of shapes {found}; a linear one has {expected}'
       )
     # Standardization is affine in each feature: it is known from two points, of
-    # which one is so large that the difference is exact in float32.
+    # which one is so large that the mean is lost in it.
     at_0, at_large = (
       classifier.features.infer(
         classifier.initial_weights, tf.fill([1, *shape], value)
       )[0]
       for value in (0.0, _LARGE)
     )
-    slope = (tf.cast(at_large, tf.float64) - tf.cast(at_0, tf.float64)) / _LARGE
+    slope = tf.cast(at_large, tf.float64) / _LARGE
     self._scale = (1 / slope).numpy()
     self._mean = (-tf.cast(at_0, tf.float64) / slope).numpy()
 
