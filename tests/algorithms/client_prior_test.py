@@ -24,20 +24,6 @@ def _estimate(logits, server_prior=_UNIFORM, pseudo_count=10.0, iterations=20):
   ).numpy()
 
 
-def _draw_logits(prior, num_images, server_prior=_UNIFORM, distance=2.0):
-  """Returns logits of the best model, and the classes of images of a prior.
-
-  An image is a point: that of its class, a corner of a simplex, and noise. The
-  best model knows all of that, and takes images to be of the server's prior.
-  """
-  generator = np.random.default_rng(0)
-  labels = generator.choice(len(prior), num_images, p=prior)
-  corners = distance * np.eye(len(prior))
-  points = corners[labels] + generator.normal(size=(num_images, len(prior)))
-  # log N(point; corner, 1), without what all classes share.
-  return points @ corners.T + np.log(server_prior), labels
-
-
 class LabelWeightTest(parameterized.TestCase):
   @parameterized.parameters(
     ([2, 2, 2], 0.5),
@@ -61,13 +47,6 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
       numpy_reference.estimate_prior(logits, _SKEWED, pseudo_count, iterations),
       rtol=1e-5,
     )
-
-  @parameterized.parameters(([0.4, 0.3, 0.2, 0.1],), ([0.0, 0.0, 0.0, 1.0],))
-  def test_finds_the_prior_of_many_images(self, prior):
-    logits, labels = _draw_logits(prior, 4000, _SKEWED)
-    found = _estimate(logits, _SKEWED, iterations=200)
-    shares = np.bincount(labels, minlength=4) / len(labels)
-    self.assertAllClose(found, shares, atol=0.02)
 
   def test_no_image_leaves_the_prior_of_the_server(self):
     self.assertAllClose(_estimate(np.zeros([0, 4]), _SKEWED), _SKEWED)

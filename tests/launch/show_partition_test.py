@@ -6,13 +6,9 @@
 import pathlib
 
 from absl.testing import absltest
-import numpy as np
 import PIL.Image
-import pytest
 
 from tests import forked_programs
-from tests.data import tfds_files
-from tff_semifl.data import sources
 
 
 def _run(*arguments):
@@ -52,42 +48,6 @@ class ShowPartitionTest(absltest.TestCase):
     self.assertIn('<svg', svg_file.read_text())
     with PIL.Image.open(self._output_file) as image:
       self.assertGreater(min(image.size), 300)
-
-  @pytest.mark.slow
-  def test_images_of_unknown_class(self):
-    data_dir = self.create_tempdir().full_path
-    train = tfds_files.random_images(40, 96, 10, seed=1)
-    train = sources.LabeledImages(
-      train.images, np.arange(40, dtype=np.int32) % 10
-    )
-    unlabeled = tfds_files.random_images(15, 96, 10, seed=2)._replace(
-      labels=np.full(15, sources.UNKNOWN_LABEL)
-    )
-    tfds_files.write(
-      'stl10',
-      data_dir,
-      {'train': train, 'test': train, 'unlabelled': unlabeled},
-    )
-    flags = (
-      '--task=stl10',
-      f'--data_dir={data_dir}',
-      '--num_labeled=20',
-      '--num_clients=5',
-      f'--output_file={self._output_file}',
-    )
-    completed = _run(*flags)
-    self.assertEqual(completed.returncode, 0, completed.stderr)
-    # 20 that are left of the 40, and the 15.
-    self.assertIn('images without: 35, of which 0', completed.stdout)
-    self.assertIn('unknown, as the class of 15 images is', completed.stdout)
-    self.assertTrue(self._output_file.exists())
-
-    completed = _run(*flags, '--partition=classes')
-    self.assertEqual(completed.returncode, 1)
-    self.assertStartsWith(
-      completed.stderr.splitlines()[-1],
-      'flag --partition=classes: 15 of 35 unlabeled images have no known class',
-    )
 
 
 if __name__ == '__main__':

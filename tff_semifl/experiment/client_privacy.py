@@ -85,8 +85,7 @@ def create_epsilon_fn(
     raise settings.SettingError(
       'privacy_delta',
       delta,
-      f'must be less than 1 / {num_clients}, the number of clients: else all'
-      ' that one of them has may be made public',
+      f'must be less than 1 / {num_clients}, the number of clients',
     )
   if private_mean.insecure_fixed_privacy_key is not None:
     return None

@@ -12,8 +12,6 @@ import dataclasses
 import functools
 from typing import Any
 
-import numpy as np
-
 from tff_semifl import settings as settings_lib
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiment import experiment as experiment_lib
@@ -244,16 +242,9 @@ def run(
       values = settings_lib.as_dict(settings)
       if name not in values:
         # Without gradient steps, only too large examples can diverge.
-        largest = np.abs(experiment.data.labeled.images).max()
-        name, remedy = (
-          'task',
-          f'The labeled examples have numbers up to {largest:g}; divide all'
-          ' examples by one number, so that they are about 1',
-        )
+        name, remedy = 'task', 'Divide all examples, so that they are about 1'
       raise settings_lib.SettingError(
-        name,
-        values.get(name, settings.data.task.reference),
-        f'{error}. {remedy}',
+        name, values.get(name), f'{error}. {remedy}'
       ) from error
 
 

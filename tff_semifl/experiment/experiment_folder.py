@@ -159,17 +159,15 @@ class ExperimentFolder:
     ):
       raise durable_files.OutputError(
         f'{self.path} holds a private run that is complete with'
-        f' --total_rounds={latest[1]}: its secret key was removed then, without'
-        ' which no round can be added; choose another --output_dir to train'
-        ' anew'
+        f' --total_rounds={latest[1]}, and whose secret key is gone, so that no'
+        ' round can be added; choose another --output_dir'
       )
     elif latest is None or latest[1] < last_round:
       # Otherwise the same updates would be published twice, with different
       # noise.
       raise durable_files.OutputError(
         f'{path}, the secret key that this run was begun with, is missing or'
-        ' another: its private rounds cannot be run again. Put the key back, or'
-        ' train anew with another --experiment_name'
+        ' another; put it back, or train anew with another --experiment_name'
       )
 
   def _lock(self) -> IO[str]:

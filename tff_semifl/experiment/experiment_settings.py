@@ -123,9 +123,7 @@ class Data(settings.Settings):
       raise settings.SettingError(
         'num_labeled',
         None,
-        'say how many of the training images the server has labels of; only'
-        ' systems whose clients have labels, or that have all of them, do'
-        ' without',
+        'say how many of the training images the server has labels of',
       )
     chosen_task = dataclasses.replace(
       filled.chosen_task, task=self.task.fill_in(task.outside)

@@ -159,14 +159,13 @@ def _check_privacy(
     reason = 'needs noise_multiplier, 1 say'
   elif method is not None and method.weighs_clients:
     reason = (
-      f'clients of {experiment.system_name} differ in weight, and with noise'
-      ' all weigh the same; choose another'
+      f'gives clients of {experiment.system_name} the same weight, but they'
+      ' differ; choose another'
     )
   elif settings.as_dict(experiment.system).get('keep_client_momentum'):
     reason = (
-      'with keep_client_momentum what a client sends depends on the rounds that'
-      ' it took part in before, which are secret, and epsilon is not computed'
-      ' for that; leave keep_client_momentum out'
+      'epsilon is not computed for clients whose momentum depends on earlier'
+      ' rounds; leave keep_client_momentum out'
     )
   if reason is not None:
     raise settings.SettingError('aggregator', 'differential_privacy', reason)

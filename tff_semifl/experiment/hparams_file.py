@@ -84,9 +84,8 @@ class Hparams(NamedTuple):
         if length.may_grow:
           continue
         return (
-          f'a run with --{name}={before}, to which no round can be added: with'
-          f' {after}, earlier rounds would have been others, because the'
-          ' learning rate, or another schedule, depends on how many there are'
+          f'a run with --{name}={before}, which cannot become {after}, because'
+          ' a schedule, as of the learning rate, depends on how many there are'
         )
       if before != after:
         return f'another experiment, with --{name}={before} and not {after}'

@@ -63,8 +63,8 @@ def create(
         opened.write(f'{run_id}\n'.encode())
   except mlflow.MlflowException as error:
     raise ValueError(
-      f'MLflow at {mlflow.get_tracking_uri()}: {error}; {file}, if it is there,'
-      ' names the run, and without it a new one begins'
+      f'MLflow at {mlflow.get_tracking_uri()}: {error}; without {file} a new'
+      ' run begins'
     ) from error
   return MLflowReleaseManager(mlflow, run_id, settings['total_rounds'])
 

@@ -115,6 +115,5 @@ def _load_outside(name: str) -> system.System:
     return found()
   except TypeError as error:
     raise ValueError(
-      f'is a class whose systems are put together in Python: {error}; name one'
-      ' that a module has, MY_SYSTEM say'
+      f'is a class that needs arguments ({error}); name an instance'
     ) from error

@@ -94,9 +94,8 @@ def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
     and not system.clients_have_labels
   ):
     yield (
-      'the server takes no step in a round, so that its labels are unused, and'
-      ' pseudo-labels are those of the initial weights; raise'
-      f' --server_epochs (now {values.get("server_epochs")})'
+      'the server takes no step in a round, so that its labels are unused;'
+      f' raise --server_epochs (now {values.get("server_epochs")})'
     )
   threshold = experiment.used_settings.get('confidence_threshold')
   if threshold is not None and threshold <= 1 / len(names):
