@@ -11,8 +11,8 @@ features that are to be looked at, changed or used elsewhere:
   python -m launch.train client_priors --task=features \
     --features_file=photos.npz
 
-The folder has server/<class>, clients/<client> and test/<class>, as for
---task=image_folder. Other images give parts of such a file:
+The folder is as for --task=image_folder. Parts of such a file are made of other
+images:
 
   python -m launch.compute_features --tfds_name=cifar10 --split=train \
     --size=128 --output_file=features/train.npz
@@ -135,11 +135,10 @@ def read_folders(
     np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
   )
   names = np.array(list(folders))
-  others = (
-    {'client_ids': numbers, 'client_names': names}
-    if are_clients
-    else {'labels': numbers, 'class_names': names}
-  )
+  if are_clients:
+    others = {'client_ids': numbers, 'client_names': names}
+  else:
+    others = {'labels': numbers, 'class_names': names}
   return ImageInput(found.images, others)
 
 
@@ -236,16 +235,13 @@ def _read_input(
 ) -> dict[str, ImageInput]:
   """The inputs, by the prefix of array names in the output."""
   names = ('photo_dir', 'tfds_name', 'image_folder', 'images_file')
-  given = {
-    name: value
-    for name in names
-    if (value := getattr(chosen, name)) is not None
-  }
+  given = [name for name in names if getattr(chosen, name) is not None]
   if len(given) != 1:
     raise command_line.UsageError(
       f'give one of the flags --{", --".join(names)}, to say which images'
     )
-  ((name, value),) = given.items()
+  (name,) = given
+  value = getattr(chosen, name)
   with settings.blame(name, value, ValueError, OSError):
     if name == 'photo_dir':
       return read_federation(pathlib.Path(value), backbone.image_size)

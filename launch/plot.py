@@ -7,8 +7,7 @@ r"""Draws metrics of one or more experiments by round.
     --output_file=curves.png,curves.svg
 
 By default this draws the test accuracy and, if clients made pseudo-labels, the
-share of images labeled and the accuracy of these labels, to
-results/learning_curves.png unless --pseudo_label_files is given. These files
+share of images labeled and the accuracy of these labels. --pseudo_label_files
 show the quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's
 paper:
 
@@ -57,9 +56,7 @@ class Plot(settings.Settings):
   )
   names: tuple[str, ...] | None = settings.setting(
     None,
-    'Comma-separated names in the legend; by default those of their folders.'
-    ' Experiments of the same name are drawn as one curve, with mean and'
-    ' standard deviation.',
+    'Comma-separated names in the legend; by default those of their folders.',
   )
   references: tuple[str, ...] = settings.setting(
     (),
@@ -135,9 +132,8 @@ def _choose_panels(
   """The panels of some columns of metrics.csv, or the usual ones."""
   if metrics is None:
     return learning_curves.LEARNING_CURVES
-  columns = {
-    column: None for run in runs for column in run if column != 'round'
-  }
+  columns = dict.fromkeys(itertools.chain(*runs))
+  del columns['round']
   with settings.blame('metrics', metrics):
     if not metrics:
       raise ValueError('name at least one column')

@@ -11,7 +11,7 @@ start need `subprocess`.
 """
 
 import atexit
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import functools
 import json
@@ -24,11 +24,21 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import types
 from typing import IO, Any
 
 _ROOT = pathlib.Path(__file__).parents[1]
 _MODULE = 'tests.forked_programs'
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 100) -> None:
+  """Waits until a condition is true, or raises an error after some seconds."""
+  deadline = time.monotonic() + seconds
+  while not condition():
+    if time.monotonic() > deadline:
+      raise AssertionError(f'Did not come true in {seconds} seconds.')
+    time.sleep(0.02)
 
 
 class Program:

@@ -14,13 +14,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
 from launch import sweep
+from tests import forked_programs
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import sweep_runs
@@ -255,14 +255,6 @@ def _exists(pid):
   return True
 
 
-def _wait_until(condition, seconds=60):
-  deadline = time.monotonic() + seconds
-  while not condition():
-    if time.monotonic() > deadline:
-      raise AssertionError(f'Did not come true in {seconds} seconds.')
-    time.sleep(0.02)
-
-
 class ProcessesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -326,7 +318,7 @@ class ProcessesTest(absltest.TestCase):
       )
     ) as ended:
       self.assertEqual(next(ended), (jobs[1], 0))
-      _wait_until(lambda: self._pid('a'))
+      forked_programs.wait_until(lambda: self._pid('a'))
     self.assertEndsWith(self._log('a'), 'asked\nin order\n')
 
   def _start(self, seconds):
@@ -349,7 +341,7 @@ class ProcessesTest(absltest.TestCase):
       ),
     )
     self.addCleanup(process.kill)
-    _wait_until(lambda: all(self._pid(name) for name in 'ab'))
+    forked_programs.wait_until(lambda: all(self._pid(name) for name in 'ab'))
     pids = [self._pid(name) for name in 'ab']
     self.assertTrue(all(map(_exists, pids)))
     return process, pids
@@ -372,12 +364,14 @@ class ProcessesTest(absltest.TestCase):
   def test_second_interrupt_kills(self):
     process, pids = self._start(seconds=60)
     process.send_signal(signal.SIGINT)
-    _wait_until(lambda: all('\nasked\n' in self._log(name) for name in 'ab'))
+    forked_programs.wait_until(
+      lambda: all('\nasked\n' in self._log(name) for name in 'ab')
+    )
     self.assertIsNone(process.poll())
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     self.assertEqual(process.returncode, -signal.SIGINT, errors)
-    _wait_until(lambda: not any(map(_exists, pids)))
+    forked_programs.wait_until(lambda: not any(map(_exists, pids)))
     for name in 'ab':
       self.assertEndsWith(self._log(name), 'asked\n')
 

@@ -7,7 +7,6 @@ import csv
 import json
 import os
 import pathlib
-import time
 
 from absl.testing import absltest
 import numpy as np
@@ -36,14 +35,6 @@ def _processes_of(folder):
     except (ProcessLookupError, FileNotFoundError):
       continue
   return found
-
-
-def _wait_until(condition, seconds=100):
-  deadline = time.monotonic() + seconds
-  while not condition():
-    if time.monotonic() > deadline:
-      raise AssertionError(f'Did not come true in {seconds} seconds.')
-    time.sleep(0.01)
 
 
 class SweepTest(absltest.TestCase):
@@ -98,10 +89,12 @@ class SweepTest(absltest.TestCase):
     )
     # Killed in the middle of the first two runs.
     checkpoint = 'semifl_small_seed*/checkpoints/program_state_0.npz'
-    _wait_until(lambda: list(self.output_dir.glob(checkpoint)))
+    forked_programs.wait_until(lambda: list(self.output_dir.glob(checkpoint)))
     process.kill()
     process.wait()
-    _wait_until(lambda: not _processes_of(self.output_dir), seconds=5)
+    forked_programs.wait_until(
+      lambda: not _processes_of(self.output_dir), seconds=5
+    )
 
     status, output, errors = self._finish()
     self.assertEqual(status, 0, errors)

@@ -61,7 +61,7 @@ def _get_room(path: str) -> str:
 
 def _check(path: str, module: str) -> str | None:
   """The problem of an import, or None."""
-  if not source_tree.is_own(module):
+  if module.split('.')[0] not in source_tree.SOURCE_FOLDERS:
     if module.startswith(_PRIVATE) and path != _SHIM:
       return f'please name it in {_SHIM}, which alone uses what is not public'
     if f'{module}.'.startswith('tensorflow_federated.') and path.startswith(

@@ -25,7 +25,7 @@ _MOST_LINES = 2000
 def _find_imported(path: str) -> set[str]:
   """The files of the rooms that a file imports."""
   imports = source_tree.find_imports(path)
-  files = [source_tree.find_module_file(each.module) for each in imports]
+  files = [source_tree.find_module_file(module) for _, module in imports]
   return {file for file in files if file and file.startswith(_ROOMS)}
 
 

@@ -5,7 +5,6 @@
 
 import ast
 import pathlib
-from typing import NamedTuple
 
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
 
@@ -19,16 +18,6 @@ SOURCE_FOLDERS = (
   'tests',
 )
 
-# Folders beside `tff_semifl` that the wheel has as its subpackages.
-PACKAGES_BESIDE = ('tasks', 'launch')
-
-
-class Import(NamedTuple):
-  """A name that is imported, and its line."""
-
-  line: int
-  module: str
-
 
 def find_python_files() -> list[str]:
   """The project's Python files, relative to its root, sorted."""
@@ -40,23 +29,17 @@ def find_python_files() -> list[str]:
   )
 
 
-def find_imports(path: str) -> list[Import]:
-  """Every import in a file, also those inside functions."""
+def find_imports(path: str) -> list[tuple[int, str]]:
+  """The line and name of every import in a file, also inside functions."""
   imports = []
   for node in ast.walk(ast.parse((PROJECT_ROOT / path).read_text(), path)):
     if isinstance(node, ast.Import):
-      imports.extend(Import(node.lineno, alias.name) for alias in node.names)
+      imports.extend((node.lineno, alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
       imports.extend(
-        Import(node.lineno, f'{node.module}.{alias.name}')
-        for alias in node.names
+        (node.lineno, f'{node.module}.{alias.name}') for alias in node.names
       )
   return sorted(imports)
-
-
-def is_own(module: str) -> bool:
-  """Whether a module is the project's, not another package's."""
-  return module.split('.')[0] in SOURCE_FOLDERS
 
 
 def find_module_file(module: str) -> str | None:
