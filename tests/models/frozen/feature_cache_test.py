@@ -20,19 +20,6 @@ from tff_semifl.models.frozen import feature_cache
 _IMAGES = small_backbone.noise(1200, 2, 2, 3)
 _CHUNK = 512
 
-_SLOWLY = """
-import pathlib, sys, time
-from tests.models.frozen import feature_cache_test
-from tff_semifl.models.frozen import feature_cache
-class Slow(feature_cache_test.FakeBackbone):
-  def features(self, images):
-    time.sleep(0.2)
-    return super().features(images)
-feature_cache.compute(
-  Slow(), feature_cache_test._IMAGES, pathlib.Path(sys.argv[1]), lambda _: None
-)
-"""
-
 
 class FakeBackbone:
   """Features of an image are the mean of all pixels and the first pixel."""
@@ -117,9 +104,6 @@ class FeatureCacheTest(parameterized.TestCase):
     # Fails in the second chunk; the first one is on the disk.
     with self.assertRaises(KeyboardInterrupt):
       self._compute(FakeBackbone(fails_after=_CHUNK))
-    self.assertIsNone(
-      feature_cache.load(FakeBackbone(), _IMAGES, self._folder, print)
-    )
     backbone = FakeBackbone()
     found = self._compute(backbone)
     np.testing.assert_array_equal(found, expect(_IMAGES))

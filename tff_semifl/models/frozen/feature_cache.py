@@ -92,20 +92,6 @@ def compute(
   return np.concatenate(chunks)
 
 
-def load(
-  backbone: backbone_lib.Backbone,
-  images: sources.Images,
-  folder: pathlib.Path,
-  say: Say,
-) -> np.ndarray | None:
-  """The features of all images from the cache; None if any are missing."""
-  own = folder / _find_key(backbone, images)
-  found = _read(own, backbone, len(images), say)
-  if sum(map(len, found.values())) < len(images):
-    return None
-  return np.concatenate([*found.values()])
-
-
 def _find_key(backbone: backbone_lib.Backbone, images: sources.Images) -> str:
   """The name of the features' folder; reads all images to compute it."""
   found = hashlib.sha256(repr(tuple(map(int, images.shape))).encode())
