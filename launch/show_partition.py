@@ -8,8 +8,6 @@ differ, and draws the images by client and class.
 
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
-
-With the same flags, `launch.train semifl` uses the same partition.
 """
 
 import dataclasses

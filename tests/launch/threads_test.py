@@ -85,7 +85,7 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = runtimes.Threads(
+    chosen = runtimes.PlacedThreads(
       threads_per_operation=threads, max_concurrent_clients=clients
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):

@@ -80,8 +80,6 @@ class SlurmRayTest(absltest.TestCase):
     (programs / 'srun').write_text(_SRUN)
     (programs / 'srun').chmod(0o755)
     (programs / 'python').symlink_to(sys.executable)
-    path = os.pathsep.join([str(programs), os.environ['PATH']])
-    python_path = os.pathsep.join([str(_ROOT), *sys.path])
     with tempfile.TemporaryFile('r+') as log:
       completed = subprocess.run(
         [
@@ -92,8 +90,8 @@ class SlurmRayTest(absltest.TestCase):
         ],
         env={
           **os.environ,
-          'PATH': path,
-          'PYTHONPATH': python_path,
+          'PATH': f'{programs}:{os.environ["PATH"]}',
+          'PYTHONPATH': ':'.join([str(_ROOT), *sys.path]),
           'SLURM_JOB_ID': str(os.getpid()),
           'SLURM_CPUS_PER_TASK': '1',
         },

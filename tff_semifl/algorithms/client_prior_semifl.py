@@ -108,8 +108,7 @@ class ClientPriorFixMix(PriorFixMix):
     3,
     'Iterations of expectation maximization in which a client estimates its'
     " shares of classes; with 1 they are the mean of the model's"
-    ' probabilities. More of them believe a model that is often wrong too much'
-    '.',
+    ' probabilities. With more, a model that is often wrong is trusted more.',
     settings.AT_LEAST_1,
   )
 

@@ -39,13 +39,12 @@ def measure_label_skew(counts: np.ndarray) -> float:
   variation). A single client has the level 0. `counts` come from
   `count_classes`, for clients that all have images.
   """
-  num_clients = len(counts)
+  n = len(counts)
   # Summed over all pairs, the i-th of n sorted numbers counts i times positive
   # and n - 1 - i times negative.
   fractions = np.sort(counts / counts.sum(axis=1, keepdims=True), axis=0)
-  times = 2 * np.arange(num_clients) - (num_clients - 1)
-  num_pairs = num_clients * (num_clients - 1)
-  return float((times @ fractions).sum() / max(num_pairs, 1))
+  times = 2 * np.arange(n) - (n - 1)
+  return float((times @ fractions).sum() / max(n * (n - 1), 1))
 
 
 def draw_partition(

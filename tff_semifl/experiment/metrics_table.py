@@ -122,8 +122,7 @@ def measure_pseudo_labels(
 ) -> dict[str, float]:
   """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
 
-  Args:
-    true_labels: int32 [images of the client], for each client of the cohort.
+  `true_labels` are int32 [images of the client], for each client of the cohort.
   """
   is_right = np.concatenate(
     [

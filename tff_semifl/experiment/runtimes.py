@@ -71,23 +71,6 @@ class Threads(settings.Settings):
       return self
     return dataclasses.replace(self, threads_per_operation=number)
 
-  @property
-  def threads_of_clients(self) -> int | None:
-    """CPU threads per operation in client updates; None for all cores."""
-    return self.threads_per_operation
-
-  @property
-  def num_clients(self) -> int | None:
-    """Concurrent clients in this process; None for one per device."""
-    threads = self.threads_of_clients
-    if (
-      self.max_concurrent_clients is not None
-      or threads is None
-      or tf.config.list_physical_devices('GPU')
-    ):
-      return self.max_concurrent_clients
-    return max(1, len(os.sched_getaffinity(0)) // threads)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PlacedThreads(Threads):
@@ -133,8 +116,16 @@ class PlacedThreads(Threads):
     )
 
   @property
-  def threads_of_clients(self) -> int | None:
-    return self.client_threads_per_operation or self.threads_per_operation
+  def num_clients(self) -> int | None:
+    """Concurrent clients in this process; None for one per device."""
+    threads = self.client_threads_per_operation or self.threads_per_operation
+    if (
+      self.max_concurrent_clients is not None
+      or threads is None
+      or tf.config.list_physical_devices('GPU')
+    ):
+      return self.max_concurrent_clients
+    return max(1, len(os.sched_getaffinity(0)) // threads)
 
 
 def _set_threads(number: int, *, is_chosen: bool) -> bool:
@@ -189,10 +180,7 @@ class Runtime(settings.Settings, abc.ABC):
     """Checks the settings."""
 
   def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads per operation, before TensorFlow initializes.
-
-    `count_pixels` is called only if no number of threads is chosen.
-    """
+    """Sets the threads per operation, as `Threads.limit` does."""
     return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
 
 
@@ -266,11 +254,7 @@ class Ray(Runtime):
     return self.ray_address is not None
 
   def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads per operation, if a number is chosen.
-
-    By default one process uses all cores, since a process for each core would
-    need much memory.
-    """
+    # By default a process uses all cores: one for each needs much memory.
     del count_pixels
     unknown = BatchPixels(math.inf, math.inf, math.inf)
     return super().limit_threads(lambda: unknown)

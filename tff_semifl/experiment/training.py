@@ -52,15 +52,13 @@ async def train(
 ) -> ProgramState:
   """Runs the remaining rounds, and returns the last state.
 
-  After each evaluation the metrics are released, and then the state is saved. A
-  killed program loses only the rounds since the last evaluation; these rounds
-  are run again, and their metrics replaced. If weights or losses are not
-  finite, the rounds are run once more, since a device error may be the cause.
+  After each evaluation the metrics are released, and then the state is saved:
+  a killed program loses only the rounds since then. If weights or losses are
+  not finite, the rounds are run once more, since a device error may be the
+  cause, before there is a TrainingDivergedError.
 
-  Versions of states and keys of metrics are rounds. `on_start` is called with
-  the first round to run, unless early stopping has already ended training, and
-  `on_round` after each evaluation. If weights or losses are not finite twice,
-  there is a TrainingDivergedError.
+  `on_start` is called with the first round to run, unless early stopping has
+  already ended training, and `on_round` after each evaluation.
   """
   choice = experiment.model_choice
   latest = ProgramState(

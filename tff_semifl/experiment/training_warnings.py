@@ -152,9 +152,8 @@ class TrainingWarnings:
         self._warn(
           'absent',
           f'no client took part in round {round_num}, and'
-          f' {client.num_dropped:g} dropped out: the server trained alone; more'
-          ' of --clients_per_round, or a lower --client_dropout_probability,'
-          ' makes this rare',
+          f' {client.num_dropped:g} dropped out; more of --clients_per_round,'
+          ' or a lower --client_dropout_probability, makes this rare',
         )
       return
     wrong = self._share_of_wrong(metrics)
@@ -169,10 +168,9 @@ class TrainingWarnings:
       self._warn(
         'unlabeled',
         f'clients trained on no pseudo-label in the last {_PATIENCE} evaluated'
-        ' rounds with pseudo-labels, so they changed nothing'
-        f'{self._describe_state(metrics)}. What helps: {lower}more'
-        ' --server_epochs or another --learning_rate, if the server has not'
-        ' learned its own labels yet, or more labels',
+        f' rounds with pseudo-labels{self._describe_state(metrics)}. What'
+        f' helps: {lower}more labels, or, if the server has not learned its'
+        ' own, more --server_epochs or another --learning_rate',
       )
     if self._num_wrong == _PATIENCE_IF_WRONG:
       estimated = ''
