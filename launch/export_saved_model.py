@@ -26,6 +26,7 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import sources
 from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import export_formats
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import model_results
@@ -243,9 +244,9 @@ def _describe_result(
   lines = model_results.read_by_system(folder)
   if prior is not None:
     lines.append(site_shares.describe(prior))
-  if (folder / model_results.ACCURACIES).exists():
-    measured = model_results.read_accuracies(folder)
-    lines.extend(model_results.describe_accuracies(measured))
+  if (folder / client_results.ACCURACIES).exists():
+    measured = client_results.read_accuracies(folder)
+    lines.extend(client_results.describe_accuracies(measured))
   return lines
 
 

@@ -37,6 +37,7 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.cli import parts
 from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
@@ -207,15 +208,15 @@ def _print_outcome(
   for line in model_results.read_by_system(folder.path):
     print(line)
   if experiment.run.client_accuracy:
-    measured = model_results.read_accuracies(folder.path)
-    for line in model_results.describe_accuracies(measured):
+    measured = client_results.read_accuracies(folder.path)
+    for line in client_results.describe_accuracies(measured):
       print(line)
   prior = site_shares.read(folder.path)
   if prior is not None:
     print(site_shares.describe(prior))
   if experiment.run.client_classes:
-    counts = model_results.read_classes(folder.path)
-    print(model_results.describe_classes(experiment, counts))
+    counts = client_results.read_classes(folder.path)
+    print(client_results.describe_classes(experiment, counts))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

@@ -22,6 +22,7 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.data import mapped_images
 from tff_semifl.data import sources
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import command
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import own_data
@@ -101,7 +102,7 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       )
     path = pathlib.Path(self._folder)
     weights = experiment.classifier.initial_weights
-    model_results.write_accuracies(path, experiment, weights)
+    client_results.write_accuracies(path, experiment, weights)
     predicted = model_results.compute_logits(
       experiment, weights, _PIXELS[:32, ..., np.newaxis]
     ).argmax(axis=1)
@@ -120,9 +121,9 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       self.assertAlmostEqual(float(row['accuracy']), accuracy)
       self.assertBetween(accuracy, float(row['low']), float(row['high']))
     self.assertTrue((path / 'client_accuracy.png').exists())
-    (clients,) = model_results.read_accuracies(path)
+    (clients,) = client_results.read_accuracies(path)
     mean = client_accuracy.summarize(clients).mean
-    (line,) = model_results.describe_accuracies([clients])
+    (line,) = client_results.describe_accuracies([clients])
     self.assertStartsWith(
       line, f'accuracy of 2 clients with labels: mean {mean:.1%},'
     )
@@ -135,8 +136,8 @@ class AccuracyOfClientsTest(parameterized.TestCase):
     data, weights = experiment.data, experiment.classifier.initial_weights
     prior = share_prior.SharePrior((0.5, 0.5), 0.1, 2.0, 0.6, 0.9, 0.1, 3)
     path = pathlib.Path(self._folder)
-    model_results.write_accuracies(path, experiment, weights, prior)
-    found = model_results.read_accuracies(path)
+    client_results.write_accuracies(path, experiment, weights, prior)
+    found = client_results.read_accuracies(path)
     self.assertEqual([each.num_images for each in found[0]], [5, 8, 3])
     own, held_out = (
       model_results.compute_logits(experiment, weights, each.images)
@@ -154,7 +155,7 @@ class AccuracyOfClientsTest(parameterized.TestCase):
         num_right = np.sum(logits.argmax(axis=1) == truth)
         self.assertEqual(client.num_right, num_right)
     self.assertTrue((path / 'client_accuracy.png').exists())
-    self.assertLen([*model_results.describe_accuracies(found)], 3)
+    self.assertLen([*client_results.describe_accuracies(found)], 3)
 
   def test_refuses_where_no_client_has_a_label(self):
     with self.assertRaisesRegex(
@@ -198,16 +199,16 @@ class ClientClassesTest(parameterized.TestCase):
     with mock.patch.object(
       model_results, 'compute_logits', return_value=logits
     ):
-      model_results.write_classes(folder, experiment, None)
-    with (folder / model_results.CLASSES).open(newline='') as file:
+      client_results.write_classes(folder, experiment, None)
+    with (folder / client_results.CLASSES).open(newline='') as file:
       found = [row['client'] for row in csv.DictReader(file)]
     self.assertEqual(found, experiment.data.client_names)
-    counts = model_results.read_classes(folder)
+    counts = client_results.read_classes(folder)
     np.testing.assert_allclose(
       [counts['cat'], counts['dog']], expected, atol=0.06
     )
     self.assertEndsWith(
-      model_results.describe_classes(experiment, counts),
+      client_results.describe_classes(experiment, counts),
       ': 3 of cat (true: 3), 2 of dog (true: 2)',
     )
 

@@ -179,7 +179,7 @@ class ExperimentFolderTest(absltest.TestCase):
     self._keep(privacy_key.PrivacyKey.draw())
     self.assertFalse(self._file.exists())
     with self.assertRaisesRegex(
-      durable_files.OutputError, 'total_rounds=3: its secret key was removed'
+      durable_files.OutputError, 'total_rounds=3, and whose secret key is gone'
     ):
       self._folder.keep_privacy_key(privacy_key.PrivacyKey.draw(), 4)
     self.assertFalse(self._file.exists())

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,13 +39,13 @@ class ClientTestSplit(settings.Settings):
 
   def hold_out(
     self, pool: sources.ImagePool, shares: Sequence[np.ndarray], seed: int
-  ) -> tuple[sources.ImagePool, Sequence[np.ndarray], ClientTest | None]:
-    """Divides the clients' images; None if none are held out.
+  ) -> dict[str, Any]:
+    """The fields of `FederatedData` that change.
 
     The number of a client's test images is rounded down.
     """
     if not self.client_test_fraction:
-      return pool, shares, None
+      return {}
     drawn = []
     for client, share in enumerate(shares):
       generator = random_seeds.numpy_generator(
@@ -69,7 +69,8 @@ class ClientTestSplit(settings.Settings):
       for chosen in (np.flatnonzero(~is_test), np.flatnonzero(is_test))
     ]
     kept = [place[share[~is_test[share]]] for share in shares]
-    return parts[0], kept, ClientTest(parts[1], [place[each] for each in drawn])
+    tested = ClientTest(parts[1], [place[each] for each in drawn])
+    return {'unlabeled': parts[0], 'shares': kept, 'client_test': tested}
 
   def __str__(self) -> str:
     """The part of an experiment's default name; may be empty."""

@@ -136,8 +136,8 @@ class FederatedData(NamedTuple):
   def measures_clients(self) -> bool:
     """Whether any image to measure clients on has a label."""
     pool, shares = self.at_clients
-    is_known = pool.true_labels != sources.UNKNOWN_LABEL
-    return any(bool(np.any(is_known[share])) for share in shares)
+    labels = pool.true_labels[np.concatenate([*shares, []]).astype(int)]
+    return bool(np.any(labels != sources.UNKNOWN_LABEL))
 
   @property
   def at_clients(self) -> client_test_lib.ClientTest:
@@ -283,12 +283,10 @@ class DataSplit(settings.Settings):
       notes = self.clients.partition.describe(pool.true_labels, shares)
     elif self.client_test is not None:
       shares, names = data.shares, data.client_names
-    held_out = None
-    if self.client_test is not None:
-      pool, shares, held_out = self.client_test.hold_out(pool, shares, seed)
-    return FederatedData(
-      labeled, pool, shares, data.test, (), notes, names, held_out
-    )
+    found = FederatedData(labeled, pool, shares, data.test, (), notes, names)
+    if self.client_test is None:
+      return found
+    return found._replace(**self.client_test.hold_out(pool, shares, seed))
 
   def __str__(self) -> str:
     """The part of an experiment's default name; may be empty."""

@@ -14,6 +14,7 @@ import tensorflow_federated as tff
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import metrics_table
@@ -98,9 +99,11 @@ def run(
       )
   model_results.write_by_system(experiment, folder.path, kept)
   if experiment.run.client_accuracy:
-    model_results.write_accuracies(folder.path, experiment, kept.weights, prior)
+    client_results.write_accuracies(
+      folder.path, experiment, kept.weights, prior
+    )
   if experiment.run.client_classes:
-    model_results.write_classes(folder.path, experiment, kept.weights)
+    client_results.write_classes(folder.path, experiment, kept.weights)
   if privacy is not None:
     # The model and the key together reveal the model without noise.
     privacy_key.remove(folder.path / privacy_key.NAME)

@@ -13,8 +13,8 @@ import tqdm
 
 import tff_semifl
 from tff_semifl import settings
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import hparams_file
-from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.metrics import intervals
@@ -281,7 +281,7 @@ def _clients(run: run_record.RunRecord) -> Iterator[str]:
       ' where images of clients have labels that only measure.'
     )
     return
-  for described in model_results.describe_accuracies(run.clients):
+  for described in client_results.describe_accuracies(run.clients):
     yield page.paragraph(run_facts.sentence(described))
   fig = figures.create_client_accuracies(
     *run.clients, title='Accuracy of clients'

@@ -19,6 +19,7 @@ from tff_semifl import settings as settings_lib
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.experiment import client_privacy
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import export_formats
@@ -146,8 +147,8 @@ def read(folder: pathlib.Path) -> RunRecord:
     ValueError,
   ) as error:
     why_not = str(error)
-  has_clients = (folder / model_results.ACCURACIES).exists()
-  has_classes = (folder / model_results.CLASSES).exists()
+  has_clients = (folder / client_results.ACCURACIES).exists()
+  has_classes = (folder / client_results.CLASSES).exists()
   return RunRecord(
     name=folder.name,
     hparams=hparams,
@@ -157,8 +158,8 @@ def read(folder: pathlib.Path) -> RunRecord:
     settings=experiment,
     evaluated=evaluated,
     why_not_evaluated=why_not,
-    clients=model_results.read_accuracies(folder) if has_clients else (),
-    client_classes=model_results.read_classes(folder) if has_classes else {},
+    clients=client_results.read_accuracies(folder) if has_clients else (),
+    client_classes=client_results.read_classes(folder) if has_classes else {},
     privacy=client_privacy.describe(hparams.flags, trained.last_round),
     warnings=_read_warnings(folder / 'log.txt'),
     result=model_results.read_by_system(folder),
