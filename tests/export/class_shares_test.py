@@ -15,6 +15,7 @@ import tensorflow as tf
 from tests.export import brightness_model
 from tff_semifl.export import exported_model
 from tff_semifl.export import tflite
+from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 
 _PRIOR = share_prior.SharePrior((0.5, 0.5), 1.0, 1.4, 0.6, 0.9, 0.03, 20)
@@ -91,6 +92,20 @@ class ClassSharesTest(parameterized.TestCase):
       loaded.predict(_IMAGES)[:, 1], _with_shares(0.5), atol=0.02
     )
     self.assertEqual(loaded.prior.temperature, 1)
+
+  @parameterized.parameters(9, 40)
+  def test_prior_of_features_knows_nothing_of_pixels(self, size):
+    inputs = input_shift.InputMoments(*([0.0] * size for _ in range(3)))
+    paths = brightness_model.export(
+      pathlib.Path(self.create_tempdir().full_path),
+      prior=_PRIOR._replace(inputs=inputs),
+    )
+    signatures = tf.saved_model.load(paths['saved_model']).signatures
+    found = signatures['estimate_shares'](images=tf.constant(_IMAGES))
+    self.assertEqual('shift' in found, size == 9)
+    for path in paths.values():
+      prior = exported_model.load(pathlib.Path(path)).prior
+      self.assertEqual(prior.inputs is not None, size == 9)
 
   def test_shares_are_not_for_integers(self):
     model = tflite.take_shares(brightness_model.create(), _PRIOR)

@@ -138,6 +138,7 @@ def export_saved_model(
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   shape = model.input_shape[1:]
+  prior = prior and prior.for_inputs(shape)
   module = tf.Module()
   # Saving the model itself would make Keras save each layer a second time.
   module.weights = list(model.weights)

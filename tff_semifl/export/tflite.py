@@ -132,7 +132,7 @@ def convert(
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:
-    files[share_prior.NAME] = prior.to_json()
+    files[share_prior.NAME] = prior.for_inputs(shape).to_json()
   # As a ZIP archive behind the model.
   file = io.BytesIO(converter.convert())
   with zipfile.ZipFile(file, 'a') as archive:

@@ -90,8 +90,7 @@ def _read(
       squares + tf.reduce_sum(tf.square(numbers), axis=0),
     )
 
-  is_image = len(classifier.image_shape) > 1
-  size = classifier.image_shape[-1] * (3 if is_image else 1)
+  size = input_shift.count_numbers(classifier.image_shape)
   nothing = tf.zeros([size], tf.float64)
   return folding.fold(
     dataset.map(operator.itemgetter('image')).rebatch(_BATCH_SIZE),

@@ -9,6 +9,7 @@ difference of neighboring pixels of each channel; feature vectors by themselves.
 The mean of a site is compared with the means of the clients in training.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,11 @@ def summarize(inputs: tf.Tensor) -> tf.Tensor:
     )
   ]
   return tf.concat([mean, tf.sqrt(variance), sum(differences) / 2], axis=-1)
+
+
+def count_numbers(shape: Sequence[int]) -> int:
+  """How many numbers a summary has, for inputs of this shape."""
+  return shape[-1] * (3 if len(shape) > 1 else 1)
 
 
 def to_sums(

@@ -68,6 +68,17 @@ class SharePrior(NamedTuple):
     """Whether own shares are used at all."""
     return math.isfinite(self.strength)
 
+  def for_inputs(self, shape: Sequence[int]) -> 'SharePrior':
+    """The prior of a model that takes inputs of this shape.
+
+    If training had other inputs, such as the features of a frozen network,
+    nothing is known of these.
+    """
+    known = self.inputs and len(self.inputs.mean)
+    if known == input_shift.count_numbers(shape):
+      return self
+    return self._replace(inputs=None)
+
   def to_json(self) -> str:
     """The prior as JSON; an infinite strength is null."""
     values = self._asdict()
