@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.files import durable_files
 
@@ -21,7 +22,7 @@ class MetricsFileTest(parameterized.TestCase):
     self.path = pathlib.Path(self.create_tempdir().full_path, 'metrics.csv')
 
   def _release(self, *rows):
-    table = metrics_table.MetricsFile(self.path)
+    table = metrics_file.MetricsFile(self.path)
     for key, value in rows:
       test = collections.OrderedDict(loss=value)
       asyncio.run(table.release(collections.OrderedDict(test=test), key))
@@ -50,7 +51,7 @@ class MetricsFileTest(parameterized.TestCase):
 
   def test_columns_that_older_rows_lack(self):
     self.path.write_text('round,test/loss\n0,0.5\n')
-    table = metrics_table.MetricsFile(self.path)
+    table = metrics_file.MetricsFile(self.path)
     asyncio.run(
       table.release(
         collections.OrderedDict(

@@ -12,7 +12,7 @@ import numpy as np
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
 from tff_semifl.core import pseudo_labels
-from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import metrics_file
 
 
 class TrainingMetricsTest(training_test_case.TrainingTestCase):
@@ -146,7 +146,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
     first = _given((0, 5, 4 / 3), (1, 6, 4 / 3), (2, 7, 0), (3, 1, 4 / 3))
     # Neither of two images is trained on.
     second = _given((0, 1, 0), (1, 1, 0))
-    found = metrics_table.measure_pseudo_labels(
+    found = metrics_file.measure_pseudo_labels(
       [first, second], [np.array([5, 6, 7, 8]), np.array([1, 2])]
     )
     # 3 of 4 and 1 of 2 are right.
@@ -165,7 +165,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
       # A batch of two, of which none is trained on.
       *((0, 1, 0), (2, 2, 0)),
     )
-    found = metrics_table.measure_pseudo_labels([given], [np.array([1, 2, 3])])
+    found = metrics_file.measure_pseudo_labels([given], [np.array([1, 2, 3])])
     # Images 0, 1, 2 are of classes 1, 2, 3: right are the first, fourth, fifth.
     self.assertAlmostEqual(found['pseudo_accuracy'], 3 / 6, places=6)
     # (3 * 1/2 + 1 * 1 + 2 * 0) / 6.
@@ -173,7 +173,7 @@ class PseudoLabelQualityTest(absltest.TestCase):
     self.assertAlmostEqual(found['micro_threshold_accuracy'], 2 / 3, places=6)
 
   def test_nothing_is_confident(self):
-    found = metrics_table.measure_pseudo_labels(
+    found = metrics_file.measure_pseudo_labels(
       [_given((0, 1, 0))], [np.array([1])]
     )
     self.assertEqual(

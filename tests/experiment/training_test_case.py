@@ -13,7 +13,7 @@ import tensorflow as tf
 from tests import simulation_test_case
 from tests.experiment import linear_program
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import training
 
 COLUMNS = [
@@ -47,7 +47,7 @@ def train(folder, program, on_round=lambda *_: None, on_start=lambda _: None):
     training.train(
       program,
       checkpoints=checkpoints.Checkpoints(folder / 'checkpoints', num_kept=3),
-      metrics_manager=metrics_table.MetricsFile(folder / 'metrics.csv'),
+      metrics_manager=metrics_file.MetricsFile(folder / 'metrics.csv'),
       memories=linear_program.create_memories(program, folder, num_kept=3),
       best_models=program.model_choice
       and checkpoints.BestModels(folder / 'best', num_kept=4),

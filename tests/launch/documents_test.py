@@ -61,6 +61,7 @@ _NOT_RUN = {
   r'cifar10|svhn': 'the images have to be downloaded',
   r'--weights=imagenet': 'weights have to be downloaded',
   r'launch\.site|=ray\b': 'needs a cluster, tests have one',
+  r'--adapt_shares|--class_shares': 'the images have shares of their own',
 }
 _SMALL = {
   'total_rounds': '2',

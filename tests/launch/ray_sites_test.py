@@ -28,7 +28,7 @@ from tff_semifl import settings
 from tff_semifl.cli import commands
 from tff_semifl.data import pipelines
 from tff_semifl.experiment import checkpoints
-from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import plan
 from tff_semifl.experiment import training as training_lib
 from tff_semifl.runtime import sites
@@ -163,9 +163,7 @@ class SitesTest(absltest.TestCase):
           checkpoints=checkpoints.Checkpoints(
             self.folder / 'states', num_kept=1
           ),
-          metrics_manager=metrics_table.MetricsFile(
-            self.folder / 'metrics.csv'
-          ),
+          metrics_manager=metrics_file.MetricsFile(self.folder / 'metrics.csv'),
           on_start=lambda first_round: None,
           on_round=lambda round_num, metrics: None,
         )

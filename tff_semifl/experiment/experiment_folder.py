@@ -19,7 +19,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import run_settings
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
@@ -105,8 +105,8 @@ class ExperimentFolder:
       self.path / checkpoints_lib.BEST_MODELS, num_kept=NUM_CHECKPOINTS + 1
     )
 
-  def metrics_manager(self) -> metrics_table.MetricsFile:
-    return metrics_table.MetricsFile(self.metrics_path)
+  def metrics_manager(self) -> metrics_file.MetricsFile:
+    return metrics_file.MetricsFile(self.metrics_path)
 
   def record_length(self) -> None:
     """Updates the recorded length of training, if rounds were added."""

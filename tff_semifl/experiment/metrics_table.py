@@ -4,25 +4,23 @@
 """Writes and reads `metrics.csv`, and finds the results of a run there."""
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 import contextlib
 import csv
 import io
-import math
 import pathlib
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow_federated as tff
 import tree
 
-from tff_semifl.core import pseudo_labels
 from tff_semifl.files import durable_files
 
 # The float64 values of all rounds, by column.
 Metrics = Mapping[str, np.ndarray]
 
-_KEY = 'round'
+# The column of the round.
+KEY = 'round'
 # The name in `ClientMetrics.own`.
 HIGHEST_CONFIDENCE = 'highest_confidence'
 
@@ -116,97 +114,27 @@ def shortest(value: np.float32 | float) -> float:
   return float(str(value))
 
 
-def measure_pseudo_labels(
-  given_labels: Sequence[pseudo_labels.GivenLabels],
-  true_labels: Sequence[np.ndarray],
-) -> dict[str, float]:
-  """The float32 accuracies of a round's pseudo-labels in `ClientMetrics`.
-
-  `true_labels` are int32 [images of the client], for each client of the cohort.
-  """
-  is_right = np.concatenate(
-    [
-      np.zeros(0, bool),
-      *(
-        truth[given.image] == given.label
-        for given, truth in zip(given_labels, true_labels, strict=True)
-      ),
-    ]
-  )
-  share = np.concatenate([np.zeros(0), *(each.share for each in given_labels)])
-  means = {
-    'pseudo_accuracy': is_right,
-    'threshold_accuracy': is_right * share,
-    'micro_threshold_accuracy': is_right[share > 0],
-  }
-  return {
-    name: np.float32(values.mean()) if len(values) else math.nan
-    for name, values in means.items()
-  }
-
-
-class MetricsFile(tff.program.ReleaseManager):
-  """A CSV file with a row for each evaluated round; new columns come last."""
-
-  def __init__(self, path: pathlib.Path):
-    """Reads the table; an OutputError if it is damaged or not writable."""
-    self._path = path
-    with durable_files.naming(path):
-      try:
-        self._columns, self._rows = _read(path)
-      except (csv.Error, ValueError) as error:
-        raise durable_files.OutputError(
-          f'{path} is damaged: {error}; put a good copy in its place, or remove'
-          ' it, and the table begins with the next round'
-        ) from error
-      self._write()
-
-  async def release(
-    self, value: tff.program.ReleasableStructure, key: int
-  ) -> None:
-    """Writes a round's row, in place of rows of this round and of later ones.
-
-    The row is on the disk when this returns. NaN becomes an empty cell.
-    """
-    values = {_KEY: key, **by_column(value)}
-    with durable_files.naming(self._path):
-      self._columns = [*dict.fromkeys([*self._columns, *values])]
-      self._rows = [row for row in self._rows if int(row[_KEY]) < key]
-      self._rows.append(
-        {k: '' if math.isnan(v) else str(v) for k, v in values.items()}
-      )
-      self._write()
-
-  def _write(self) -> None:
-    table = io.StringIO()
-    writer = csv.DictWriter(table, self._columns, lineterminator='\n')
-    writer.writeheader()
-    writer.writerows(self._rows)
-    with durable_files.replacing(self._path) as file:
-      file.write(table.getvalue().encode())
-
-
-def _read(path: pathlib.Path) -> tuple[list[str], list[dict[str, str]]]:
+def read_rows(path: pathlib.Path) -> tuple[list[str], list[dict[str, str]]]:
   """Reads columns and rows; a ValueError if the table is damaged."""
   found = durable_files.describe_special_file(path)
   if found is not None:
     raise ValueError(f'it is {found}, not a file')
   if not path.exists():
-    return [_KEY], []
+    return [KEY], []
   lines = io.StringIO(path.read_bytes().decode(), newline='')
   columns, *rows = [row for row in csv.reader(lines, strict=True) if row] or [
-    [_KEY]
+    [KEY]
   ]
   if len(set(columns)) < len(columns):
     raise ValueError('two columns have the same name')
-  if _KEY not in columns:
-    raise ValueError(f'no column is named {_KEY}')
+  if KEY not in columns:
+    raise ValueError(f'no column is named {KEY}')
   for row in rows:
     if len(row) != len(columns):
       raise ValueError(
         f'a row has {len(row)} cells, and {len(columns)} columns have names'
       )
-    if int(row[columns.index(_KEY)]) < 0:
+    if int(row[columns.index(KEY)]) < 0:
       raise ValueError('a round is below 0')
   return columns, [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -220,7 +148,7 @@ def read_metrics(file: pathlib.Path) -> Metrics:
   if not file.exists():
     raise MetricsError(f'cannot read {file}: it is not there')
   try:
-    columns, rows = _read(file)
+    columns, rows = read_rows(file)
   except (OSError, ValueError, csv.Error) as error:
     raise MetricsError(f'{file} is no table of metrics: {error}') from error
   metrics = {}

@@ -17,6 +17,7 @@ from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.experiment import checkpoints as checkpoints_lib
 from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
 
@@ -219,7 +220,7 @@ def _measure(
     server=metrics_table.ServerMetrics(**output.metrics['server']),
     client=metrics_table.ClientMetrics(
       **of_clients,
-      **metrics_table.measure_pseudo_labels(given_labels, true_labels),
+      **metrics_file.measure_pseudo_labels(given_labels, true_labels),
       num_dropped=float(
         len(clients.chosen(round_num)) - len(clients.cohort(round_num))
       ),
