@@ -129,6 +129,8 @@ def main(export: Export) -> None:
     with settings.blame('takes_shares', True):
       if prior is None:
         raise ValueError(f'the experiment has no {share_prior.NAME}')
+      if formats == [export_formats.SAVED_MODEL]:
+        raise ValueError('is for TFLite; a SavedModel has a signature for it')
   export_path = pathlib.Path(export.export_dir or folder / 'export').absolute()
   with settings.blame('export_dir', export_path, ValueError, OSError):
     foreign = export_formats.find_foreign_file(export_path)

@@ -140,8 +140,9 @@ class SiteSharesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('class_name\ncat\n', 'columns class_name and share'),
-    ('class_name,share\ncat,1\n', 'no share of class dog'),
+    ('class_name,share\ncat,1\n', 'lacks class dog'),
     ('class_name,share\ncat,1\nbird,1\n', 'no class bird'),
+    ('class_name,share\ncat,1\ncat,1\n', 'class cat twice'),
     ('class_name,share\ncat,1\ndog,-1\n', '0 or above'),
     ('class_name,share\ncat,0\ndog,0\n', 'not all 0'),
     ('class_name,share\ncat,much\ndog,0\n', 'much'),

@@ -103,13 +103,13 @@ class SiteShares(settings.Settings):
     else:
       found = adaptation.estimate_site_shares(logits, prior)
       evidence, count = float(found.evidence), len(logits)
-      if not count or evidence <= adaptation.LEAST_EVIDENCE:
+      if not evidence >= adaptation.LEAST_EVIDENCE:
         raise settings.SettingError(
           'adapt_shares',
           True,
-          f'{count} images have no evidence for class shares of their own'
-          f" ({evidence:.2g} nats): they are too few, or have about the labels'"
-          ' shares; leave this out',
+          f'the images, {count} of them, have no evidence for class shares of'
+          f" their own ({evidence:.2g} nats): there are too few, or the labels'"
+          ' shares fit them; predict without this flag',
         )
       shares = found.shares.numpy()
       lines = [
@@ -173,10 +173,14 @@ def read_shares(file: str, class_names: Sequence[str]) -> np.ndarray:
           raise ValueError('has not the columns class_name and share')
         if row['class_name'] not in class_names:
           raise ValueError(f'the model has no class {row["class_name"]}')
+        if row['class_name'] in found:
+          raise ValueError(f'has class {row["class_name"]} twice')
         found[row['class_name']] = float(row['share'])
     missing = [name for name in class_names if name not in found]
     if missing:
-      raise ValueError(f'has no share of class {missing[0]}; 0 is a share')
+      raise ValueError(
+        f'lacks class {missing[0]}; give a class without images share 0'
+      )
     shares = np.array([found[name] for name in class_names])
     if not np.all(np.isfinite(shares)) or shares.min() < 0 or not shares.any():
       raise ValueError('shares must be 0 or above, and not all 0')

@@ -25,8 +25,8 @@ from tff_semifl.label_shift import class_shares
 from tff_semifl.label_shift import share_prior
 
 # Of evidence in nats, over all images of a site: from here on, own shares are
-# likelier than the mean shares.
-LEAST_EVIDENCE = 0.0
+# likelier than the mean shares. A single image has 0, up to rounding.
+LEAST_EVIDENCE = 0.01
 
 
 # Lower probabilities are clipped, so that their logarithms are finite.
