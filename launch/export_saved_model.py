@@ -218,7 +218,7 @@ def main(export: Export) -> None:
         else f'{export.labels_alone_accuracy:.1%}',
       },
       temperature=temperature,
-      result=_describe_result(folder, prior),
+      result=_describe_result(export, folder, prior),
     ).write(path)
   print(model_card.format_table(files))
   if temperature is not None:
@@ -240,12 +240,14 @@ def main(export: Export) -> None:
 
 
 def _describe_result(
-  folder: pathlib.Path, prior: share_prior.SharePrior | None
+  export: Export, folder: pathlib.Path, prior: share_prior.SharePrior | None
 ) -> list[str]:
   """Lines on the result for the card."""
   lines = model_results.read_by_system(folder)
   if prior is not None:
     lines.append(site_shares.describe(prior))
+  if export.takes_shares:
+    lines.append('the TFLite models have a second input, class_shares')
   if (folder / client_results.ACCURACIES).exists():
     measured = client_results.read_accuracies(folder)
     lines.extend(client_results.describe_accuracies(measured))

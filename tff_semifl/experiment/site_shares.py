@@ -80,5 +80,6 @@ def describe(prior: share_prior.SharePrior) -> str:
   return (
     f'clients differ in class shares (evidence {prior.evidence:.3f} nats an'
     f' image, strength {prior.strength:.2g}): the exported model adapts to a'
-    ' site (launch.predict --adapt_shares)'
+    ' site (launch.predict --adapt_shares; signatures estimate_shares and'
+    ' serving_with_shares)'
   )
