@@ -42,7 +42,7 @@ _STOP_SECONDS = 10
 
 
 def check_cluster(address: str) -> None:
-  """Checks that the cluster at host:port exists and requires a token."""
+  """Checks `RAY_AUTH_MODE`, and that a server listens at host:port."""
   ray_options.prepare(is_local=False)
   # TLS does not suffice: Ray's port for packages of programs is without TLS.
   if os.environ.get('RAY_AUTH_MODE') != 'token':

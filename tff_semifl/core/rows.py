@@ -84,8 +84,8 @@ class Rows:
   def weigh(self, weights: tf.Tensor | None = None) -> tf.Tensor | None:
     """Weights that turn a mean over all rows into the mean over examples.
 
-    `weights`, float32 [rows], are those of the examples; None weighs all the
-    same. The result is 0 for padding.
+    `weights`, float32 [rows], are weights of the examples; None means equal
+    weights. Padding gets weight 0; without padding, `weights` are returned.
     """
     if self.num_real is None:
       return weights

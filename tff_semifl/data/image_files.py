@@ -158,7 +158,7 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
 
 
 def _describe_unknown(file: pathlib.Path) -> str:
-  """The problem of a file that Pillow does not know, such as of a phone."""
+  """The message on a file that Pillow cannot decode, such as a HEIC photo."""
   with open(file, 'rb') as stream:
     header = stream.read(12)
   if header[4:8] == b'ftyp':

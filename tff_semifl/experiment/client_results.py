@@ -208,7 +208,7 @@ def write_classes(
 
 
 def read_classes(folder: pathlib.Path) -> Mapping[str, np.ndarray]:
-  """Reads the estimated images, float64 [clients], by name of the class."""
+  """Reads clients' estimated image counts, float64 [clients], by class name."""
   (_, *names), *rows = _read_table(folder / CLASSES)
   with model_results.blaming_file(folder / CLASSES):
     counts = np.array([row[1:] for row in rows], np.float64)

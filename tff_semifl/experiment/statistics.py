@@ -3,9 +3,9 @@
 
 """Decides when and from which images static batch statistics are computed.
 
-A round computes the statistics only if clients label with the received model
-and the server's images suffice. Otherwise statistics are computed between
-rounds; if only evaluations need statistics, only for evaluated rounds.
+Rounds compute the statistics if clients label with the received model and
+`batch_norm_statistics` is `server`. Otherwise a pass between rounds does: after
+each round if clients label with the received model, else only for evaluations.
 """
 
 import dataclasses
