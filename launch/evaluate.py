@@ -136,20 +136,19 @@ def _score(
   """Evaluates the model, with the class shares of the images if asked for."""
   if not evaluate.shares.adapts:
     return scores_lib.score(model, batches)
-  summaries = []
+  inputs = site_shares.SiteInputs(model)
 
   def read() -> _Batches:
     for images, labels in batches:
-      summaries.append(model.summarize(images))
+      inputs.add(images)
       yield images, labels
 
   scores = scores_lib.score(model, read())
   accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
   print(f"accuracy with the labels' class shares: {accuracy}")
-  site = site_shares.Site(
-    scores.probabilities, np.concatenate(summaries).mean(axis=0)
+  probabilities, _, lines = evaluate.shares.adapt(
+    model, scores.probabilities, inputs
   )
-  probabilities, _, lines = evaluate.shares.adapt(model, site)
   for line in lines:
     print(line)
   return dataclasses.replace(scores, probabilities=probabilities)

@@ -77,6 +77,11 @@ def main(predict: Predict) -> None:
   """Writes the predictions."""
   is_stdout = predict.output.output_file == _STDOUT
   path = None if is_stdout else predict.output.check()
+  shares_path = None
+  if path is not None and predict.shares.adapt_shares:
+    shares_path = dataclasses.replace(
+      predict.output, output_file=str(path.with_suffix('.class_shares.csv'))
+    ).check()
   with predict.model.blame_images(ValueError):
     if not predict.model.images:
       raise ValueError('name files or folders of images')
@@ -102,8 +107,7 @@ def main(predict: Predict) -> None:
   if num_written > _NUM_SHOWN:
     print(f'  and {num_written - _NUM_SHOWN} more')
   print(f'predictions: {path}')
-  if predict.shares.adapt_shares:
-    shares_path = path.with_suffix('.class_shares.csv')
+  if shares_path is not None:
     with parts.writing(shares_path):
       site_shares.write_shares(shares_path, model.class_names, written.shares)
     print(f'class shares: {shares_path}')
@@ -170,15 +174,14 @@ def _predict(
     for batch in read():
       yield from zip(batch.keys, model.predict(batch.images), strict=True)
     return
-  keys = []
-
-  def read_site() -> Iterator[np.ndarray]:
-    for batch in read():
-      keys.extend(batch.keys)
-      yield batch.images
-
+  keys, found = [], [np.zeros([0, len(model.class_names)], np.float32)]
+  inputs = site_shares.SiteInputs(model)
+  for batch in read():
+    keys.extend(batch.keys)
+    found.append(model.predict(batch.images))
+    inputs.add(batch.images)
   probabilities, written.shares, written.lines = predict.shares.adapt(
-    model, site_shares.collect(model, read_site())
+    model, np.concatenate(found), inputs
   )
   yield from zip(keys, probabilities, strict=True)
 

@@ -4,6 +4,7 @@
 """Tests of the prior of class shares that a run estimates after training."""
 
 import pathlib
+from unittest import mock
 
 from absl.testing import parameterized
 import numpy as np
@@ -66,6 +67,20 @@ class SiteSharesTest(simulation_test_case.SimulationTestCase):
     )
     exported = exported_model.load(pathlib.Path(opened.export_path))
     self.assertEqual(exported.prior, prior)
+
+  def test_a_run_ends_well_without_a_prior(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / share_prior.NAME).write_text('of fewer rounds')
+    experiment = mock.Mock()
+    with (
+      mock.patch.object(
+        site_shares, 'find_prior', side_effect=ValueError('not finite')
+      ),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      self.assertIsNone(site_shares.find_and_write(experiment, folder, None))
+    self.assertIn('not finite', logs.output[0])
+    self.assertIsNone(site_shares.read(folder))
 
   @parameterized.parameters(
     ('semifl', {}, True),

@@ -73,6 +73,12 @@ class SharePriorTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, 'no client has an image'):
       _find_prior([empty])
 
+  def test_of_many_images_equally_spaced_ones_are_used(self):
+    ((logits, _),) = _draw_clients(1.0, num_clients=1, num_images=4001)
+    for number, expected in ((1, 1), (2000, 2000), (2001, 1001), (4001, 1334)):
+      found = share_prior.measure(tf.constant(logits[:number]), _MEAN)
+      self.assertEqual(found.num_images, expected)
+
   def test_shares_are_a_distribution(self):
     for shares in ([0.5, 0.5, 0.1], [1.0, 0.0], [[0.5, 0.5]]):
       with self.assertRaisesRegex(ValueError, 'mean_shares'):

@@ -41,7 +41,8 @@ class SiteSharesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._photos = pathlib.Path(self.create_tempdir().full_path)
-    self._output = self._photos.with_name('predictions.csv')
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._output = folder / 'predictions.csv'
 
   def _write(self, levels):
     for number, level in enumerate(levels):
@@ -72,7 +73,7 @@ class SiteSharesTest(parameterized.TestCase):
     self._write([60] * 19 + [150])
     lines = self._predict(model, adapt_shares=True)
     self.assertIn('class shares of 20 images', lines[1])
-    self.assertEqual(lines[2], 'with these shares 5.0% of images change class')
+    self.assertEqual(lines[2], 'with these shares 1 of 20 images change class')
     shares = [
       float(row['share'])
       for row in self._read(self._output.with_suffix('.class_shares.csv'))
@@ -86,6 +87,13 @@ class SiteSharesTest(parameterized.TestCase):
     self.assertAlmostEqual(
       float(row['probability']), 1 / (1 + odds), delta=0.003
     )
+
+  def test_earlier_shares_are_not_replaced_unasked(self):
+    self._write([60] * 20)
+    self._output.with_suffix('.class_shares.csv').write_text('mine')
+    with self.assertRaisesRegex(settings.SettingError, 'shares.csv: exists'):
+      self._predict(adapt_shares=True, overwrite=False)
+    self.assertFalse(self._output.exists())
 
   def test_shares_of_a_file(self):
     self._write([150])

@@ -3,12 +3,11 @@
 
 """Predictions with the class shares of the site that images are from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 import csv
 import dataclasses
 import io
 import pathlib
-from typing import NamedTuple
 
 from absl import logging
 import numpy as np
@@ -24,16 +23,37 @@ from tff_semifl.label_shift import input_shift
 _NUM_SHOWN = 5
 
 
-class Site(NamedTuple):
-  """Predictions for all images of a site.
+class SiteInputs:
+  """Adds up the summaries of a site's images, batch by batch."""
 
-  Attributes:
-    probabilities: float32 [images, classes], of the exported model.
-    summary: float32 [numbers], the mean of `input_shift.summarize`.
-  """
+  def __init__(self, model: exported_model.ExportedModel):
+    self._model = model
+    self._total, self._count = 0.0, 0
 
-  probabilities: np.ndarray
-  summary: np.ndarray
+  def add(self, images: np.ndarray) -> None:
+    """Adds images, as for `ExportedModel.predict`."""
+    if self._model.prior.inputs is not None:
+      summaries = self._model.summarize(images)
+      self._total += np.sum(summaries, axis=0, dtype=np.float64)
+      self._count += len(images)
+
+  def warn_of_shift(self) -> None:
+    """Logs a warning if the images are unlike those of training."""
+    if not self._count:
+      return
+    shift = input_shift.measure_shift(
+      tf.constant(self._total / self._count, tf.float32),
+      tf.constant(self._count, tf.float32),
+      self._model.prior.inputs,
+    )
+    if shift > input_shift.GREATEST_SHIFT:
+      logging.warning(
+        'The images are unlike those of training: their shift is %.1f, and at'
+        ' most %g for a site like the clients. Shares of its own do not mend'
+        ' this; look at the images, and test with labels.',
+        shift,
+        input_shift.GREATEST_SHIFT,
+      )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,9 +104,10 @@ class SiteShares(settings.Settings):
   def adapt(
     self,
     model: exported_model.ExportedModel,
-    site: Site,
+    probabilities: np.ndarray,
+    inputs: SiteInputs,
   ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Adapts probabilities to the site.
+    """Adapts the probabilities of a site's images, float32 [images, classes].
 
     Returns:
       The probabilities, float32 [images, classes]; the class shares, float32
@@ -96,7 +117,7 @@ class SiteShares(settings.Settings):
       settings.SettingError: If the images tell too little about shares.
     """
     prior = model.prior
-    logits = adaptation.to_logits(tf.constant(site.probabilities))
+    logits = adaptation.to_logits(tf.constant(probabilities))
     if self.class_shares is not None:
       shares = read_shares(self.class_shares, model.class_names)
       lines = []
@@ -116,35 +137,17 @@ class SiteShares(settings.Settings):
         f'class shares of {count} images (evidence {evidence:.3g} nats):'
         f' {_list(model.class_names, shares, found.deviations.numpy())}'
       ]
-      self._warn_of_shift(model, site)
-    adapted = tf.nn.softmax(adaptation.adapt_logits(logits, shares, prior))
-    changed = np.mean(
-      adapted.numpy().argmax(axis=1) != site.probabilities.argmax(axis=1)
+      inputs.warn_of_shift()
+    adapted = tf.nn.softmax(
+      adaptation.adapt_logits(logits, shares, prior)
+    ).numpy()
+    changed = np.count_nonzero(
+      adapted.argmax(axis=1) != probabilities.argmax(axis=1)
     )
-    lines.append(f'with these shares {changed:.1%} of images change class')
-    return adapted.numpy(), shares, lines
-
-  def _warn_of_shift(
-    self, model: exported_model.ExportedModel, site: Site
-  ) -> None:
-    moments = model.prior.inputs
-    if moments is None:
-      return
-    shift = float(
-      input_shift.measure_shift(
-        tf.constant(site.summary),
-        tf.constant(float(len(site.probabilities))),
-        moments,
-      )
+    lines.append(
+      f'with these shares {changed} of {len(adapted)} images change class'
     )
-    if shift > input_shift.GREATEST_SHIFT:
-      logging.warning(
-        'The images are unlike those of training: their shift is %.1f, and at'
-        ' most %g for a site like the clients. Shares of its own do not mend'
-        ' this; look at the images, and test with labels.',
-        shift,
-        input_shift.GREATEST_SHIFT,
-      )
+    return adapted, shares, lines
 
 
 def _list(
@@ -197,19 +200,3 @@ def write_shares(
   writer.writerows(zip(class_names, shares.tolist(), strict=True))
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
-
-
-def collect(
-  model: exported_model.ExportedModel, batches: Iterator[np.ndarray]
-) -> Site:
-  """Predicts all images of a site, a few of which are in memory at a time."""
-  probabilities = [np.zeros([0, len(model.class_names)], np.float32)]
-  summary, count = 0.0, 0
-  for images in batches:
-    probabilities.append(model.predict(images))
-    summary += np.sum(model.summarize(images), axis=0, dtype=np.float64)
-    count += len(images)
-  return Site(
-    np.concatenate(probabilities),
-    np.asarray(summary / max(count, 1), np.float32),
-  )

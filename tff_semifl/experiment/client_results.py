@@ -142,12 +142,12 @@ def describe_accuracies(
 ) -> Iterator[str]:
   """A line for each list of `read_accuracies`."""
   if len(measured) == 1:
-    yield _describe_spread('accuracy', measured[0])
+    yield _describe_spread('accuracy of', measured[0])
     return
   number = sum(each.num_images for each in measured[0])
   yield f'at clients, on {number} images that nobody trained on:'
-  yield _describe_spread('global model', measured[0])
-  yield _describe_spread("with each client's class shares", measured[1])
+  yield _describe_spread('global model,', measured[0])
+  yield _describe_spread('own class shares,', measured[1])
 
 
 def _describe_spread(
@@ -156,7 +156,7 @@ def _describe_spread(
   spread = client_accuracy.summarize(clients)
   worst = spread.worst
   return (
-    f'{what} of {spread.num_clients} clients with labels: mean'
+    f'{what} {spread.num_clients} clients with labels: mean'
     f' {spread.mean:.1%}, standard deviation {100 * spread.deviation:.1f}'
     f' points, worst tenth {spread.worst_tenth:.1%}; worst client'
     f' {worst.client}, {intervals.show(worst.num_right, worst.num_images)} of'

@@ -75,12 +75,10 @@ def run(
   privacy = None
   if experiment.settings.private_mean is not None:
     privacy = client_privacy.read(folder.path, final.round_num)
-  prior = None
-  if experiment.run.share_prior:
-    prior = site_shares.read(folder.path) if folder.has_export else None
-    if prior is None:
-      prior = site_shares.find_prior(experiment, kept.weights)
-      site_shares.write(folder.path, prior)
+  if folder.has_export:
+    prior = site_shares.read(folder.path)
+  else:
+    prior = site_shares.find_and_write(experiment, folder.path, kept.weights)
   # Exports in other formats or with other settings are kept.
   if not folder.has_export:
     with (

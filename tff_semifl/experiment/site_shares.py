@@ -9,6 +9,7 @@ machine, with workers or at sites. Only sums over clients reach the server.
 
 import pathlib
 
+from absl import logging
 import numpy as np
 
 from tff_semifl.algorithms import client_prior
@@ -50,11 +51,31 @@ def find_prior(
   )
 
 
-def write(folder: pathlib.Path, prior: share_prior.SharePrior) -> None:
-  """Writes the prior into the folder of an experiment or an export."""
+def find_and_write(
+  experiment: experiment_lib.Experiment,
+  folder: pathlib.Path,
+  weights: functional.ModelWeights,
+) -> share_prior.SharePrior | None:
+  """Estimates the prior, if the run asks for it, and writes its file.
+
+  Where it cannot be estimated, the trained model is still exported: there is a
+  warning, and no file.
+  """
   path = folder / share_prior.NAME
-  with durable_files.naming(path), durable_files.replacing(path) as file:
-    file.write(prior.to_json().encode())
+  prior = None
+  if experiment.run.share_prior:
+    try:
+      prior = find_prior(experiment, weights)
+    except ValueError as error:
+      logging.warning('%s: no prior of class shares: %s', folder.name, error)
+  with durable_files.naming(path):
+    if prior is None:
+      # Of a run that had fewer rounds.
+      path.unlink(missing_ok=True)
+      return None
+    with durable_files.replacing(path) as file:
+      file.write(prior.to_json().encode())
+  return prior
 
 
 def read(folder: pathlib.Path) -> share_prior.SharePrior | None:

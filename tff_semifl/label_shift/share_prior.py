@@ -137,7 +137,7 @@ def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
     mean_shares: float32 [classes], as in `SharePrior`.
   """
   num_images = tf.shape(logits)[0]
-  step = 1 + num_images // MOST_IMAGES
+  step = 1 + tf.maximum(num_images - 1, 0) // MOST_IMAGES
   logits = tf.gather(logits, tf.range(0, num_images, step))
   count = tf.cast(tf.shape(logits)[0], tf.float32)
   alpha = tf.constant(STRENGTHS)[:, tf.newaxis] * mean_shares
