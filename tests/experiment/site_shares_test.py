@@ -54,7 +54,6 @@ class SiteSharesTest(simulation_test_case.SimulationTestCase):
     expected = share_prior.find_share_prior(
       [logits[share] for share in data.shares], counts / counts.sum()
     )
-    self.assertEqual(prior.num_clients, 6)
     self.assertEqual(prior.strength, expected.strength)
     self.assertEqual(prior.temperature, expected.temperature)
     self.assertAlmostEqual(prior.evidence, expected.evidence, places=4)

@@ -18,7 +18,7 @@ from tff_semifl.export import tflite
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
 
-_PRIOR = share_prior.SharePrior((0.5, 0.5), 1.0, 1.4, 0.6, 0.9, 0.03, 20)
+_PRIOR = share_prior.SharePrior((0.5, 0.5), 1.0, 1.4, 0.6)
 _LEVELS = np.array([100, 140, 150, 200], np.uint8)
 _IMAGES = np.tile(_LEVELS[:, None, None, None], [1, 20, 20, 3])
 
@@ -46,12 +46,19 @@ class ClassSharesTest(parameterized.TestCase):
 
   def test_serving_with_shares_is_by_bayes_rule(self):
     found = self._signatures['serving_with_shares'](
-      images=tf.constant(_IMAGES), class_shares=tf.constant([0.1, 0.9])
+      images=tf.constant(_IMAGES), class_shares=tf.constant([1.0, 9.0])
     )
     np.testing.assert_allclose(
       found['probabilities'][:, 1], _with_shares(0.9), atol=1e-4
     )
     self.assertEqual(found['class_name'][1], b'dog')
+
+  @parameterized.parameters([[math.nan, 1.0]], [[-0.1, 1.1]], [[0.0, 0.0]])
+  def test_what_is_no_share_is_an_error_of_serving(self, shares):
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'class_shares'):
+      self._signatures['serving_with_shares'](
+        images=tf.constant(_IMAGES), class_shares=tf.constant(shares)
+      )
 
   def test_shares_are_estimated_from_images_of_a_site(self):
     dark = tf.constant(np.full([40, 16, 16, 3], 60, np.uint8))

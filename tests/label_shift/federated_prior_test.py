@@ -42,8 +42,7 @@ class FederatedPriorTest(simulation_test_case.SimulationTestCase):
       '(<weights=<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER,'
       'mean_shares=float32[3]@SERVER,'
       'dataset={<client_id=int32,image=float32[?,4]>*}@CLIENTS> ->'
-      ' <evidence=<evidence=float32[8,13],confidence=float32[8,13],'
-      'squared_confidence=float32[8,13],num_images=float32,'
+      ' <evidence=<evidence=float32[8,13],num_images=float32,'
       'num_clients=float32>,inputs=<mean=float64[4],squared_mean=float64[4],'
       'variance=float64[4]>>@SERVER)',
     )

@@ -24,9 +24,7 @@ from tff_semifl.label_shift import share_prior
 _INPUTS = input_shift.InputMoments(
   (120.0,) * 3 + (0.0,) * 6, (900.0,) * 9, (900.0,) * 9
 )
-_PRIOR = share_prior.SharePrior(
-  (0.5, 0.5), 1.0, 1.0, 0.6, 0.9, 0.03, 20, _INPUTS
-)
+_PRIOR = share_prior.SharePrior((0.5, 0.5), 1.0, 1.0, 0.6, inputs=_INPUTS)
 
 
 class SiteSharesTest(parameterized.TestCase):

@@ -192,6 +192,16 @@ class System(settings.Settings, abc.ABC):
       tf.constant(logits), site.shares, client.prior
     ).numpy()
 
+  def find_share_prior(
+    self, metrics: Mapping[str, float], mean_shares: np.ndarray
+  ) -> share_prior.SharePrior | None:
+    """The prior of class shares that training estimated; by default None.
+
+    `metrics` are those of the exported model's round, by column of metrics.csv;
+    `mean_shares`, float32 [classes], are the shares of the labels.
+    """
+    del metrics, mean_shares
+
   def create_share_estimate(
     self, metrics: Mapping[str, float]
   ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:

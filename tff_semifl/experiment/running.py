@@ -78,7 +78,7 @@ def run(
   if folder.has_export:
     prior = site_shares.read(folder.path)
   else:
-    prior = site_shares.find_and_write(experiment, folder.path, kept.weights)
+    prior = site_shares.find_and_write(experiment, folder.path, kept)
   # Exports in other formats or with other settings are kept.
   if not folder.has_export:
     with (

@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The prior of clients' class shares, estimated once training has ended.
+"""The prior of clients' class shares, once training has ended.
 
-The pass runs in the context of training, where clients' images are: on this
-machine, with workers or at sites. Only sums over clients reach the server.
+A system may have estimated the prior in training. If not, one pass over clients
+does, in the context of training, where clients' images are: on this machine,
+with workers or at sites. Only sums over clients reach the server.
 """
 
 import pathlib
@@ -15,6 +16,8 @@ import numpy as np
 from tff_semifl.algorithms import client_prior
 from tff_semifl.data import mapped_images
 from tff_semifl.experiment import experiment as experiment_lib
+from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.files import durable_files
 from tff_semifl.label_shift import federated_prior
 from tff_semifl.label_shift import input_shift
@@ -26,8 +29,10 @@ from tff_semifl.randomness import random_seeds
 MOST_CLIENTS = 200
 
 
-def find_prior(
-  experiment: experiment_lib.Experiment, weights: functional.ModelWeights
+def _pass_over_clients(
+  experiment: experiment_lib.Experiment,
+  weights: functional.ModelWeights,
+  mean_shares: np.ndarray,
 ) -> share_prior.SharePrior:
   """Estimates the prior with a model's weights, at up to `MOST_CLIENTS`."""
   compute = federated_prior.build_evidence(experiment.classifier)
@@ -39,10 +44,6 @@ def find_prior(
       experiment.settings.seed, random_seeds.Purpose.SHARE_PRIOR_CLIENT
     ).choice(len(datasets), MOST_CLIENTS, replace=False)
     datasets = [datasets[client] for client in sorted(chosen)]
-  counts = np.bincount(
-    experiment.data.labeled.labels, minlength=experiment.task.num_classes
-  )
-  mean_shares = client_prior.from_counts(counts.astype(np.float32)).numpy()
   total = compute(weights, mean_shares, datasets)
   return share_prior.choose(
     share_prior.Evidence(*map(np.asarray, total.evidence)),
@@ -51,23 +52,49 @@ def find_prior(
   )
 
 
+def find_prior(
+  experiment: experiment_lib.Experiment,
+  folder: pathlib.Path,
+  kept: saved_experiment.TrainedModel,
+) -> share_prior.SharePrior | None:
+  """The prior of training, or else of a pass; None without either.
+
+  After training with a prior, a pass only tells what clients' images are like.
+  """
+  system = experiment.settings.system
+  if not (experiment.run.share_prior or system.estimates_class_shares):
+    return None
+  counts = np.bincount(
+    experiment.data.labeled.labels, minlength=experiment.task.num_classes
+  )
+  mean_shares = client_prior.from_counts(counts.astype(np.float32)).numpy()
+  metrics = metrics_table.read_metrics(folder / 'metrics.csv')
+  [[row]] = np.nonzero(metrics[metrics_table.KEY] == kept.round_num)
+  prior = system.find_share_prior(
+    {name: float(column[row]) for name, column in metrics.items()}, mean_shares
+  )
+  if not experiment.run.share_prior:
+    return prior
+  passed = _pass_over_clients(experiment, kept.weights, mean_shares)
+  return prior._replace(inputs=passed.inputs) if prior else passed
+
+
 def find_and_write(
   experiment: experiment_lib.Experiment,
   folder: pathlib.Path,
-  weights: functional.ModelWeights,
+  kept: saved_experiment.TrainedModel,
 ) -> share_prior.SharePrior | None:
-  """Estimates the prior, if the run asks for it, and writes its file.
+  """Finds the prior, and writes its file.
 
   Where it cannot be estimated, the trained model is still exported: there is a
   warning, and no file.
   """
   path = folder / share_prior.NAME
   prior = None
-  if experiment.run.share_prior:
-    try:
-      prior = find_prior(experiment, weights)
-    except ValueError as error:
-      logging.warning('%s: no prior of class shares: %s', folder.name, error)
+  try:
+    prior = find_prior(experiment, folder, kept)
+  except ValueError as error:
+    logging.warning('%s: no prior of class shares: %s', folder.name, error)
   with durable_files.naming(path):
     if prior is None:
       # Of a run that had fewer rounds.
@@ -98,9 +125,15 @@ def describe(prior: share_prior.SharePrior) -> str:
       f'clients have about the same class shares (evidence {prior.evidence:.3f}'
       ' nats an image): a site keeps the global model'
     )
+  weight = ''
+  if prior.weight < 1:
+    weight = (
+      ', with shares to the power'
+      f' {prior.weight:g}, because images of a class differ between clients'
+    )
   return (
     f'clients differ in class shares (evidence {prior.evidence:.3f} nats an'
     f' image, strength {prior.strength:.2g}): the exported model adapts to a'
-    ' site (launch.predict --adapt_shares; signatures estimate_shares and'
-    ' serving_with_shares)'
+    f' site{weight} (launch.predict --adapt_shares; signatures estimate_shares'
+    ' and serving_with_shares)'
   )

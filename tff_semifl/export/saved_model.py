@@ -115,7 +115,8 @@ def export_saved_model(
       `shift`, float32 [] (see `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at
-      a site with these shares.
+      a site with these shares. They are 0 or above, and not all 0; others are
+      an error. They are scaled to add up to 1.
   *   `class_names`: the names of all classes.
   *   `description`: the model's `image_shape`, int32 [3]; `least_confidence`,
       float32 []; `background`, int32 [3].
@@ -183,7 +184,9 @@ def export_saved_model(
     )
     serving[exported_model.SERVING_WITH_SHARES] = _serve(
       lambda each, shares: classify(
-        adaptation.adapt_logits(compute_logits(fit(each)), shares, prior)
+        adaptation.adapt_logits(
+          compute_logits(fit(each)), _check_shares(shares), prior
+        )
       ),
       spec,
       tf.TensorSpec(
@@ -249,6 +252,18 @@ def _decode_and_fit(
     image_bytes,
     fn_output_signature=tf.TensorSpec(shape, tf.float32),
   )
+
+
+def _check_shares(shares: tf.Tensor) -> tf.Tensor:
+  """Shares, float32 [classes], or an error if there are no such shares."""
+  are_shares = tf.math.is_finite(shares) & (shares >= 0)
+  check = tf.debugging.Assert(
+    tf.reduce_all(are_shares) & tf.reduce_any(shares > 0),
+    ['class_shares: must be 0 or above, and not all 0; found', shares],
+    summarize=shares.shape[0],
+  )
+  with tf.control_dependencies([check]):
+    return tf.identity(shares)
 
 
 def _estimate_shares(

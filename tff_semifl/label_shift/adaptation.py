@@ -6,8 +6,9 @@
 With shares pi of the classes at a site in place of the shares m that the
 classifier assumes, the posterior of a class is (Saerens et al., 2002)
 
-    p(c | x) ~ p_m(c | x)^(1 / T) pi_c / m_c
+    p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
 
+with the weight w = 1, or less where images of a class differ between sites.
 The shares of a site are the mean of their posterior, given the site's unlabeled
 images, under the Dirichlet prior of `share_prior`, which keeps the shares near
 m where images are few or sites are alike.
@@ -37,7 +38,8 @@ class SiteShares(NamedTuple):
   """The class shares of a site, estimated from its images.
 
   Attributes:
-    shares: float32 [classes], which add up to 1.
+    shares: float32 [classes], which add up to 1; the mean shares if evidence is
+      below `LEAST_EVIDENCE`.
     deviations: float32 [classes], standard deviations of the posterior.
     evidence: float32 scalar, how much likelier own shares make all images
       together, in nats.
@@ -74,6 +76,7 @@ def estimate_site_shares(
     shares = found.parameters / total
     deviations = tf.sqrt(shares * (1 - shares) / (total + 1))
     evidence = class_shares.evidence(likelihoods, alpha, found)
+    shares = tf.where(evidence >= LEAST_EVIDENCE, shares, mean_shares)
   confidence = tf.reduce_max(
     tf.nn.softmax(adapt_logits(logits, shares, prior)), axis=-1
   )
@@ -94,18 +97,17 @@ def adapt_logits(
 
   Args:
     logits: float32 [images, classes], as in `estimate_site_shares`.
-    shares: float32 [classes], 0 or above; a class of share 0 is never
-      predicted.
+    shares: float32 [classes], 0 or above, up to a factor; a class of share 0 is
+      never predicted.
     prior: The prior of the classifier.
 
   Returns:
     float32 [images, classes].
   """
   mean_shares = tf.constant(prior.mean_shares, tf.float32)
-  likelihoods = share_prior.log_likelihoods(
-    logits, prior.temperature, mean_shares
+  return logits / prior.temperature + prior.weight * (
+    to_logits(shares) - tf.math.log(mean_shares)
   )
-  return likelihoods + to_logits(shares)
 
 
 def to_logits(probabilities: tf.Tensor) -> tf.Tensor:

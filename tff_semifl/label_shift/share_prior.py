@@ -46,10 +46,8 @@ class SharePrior(NamedTuple):
     strength: Strength of the Dirichlet prior; infinite if clients are alike.
     temperature: Divides the classifier's logits.
     evidence: How much likelier own shares make an image of a client, in nats.
-    confidence: The mean over clients of the mean probability of the predicted
-      class, with own shares.
-    confidence_deviation: The standard deviation of the same over clients.
-    num_clients: Clients with images.
+    weight: The exponent of ratios of shares in a posterior, in (0, 1]; below 1
+      where images of a class differ between clients.
     inputs: The distribution of clients' images, of which a site may be outside;
       None if unknown.
   """
@@ -58,9 +56,7 @@ class SharePrior(NamedTuple):
   strength: float
   temperature: float
   evidence: float
-  confidence: float
-  confidence_deviation: float
-  num_clients: int
+  weight: float = 1.0
   inputs: input_shift.InputMoments | None = None
 
   @property
@@ -114,16 +110,11 @@ class Evidence(NamedTuple):
 
   Attributes:
     evidence: float32 [temperatures, strengths], `class_shares.evidence`.
-    confidence: float32 [temperatures, strengths], each client's mean
-      probability of the predicted class.
-    squared_confidence: float32 [temperatures, strengths], the same squared.
     num_images: float32 scalar.
     num_clients: float32 scalar, clients with images.
   """
 
   evidence: tf.Tensor
-  confidence: tf.Tensor
-  squared_confidence: tf.Tensor
   num_images: tf.Tensor
   num_clients: tf.Tensor
 
@@ -142,27 +133,17 @@ def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
   count = tf.cast(tf.shape(logits)[0], tf.float32)
   alpha = tf.constant(STRENGTHS)[:, tf.newaxis] * mean_shares
 
-  def at_temperature(temperature: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  def at_temperature(temperature: tf.Tensor) -> tf.Tensor:
     likelihoods = class_shares.read(
       log_likelihoods(logits, temperature, mean_shares)[:, tf.newaxis]
     )
     shares = class_shares.find(likelihoods, alpha)
-    return (
-      class_shares.evidence(likelihoods, alpha, shares),
-      tf.reduce_sum(tf.reduce_max(shares.posteriors, axis=-1), axis=0),
-    )
+    return class_shares.evidence(likelihoods, alpha, shares)
 
   # One after the other, which keeps memory small.
-  evidence, confidence = tf.map_fn(
-    at_temperature,
-    tf.constant(TEMPERATURES),
-    fn_output_signature=(tf.float32, tf.float32),
-  )
-  confidence = tf.math.divide_no_nan(confidence, count)
+  evidence = tf.map_fn(at_temperature, tf.constant(TEMPERATURES))
   is_there = tf.cast(count > 0, tf.float32)
-  return Evidence(
-    evidence * is_there, confidence, tf.square(confidence), count, is_there
-  )
+  return Evidence(evidence * is_there, count, is_there)
 
 
 def choose(
@@ -185,21 +166,25 @@ def choose(
   if not np.all(np.isfinite(total.evidence)):
     raise ValueError('logits of clients are not finite')
   best = np.unravel_index(np.argmax(total.evidence), total.evidence.shape)
-  evidence = float(total.evidence[best] / total.num_images)
-  differ = evidence >= LEAST_EVIDENCE
-  if not differ:
-    best = TEMPERATURES.index(1.0), len(STRENGTHS) - 1
-  confidence = float(total.confidence[best] / total.num_clients)
-  squared = float(total.squared_confidence[best] / total.num_clients)
-  return SharePrior(
-    tuple(map(float, mean_shares)),
-    STRENGTHS[best[1]] if differ else math.inf,
+  return create(
+    mean_shares,
+    STRENGTHS[best[1]],
     TEMPERATURES[best[0]],
-    evidence,
-    confidence,
-    math.sqrt(max(squared - confidence**2, 0.0)),
-    int(total.num_clients),
-    inputs and input_shift.find_moments(inputs, float(total.num_clients)),
+    float(total.evidence[best] / total.num_images),
+  )._replace(
+    inputs=inputs
+    and input_shift.find_moments(inputs, float(total.num_clients))
+  )
+
+
+def create(
+  mean_shares: np.ndarray, strength: float, temperature: float, evidence: float
+) -> SharePrior:
+  """The prior with these values, or of alike clients if evidence is small."""
+  if evidence < LEAST_EVIDENCE:
+    strength, temperature = math.inf, 1.0
+  return SharePrior(
+    tuple(map(float, mean_shares)), strength, temperature, evidence
   )
 
 

@@ -21,6 +21,7 @@ from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
 from tff_semifl.core import federated_process
 from tff_semifl.label_shift import class_shares
+from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import intervals
 from tff_semifl.privacy import aggregators
 
@@ -29,6 +30,10 @@ _OWN = 'client/own/'
 _NAMES = ('labels alone', 'mixture', 'head')
 # It is found to within a part in a thousand.
 _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
+# Of `SharePrior.weight`, where images of a class differ between clients: then
+# shares confirm a classifier's errors. Chosen on digits whose clients are
+# writers (docs/results/site_shares).
+_WEIGHT_IF_IMAGES_DIFFER = 0.3
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -113,6 +118,19 @@ class ClientPriors(system.System):
   ) -> system.Steps:
     del num_labeled, client_sizes
     return system.Steps(1, 0)
+
+  def find_share_prior(
+    self, metrics: Mapping[str, float], mean_shares: np.ndarray
+  ) -> share_prior.SharePrior | None:
+    evidence, strength, spread = (
+      metrics[f'{_OWN}{name}'] for name in ('evidence', 'strength', 'spread')
+    )
+    if math.isnan(evidence):
+      return None
+    prior = share_prior.create(mean_shares, strength, 1.0, evidence)
+    if spread > choice.GREATEST_SPREAD:
+      return prior._replace(weight=_WEIGHT_IF_IMAGES_DIFFER)
+    return prior
 
   def create_share_estimate(
     self, metrics: Mapping[str, float]
@@ -227,8 +245,7 @@ def describe_clients(own: Mapping[str, float]) -> Iterator[str]:
   yield (
     "with own class shares, a client's example is"
     f' {math.exp(own["evidence"]):.2f} times as likely as with those of all'
-    f' clients (evidence {own["evidence"]:.3f}, strength'
-    f' {own["strength"]:.3g})'
+    ' clients'
   )
   if own['evidence'] < class_shares.LEAST_EVIDENCE or own['strength'] >= _ALIKE:
     yield (
