@@ -17,6 +17,7 @@ import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 import pytest
 
 from launch import sweep
@@ -105,7 +106,12 @@ class RunsTest(parameterized.TestCase):
         self.assertFalse(one.is_complete())
     metrics.write_text(''.join(lines))
     self.assertTrue(one.is_complete())
-    self.assertEqual(one.read(), (1, 0.25, 0.5, 1.5))
+    self.assertEqual(one.read()[:4], (1, 0.25, 0.5, 1.5))
+    self.assertIsNone(one.read_complete().own_mean)
+    (one.folder / 'client_accuracy.csv').write_text(
+      'client,images,right,adapted_right\n0,10,5,9\n1,10,7,8\n'
+    )
+    np.testing.assert_allclose(one.read_complete()[4:], [0.6, 0.5, 0.85, 0.8])
     (one.folder / 'export' / 'saved_model.pb').unlink()
     self.assertFalse(one.is_complete())
 

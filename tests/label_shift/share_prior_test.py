@@ -48,9 +48,7 @@ def _find_prior(clients):
 
 
 def _prior(**changes):
-  prior = share_prior.SharePrior(
-    tuple(map(float, _MEAN)), 2.0, 1.0, 0.5
-  )
+  prior = share_prior.SharePrior(tuple(map(float, _MEAN)), 2.0, 1.0, 0.5)
   return prior._replace(**changes)
 
 

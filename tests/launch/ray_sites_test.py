@@ -30,6 +30,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.experiment import checkpoints
 from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import plan
+from tff_semifl.experiment import site_shares
 from tff_semifl.experiment import training as training_lib
 from tff_semifl.runtime import sites
 
@@ -38,16 +39,18 @@ _NUM_IMAGES = 6
 _SIZE = 16
 _SETTINGS = {
   'task': 'tests.launch.small_photos:SmallPhotos',
-  'model': small_digits.SETTINGS['model'],
   'gray': True,
   'image_size': str(_SIZE),
+  'experiment_name': 'small',
+  'tensorboard': False,
+}
+_OF_SEMIFL = {
+  'model': small_digits.SETTINGS['model'],
   'client_epochs': 1,
   'server_epochs': 1,
   'confidence_threshold': 0.5,
   # Until it is stopped.
   'total_rounds': 10000,
-  'experiment_name': 'small',
-  'tensorboard': False,
 }
 _HASH = '[0-9a-f]{64}'
 
@@ -170,8 +173,8 @@ class SitesTest(absltest.TestCase):
       )
     return _rows(self.folder)
 
-  def test_training(self):
-    changes = {
+  def _create_settings(self):
+    return {
       **_SETTINGS,
       'image_dir': str(self.folder / 'apart'),
       'output_dir': str(self.folder / 'results'),
@@ -179,6 +182,30 @@ class SitesTest(absltest.TestCase):
       'ray_address': self.machines.address,
       'sites': ('site_2', 'site_1'),
     }
+
+  def _train(self, system, changes):
+    return self._start(
+      *('launch.train', system, '--threads_per_operation=1'),
+      *(f'--{name}={settings.show(each)}' for name, each in changes.items()),
+    )
+
+  def test_client_priors_find_a_prior_of_class_shares_by_what_is_sent(self):
+    changes = self._create_settings()
+    experiment = commands.create('client_priors', changes).create_experiment()
+    approved = plan.describe(experiment)['programs_of_sites']
+    running = [
+      self._start_site(site, f'--approved={",".join(approved)}')
+      for site in _SITES
+    ]
+    training = self._train('client_priors', changes)
+    self.assertEqual(training.process.wait(300), 0, training.output)
+    for site in running:
+      self.assertCountEqual(_programs(site), approved)
+    folder = self.folder / 'results' / 'small'
+    self.assertIsNotNone(site_shares.read(folder))
+
+  def test_training(self):
+    changes = {**self._create_settings(), **_OF_SEMIFL}
     # Operations have one thread in this process, too (see conftest.py).
     experiment = commands.create('semifl', changes).create_experiment()
     described = plan.describe(experiment)
@@ -188,10 +215,7 @@ class SitesTest(absltest.TestCase):
     # By another process it is built just so.
     first = self._start_site('site_1', f'--approved={program}')
     second = self._start_site('site_2')
-    training = self._start(
-      *('launch.train', 'semifl', '--threads_per_operation=1'),
-      *(f'--{name}={settings.show(each)}' for name, each in changes.items()),
-    )
+    training = self._train('semifl', changes)
     folder = self.folder / 'results' / 'small'
 
     def wait_for_clients(number):

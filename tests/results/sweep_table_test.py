@@ -128,6 +128,17 @@ class TableTest(absltest.TestCase):
     self.assertEqual(third['complete'], 0)
     self.assertIsNone(third['accuracy_mean'])
 
+  def test_accuracies_at_clients_have_columns(self):
+    known = metrics_table.Results(9, 0.8, 0.9, 1.0, 0.7, 0.5, 0.9, 0.6)
+    rows = [
+      sweep_table.Row(_CELL, [known, known._replace(own_mean=0.8), None]),
+      _ROWS[1],
+    ]
+    text, (first, second) = sweep_table.tabulate(rows)
+    self.assertIn('| 70.0% ± 0.0 | 50.0% ± 0.0 | 85.0% ± 7.1 | 60.0%', text)
+    self.assertAlmostEqual(first['own_mean'], 0.85)
+    self.assertIsNone(second['own_mean'])
+
   def test_test_images_of_another_task_are_not_compared(self):
     one = [metrics_table.Results(9, 0.5, 0.625, 0.25)]
     rows = [

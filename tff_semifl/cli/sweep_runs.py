@@ -23,12 +23,14 @@ from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
+from tff_semifl.experiment import client_results
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
+from tff_semifl.metrics import client_accuracy
 from tff_semifl.results import sweep_table
 from tff_semifl.runtime import tied_process
 from tff_semifl.settings import references
@@ -84,7 +86,14 @@ class Run(Job):
       return None
     if self.validates:
       return metrics_table.read_validation(self.folder / 'metrics.csv')
-    return self.read()
+    if not (self.folder / client_results.ACCURACIES).exists():
+      return self.read()
+    spreads = [
+      client_accuracy.summarize(each)
+      for each in client_results.read_accuracies(self.folder)
+    ]
+    numbers = [n for each in spreads for n in (each.mean, each.worst_tenth)]
+    return metrics_table.Results(*self.read()[:4], *numbers)
 
   def is_complete(self) -> bool:
     """Whether all rounds ran and the model was exported."""

@@ -163,13 +163,18 @@ class Results(NamedTuple):
 
   Accuracies are measured on the test images, or else on the validation
   split. `minutes` is the duration of all rounds, including those before an
-  interruption.
+  interruption. The other fields are accuracies over clients, if measured: of
+  the global model, and with own class shares.
   """
 
   round_num: int = -1
   accuracy: float = 0.0
   best_accuracy: float = 0.0
   minutes: float = 0.0
+  client_mean: float | None = None
+  client_worst_tenth: float | None = None
+  own_mean: float | None = None
+  own_worst_tenth: float | None = None
 
 
 class Validation(NamedTuple):

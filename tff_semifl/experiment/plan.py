@@ -14,6 +14,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
 from tff_semifl.experiment import training_warnings
+from tff_semifl.label_shift import federated_prior
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
@@ -84,9 +85,14 @@ def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
   # Imported here, as only `--runtime=ray` has programs.
   from tff_semifl.runtime.ray import programs
 
-  computations = [experiment.process.next]
-  if experiment.statistics is not None:
-    computations.append(experiment.statistics.computation)
+  process, statistics = experiment.process, experiment.statistics
+  computations = [process.next]
+  if process.prepare is not None:
+    computations.append(process.prepare)
+  if statistics is not None:
+    computations.append(statistics.computation)
+  if experiment.run.share_prior:
+    computations.append(federated_prior.build_evidence(experiment.classifier))
   with settings.blame('runtime', 'ray', runtime.NotPortableError):
     return [
       key

@@ -146,6 +146,12 @@ def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
   return Evidence(evidence * is_there, count, is_there)
 
 
+_measure = tf.function(
+  measure,
+  input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None])],
+)
+
+
 def choose(
   total: Evidence,
   mean_shares: np.ndarray,
@@ -172,8 +178,7 @@ def choose(
     TEMPERATURES[best[0]],
     float(total.evidence[best] / total.num_images),
   )._replace(
-    inputs=inputs
-    and input_shift.find_moments(inputs, float(total.num_clients))
+    inputs=inputs and input_shift.find_moments(inputs, float(total.num_clients))
   )
 
 
@@ -210,16 +215,9 @@ def find_share_prior(
     raise ValueError(
       f'mean_shares: found {mean_shares}; must be above 0, and add up to 1'
     )
-  compiled = tf.function(
-    measure,
-    input_signature=[
-      tf.TensorSpec([None, shares.size]),
-      tf.TensorSpec([shares.size]),
-    ],
-  )
   total = Evidence(*(np.zeros([]) for _ in Evidence._fields))
   for logits in client_logits:
-    found = compiled(tf.constant(logits, tf.float32), tf.constant(shares))
+    found = _measure(tf.constant(logits, tf.float32), tf.constant(shares))
     total = Evidence(
       *(a + b.numpy() for a, b in zip(total, found, strict=True))
     )

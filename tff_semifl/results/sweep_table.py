@@ -18,7 +18,16 @@ images: mean of complete runs ± sample standard deviation. Differences compare
 the last accuracy with that of the first row of the same task, in points: mean
 over the seeds of both (95% interval). A single seed has neither; log.txt of the
 run has the interval over test images. SemiFL's paper reports the best round,
-with the population's standard deviation. Minutes are a run's mean."""
+with the population's standard deviation. Minutes are a run's mean. At clients,
+accuracies of the exported model are on images of each client, as it is and with
+the client's own class shares."""
+# Fields of `metrics_table.Results`, where images at clients are measured.
+_AT_CLIENTS = {
+  'client_mean': 'mean of clients',
+  'client_worst_tenth': 'worst tenth of clients',
+  'own_mean': 'own shares, mean',
+  'own_worst_tenth': 'own shares, worst tenth',
+}
 _VALIDATION_CAPTION = """\
 Loss and accuracy on validation images after the last round: mean of complete
 runs ± sample standard deviation. These images are held out of the server's
@@ -83,6 +92,11 @@ class Row(NamedTuple):
 def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
   """The table in Markdown, and the numbers for a CSV file."""
   shown, numbers = [], []
+  at_clients = [
+    name
+    for name in _AT_CLIENTS
+    if any(value is not None for row in rows for value in row.column(name))
+  ]
   for row in rows:
     first = next(other for other in rows if other.task == row.task)
     last = summary.summarize(row.column('accuracy'))
@@ -91,6 +105,9 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
       gain = summary.compare(row.column('accuracy'), first.column('accuracy'))
     best = summary.summarize(row.column('best_accuracy'))
     minutes = summary.summarize(row.column('minutes')).mean
+    of_clients = {
+      name: summary.summarize(row.column(name)) for name in at_clients
+    }
     text, paper, spread = row.entry.paper or ('', None, None)
     shown.append(
       (
@@ -101,6 +118,7 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
         summary.show_difference('accuracy', gain),
         text,
         '' if minutes is None else f'{minutes:.1f}',
+        *(summary.show_mean('accuracy', each) for each in of_clients.values()),
       )
     )
     numbers.append(
@@ -115,11 +133,13 @@ def tabulate(rows: Sequence[Row]) -> tuple[str, list[dict[str, object]]]:
         'minutes_mean': minutes,
         'difference_mean': gain.mean,
         'difference_standard_error': gain.error,
+        **{name: each.mean for name, each in of_clients.items()},
       }
     )
   heading = (
     *('experiment', 'seeds', 'last accuracy', 'best accuracy', 'difference'),
     *('paper', 'minutes'),
+    *(_AT_CLIENTS[name] for name in at_clients),
   )
   return f'{markdown.table(heading, shown)}\n\n{_CAPTION}', numbers
 

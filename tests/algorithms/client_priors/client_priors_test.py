@@ -23,6 +23,33 @@ _METRICS = {
 }
 
 
+class SharePriorTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0.5, 0.001, 2.0, 1.0),
+    # Images of a class differ between clients.
+    (0.5, 0.006, 2.0, 0.25),
+    # Clients are alike.
+    (0.05, 0.001, math.inf, 1.0),
+  )
+  def test_is_that_of_training(self, evidence, spread, strength, weight):
+    prior = _find_prior(evidence, spread)
+    self.assertEqual(prior.mean_shares, (0.25, 0.75))
+    self.assertEqual(
+      (prior.strength, prior.temperature, prior.weight), (strength, 1, weight)
+    )
+
+  def test_without_clients_there_is_none(self):
+    self.assertIsNone(_find_prior(math.nan, math.nan))
+
+
+def _find_prior(evidence, spread):
+  own = {'evidence': evidence, 'strength': 2.0, 'spread': spread}
+  return client_priors.ClientPriors().find_share_prior(
+    {f'client/own/{name}': value for name, value in own.items()},
+    np.array([0.25, 0.75]),
+  )
+
+
 class ResultTest(parameterized.TestCase):
   def test_gain_is_of_the_same_images(self):
     half, more = np.arange(100) < 50, np.arange(100) < 80

@@ -33,7 +33,7 @@ _ALIKE = 0.99 * class_shares.GREATEST_STRENGTH
 # Of `SharePrior.weight`, where images of a class differ between clients: then
 # shares confirm a classifier's errors. Chosen on digits whose clients are
 # writers (docs/results/site_shares).
-_WEIGHT_IF_IMAGES_DIFFER = 0.3
+_WEIGHT_IF_IMAGES_DIFFER = 0.25
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
