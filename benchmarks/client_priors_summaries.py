@@ -85,13 +85,14 @@ def summarize_sites(rows: list[list[str]]) -> Iterator[str]:
     )
     mean = 100 * found.mean(axis=0)
     new = ' | '.join(
-      '' if np.isnan(each) else f'{each:.1f}' for each in mean[10::2]
+      '' if np.isnan(each) else f'{each:.1f}'
+      for each in (mean[9], *mean[10::2])
     )
     yield (
       f'| {" | ".join(cell)} | {len(found)} | {mean[0]:.1f} ({mean[1]:.1f}) |'
       f' {mean[2]:.1f} ({mean[3]:.1f}) |'
       f' {100 * (found[:, 2] - found[:, 0]).min():+.1f} | {mean[4]:.1f} |'
-      f' {mean[5]:.1f} | {mean[9]:.1f} | {new} |'
+      f' {mean[5]:.1f} | {new} |'
     )
 
 

@@ -62,8 +62,9 @@ class RunSettings(settings.Settings):
   )
   share_prior: bool | None = settings.setting(
     None,
-    "Whether to estimate, by one pass over clients' images after training, a"
-    ' prior with which the exported model adapts to the class shares of a site.'
+    "Whether to pass over clients' images once after training, for a prior with"
+    ' which the exported model adapts to the class shares of a site;'
+    ' client_priors has the prior without the pass, which only compares images.'
     ' By default for systems with clients and with labels at the server, but'
     ' not with differential privacy, which does not cover the pass, nor with'
     ' --sites, which would send sums once more.',
