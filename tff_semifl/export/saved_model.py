@@ -110,9 +110,9 @@ def export_saved_model(
       `serving_default`.
   *   `estimate_shares`, only with `prior`: maps images or features of one site
       to its `class_shares`, float32 [classes], their `deviations`, float32
-      [classes], `evidence`, float32 [], and `confidence`, float32 [] (see
-      `adaptation.SiteShares`); and, if the prior knows clients' images,
-      `shift`, float32 [] (see `input_shift.measure_shift`).
+      [classes], and `evidence`, float32 [] (see `adaptation.SiteShares`); and,
+      if the prior knows clients' images, `shift`, float32 [] (see
+      `input_shift.measure_shift`).
   *   `serving_with_shares`, only with `prior`: maps images or features and
       `class_shares`, float32 [classes], to the outputs of `serving_default` at
       a site with these shares. They are 0 or above, and not all 0; others are

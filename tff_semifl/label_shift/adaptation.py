@@ -43,13 +43,11 @@ class SiteShares(NamedTuple):
     deviations: float32 [classes], standard deviations of the posterior.
     evidence: float32 scalar, how much likelier own shares make all images
       together, in nats.
-    confidence: float32 scalar, the mean probability of the predicted class.
   """
 
   shares: tf.Tensor
   deviations: tf.Tensor
   evidence: tf.Tensor
-  confidence: tf.Tensor
 
 
 def estimate_site_shares(
@@ -64,29 +62,19 @@ def estimate_site_shares(
   """
   mean_shares = tf.constant(prior.mean_shares, tf.float32)
   if not prior.clients_differ:
-    shares, deviations = mean_shares, tf.zeros_like(mean_shares)
-    evidence = tf.constant(0.0)
-  else:
-    alpha = prior.strength * mean_shares
-    likelihoods = class_shares.read(
-      share_prior.log_likelihoods(logits, prior.temperature, mean_shares)
-    )
-    found = class_shares.find(likelihoods, alpha)
-    total = tf.reduce_sum(found.parameters)
-    shares = found.parameters / total
-    deviations = tf.sqrt(shares * (1 - shares) / (total + 1))
-    evidence = class_shares.evidence(likelihoods, alpha, found)
-    shares = tf.where(evidence >= LEAST_EVIDENCE, shares, mean_shares)
-  confidence = tf.reduce_max(
-    tf.nn.softmax(adapt_logits(logits, shares, prior)), axis=-1
+    return SiteShares(mean_shares, tf.zeros_like(mean_shares), tf.constant(0.0))
+  alpha = prior.strength * mean_shares
+  likelihoods = class_shares.read(
+    share_prior.log_likelihoods(logits, prior.temperature, mean_shares)
   )
+  found = class_shares.find(likelihoods, alpha)
+  total = tf.reduce_sum(found.parameters)
+  shares = found.parameters / total
+  evidence = class_shares.evidence(likelihoods, alpha, found)
   return SiteShares(
-    shares,
-    deviations,
+    tf.where(evidence >= LEAST_EVIDENCE, shares, mean_shares),
+    tf.sqrt(shares * (1 - shares) / (total + 1)),
     evidence,
-    tf.math.divide_no_nan(
-      tf.reduce_sum(confidence), tf.cast(tf.size(confidence), tf.float32)
-    ),
   )
 
 
