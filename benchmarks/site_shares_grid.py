@@ -27,8 +27,8 @@ from tff_semifl.label_shift import share_prior
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds.')
 _TABLE_FILE = flags.DEFINE_string('table_file', None, 'CSV file to write.')
 _COLUMNS = 'classes,labels,clients,site,images,seed,strength,global,own'
-# Dimensions, and the deviation of means, with which a few labels do for 60% to
-# 90% of images.
+# Dimensions, and the deviation of means, with which a few labels do for 65% to
+# 97% of images.
 _CLASSES = {2: (8, 0.8), 10: (16, 0.9), 100: (32, 1.0)}
 _LABELS = (2, 20)
 _KINDS = ('two classes', 'dirichlet 0.1', 'dirichlet 0.5', 'alike')

@@ -134,7 +134,7 @@ class AccuracyOfClientsTest(parameterized.TestCase):
       experiment = self._create('mine', labels, client_test_fraction=0.5)
     self.assertTrue(experiment.run.client_accuracy)
     data, weights = experiment.data, experiment.classifier.initial_weights
-    prior = share_prior.SharePrior((0.5, 0.5), 0.1, 2.0, 0.6, 0.9, 0.1, 3)
+    prior = share_prior.SharePrior((0.5, 0.5), 0.1, 2.0, 0.6)
     path = pathlib.Path(self._folder)
     client_results.write_accuracies(path, experiment, weights, prior)
     found = client_results.read_accuracies(path)
