@@ -90,7 +90,7 @@ class SiteShares(settings.Settings):
       if model.prior is None:
         raise ValueError(
           'the model has no prior of class shares: it was trained without'
-          ' clients, with differential privacy or with --share_prior=false'
+          ' clients, with differential privacy or without --share_prior'
         )
       if self.class_shares is not None:
         read_shares(self.class_shares, model.class_names)
