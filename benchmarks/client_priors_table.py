@@ -27,28 +27,18 @@ from typing import Any
 from absl import app
 from absl import flags
 import numpy as np
-from sklearn import datasets
 
+from benchmarks import client_priors_process
 from benchmarks import client_priors_summaries
 from tasks import features
 import tff_semifl as sfl
-from tff_semifl.algorithms import system
 from tff_semifl.algorithms.client_priors import choice
-from tff_semifl.algorithms.client_priors import client_priors
 from tff_semifl.algorithms.client_priors import server_steps
-from tff_semifl.augment import augmentation
-from tff_semifl.core import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
-from tff_semifl.experiment import own_data
-from tff_semifl.experiment import system_registry
-from tff_semifl.experiment import task_registry
 from tff_semifl.metrics import metric
-from tff_semifl.models import features as feature_models
-from tff_semifl.models import functional
 
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2'], 'Seeds, of partition too.')
 _LABELS = flags.DEFINE_list('labels', ['10', '20', '50'], 'Numbers of labels.')
@@ -78,16 +68,7 @@ _ALL_LABELS = flags.DEFINE_bool(
   'all_labels', True, 'Whether to fit all labels in one place, too.'
 )
 _ROUNDS = server_steps.PASSES
-_PARTITIONS = {
-  'classes2': {'partition': 'classes', 'classes_per_client': 2},
-  **{
-    f'dirichlet{a}': {'partition': 'dirichlet', 'dirichlet_concentration': a}
-    for a in (0.1, 0.2, 0.3, 0.5)
-  },
-  'iid': {'partition': 'iid'},
-}
 _KEY = ('skew', 'labels', 'partition', 'seed')
-_Process = federated_process.FederatedProcess
 _RESULTS = (
   'labels_alone',
   'client_priors',
@@ -99,49 +80,6 @@ _RESULTS = (
 )
 
 
-def create_digits() -> image_task.Task:
-  """Pixels of digits as feature vectors, split as the task `digits` does."""
-  found = datasets.load_digits()
-  is_test = np.arange(len(found.target)) % 5 == 0
-  task = sfl.own_data(
-    (found.data[~is_test], found.target[~is_test]),
-    (found.data[is_test], found.target[is_test]),
-    num_labeled=10,
-  )
-  return own_data.create_part(task)
-
-
-def load(
-  task: image_task.Task, changes: dict[str, Any]
-) -> federated_data.FederatedData:
-  """Shares out a task's examples as an experiment with these settings does."""
-  chosen = experiment_settings.create(
-    'client_priors',
-    system_registry.load('client_priors'),
-    task_registry.ChosenTask(task=task),
-    changes,
-  )
-  created = chosen.data.create_task()
-  return chosen.data.fill_in(created).load(created)
-
-
-def build(image_shape: tuple[int], num_classes: int) -> _Process:
-  """Builds the process for features of a size."""
-  model = feature_models.create_linear(
-    image_shape,
-    num_classes,
-    mean=[0.0] * image_shape[0],
-    standard_deviation=[1.0] * image_shape[0],
-  )
-  return client_priors.ClientPriors(keep=_KEEP.value).build(
-    system.Ingredients(
-      classifier=functional.from_keras(model),
-      weak_augmentation=augmentation.keep,
-      strong_augmentation=augmentation.keep,
-    )
-  )
-
-
 def thin_out(data: federated_data.FederatedData, skew: int) -> list[np.ndarray]:
   """Keeps one in `skew` examples of the first half of the classes."""
   labels = data.unlabeled.true_labels
@@ -151,26 +89,8 @@ def thin_out(data: federated_data.FederatedData, skew: int) -> list[np.ndarray]:
   return [share[is_kept[share]] for share in data.shares]
 
 
-def measure(
-  process: _Process,
-  data: federated_data.FederatedData,
-  shares: list[np.ndarray],
-) -> tuple[Any, federated_process.RoundOutput]:
-  """The state after round 0, and the result of the last round."""
-  clients = pipelines.ClientPopulation(
-    data.unlabeled, shares, clients_per_round=len(shares), seed=0
-  )
-  server = pipelines.labeled_dataset(data.labeled)
-  first = process.next(process.initialize(), server, []).state
-  state = process.prepare(first, server, clients.all_datasets())
-  for round_num in range(1, _ROUNDS + 1):
-    output = process.next(state, server, clients.datasets(round_num))
-    state = output.state
-  return first, output
-
-
 def measure_all_labels(
-  process: _Process,
+  process: client_priors_process.Process,
   data: federated_data.FederatedData,
 ) -> float:
   """The test accuracy of a regression of all labels in one place."""
@@ -237,18 +157,20 @@ def run_cells(task: image_task.Task) -> Iterator[list[str]]:
       'num_clients': _NUM_CLIENTS.value,
       'num_labeled': int(labels),
       'seed': int(seed),
-      **_PARTITIONS[partition],
+      **client_priors_process.PARTITIONS[partition],
     }
-    data = load(task, changes)
+    data = client_priors_process.load(task, changes)
     if process is None:
       num_classes = data.labeled.labels.max() + 1
-      process = build(data.labeled.images.shape[1:], num_classes)
+      process = client_priors_process.build(
+        data.labeled.images.shape[1:], num_classes, _KEEP.value
+      )
       # All seeds have the same server labels and unlabeled images.
       all_labels = ''
       if _ALL_LABELS.value:
         all_labels = f'{measure_all_labels(process, data):.4f}'
     shares = thin_out(data, _SKEW.value)
-    alone, ours = measure(process, data, shares)
+    alone, ours = client_priors_process.measure(process, data, shares)
     states = (alone, ours.state)
     tests = [f'{_test(state, data.test):.4f}' for state in states]
     errors = [f'{_calibration(state, data.test):.4f}' for state in states]
@@ -264,7 +186,7 @@ def main(argv: list[str]) -> None:
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)
-  task = create_digits()
+  task = client_priors_process.create_digits()
   if _FEATURES_FILE.value:
     task = features.Features(features_file=_FEATURES_FILE.value)
   if not path.exists():

@@ -1,0 +1,259 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Client priors beside published methods, on the same features and clients.
+
+Pixels of digits, and features of files:
+
+  python -m benchmarks.unlabeled_baselines \
+    --data=digits,cifar10.npz,fashion_mnist.npz --folder=results/baselines
+
+A row of `runs.csv` is one method, on one data set, partition and seed. The
+settings of a method are chosen for each data set, on seeds 20 to 22 of all
+partitions together: those with the largest mean of both accuracies, in
+`tuning.csv`. Client priors are the library's, and are not tuned. Rows in the
+files are not computed again. `benchmarks.unlabeled_figure` summarizes them.
+"""
+
+from collections.abc import Iterator
+import csv
+import functools
+import itertools
+import json
+import pathlib
+import time
+from typing import Any
+
+from absl import app
+from absl import flags
+import numpy as np
+import tensorflow as tf
+
+from benchmarks import baseline_methods
+from benchmarks import client_priors_process
+from tasks import features
+import tff_semifl as sfl
+from tff_semifl.algorithms.client_priors import components
+from tff_semifl.algorithms.client_priors import server_labels
+from tff_semifl.algorithms.client_priors import server_steps
+from tff_semifl.experiment import federated_data
+from tff_semifl.label_shift import adaptation
+from tff_semifl.label_shift import share_prior
+
+OURS = 'client_priors'
+PARTITIONS = ('classes2', 'classes5', 'dirichlet0.1', 'dirichlet0.5', 'iid')
+RUN_COLUMNS = ('data', 'partition', 'seed', 'method', 'test', 'own', 'seconds')
+TUNING_COLUMNS = ('data', 'method', 'settings', 'test', 'own')
+_TUNING_SEEDS = (20, 21, 22)
+_NAMES = [*baseline_methods.METHODS, OURS]
+_METHODS = flags.DEFINE_list('methods', _NAMES, 'Methods.')
+_DATA = flags.DEFINE_list('data', ['digits'], 'digits, or features files.')
+_PARTITION = flags.DEFINE_list('partition', [*PARTITIONS], 'Partitions.')
+_SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
+_FOLDER = flags.DEFINE_string('folder', None, 'Folder of the CSV files.')
+
+
+def read(path: pathlib.Path) -> list[dict[str, str]]:
+  """The rows of a CSV file; none if there is no file."""
+  if not path.exists():
+    return []
+  with path.open() as file:
+    return list(csv.DictReader(file))
+
+
+def _append(path: pathlib.Path, columns: tuple[str, ...], *row: Any) -> None:
+  path.parent.mkdir(parents=True, exist_ok=True)
+  is_new = not path.exists()
+  with path.open('a', newline='') as file:
+    writer = csv.writer(file, lineterminator='\n')
+    if is_new:
+      writer.writerow(columns)
+    writer.writerow(row)
+  print(*row, flush=True)
+
+
+@functools.lru_cache(maxsize=1)
+def _create_task(data: str):
+  if data == 'digits':
+    return client_priors_process.create_digits()
+  return features.Features(features_file=data)
+
+
+def load(data: str, partition: str, seed: int) -> federated_data.FederatedData:
+  """Digits with 20 labels and clients, or a file with 40 and 100."""
+  labels, clients = (20, 20) if data == 'digits' else (40, 100)
+  return client_priors_process.load(
+    _create_task(data),
+    {
+      'num_labeled': labels,
+      'num_clients': clients,
+      'seed': seed,
+      **client_priors_process.PARTITIONS[partition],
+    },
+  )
+
+
+@functools.cache
+def create_problem(
+  data: str, partition: str, seed: int
+) -> baseline_methods.Problem:
+  """The components and the regression of labels that client priors use."""
+  loaded = load(data, partition, seed)
+  order = np.concatenate(loaded.shares)
+  pool = loaded.unlabeled.images[order]
+  classes = int(loaded.labeled.labels.max()) + 1
+  targets = np.eye(classes)[loaded.labeled.labels]
+  x = tf.constant(loaded.labeled.images, tf.float64)
+  fitted = tf.function(server_labels.fit)(x, tf.constant(targets))
+  center = tf.reduce_mean(x, axis=0)
+  found = components.find(
+    components.measure(tf.constant(pool), tf.cast(center, tf.float32)),
+    center,
+    server_labels.varies(x),
+    fitted.standardizes,
+  )
+  weights = fitted.weights[0].numpy()
+  projected, logits = zip(
+    *(
+      (
+        components.project(tf.constant(each), found).numpy(),
+        (each @ weights[:-1] + weights[-1]).astype(np.float32),
+      )
+      for each in (loaded.labeled.images, pool, loaded.test.images)
+    ),
+    strict=True,
+  )
+  sizes = [len(share) for share in loaded.shares if len(share)]
+  labeled, unlabeled, test = (each.astype(np.float32) for each in projected)
+  return baseline_methods.Problem(
+    x=labeled,
+    targets=targets,
+    unlabeled=unlabeled,
+    owner=np.repeat(np.arange(len(sizes)), sizes),
+    classes=loaded.unlabeled.true_labels[order],
+    test=test,
+    test_classes=loaded.test.labels,
+    logits=logits[1],
+    label_logits=logits[0],
+    test_logits=logits[2],
+    penalty=float(server_steps.head_penalty(found.count)),
+  )
+
+
+def measure(
+  problem: baseline_methods.Problem, method: str, chosen: dict[str, Any]
+) -> list[float]:
+  """Accuracy on test images, accuracy on clients' images, and seconds."""
+  start = time.perf_counter()
+  found = baseline_methods.METHODS[method].run(problem, **chosen)
+  seconds = time.perf_counter() - start
+  return [
+    float(np.mean(found.test.argmax(axis=1) == problem.test_classes)),
+    float(np.mean(found.own.argmax(axis=1) == problem.classes)),
+    seconds,
+  ]
+
+
+@functools.lru_cache(maxsize=1)
+def _build(num_features: int, num_classes: int):
+  return client_priors_process.build((num_features,), num_classes)
+
+
+def measure_ours(data: str, partition: str, seed: int) -> list[float]:
+  """The same of the library: its training, and its shares of sites."""
+  loaded = load(data, partition, seed)
+  counts = np.bincount(loaded.labeled.labels)
+  process = _build(loaded.test.images.shape[1], len(counts))
+  start = time.perf_counter()
+  shares = [share for share in loaded.shares if len(share)]
+  _, output = client_priors_process.measure(process, loaded, shares)
+  kernel, bias = output.state.global_model_weights.trainable
+  logits = loaded.unlabeled.images @ kernel + bias
+  own = [logits[share].astype(np.float32) for share in shares]
+  prior = share_prior.find_share_prior(own, counts / counts.sum())
+
+  @tf.function(input_signature=[tf.TensorSpec([None, len(counts)])])
+  def adapt(logits: tf.Tensor) -> tf.Tensor:
+    found = adaptation.estimate_site_shares(logits, prior)
+    return adaptation.adapt_logits(logits, found.shares, prior)
+
+  adapted = np.concatenate([adapt(each).numpy() for each in own])
+  seconds = time.perf_counter() - start
+  truth = loaded.unlabeled.true_labels[np.concatenate(shares)]
+  test = loaded.test.images @ kernel + bias
+  return [
+    float(np.mean(test.argmax(axis=1) == loaded.test.labels)),
+    float(np.mean(adapted.argmax(axis=1) == truth)),
+    seconds,
+  ]
+
+
+def _find_tuned(
+  path: pathlib.Path, name: str, method: str
+) -> dict[str, tuple[float, float]]:
+  """The accuracies of settings that were tried, by the settings as JSON."""
+  return {
+    row['settings']: (float(row['test']), float(row['own']))
+    for row in read(path)
+    if (row['data'], row['method']) == (name, method)
+  }
+
+
+def tune(path: pathlib.Path, data: str, method: str) -> dict[str, Any]:
+  """Tries the settings of a method that `path` lacks; returns the best."""
+  name = pathlib.Path(data).stem
+  for chosen in baseline_methods.METHODS[method].settings:
+    if json.dumps(chosen) not in _find_tuned(path, name, method):
+      accuracies = [
+        measure(create_problem(data, partition, seed), method, chosen)[:2]
+        for seed, partition in itertools.product(_TUNING_SEEDS, PARTITIONS)
+      ]
+      mean = [f'{each:.4f}' for each in np.mean(accuracies, axis=0)]
+      _append(path, TUNING_COLUMNS, name, method, json.dumps(chosen), *mean)
+  tuned = _find_tuned(path, name, method)
+  return json.loads(max(tuned, key=lambda each: sum(tuned[each])))
+
+
+def find_missing(path: pathlib.Path) -> Iterator[tuple[str, str, str, str]]:
+  """Yields data, method, seed and partition of the runs that `path` lacks."""
+  done = {tuple(row[each] for each in RUN_COLUMNS[:4]) for row in read(path)}
+  for data, method, seed, partition in itertools.product(
+    _DATA.value, _METHODS.value, _SEEDS.value, _PARTITION.value
+  ):
+    if (pathlib.Path(data).stem, partition, seed, method) not in done:
+      yield data, method, seed, partition
+
+
+def main(argv: list[str]) -> None:
+  """Runs what is missing."""
+  del argv
+  for flag, known in ((_METHODS, _NAMES), (_PARTITION, PARTITIONS)):
+    for value in flag.value:
+      if value not in known:
+        raise app.UsageError(
+          f'--{flag.name}: there is no {value}; there are {", ".join(known)}'
+        )
+  folder = pathlib.Path(_FOLDER.value)
+  with sfl.simulation_context():
+    for data, method, seed, partition in find_missing(folder / 'runs.csv'):
+      if method == OURS:
+        numbers = measure_ours(data, partition, int(seed))
+      else:
+        chosen = tune(folder / 'tuning.csv', data, method)
+        problem = create_problem(data, partition, int(seed))
+        numbers = measure(problem, method, chosen)
+      _append(
+        folder / 'runs.csv',
+        RUN_COLUMNS,
+        pathlib.Path(data).stem,
+        partition,
+        seed,
+        method,
+        *(f'{number:.4f}' for number in numbers[:2]),
+        f'{numbers[2]:.2f}',
+      )
+
+
+if __name__ == '__main__':
+  flags.mark_flag_as_required(_FOLDER.name)
+  app.run(main)
