@@ -3,27 +3,13 @@
 
 """Published methods for unlabeled examples of clients, in NumPy.
 
-Each method takes a `Problem` and a setting, and finds the class posteriors of
+Each method takes a `Problem` and settings, and finds the class posteriors of
 all clients' examples. Most alternate between posteriors and a classifier that
 learns from them; `rounds` is how often. With 0 the classifier is that of the
 labels alone. Methods for few-shot learning export no classifier: here one
 learns from their posteriors, once.
 
-References:
-  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
-  priori probabilities. Neural Computation, 2002.
-  Lee. Pseudo-label. ICML workshop on challenges in representation learning,
-  2013.
-  Nigam, McCallum, Thrun, Mitchell. Text classification from labeled and
-  unlabeled documents using EM. Machine Learning, 2000.
-  Ziko, Dolz, Granger, Ben Ayed. Laplacian regularized few-shot learning. ICML,
-  2020.
-  Martin, Boudiaf, Chouzenoux, Pesquet, Ben Ayed. Towards practical few-shot
-  query sets: transductive minimum description length inference. NeurIPS, 2022.
-  Ye, Tsuchida, Petersson, Barnes. Label shift estimation for class-imbalance
-  problem: a Bayesian approach. WACV, 2024.
-  Martin, Huang, Shakeri, Pesquet, Ben Ayed. Transductive zero-shot and few-shot
-  CLIP. CVPR, 2024.
+`docs/algorithms/client_priors_on_features.md` has the references.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +23,9 @@ from scipy import special
 
 # As of a labeled example in client priors.
 _LABEL_WEIGHT = 3.0
-_EM_ITERATIONS = 50
+# Of all rounds together.
+_HEAD_ITERATIONS = 50
+_EM_ITERATIONS = 30
 _FEW_SHOT_ITERATIONS = 20
 _LEAST = 1e-12
 
@@ -68,8 +56,8 @@ class Problem(NamedTuple):
 
   @property
   def sizes(self) -> np.ndarray:
-    """The numbers of clients' examples, [clients]."""
-    return np.bincount(self.owner)
+    """The numbers of clients' examples, [clients, 1]."""
+    return np.bincount(self.owner)[:, np.newaxis]
 
   def add_up(self, values: np.ndarray) -> np.ndarray:
     """Sums of values of examples over each client, [clients, ...]."""
@@ -92,7 +80,10 @@ _Respond = Callable[[np.ndarray], np.ndarray]
 
 
 def fit_head(
-  problem: Problem, posteriors: np.ndarray, start: np.ndarray | None = None
+  problem: Problem,
+  posteriors: np.ndarray,
+  start: np.ndarray | None,
+  iterations: int,
 ) -> np.ndarray:
   """Fits a multinomial regression to labels and posteriors.
 
@@ -122,7 +113,7 @@ def fit_head(
     np.zeros(shape).ravel() if start is None else start.ravel(),
     jac=True,
     method='L-BFGS-B',
-    options={'maxiter': 20},
+    options={'maxiter': iterations},
   ).x.reshape(shape)
   found[-1] -= np.log(np.maximum(targets.sum(axis=0), 1))
   return found
@@ -142,7 +133,8 @@ def _alternate(
   logits, test = problem.logits / temperature, problem.test_logits
   head, prior = None, np.log(problem.prior)
   for _ in range(rounds):
-    head = fit_head(problem, respond(logits), head)
+    iterations = _HEAD_ITERATIONS // rounds
+    head = fit_head(problem, respond(logits), head, iterations)
     logits, test = (
       _with_ones(x) @ head + prior for x in (problem.unlabeled, problem.test)
     )
@@ -150,70 +142,49 @@ def _alternate(
 
 
 def shift_priors(
-  problem: Problem, logits: np.ndarray, weight: float = 1
+  problem: Problem,
+  logits: np.ndarray,
+  weight: float = 1,
+  strength: float = 0,
+  biases: bool = False,
 ) -> np.ndarray:
   """Posteriors with class shares of each client, by EM (Saerens et al., 2002).
 
-  With a weight below 1 it is MAPLS (Ye et al., 2024): the shares are the mean
-  posterior with this weight, and else the same for all classes, as the mode
-  under a Dirichlet prior is.
+  `logits` are those of unlabeled examples, under the class shares of the
+  labels. With a `weight` below 1 it is MAPLS (Ye et al., 2024): the rest of the
+  shares is the same for all classes. `strength` is how many examples the class
+  shares of the labels count as. With `biases` the mean of all posteriors is
+  kept at these shares.
   """
-  ratio = logits - np.log(problem.prior)
-  count = logits.shape[1]
-  shares = np.tile(problem.prior, (len(problem.sizes), 1))
+  prior, sizes = problem.prior, problem.sizes
+  bias = -np.log(prior)
+  shares = np.tile(prior, (len(sizes), 1))
+
+  def respond() -> np.ndarray:
+    log_shares = np.log(shares + _LEAST).astype(logits.dtype)
+    return special.softmax(logits + (bias + log_shares)[problem.owner], axis=1)
+
   for _ in range(_EM_ITERATIONS):
-    found = special.softmax(
-      ratio + np.log(shares + _LEAST)[problem.owner], axis=1
-    )
-    mean = problem.add_up(found) / problem.sizes[:, np.newaxis]
-    shares = weight * mean + (1 - weight) / count
-  return special.softmax(ratio + np.log(shares + _LEAST)[problem.owner], axis=1)
+    found = respond()
+    shares = (problem.add_up(found) + strength * prior) / (sizes + strength)
+    shares = weight * shares + (1 - weight) / len(prior)
+    if biases:
+      bias = bias + 0.5 * np.log(prior / (found.mean(axis=0) + 1e-9))
+  return respond()
 
 
 def em(
-  problem: Problem, rounds: int, temperature: float, weight: float = 1
+  problem: Problem, rounds: int, temperature: float, **prior: Any
 ) -> Found:
-  """EM for each client, or MAPLS."""
-  respond = functools.partial(shift_priors, problem, weight=weight)
-  return _alternate(problem, respond, rounds, temperature)
-
-
-def fixed_strength(
-  problem: Problem,
-  rounds: int,
-  temperature: float,
-  biases: bool,
-  strength: float,
-) -> Found:
-  """Shares of clients under a Dirichlet prior of a given strength.
-
-  With `biases` the mean posterior is kept at the class shares of the labels.
-  """
-
-  def respond(logits: np.ndarray) -> np.ndarray:
-    prior = problem.prior
-    bias = -np.log(prior)
-    shares = np.tile(prior, (len(problem.sizes), 1))
-    for _ in range(15):
-      found = special.softmax(
-        logits + bias + np.log(shares)[problem.owner], axis=1
-      )
-      shares = (problem.add_up(found) + strength * prior) / (
-        problem.sizes[:, np.newaxis] + strength
-      )
-      if biases:
-        bias += 0.5 * np.log(prior / (found.mean(axis=0) + 1e-9))
-    return special.softmax(
-      logits + bias + np.log(shares)[problem.owner], axis=1
-    )
-
+  """EM for each client, with further arguments of `shift_priors`."""
+  respond = functools.partial(shift_priors, problem, **prior)
   return _alternate(problem, respond, rounds, temperature)
 
 
 def true_shares(problem: Problem, rounds: int, temperature: float) -> Found:
   """The true class shares of each client, which no client knows."""
   counts = problem.add_up(np.eye(len(problem.prior))[problem.classes])
-  shares = counts / problem.sizes[:, np.newaxis]
+  shares = counts / problem.sizes
   offset = np.log(shares + _LEAST)[problem.owner] - np.log(problem.prior)
   return _alternate(
     problem,
@@ -265,43 +236,26 @@ def mixture(problem: Problem, iterations: int, weight: float) -> Found:
   return Found(posteriors, problem.test @ kernel + bias)
 
 
-def paddle_posteriors(
-  x: np.ndarray,
-  targets: np.ndarray,
-  query: np.ndarray,
-  scale: float,
-  complexity: float,
-) -> np.ndarray:
-  """PADDLE (Martin et al., 2022): posteriors of one client's examples.
-
-  Args:
-    x: Labeled examples, [labels, components].
-    targets: Their classes, one-hot.
-    query: The client's examples, [examples, components].
-    scale: Of squared distances.
-    complexity: Weight of the partition complexity, lambda / |Q|.
-  """
-  means = targets.T @ x / targets.sum(axis=0)[:, np.newaxis]
-  dual = np.zeros(targets.shape[1])
-  for _ in range(_FEW_SHOT_ITERATIONS):
-    distances = np.sum(means**2, axis=1) - 2 * query @ means.T
-    found = special.softmax(
-      -0.5 * scale * distances + complexity * dual, axis=1
-    )
-    dual = np.log(found.mean(axis=0) + 1e-6) + 1
-    counts = found.sum(axis=0) + targets.sum(axis=0)
-    means = (found.T @ query + targets.T @ x) / counts[:, np.newaxis]
-  return found
-
-
 def paddle(problem: Problem, scale: float, complexity: float) -> Found:
-  """PADDLE at each client."""
-  found = np.concatenate(
-    [
-      paddle_posteriors(problem.x, problem.targets, query, scale, complexity)
-      for query in problem.split(problem.unlabeled)
-    ]
-  )
+  """PADDLE (Martin et al., 2022) at each client.
+
+  `scale` is of squared distances, `complexity` the weight of the partition
+  complexity, lambda / |Q|.
+  """
+  targets, posteriors = problem.targets, []
+  counts = targets.sum(axis=0)[:, np.newaxis]
+  for query in problem.split(problem.unlabeled):
+    means, dual = targets.T @ problem.x / counts, np.zeros(len(counts))
+    for _ in range(_FEW_SHOT_ITERATIONS):
+      half_distances = np.sum(means**2, axis=1) / 2 - query @ means.T
+      found = special.softmax(
+        complexity * dual - scale * half_distances, axis=1
+      )
+      dual = np.log(found.mean(axis=0) + 1e-6) + 1
+      total = found.T @ query + targets.T @ problem.x
+      means = total / (found.sum(axis=0)[:, np.newaxis] + counts)
+    posteriors.append(found)
+  found = np.concatenate(posteriors)
   return _alternate(problem, lambda _: found, rounds=1)
 
 
@@ -340,11 +294,10 @@ def em_dirichlet(
     mean = (own + of_labels) / (total + counts)[:, :, np.newaxis]
     for _ in range(_FEW_SHOT_ITERATIONS):
       alpha = step_dirichlet(alpha, mean)
-    shares = total / problem.sizes[:, np.newaxis]
     constant = (
       special.gammaln(alpha.sum(axis=-1))
       - special.gammaln(alpha).sum(axis=-1)
-      + complexity * np.log(shares + 1e-15)
+      + complexity * np.log(total / problem.sizes + 1e-15)
     )
     scores = np.einsum('nd,ncd->nc', logarithms, (alpha - 1)[problem.owner])
     found = special.softmax(scores + constant[problem.owner], axis=1)
@@ -355,24 +308,8 @@ def _normalize(x: np.ndarray) -> np.ndarray:
   return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def laplacian_posteriors(
-  unary: np.ndarray, affinity: np.ndarray, weight: float
-) -> np.ndarray:
-  """LaplacianShot (Ziko et al., 2020): posteriors of one client's examples.
-
-  Args:
-    unary: Squared distances to prototypes, [examples, classes].
-    affinity: Whether examples are neighbors, [examples, examples].
-    weight: Of the Laplacian term.
-  """
-  found = special.softmax(-unary, axis=1)
-  for _ in range(_FEW_SHOT_ITERATIONS):
-    found = special.softmax(weight * affinity @ found - unary, axis=1)
-  return found
-
-
 def laplacian_shot(problem: Problem, weight: float, rectifies: bool) -> Found:
-  """LaplacianShot at each client, with three neighbors, on unit vectors."""
+  """LaplacianShot (Ziko et al., 2020) at each client, with three neighbors."""
   x, targets = _normalize(problem.x), problem.targets
   posteriors = []
   for query in problem.split(_normalize(problem.unlabeled)):
@@ -391,65 +328,51 @@ def laplacian_shot(problem: Problem, weight: float, rectifies: bool) -> Found:
     affinity = np.zeros_like(similarity)
     nearest = np.argsort(-similarity, axis=1)[:, : min(3, len(query) - 1)]
     np.put_along_axis(affinity, nearest, 1, axis=1)
-    posteriors.append(laplacian_posteriors(unary, affinity, weight))
+    found = special.softmax(-unary, axis=1)
+    for _ in range(_FEW_SHOT_ITERATIONS):
+      found = special.softmax(weight * affinity @ found - unary, axis=1)
+    posteriors.append(found)
   found = np.concatenate(posteriors)
   return _alternate(problem, lambda _: found, rounds=1)
 
 
 class Method(NamedTuple):
-  """A method, the values of its settings to choose from, and its limits."""
+  """A method, and the settings to choose from."""
 
   run: Callable[..., Found]
-  grid: Mapping[str, tuple[Any, ...]]
-  is_bound: bool = False  # Whether it is told what no client knows.
-
-  @property
-  def settings(self) -> list[dict[str, Any]]:
-    """All combinations of the values."""
-    return [
-      dict(zip(self.grid, values, strict=True))
-      for values in itertools.product(*self.grid.values())
-    ]
+  settings: list[dict[str, Any]]
 
 
-_TEMPERATURES = (0.25, 0.5, 1.0)
+def _choose(run: Callable[..., Found], **grid: tuple[Any, ...]) -> Method:
+  """A method with all combinations of values."""
+  combinations = itertools.product(*grid.values())
+  return Method(
+    run, [dict(zip(grid, each, strict=True)) for each in combinations]
+  )
+
+
+# It is told what no client knows.
+UPPER_BOUND = 'true_shares'
+_TEMPERATURES = (0.1, 0.25, 0.6, 1.5)
+_often = functools.partial(_choose, rounds=(5,), temperature=_TEMPERATURES)
 METHODS: Mapping[str, Method] = {
-  'labels_alone': Method(labels_alone, {}),
-  'self_training': Method(
-    self_training, {'rounds': (1, 5), 'threshold': (0.3, 0.5, 0.7, 0.9)}
+  'labels_alone': _choose(labels_alone),
+  'em': _choose(em, rounds=(0, 1, 5), temperature=_TEMPERATURES),
+  UPPER_BOUND: _often(true_shares),
+  'mapls': _often(em, weight=(0.3, 0.6, 0.9)),
+  'strength1': _often(em, strength=(1,), biases=(False, True)),
+  'strength100': _often(em, strength=(100,), biases=(False, True)),
+  'self_training': _choose(
+    self_training, rounds=(1, 5), threshold=(0.3, 0.5, 0.7, 0.9)
   ),
-  'mixture': Method(mixture, {'iterations': (5, 20, 50), 'weight': (0.1, 1.0)}),
-  'em': Method(em, {'rounds': (0, 1, 5), 'temperature': _TEMPERATURES}),
-  'mapls': Method(
-    em,
-    {
-      'rounds': (0, 5),
-      'temperature': _TEMPERATURES,
-      'weight': (0.3, 0.6, 0.9),
-    },
+  'mixture': _choose(mixture, iterations=(2, 5, 20), weight=(0.1, 1.0)),
+  'laplacian_shot': _choose(
+    laplacian_shot, weight=(1.0, 3.0, 10.0), rectifies=(False, True)
   ),
-  'paddle': Method(
-    paddle,
-    {'scale': (0.03, 0.1, 0.3, 1.0), 'complexity': (0.3, 1.0, 5.0)},
+  'paddle': _choose(
+    paddle, scale=(0.3, 3.0, 30.0), complexity=(1.0, 5.0, 20.0, 80.0)
   ),
-  'em_dirichlet': Method(
-    em_dirichlet,
-    {'temperature': (0.5, 1.0, 2.0, 4.0), 'complexity': (0.3, 1.0, 2.0)},
-  ),
-  'laplacian_shot': Method(
-    laplacian_shot,
-    {'weight': (0.3, 1.0, 3.0), 'rectifies': (False, True)},
-  ),
-  **{
-    f'strength{strength}': Method(
-      functools.partial(fixed_strength, strength=strength),
-      {'rounds': (1, 5), 'temperature': _TEMPERATURES, 'biases': (False, True)},
-    )
-    for strength in (1, 100)
-  },
-  'true_shares': Method(
-    true_shares,
-    {'rounds': (1, 5), 'temperature': _TEMPERATURES},
-    is_bound=True,
+  'em_dirichlet': _choose(
+    em_dirichlet, temperature=(1.0, 4.0, 16.0), complexity=(1.0, 3.0)
   ),
 }

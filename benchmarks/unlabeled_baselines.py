@@ -9,13 +9,12 @@ Pixels of digits, and features of files:
     --data=digits,cifar10.npz,fashion_mnist.npz --folder=results/baselines
 
 A row of `runs.csv` is one method, on one data set, partition and seed. The
-settings of a method are chosen for each data set, on seeds 20 to 22 of all
-partitions together: those with the largest mean of both accuracies, in
+settings of a method are chosen for each data set, on all partitions together,
+with seeds 20 to 22: those with the largest mean of both accuracies, in
 `tuning.csv`. Client priors are the library's, and are not tuned. Rows in the
 files are not computed again. `benchmarks.unlabeled_figure` summarizes them.
 """
 
-from collections.abc import Iterator
 import csv
 import functools
 import itertools
@@ -41,16 +40,25 @@ from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 
 OURS = 'client_priors'
-PARTITIONS = ('classes2', 'classes5', 'dirichlet0.1', 'dirichlet0.5', 'iid')
-RUN_COLUMNS = ('data', 'partition', 'seed', 'method', 'test', 'own', 'seconds')
-TUNING_COLUMNS = ('data', 'method', 'settings', 'test', 'own')
-_TUNING_SEEDS = (20, 21, 22)
+# From few classes of a client to all, as a figure names them.
+PARTITIONS = {
+  'classes2': '2 classes',
+  'dirichlet0.1': 'Dirichlet(0.1)',
+  'classes5': '5 classes',
+  'dirichlet0.5': 'Dirichlet(0.5)',
+  'iid': 'alike',
+}
+_RUN_COLUMNS = ('data', 'partition', 'seed', 'method', 'test', 'own', 'seconds')
+_TUNING_COLUMNS = ('data', 'method', 'settings', 'test', 'own')
+# One for each partition.
+_TUNING_SEEDS = (20, 22, 21, 20, 21)
 _NAMES = [*baseline_methods.METHODS, OURS]
 _METHODS = flags.DEFINE_list('methods', _NAMES, 'Methods.')
 _DATA = flags.DEFINE_list('data', ['digits'], 'digits, or features files.')
 _PARTITION = flags.DEFINE_list('partition', [*PARTITIONS], 'Partitions.')
 _SEEDS = flags.DEFINE_list('seeds', ['0', '1', '2', '3', '4'], 'Seeds.')
 _FOLDER = flags.DEFINE_string('folder', None, 'Folder of the CSV files.')
+_fit = tf.function(server_labels.fit)
 
 
 def read(path: pathlib.Path) -> list[dict[str, str]]:
@@ -66,9 +74,7 @@ def _append(path: pathlib.Path, columns: tuple[str, ...], *row: Any) -> None:
   is_new = not path.exists()
   with path.open('a', newline='') as file:
     writer = csv.writer(file, lineterminator='\n')
-    if is_new:
-      writer.writerow(columns)
-    writer.writerow(row)
+    writer.writerows([columns, row] if is_new else [row])
   print(*row, flush=True)
 
 
@@ -82,14 +88,11 @@ def _create_task(data: str):
 def load(data: str, partition: str, seed: int) -> federated_data.FederatedData:
   """Digits with 20 labels and clients, or a file with 40 and 100."""
   labels, clients = (20, 20) if data == 'digits' else (40, 100)
-  return client_priors_process.load(
-    _create_task(data),
-    {
-      'num_labeled': labels,
-      'num_clients': clients,
-      'seed': seed,
-      **client_priors_process.PARTITIONS[partition],
-    },
+  changes = {'num_labeled': labels, 'num_clients': clients, 'seed': seed}
+  changes |= client_priors_process.PARTITIONS[partition]
+  loaded = client_priors_process.load(_create_task(data), changes)
+  return loaded._replace(
+    shares=[share for share in loaded.shares if len(share)]
   )
 
 
@@ -101,10 +104,9 @@ def create_problem(
   loaded = load(data, partition, seed)
   order = np.concatenate(loaded.shares)
   pool = loaded.unlabeled.images[order]
-  classes = int(loaded.labeled.labels.max()) + 1
-  targets = np.eye(classes)[loaded.labeled.labels]
+  targets = np.eye(loaded.labeled.labels.max() + 1)[loaded.labeled.labels]
   x = tf.constant(loaded.labeled.images, tf.float64)
-  fitted = tf.function(server_labels.fit)(x, tf.constant(targets))
+  fitted = _fit(x, tf.constant(targets))
   center = tf.reduce_mean(x, axis=0)
   found = components.find(
     components.measure(tf.constant(pool), tf.cast(center, tf.float32)),
@@ -113,29 +115,25 @@ def create_problem(
     fitted.standardizes,
   )
   weights = fitted.weights[0].numpy()
-  projected, logits = zip(
-    *(
-      (
-        components.project(tf.constant(each), found).numpy(),
-        (each @ weights[:-1] + weights[-1]).astype(np.float32),
-      )
-      for each in (loaded.labeled.images, pool, loaded.test.images)
-    ),
-    strict=True,
+  kinds = loaded.labeled.images, pool, loaded.test.images
+  labeled, unlabeled, test = (
+    components.project(tf.constant(each), found).numpy().astype(np.float32)
+    for each in kinds
   )
-  sizes = [len(share) for share in loaded.shares if len(share)]
-  labeled, unlabeled, test = (each.astype(np.float32) for each in projected)
+  label_logits, logits, test_logits = (
+    (each @ weights[:-1] + weights[-1]).astype(np.float32) for each in kinds
+  )
   return baseline_methods.Problem(
     x=labeled,
     targets=targets,
     unlabeled=unlabeled,
-    owner=np.repeat(np.arange(len(sizes)), sizes),
+    owner=np.repeat(range(len(loaded.shares)), [*map(len, loaded.shares)]),
     classes=loaded.unlabeled.true_labels[order],
     test=test,
     test_classes=loaded.test.labels,
-    logits=logits[1],
-    label_logits=logits[0],
-    test_logits=logits[2],
+    logits=logits,
+    label_logits=label_logits,
+    test_logits=test_logits,
     penalty=float(server_steps.head_penalty(found.count)),
   )
 
@@ -154,22 +152,21 @@ def measure(
   ]
 
 
-@functools.lru_cache(maxsize=1)
-def _build(num_features: int, num_classes: int):
-  return client_priors_process.build((num_features,), num_classes)
+_build = functools.lru_cache(maxsize=1)(client_priors_process.build)
 
 
 def measure_ours(data: str, partition: str, seed: int) -> list[float]:
-  """The same of the library: its training, and its shares of sites."""
+  """As `measure`, of the library: its training, and its shares of sites."""
   loaded = load(data, partition, seed)
   counts = np.bincount(loaded.labeled.labels)
-  process = _build(loaded.test.images.shape[1], len(counts))
+  process = _build(loaded.test.images.shape[1:], len(counts))
   start = time.perf_counter()
-  shares = [share for share in loaded.shares if len(share)]
-  _, output = client_priors_process.measure(process, loaded, shares)
+  _, output = client_priors_process.measure(process, loaded, loaded.shares)
   kernel, bias = output.state.global_model_weights.trainable
-  logits = loaded.unlabeled.images @ kernel + bias
-  own = [logits[share].astype(np.float32) for share in shares]
+  own = [
+    (loaded.unlabeled.images[share] @ kernel + bias).astype(np.float32)
+    for share in loaded.shares
+  ]
   prior = share_prior.find_share_prior(own, counts / counts.sum())
 
   @tf.function(input_signature=[tf.TensorSpec([None, len(counts)])])
@@ -179,7 +176,7 @@ def measure_ours(data: str, partition: str, seed: int) -> list[float]:
 
   adapted = np.concatenate([adapt(each).numpy() for each in own])
   seconds = time.perf_counter() - start
-  truth = loaded.unlabeled.true_labels[np.concatenate(shares)]
+  truth = loaded.unlabeled.true_labels[np.concatenate(loaded.shares)]
   test = loaded.test.images @ kernel + bias
   return [
     float(np.mean(test.argmax(axis=1) == loaded.test.labels)),
@@ -188,40 +185,28 @@ def measure_ours(data: str, partition: str, seed: int) -> list[float]:
   ]
 
 
-def _find_tuned(
-  path: pathlib.Path, name: str, method: str
-) -> dict[str, tuple[float, float]]:
-  """The accuracies of settings that were tried, by the settings as JSON."""
-  return {
-    row['settings']: (float(row['test']), float(row['own']))
-    for row in read(path)
-    if (row['data'], row['method']) == (name, method)
-  }
-
-
 def tune(path: pathlib.Path, data: str, method: str) -> dict[str, Any]:
   """Tries the settings of a method that `path` lacks; returns the best."""
   name = pathlib.Path(data).stem
+
+  def find_tried() -> dict[str, float]:
+    return {
+      row['settings']: float(row['test']) + float(row['own'])
+      for row in read(path)
+      if (row['data'], row['method']) == (name, method)
+    }
+
+  tried = find_tried()
   for chosen in baseline_methods.METHODS[method].settings:
-    if json.dumps(chosen) not in _find_tuned(path, name, method):
+    if json.dumps(chosen) not in tried:
       accuracies = [
         measure(create_problem(data, partition, seed), method, chosen)[:2]
-        for seed, partition in itertools.product(_TUNING_SEEDS, PARTITIONS)
+        for partition, seed in zip(PARTITIONS, _TUNING_SEEDS, strict=True)
       ]
       mean = [f'{each:.4f}' for each in np.mean(accuracies, axis=0)]
-      _append(path, TUNING_COLUMNS, name, method, json.dumps(chosen), *mean)
-  tuned = _find_tuned(path, name, method)
-  return json.loads(max(tuned, key=lambda each: sum(tuned[each])))
-
-
-def find_missing(path: pathlib.Path) -> Iterator[tuple[str, str, str, str]]:
-  """Yields data, method, seed and partition of the runs that `path` lacks."""
-  done = {tuple(row[each] for each in RUN_COLUMNS[:4]) for row in read(path)}
-  for data, method, seed, partition in itertools.product(
-    _DATA.value, _METHODS.value, _SEEDS.value, _PARTITION.value
-  ):
-    if (pathlib.Path(data).stem, partition, seed, method) not in done:
-      yield data, method, seed, partition
+      _append(path, _TUNING_COLUMNS, name, method, json.dumps(chosen), *mean)
+  tried = find_tried()
+  return json.loads(max(tried, key=tried.__getitem__))
 
 
 def main(argv: list[str]) -> None:
@@ -234,24 +219,23 @@ def main(argv: list[str]) -> None:
           f'--{flag.name}: there is no {value}; there are {", ".join(known)}'
         )
   folder = pathlib.Path(_FOLDER.value)
+  path = folder / 'runs.csv'
+  done = {tuple(row[each] for each in _RUN_COLUMNS[:4]) for row in read(path)}
   with sfl.simulation_context():
-    for data, method, seed, partition in find_missing(folder / 'runs.csv'):
+    for data, method, seed, partition in itertools.product(
+      _DATA.value, _METHODS.value, _SEEDS.value, _PARTITION.value
+    ):
+      key = pathlib.Path(data).stem, partition, seed, method
+      if key in done:
+        continue
       if method == OURS:
         numbers = measure_ours(data, partition, int(seed))
       else:
         chosen = tune(folder / 'tuning.csv', data, method)
         problem = create_problem(data, partition, int(seed))
         numbers = measure(problem, method, chosen)
-      _append(
-        folder / 'runs.csv',
-        RUN_COLUMNS,
-        pathlib.Path(data).stem,
-        partition,
-        seed,
-        method,
-        *(f'{number:.4f}' for number in numbers[:2]),
-        f'{numbers[2]:.2f}',
-      )
+      row = [*(f'{each:.4f}' for each in numbers[:2]), f'{numbers[2]:.2f}']
+      _append(path, _RUN_COLUMNS, *key, *row)
 
 
 if __name__ == '__main__':

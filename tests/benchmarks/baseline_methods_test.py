@@ -72,28 +72,14 @@ def test_dirichlet_steps_raise_the_likelihood_to_its_maximum():
   )
 
 
-def test_paddle_weighs_the_partition_complexity():
-  x = np.array([[-1.0], [1.0]])
-  query = np.array([[-1.2], [-0.9], [-0.1], [0.1]])
-  found, objectives = None, []
-  for complexity in (0.0, 5.0):
-    found = baseline_methods.paddle_posteriors(
-      x, np.eye(2), query, scale=1.0, complexity=complexity
-    )
-    shares = found.mean(axis=0)
-    objectives.append(-np.sum(special.xlogy(shares, shares)))
-  # More complexity is penalized: one class remains.
-  assert objectives[1] < 0.01 < objectives[0]
-
-
-def test_neighbors_agree_in_laplacian_shot():
-  unary = np.array([[0.0, 1.0], [0.6, 0.4], [1.0, 0.0]])
-  affinity = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
-  found = baseline_methods.laplacian_posteriors(unary, affinity, weight=3.0)
-  alone = special.softmax(-unary, axis=1)
-  assert found[1].argmax() == 0 != alone[1].argmax()
-  np.testing.assert_allclose(found[2], alone[2])
-  # A minimum of the objective: y = softmax(weight * W y - unary).
-  np.testing.assert_allclose(
-    found, special.softmax(3 * affinity @ found - unary, axis=1), atol=1e-6
+def test_paddle_penalizes_the_number_of_classes():
+  problem = _problem(np.zeros([4, 2]), 4 * [0])._replace(
+    x=np.array([[-1.0], [-1.0], [-1.0], [1.0]]),
+    unlabeled=np.array([[-1.2], [-0.9], [-0.1], [0.1]]),
+    test=np.zeros([1, 1]),
   )
+  free, penalized = (
+    baseline_methods.paddle(problem, 1.0, complexity).own.mean(axis=0)
+    for complexity in (0.0, 5.0)
+  )
+  assert penalized.min() < 0.01 < free.min()
