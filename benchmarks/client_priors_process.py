@@ -95,7 +95,7 @@ def measure(
   )
   server = pipelines.labeled_dataset(data.labeled)
   first = process.next(process.initialize(), server, []).state
-  state = process.prepare(first, server, clients.all_datasets())
+  state = process.preparations[0](first, server, clients.all_datasets())
   for round_num in range(1, server_steps.PASSES + 1):
     output = process.next(state, server, clients.datasets(round_num))
     state = output.state

@@ -128,7 +128,7 @@ def run(made: client_priors_inputs.Input, *, standardizes: bool = False) -> Run:
   test = made.test_features.astype(np.float32)
   output = process.next(process.initialize(), server, [])
   alone = classifier.logits(output.state.global_model_weights, test).numpy()
-  state = process.prepare(output.state, server, clients)
+  state = process.preparations[0](output.state, server, clients)
   for _ in range(server_steps.PASSES):
     output = process.next(state, server, clients)
     state = output.state

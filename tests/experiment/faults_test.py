@@ -54,7 +54,7 @@ def _with_faults(program, spoil, *faults):
   faulty = mock.Mock(
     spec=process,
     wraps=process,
-    prepare=None,
+    preparations=(),
     next=run,
     initialize_memory=process.initialize_memory,
   )

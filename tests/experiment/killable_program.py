@@ -38,7 +38,7 @@ _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 class _Process(federated_process.FederatedProcess):
   """Least squares; each client keeps a momentum."""
 
-  prepare = None
+  preparations = ()
 
   def __init__(self):
     pass  # There are no computations.

@@ -97,7 +97,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       initialize=program.process.initialize,
       next=run,
       initialize_memory=None,
-      prepare=None,
+      preparations=(),
     )
     self.train(
       folder, 2, program=dataclasses.replace(program, process=recorder)

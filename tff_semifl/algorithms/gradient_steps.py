@@ -82,6 +82,16 @@ class GradientSteps(system.System):
     further fields of the client's `LocalTraining`.
     """
 
+  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+    """The labels in the clients' loss: the most probable classes."""
+    return labels.labels
+
+  def augment_at_client(
+    self, ingredients: system.Ingredients
+  ) -> augmentation.Augmentation:
+    """The augmentation of the images that clients train on."""
+    return ingredients.strong_augmentation
+
   def augment_at_server(
     self, ingredients: system.Ingredients
   ) -> augmentation.Augmentation:
@@ -136,7 +146,7 @@ class GradientSteps(system.System):
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> client_work.LocalTraining:
-    """The client update: the gradient of one batch, strongly augmented.
+    """The client update: the gradient of one augmented batch.
 
     A client takes one batch in each round in which it takes part, and each
     image once an epoch; an epoch's last batch may be smaller. The loss is the
@@ -155,7 +165,7 @@ class GradientSteps(system.System):
     is_kept = pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
-    augmented = ingredients.strong_augmentation(
+    augmented = self.augment_at_client(ingredients)(
       tf.gather(data['image'], batch), node.seed(purpose.STRONG_VIEW)
     )
     images = tf.boolean_mask(augmented, is_kept)
@@ -170,7 +180,7 @@ class GradientSteps(system.System):
           classifier, weights, images, node.seed(purpose.DROPOUT_MASK)
         )
         output = training_loop.cross_entropy(
-          logits, tf.boolean_mask(labels.labels, is_kept)
+          logits, tf.boolean_mask(self.targets(labels), is_kept)
         )
         total = num_selected * output.loss
         loss = total / num_images

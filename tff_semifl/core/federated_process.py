@@ -4,7 +4,7 @@
 """The interface of all processes: context, arguments and results of a round."""
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -87,8 +87,9 @@ class FederatedProcess(tff.templates.IterativeProcess):
 
   Attributes:
     initialize_memory: ( -> C), or None if clients have no memory.
-    prepare: (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER), by which all
-      clients report before their first round; or None.
+    preparations: Computations (<S@SERVER, L*@SERVER, {U*}@CLIENTS> -> S@SERVER)
+      in which all clients report, one after the other, before the first round
+      with clients.
   """
 
   def __init__(
@@ -96,11 +97,11 @@ class FederatedProcess(tff.templates.IterativeProcess):
     initialize_fn: tff.Computation,
     next_fn: tff.Computation,
     initialize_memory: tff.Computation | None = None,
-    prepare: tff.Computation | None = None,
+    preparations: Sequence[tff.Computation] = (),
   ):
     super().__init__(initialize_fn, next_fn)
     self.initialize_memory = initialize_memory
-    self.prepare = prepare
+    self.preparations = tuple(preparations)
 
 
 def build_federated_process(
@@ -131,6 +132,13 @@ def build_federated_process(
     ('server_data', server_data_type),
     ('client_data', client_data_type),
   ]
+  preparations = []
+  if prepare is not None:
+    preparations = [
+      tff.federated_computation(
+        lambda arguments: prepare(*arguments), tff.StructType(types)
+      )
+    ]
   memory = []
   if initialize_memory is not None:
     memory_type = initialize_memory.type_signature.result
@@ -139,10 +147,7 @@ def build_federated_process(
     initialize_fn,
     tff.federated_computation(run, tff.StructType([*types, *memory])),
     initialize_memory,
-    prepare
-    and tff.federated_computation(
-      lambda arguments: prepare(*arguments), tff.StructType(types)
-    ),
+    preparations,
   )
 
 

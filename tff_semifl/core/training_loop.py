@@ -246,11 +246,15 @@ def train_logits(
 def cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, *, offset: tf.Tensor | None = None
 ) -> BatchOutput:
-  """`losses.cross_entropy`, and correct predictions without the offset."""
-  return BatchOutput(
-    losses.cross_entropy(logits, labels, offset=offset),
-    count_correct(logits, labels),
-  )
+  """`losses.cross_entropy`, and correct predictions without the offset.
+
+  `labels` are classes, int32 [batch], or probabilities, float32 [batch,
+  classes], whose most probable classes count as correct.
+  """
+  loss = losses.cross_entropy(logits, labels, offset=offset)
+  if labels.dtype.is_floating:
+    labels = tf.argmax(labels, axis=-1, output_type=tf.int32)
+  return BatchOutput(loss, count_correct(logits, labels))
 
 
 def cross_entropy_gradient(

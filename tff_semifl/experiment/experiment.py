@@ -328,6 +328,8 @@ def take_indices(
   `MappedImages.references`.
   """
 
+  # A preparation may be repeated.
+  @functools.cache
   def convert(computation: tff.Computation | None) -> Any:
     return computation and mapped_images_lib.take_indices(computation, images)
 
@@ -338,7 +340,7 @@ def take_indices(
       process.initialize,
       convert(process.next),
       process.initialize_memory,
-      convert(process.prepare),
+      [*map(convert, process.preparations)],
     ),
     evaluation=convert(experiment.evaluation),
     statistics=statistics

@@ -11,7 +11,7 @@ import logging
 import math
 import pathlib
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
 from absl import flags
 from tensorboard.plugins.hparams import api as hparams_api
@@ -20,6 +20,8 @@ import tqdm
 
 from tff_semifl.experiment import metrics_table
 from tff_semifl.files import durable_files
+
+_T = TypeVar('_T')
 
 
 def is_quiet() -> bool:
@@ -32,6 +34,12 @@ def say(line: str) -> None:
   """Prints a line on standard error, unless progress is hidden."""
   if not is_quiet():
     print(line, file=sys.stderr, flush=True)
+
+
+def follow(label: str, steps: Sequence[_T]) -> Iterator[_T]:
+  """Yields steps; in a terminal, one line shows how many are done."""
+  hides = len(steps) < 2 or is_quiet() or not sys.stderr.isatty()
+  yield from tqdm.tqdm(steps, label, disable=hides, leave=False)
 
 
 def describe_round(

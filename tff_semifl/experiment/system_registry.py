@@ -36,6 +36,9 @@ SYSTEMS = references.Options(
     'composed_semifl': 'algorithms.composed:COMPOSED_SEMIFL',
     'client_prior_semifl': 'algorithms.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
     'client_prior_sgd': 'algorithms.client_prior_sgd:ClientPriorSGD',
+    'client_prior_network': (
+      'algorithms.client_prior_network:ClientPriorNetwork'
+    ),
     'true_prior_semifl': 'algorithms.client_prior_semifl:TruePriorSemiFL',
     # A linear classifier on features or pixels.
     'client_priors': 'algorithms.client_priors.client_priors:ClientPriors',

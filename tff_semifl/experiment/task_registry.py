@@ -19,6 +19,7 @@ TASKS = references.Options(
     'cifar10': 'cifar:CIFAR10',
     'cifar100': 'cifar:CIFAR100',
     'emnist': 'emnist:EMNIST',
+    'fashion_mnist': 'fashion_mnist:FashionMNIST',
     'stl10': 'stl10:STL10',
     'svhn': 'svhn:SVHN',
     'image_folder': 'image_folder:ImageFolder',

@@ -20,6 +20,7 @@ from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_file
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_selection
+from tff_semifl.experiment import progress
 
 
 class TrainingDivergedError(Exception):
@@ -243,11 +244,9 @@ def _run_round(
 ) -> tuple[federated_process.RoundOutput, Any]:
   """Runs a round; returns the output and the memories in main memory."""
   process, clients = experiment.process, experiment.clients
-  if process.prepare is not None and round_num == 1:
-    if clients.clients_per_round:
-      state = process.prepare(
-        state, experiment.server_dataset, clients.all_datasets()
-      )
+  if round_num == 1 and clients.clients_per_round:
+    for prepare in progress.follow('preparing', process.preparations):
+      state = prepare(state, experiment.server_dataset, clients.all_datasets())
   arguments = state, experiment.server_dataset, clients.datasets(round_num)
   cohort = clients.cohort(round_num)
   if memories is not None:

@@ -71,7 +71,8 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     """The outputs of rounds, of which the first is without clients."""
     server = pipelines.labeled_dataset(_SERVER)
     outputs = [process.next(process.initialize(), server, [])]
-    state = process.prepare(
+    (prepare,) = process.preparations
+    state = prepare(
       outputs[0].state, server, _clients(*range(_CLIENTS))
     )
     for cohort in cohorts:
@@ -87,7 +88,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     self.assertTrue(
       state_type.is_assignable_from(next_type.result.state), next_type
     )
-    prepare_type = process.prepare.type_signature
+    prepare_type = process.preparations[0].type_signature
     self.assertTrue(state_type.is_assignable_from(prepare_type.result))
     self.assertEqual(
       str(next_type.parameter.client_data),
@@ -209,7 +210,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
           dict(client_id=np.int32(0), image=_CLIENT_FEATURES[0][:number])
         )
       ]
-      state = process.prepare(start, server, clients)
+      state = process.preparations[0](start, server, clients)
       measured = process.next(state, server, clients).metrics['client']
       self.assertEqual(measured['has_examples'], number == 24)
 
@@ -217,7 +218,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     _, process = _build()
     server = pipelines.labeled_dataset(_SERVER)
     state = process.next(process.initialize(), server, []).state
-    state = process.prepare(state, server, _clients(0, 1, 2, 3))
+    state = process.preparations[0](state, server, _clients(0, 1, 2, 3))
     estimates = []
     for features in (
       None,

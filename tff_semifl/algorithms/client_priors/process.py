@@ -263,7 +263,14 @@ def build(
     values = tff.federated_eval(tff.tensorflow.computation(start), tff.SERVER)
     return _replace(values, aggregator=aggregation.initialize())
 
+  def fit_in_round_0(state, server_data):
+    return composition.run(
+      steps.fit_in_round_0, state.round_num, state.alone, server_data
+    )
+
   def prepare(state, server_data, client_data):
+    # Done already, unless this is a part of a process with another round 0.
+    alone = fit_in_round_0(state, server_data)
     center = composition.run(steps.find_center, server_data)
     moments = tff.federated_sum(
       composition.run(
@@ -274,7 +281,11 @@ def build(
       state,
       num_clients=tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
       components=composition.run(
-        steps.find_components, state.alone, server_data, center, moments
+        steps.find_components, alone, server_data, center, moments
+      ),
+      alone=alone,
+      round_num=composition.run(
+        lambda number: tf.maximum(number, 1), state.round_num
       ),
     )
 
@@ -289,9 +300,7 @@ def build(
     if aggregation.is_weighted:
       arguments += (measured.count,)
     aggregated = aggregation.next(state.aggregator, *arguments)
-    alone = composition.run(
-      steps.fit_in_round_0, state.round_num, state.alone, server_data
-    )
+    alone = fit_in_round_0(state, server_data)
     after, metrics = composition.run(
       steps.learn,
       _replace(state, alone=alone, estimate=estimate),

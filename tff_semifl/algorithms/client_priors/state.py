@@ -63,7 +63,7 @@ def start(
   of_learners = zeros(LEARNERS, num_components + 1, num_classes)
   scalars, of_classes = zeros(LEARNERS), zeros(LEARNERS, num_classes)
   return State(
-    global_model_weights=tf.nest.map_structure(tf.constant, weights),
+    global_model_weights=tf.nest.map_structure(tf.convert_to_tensor, weights),
     aggregator=(),
     round_num=tf.constant(0),
     num_clients=tf.constant(0.0),

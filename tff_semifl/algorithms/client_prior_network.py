@@ -1,0 +1,302 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""From client priors to a network: client priors label, a network learns.
+
+Before round 1, client priors train a linear classifier of pixels (see
+`client_priors`), and one more pass estimates how class shares differ between
+clients (see `share_prior`). In each round a client finds the posteriors of its
+images, given its class shares, and sends the network's gradient for a batch of
+these soft labels. Posteriors stay at the client.
+
+    prepare:  W, s, T = client priors, from sums over all clients
+    client k: p, pi_k = posteriors and class shares of all images of k,
+                        p(c | x) ~ softmax(W x)_c^(1/T) pi_kc / m_c
+              g_k = gradient of the cross-entropy of the network and p, a batch
+    server:   network <- step along label_weight * (gradient of labels) + mean g
+
+A step that averages gradients is a step on the images of all clients, however
+their classes differ. With several local steps the network forgets the classes
+that a client lacks.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+import dataclasses
+import math
+import types
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import client_prior
+from tff_semifl.algorithms import gradient_steps
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import client_sums
+from tff_semifl.algorithms.client_priors import process as process_lib
+from tff_semifl.algorithms.client_priors import server_steps
+from tff_semifl.algorithms.client_priors import state as state_lib
+from tff_semifl.augment import augmentation
+from tff_semifl.core import client_work
+from tff_semifl.core import composition
+from tff_semifl.core import federated_process
+from tff_semifl.core import hook_arguments
+from tff_semifl.core import method
+from tff_semifl.core import optimizers
+from tff_semifl.core import pseudo_labels
+from tff_semifl.core import server_work
+from tff_semifl.core import training_loop
+from tff_semifl.data import pipelines
+from tff_semifl.label_shift import class_shares
+from tff_semifl.models import features
+from tff_semifl.models import functional
+
+# Held-out labels right where no label can be held out: more than there are.
+_UNKNOWN = 1e9
+
+
+class Kept(NamedTuple):
+  """The two models that label, at the server."""
+
+  layer: state_lib.State  # The state of client priors.
+  layer_right: tf.Tensor  # float32, held-out labels that the layer has right.
+
+
+class Message(NamedTuple):
+  """What a client labels with, float32."""
+
+  layer: functional.ModelWeights
+  alpha: tf.Tensor  # [classes], the prior of clients' class shares.
+  takes_over: tf.Tensor  # bool, whether the network labels.
+
+
+@dataclasses.dataclass(frozen=True)
+class Labeler(method.Guiding):
+  """A linear classifier by client priors, and then the network, label images.
+
+  The network takes over when it has at least as many of the
+  server's labels right, on which the network is not trained, as the layer has
+  of held-out ones.
+  """
+
+  def init_guidance(self, model: functional.ImageClassifier) -> Kept:
+    size, num_classes = math.prod(model.image_shape), model.num_classes
+    zeros = tf.zeros([size, num_classes]), tf.zeros([num_classes])
+    return Kept(
+      state_lib.start(functional.ModelWeights(zeros, ()), size, num_classes),
+      tf.constant(_UNKNOWN),
+    )
+
+  def tell(self, kept: Kept, server: hook_arguments.Server) -> Message:
+    kept = Kept(*kept)
+    labeled = pipelines.concatenate_chunks(server.data)
+    logits = server.model.logits(
+      server.weights, tf.cast(labeled['image'], tf.float32)
+    )
+    predicted = tf.argmax(logits, axis=1, output_type=tf.int32)
+    right = tf.math.count_nonzero(
+      tf.equal(predicted, labeled['label']), dtype=tf.float32
+    )
+    estimate = state_lib.Estimate(*state_lib.State(*kept.layer).estimate)
+    averages = client_sums.Means(*estimate.averages)
+    differ = averages.evidence[0] >= class_shares.LEAST_EVIDENCE
+    strength = tf.where(
+      differ, estimate.strength[0], class_shares.GREATEST_STRENGTH
+    )
+    shares = client_prior.from_counts(client_prior.count_labels(server))
+    return Message(
+      state_lib.State(*kept.layer).global_model_weights,
+      tf.cast(strength, tf.float32) * shares,
+      differ & (right >= kept.layer_right),
+    )
+
+
+def create_layer(
+  shape: Sequence[int], num_classes: int
+) -> functional.ImageClassifier:
+  """A linear classifier of raw pixels or features."""
+  size = shape[-1]
+  return functional.from_keras(
+    features.create_linear(
+      shape, num_classes, mean=[0.0] * size, standard_deviation=[1.0] * size
+    )
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientPriorNetwork(gradient_steps.GradientSteps):
+  """A network that learns the labels of client priors, by federated SGD."""
+
+  # Batch statistics of two classes differ from statistics of all classes.
+  usual = types.MappingProxyType(
+    {'normalization': 'group', 'rounds_per_evaluation': 50}
+  )
+  guides = types.MappingProxyType({method.OWN: Labeler()})
+  uses_strong_views = False
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts(
+    clients_per_round=20
+  )
+  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule(
+    total_rounds=1000, learning_rate=0.1
+  )
+  client: training_settings.ClientBatches = training_settings.ClientBatches(
+    client_batch_size=20
+  )
+  confidence: training_settings.Confidence = training_settings.Confidence(
+    confidence_threshold=0.5
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    process = super().build(ingredients)
+    classifier = ingredients.classifier
+    return federated_process.FederatedProcess(
+      process.initialize,
+      process.next,
+      preparations=_build_preparations(
+        process,
+        create_layer(classifier.image_shape, classifier.num_classes),
+        self.averaging.aggregator.build(),
+      ),
+    )
+
+  def label(
+    self,
+    ingredients: system.Ingredients,
+    weights: functional.ModelWeights,
+    node: federated_process.Node,
+    data: Mapping[str, tf.Tensor],
+    batch: tf.Tensor,
+  ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
+    """The posteriors of a batch, given the class shares of all images."""
+    message = Message(*node.context.guidance[method.OWN])
+    layer = functional.ModelWeights(*message.layer)
+    kernel, bias = layer.trainable
+    images = tf.cast(data['image'], tf.float32)
+    strength = tf.reduce_sum(message.alpha)
+    mean_shares = message.alpha / strength
+    shares = class_shares.find(
+      class_shares.read(
+        tf.reshape(images, [-1, kernel.shape[0]]) @ kernel
+        + bias
+        - tf.math.log(mean_shares)
+      ),
+      message.alpha,
+    )
+
+    def label_by_network() -> tf.Tensor:
+      logits = ingredients.classifier.logits(weights, tf.gather(images, batch))
+      own = shares.parameters / tf.reduce_sum(shares.parameters)
+      return tf.nn.softmax(logits + tf.math.log(own / mean_shares))
+
+    posteriors = tf.cond(
+      message.takes_over,
+      label_by_network,
+      lambda: tf.gather(shares.posteriors, batch),
+    )
+    one = tf.ones([])
+    measurements = collections.OrderedDict(
+      network_labels=client_work.Ratio(
+        tf.cast(message.takes_over, tf.float32), one
+      ),
+      strength=client_work.Ratio(strength, one),
+    )
+    return pseudo_labels.complete(
+      posteriors, ingredients.classifier.num_classes
+    ), {'measurements': measurements}
+
+  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+    return labels.probabilities
+
+  def augment_at_client(
+    self, ingredients: system.Ingredients
+  ) -> augmentation.Augmentation:
+    return ingredients.weak_augmentation
+
+  def build_server_work(
+    self, ingredients: system.Ingredients
+  ) -> server_work.ServerWork:
+    """The step along the clients' gradient; the labels are held out."""
+    optimizer = self.optimizer.build()
+
+    def train(state, weights, context, dataset, gradient):
+      del dataset
+      state = optimizer.set_hparams(
+        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+      )
+      state, trainable = optimizer.next(state, weights.trainable, gradient)
+      nothing = tf.constant(math.nan)
+      metrics = collections.OrderedDict(loss=nothing, accuracy=nothing)
+      return state, weights._replace(trainable=tuple(trainable)), metrics
+
+    return server_work.ServerWork(
+      initialize=lambda: training_loop.initial_optimizer_state(
+        optimizer, ingredients.classifier.initial_weights.trainable
+      ),
+      train=train,
+    )
+
+
+def _build_preparations(
+  process: federated_process.FederatedProcess,
+  layer: functional.ImageClassifier,
+  aggregator: tff.aggregators.AggregationFactory,
+) -> list[tff.Computation]:
+  """The passes over all clients that find the layer and clients' shares."""
+  priors = process_lib.build(layer, aggregator)
+  state_type = process.initialize.type_signature.result
+  server_type, client_type = priors.next.type_signature.parameter[1:]
+
+  def lift(step):
+    """A computation on the whole state, of a step on the labeling models."""
+
+    @tff.federated_computation(state_type, server_type, client_type)
+    def prepare(state, server_data, client_data):
+      kept = getattr(state.guidance, method.OWN)
+      kept = _replace(kept, Kept, **step(kept, server_data, client_data))
+      guidance = tff.federated_zip(collections.OrderedDict({method.OWN: kept}))
+      return _replace(state, composition.RoundState, guidance=guidance)
+
+    return prepare
+
+  def begin(kept):
+    # The aggregator begins anew in each pass.
+    aggregator = priors.initialize().aggregator
+    return _replace(kept.layer, state_lib.State, aggregator=aggregator)
+
+  def end(state):
+    nothing = tff.federated_value((), tff.SERVER)
+    return _replace(state, state_lib.State, aggregator=nothing)
+
+  def find_components(kept, server_data, client_data):
+    (prepare,) = priors.preparations
+    return {'layer': end(prepare(begin(kept), server_data, client_data))}
+
+  def run_pass(kept, server_data, client_data):
+    output = priors.next(begin(kept), server_data, client_data)
+    right = composition.run(_count_right, output.metrics.client)
+    return {'layer': end(output.state), 'layer_right': right}
+
+  return [lift(find_components)] + [lift(run_pass)] * server_steps.PASSES
+
+
+def _count_right(metrics: Mapping[str, tf.Tensor]) -> tf.Tensor:
+  """Held-out labels that the chosen layer has right; or `_UNKNOWN`."""
+  right = tf.stack([metrics[f'right_{each}'] for each in choice.CANDIDATES])
+  return tf.where(
+    metrics['held_out'] > 0,
+    tf.gather(right, tf.cast(metrics['kept'], tf.int32)),
+    _UNKNOWN,
+  )
+
+
+def _replace(value: tff.Value, kind: type, **changes: tff.Value) -> tff.Value:
+  """A named tuple at the server with some of its fields changed."""
+  return tff.federated_zip(
+    kind(*(changes.get(name, getattr(value, name)) for name in kind._fields))
+  )
