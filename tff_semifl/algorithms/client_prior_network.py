@@ -21,7 +21,7 @@ that a client lacks.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import math
 import types
@@ -70,7 +70,14 @@ class Message(NamedTuple):
 
   layer: functional.ModelWeights
   alpha: tf.Tensor  # [classes], the prior of clients' class shares.
-  takes_over: tf.Tensor  # bool, whether the network labels.
+  layer_right: tf.Tensor  # See `Kept`.
+  network_right: tf.Tensor  # Labels that the network has right.
+  clients_differ: tf.Tensor  # bool
+
+  @property
+  def network_labels(self) -> tf.Tensor:
+    """Whether the network labels, and not the layer, a bool scalar."""
+    return self.clients_differ & (self.network_right >= self.layer_right)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +89,10 @@ class Labeler(method.Guiding):
   of held-out ones.
   """
 
+  shape: tuple[int, ...]  # The shape of what the layer takes.
+
   def init_guidance(self, model: functional.ImageClassifier) -> Kept:
-    size, num_classes = math.prod(model.image_shape), model.num_classes
+    size, num_classes = math.prod(self.shape), model.num_classes
     zeros = tf.zeros([size, num_classes]), tf.zeros([num_classes])
     return Kept(
       state_lib.start(functional.ModelWeights(zeros, ()), size, num_classes),
@@ -92,14 +101,6 @@ class Labeler(method.Guiding):
 
   def tell(self, kept: Kept, server: hook_arguments.Server) -> Message:
     kept = Kept(*kept)
-    labeled = pipelines.concatenate_chunks(server.data)
-    logits = server.model.logits(
-      server.weights, tf.cast(labeled['image'], tf.float32)
-    )
-    predicted = tf.argmax(logits, axis=1, output_type=tf.int32)
-    right = tf.math.count_nonzero(
-      tf.equal(predicted, labeled['label']), dtype=tf.float32
-    )
     estimate = state_lib.Estimate(*state_lib.State(*kept.layer).estimate)
     averages = client_sums.Means(*estimate.averages)
     differ = averages.evidence[0] >= class_shares.LEAST_EVIDENCE
@@ -110,8 +111,29 @@ class Labeler(method.Guiding):
     return Message(
       state_lib.State(*kept.layer).global_model_weights,
       tf.cast(strength, tf.float32) * shares,
-      differ & (right >= kept.layer_right),
+      kept.layer_right,
+      _evaluate(
+        server.model, server.weights, pipelines.concatenate_chunks(server.data)
+      ).num_correct,
+      differ,
     )
+
+
+def _evaluate(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  labeled: Mapping[str, tf.Tensor],
+) -> training_loop.BatchOutput:
+  """The network's loss on the server's labels, and the number right."""
+  logits = classifier.logits(weights, tf.cast(labeled['image'], tf.float32))
+  return training_loop.cross_entropy(logits, labeled['label'])
+
+
+def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
+  """The shape of what the layer takes: features, or images."""
+  if ingredients.num_features is not None:
+    return (ingredients.num_features,)
+  return ingredients.classifier.image_shape
 
 
 def create_layer(
@@ -134,8 +156,8 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   usual = types.MappingProxyType(
     {'normalization': 'group', 'rounds_per_evaluation': 50}
   )
-  guides = types.MappingProxyType({method.OWN: Labeler()})
   uses_strong_views = False
+  labels_by_features = True
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts(
     clients_per_round=20
@@ -150,17 +172,21 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     confidence_threshold=0.5
   )
 
+  def create_guides(self, ingredients: system.Ingredients) -> method.Guides:
+    return {method.OWN: Labeler(_find_shape(ingredients))}
+
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     process = super().build(ingredients)
-    classifier = ingredients.classifier
     return federated_process.FederatedProcess(
       process.initialize,
       process.next,
       preparations=_build_preparations(
         process,
-        create_layer(classifier.image_shape, classifier.num_classes),
+        create_layer(
+          _find_shape(ingredients), ingredients.classifier.num_classes
+        ),
         self.averaging.aggregator.build(),
       ),
     )
@@ -177,12 +203,12 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     message = Message(*node.context.guidance[method.OWN])
     layer = functional.ModelWeights(*message.layer)
     kernel, bias = layer.trainable
-    images = tf.cast(data['image'], tf.float32)
+    x = tf.cast(data.get('features', data['image']), tf.float32)
     strength = tf.reduce_sum(message.alpha)
     mean_shares = message.alpha / strength
     shares = class_shares.find(
       class_shares.read(
-        tf.reshape(images, [-1, kernel.shape[0]]) @ kernel
+        tf.reshape(x, [-1, kernel.shape[0]]) @ kernel
         + bias
         - tf.math.log(mean_shares)
       ),
@@ -190,21 +216,24 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     )
 
     def label_by_network() -> tf.Tensor:
-      logits = ingredients.classifier.logits(weights, tf.gather(images, batch))
+      images = tf.cast(tf.gather(data['image'], batch), tf.float32)
+      logits = ingredients.classifier.logits(weights, images)
       own = shares.parameters / tf.reduce_sum(shares.parameters)
       return tf.nn.softmax(logits + tf.math.log(own / mean_shares))
 
     posteriors = tf.cond(
-      message.takes_over,
+      message.network_labels,
       label_by_network,
       lambda: tf.gather(shares.posteriors, batch),
     )
-    one = tf.ones([])
     measurements = collections.OrderedDict(
-      network_labels=client_work.Ratio(
-        tf.cast(message.takes_over, tf.float32), one
-      ),
-      strength=client_work.Ratio(strength, one),
+      (name, client_work.Ratio(tf.cast(value, tf.float32), tf.ones([])))
+      for name, value in (
+        ('strength', strength),
+        ('layer_right', message.layer_right),
+        ('network_right', message.network_right),
+        ('network_labels', message.network_labels),
+      )
     )
     return pseudo_labels.complete(
       posteriors, ingredients.classifier.num_classes
@@ -222,23 +251,59 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
     """The step along the clients' gradient; the labels are held out."""
-    optimizer = self.optimizer.build()
+    classifier, optimizer = ingredients.classifier, self.optimizer.build()
 
     def train(state, weights, context, dataset, gradient):
-      del dataset
       state = optimizer.set_hparams(
         state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
       )
       state, trainable = optimizer.next(state, weights.trainable, gradient)
-      nothing = tf.constant(math.nan)
-      metrics = collections.OrderedDict(loss=nothing, accuracy=nothing)
-      return state, weights._replace(trainable=tuple(trainable)), metrics
+      weights = weights._replace(trainable=tuple(trainable))
+      labeled = pipelines.concatenate_chunks(dataset)
+      output = _evaluate(classifier, weights, labeled)
+      number = tf.cast(tf.size(labeled['label']), tf.float32)
+      metrics = collections.OrderedDict(
+        loss=output.loss, accuracy=output.num_correct / number
+      )
+      return state, weights, metrics
 
     return server_work.ServerWork(
       initialize=lambda: training_loop.initial_optimizer_state(
-        optimizer, ingredients.classifier.initial_weights.trainable
+        optimizer, classifier.initial_weights.trainable
       ),
       train=train,
+    )
+
+  def describe_result(self, trained: system.Trained) -> Iterator[str]:
+    """Yields lines on which model labeled, and on what clients exchanged."""
+    own = {
+      name: trained.metrics[f'client/own/{name}']
+      for name in ('strength', 'layer_right', 'network_right', 'network_labels')
+    }
+    if math.isnan(own['strength']):
+      yield 'no client took part in the last round'
+      return
+    if own['layer_right'] < _UNKNOWN:
+      yield (
+        f'labels right, of {len(trained.labeled.labels)}: held out from the'
+        f' layer {own["layer_right"]:.0f}, network, which trains on none,'
+        f' {own["network_right"]:.0f}'
+      )
+    labeler = 'the network' if own['network_labels'] else 'the layer'
+    yield (
+      f"{labeler} labels clients' images in the end, with the class shares of"
+      f' each client (strength {own["strength"]:.3g})'
+    )
+    if own['strength'] >= class_shares.GREATEST_STRENGTH:
+      yield (
+        'clients are alike: the network learns what the layer knows, and no'
+        ' more; try semifl or client_prior_semifl'
+      )
+    num_weights = sum(each.size for each in trained.weights.trainable)
+    yield (
+      'a client of a round sends one gradient, and receives the network and the'
+      f' layer: {4e-6 * num_weights:.2g} MB each way, and before round 1 sums'
+      f' {1 + server_steps.PASSES} times'
     )
 
 

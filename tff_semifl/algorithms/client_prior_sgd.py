@@ -118,7 +118,6 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
 
   # Batch statistics of two classes differ from statistics of all classes.
   usual = types.MappingProxyType({'normalization': 'group'})
-  guides = types.MappingProxyType({method.OWN: ClassEstimate()})
 
   server: training_settings.PretrainedBatches = (
     training_settings.PretrainedBatches(server_pretraining_epochs=200.0)
@@ -129,6 +128,10 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     ' batch, and others at random up to so many.',
     settings.AT_LEAST_1,
   )
+
+  def create_guides(self, ingredients: system.Ingredients) -> method.Guides:
+    del ingredients
+    return {method.OWN: ClassEstimate()}
 
   def label(
     self,

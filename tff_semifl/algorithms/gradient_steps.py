@@ -12,8 +12,7 @@ import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-import types
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -51,8 +50,6 @@ class Aggregation(aggregators.Aggregation):
 class GradientSteps(system.System):
   """Base of systems whose clients send the gradient of one batch."""
 
-  # The guides, whose messages clients receive.
-  guides: ClassVar[method.Guides] = types.MappingProxyType({})
   measures_pseudo_labels = True
   clients_know_participation = True
 
@@ -65,6 +62,11 @@ class GradientSteps(system.System):
   )
   averaging: Aggregation = Aggregation()
   confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def create_guides(self, ingredients: system.Ingredients) -> method.Guides:
+    """The guides, whose messages clients receive."""
+    del ingredients
+    return {}
 
   @abc.abstractmethod
   def label(
@@ -119,7 +121,7 @@ class GradientSteps(system.System):
       ingredients.classifier,
       functools.partial(self.train_client, ingredients),
       data_type=pipelines.client_with_participation_type(
-        ingredients.classifier.image_shape
+        ingredients.classifier.image_shape, ingredients.num_features
       ),
       optimizer=self.optimizer.build(),
       max_update_norm_ratio=self.averaging.max_update_norm_ratio,
@@ -133,7 +135,7 @@ class GradientSteps(system.System):
         self.build_server_work(ingredients),
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
         aggregator=aggregator,
-        guides=self.guides,
+        guides=self.create_guides(ingredients),
       ),
       gradient_round,
     )

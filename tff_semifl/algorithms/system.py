@@ -65,6 +65,8 @@ class Ingredients:
       statistics of the server's images.
     returns_given_labels: Whether rounds return the clients' pseudo-labels, for
       a simulation that knows the truth.
+    num_features: Features that clients have beside each image, and that client
+      priors label by; None if they label by pixels.
     jit_compile: Whether XLA compiles the clients' training loops.
   """
 
@@ -75,6 +77,7 @@ class Ingredients:
   privacy_key: privacy_key_lib.PrivacyKey | None = None
   computes_statistics: bool = True
   returns_given_labels: bool = False
+  num_features: int | None = None
   jit_compile: bool = False
 
 
@@ -136,6 +139,7 @@ class System(settings.Settings, abc.ABC):
       normalization statistics are computed from.
     estimates_class_shares: Whether the class shares of clients are part of the
       result, by `create_share_estimate`.
+    labels_by_features: Whether clients may have features beside images.
     models: Names of the models that the system can train; empty for any.
     lengths: Names of settings, besides `total_rounds`, that limit the length of
       training.
@@ -148,6 +152,7 @@ class System(settings.Settings, abc.ABC):
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
   estimates_class_shares: ClassVar[bool] = False
+  labels_by_features: ClassVar[bool] = False
   models: ClassVar[tuple[str, ...]] = ()
   lengths: ClassVar[tuple[str, ...]] = ()
 

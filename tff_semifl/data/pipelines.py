@@ -42,10 +42,21 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
   return _chunks(client_id=np.int32, image=batch_type(image_shape))
 
 
-def client_with_participation_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of a client's data with its number of earlier client updates."""
+def client_with_participation_type(
+  image_shape: ImageShape, num_features: int | None = None
+) -> tff.SequenceType:
+  """The type of a client's data with its number of earlier client updates.
+
+  With `num_features`, images have features beside them.
+  """
+  features = {}
+  if num_features is not None:
+    features['features'] = batch_type((num_features,))
   return _chunks(
-    client_id=np.int32, earlier_rounds=np.int32, image=batch_type(image_shape)
+    client_id=np.int32,
+    earlier_rounds=np.int32,
+    **features,
+    image=batch_type(image_shape),
   )
 
 
@@ -94,11 +105,14 @@ class ClientPopulation:
     have_labels: bool = False,
     know_participation: bool = False,
     in_passes: bool = False,
+    features: np.ndarray | None = None,
   ):
     """Initializes the population.
 
-    `seed` is that of cohorts and dropouts: the run's seed, or the `cohort_seed`
-    of a private run's key. Datasets have labels only with `have_labels`.
+    `features`, float32 [images, features], are beside the images in rounds, and
+    in place of images in preparations. `seed` is that of cohorts and dropouts:
+    the run's seed, or the `cohort_seed` of a private run's key. Datasets have
+    labels only with `have_labels`.
     """
     self._data = data
     self._partition = partition
@@ -107,6 +121,7 @@ class ClientPopulation:
     self._have_labels = have_labels
     self._know_participation = know_participation
     self._in_passes = in_passes
+    self._features = features
     self._set_clients_per_round(clients_per_round)
 
   def _set_clients_per_round(self, clients_per_round: int) -> None:
@@ -182,6 +197,10 @@ class ClientPopulation:
         chunk['earlier_rounds'] = self._num_updates[client]
         # Fields must be in the order of the type.
         chunk.move_to_end('image')
+    if self._features is not None:
+      for client, chunk in zip(cohort, chunks, strict=True):
+        chunk['features'] = self._features[self._partition[client]]
+        chunk.move_to_end('image')
     if self._have_labels:
       for chunk, labels in zip(
         chunks, self.true_labels(round_num), strict=True
@@ -200,6 +219,19 @@ class ClientPopulation:
   def all_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
     """All clients' datasets, of `client_type`."""
     return [*map(_to_dataset, map(self._chunk, range(self.num_clients)))]
+
+  def preparation_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
+    """As `all_datasets`, with features in place of images if there are any."""
+    if self._features is None:
+      return self.all_datasets()
+    return [
+      _to_dataset(
+        collections.OrderedDict(
+          client_id=np.int32(client), image=self._features[indices]
+        )
+      )
+      for client, indices in enumerate(self._partition)
+    ]
 
   def true_labels(self, round_num: int) -> list[np.ndarray]:
     """The cohort's true labels, int32 [images] each, for metrics."""

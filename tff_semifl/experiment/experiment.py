@@ -49,6 +49,8 @@ class Experiment:
     identity: What identifies system, task and model besides their settings.
     used_settings: The system's settings, by name, that were read while its
       process was built. A setting that an overridden hook ignores is missing.
+    preparation_dataset: The server's data in preparations: features in place of
+      images, if client priors label by features.
     privacy_key: The secret key of a private run, or None.
     validates: Whether `test_dataset` is a validation split; metrics are then
       named `validation/`.
@@ -78,6 +80,7 @@ class Experiment:
   process: federated_process.FederatedProcess
   evaluation: tff.Computation
   server_dataset: tf.data.Dataset
+  preparation_dataset: tf.data.Dataset
   test_dataset: tf.data.Dataset
   validates: bool = False
   total_rounds: int
@@ -113,6 +116,7 @@ def create_experiment(
     _warn_once(f'{settings.task_name}: {line}')
   _check_data(settings, run, data)
   system, private_mean = settings.system, settings.private_mean
+  features = settings.label_features and settings.label_features.compute(data)
   values = settings_lib.as_dict(system)
   key = private_mean and client_privacy.obtain_key(private_mean, run.path)
   images = None
@@ -139,6 +143,7 @@ def create_experiment(
       have_labels=system.clients_have_labels,
       know_participation=system.clients_know_participation,
       in_passes=system.cohorts_are_passes,
+      features=features and features.unlabeled,
     )
   model = create_model()
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
@@ -148,7 +153,13 @@ def create_experiment(
     run.metrics, task.class_names, data.test.labels
   )
   build = functools.partial(
-    _build_process, settings, task, model, key, measures_pseudo_labels
+    _build_process,
+    settings,
+    task,
+    model,
+    key,
+    measures_pseudo_labels,
+    features and features.labeled.shape[1],
   )
   with (
     settings_lib.blame(
@@ -163,6 +174,7 @@ def create_experiment(
       system, classifier, data, clients, settings.server_batch_size
     )
   is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
+  at_server = pipelines.labeled_dataset(data.at_server(system.labels))
   experiment = Experiment(
     settings=settings,
     identity=identity,
@@ -180,7 +192,12 @@ def create_experiment(
     evaluation=evaluation.build_evaluation(
       classifier, keeps_logits=bool(measurement)
     ),
-    server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
+    server_dataset=at_server,
+    preparation_dataset=pipelines.labeled_dataset(
+      data.labeled._replace(images=features.labeled)
+    )
+    if features
+    else at_server,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     validates=settings.validates,
     total_rounds=system.total_rounds,
@@ -253,6 +270,7 @@ def _build_process(
   model: tf.keras.Model,
   privacy_key: privacy_key_lib.PrivacyKey | None,
   returns_given_labels: bool,
+  num_features: int | None,
   *,
   jit_compile: bool,
 ) -> _Process:
@@ -270,6 +288,7 @@ def _build_process(
     computes_statistics=statistics is not None
     and statistics.are_computed_by_rounds(system),
     returns_given_labels=returns_given_labels,
+    num_features=num_features,
     jit_compile=jit_compile,
   )
   with settings_lib.blame('jit_compile', True, rand_augment.NotCompiledError):
@@ -340,7 +359,10 @@ def take_indices(
       process.initialize,
       convert(process.next),
       process.initialize_memory,
-      [*map(convert, process.preparations)],
+      [*map(convert, process.preparations)]
+      if experiment.preparation_dataset is experiment.server_dataset
+      # They take features, which are not mapped.
+      else process.preparations,
     ),
     evaluation=convert(experiment.evaluation),
     statistics=statistics

@@ -42,7 +42,7 @@ class Seed(settings.Settings):
 def _load_model(reference: str) -> models.Model:
   """Loads a frozen network, or the function of a user's model."""
   if reference.startswith(frozen_models.PREFIX):
-    return frozen_models.Frozen(reference=reference)
+    return frozen_models.load(reference)
   return keras_models.load_function(reference)
 
 
@@ -175,6 +175,7 @@ class ExperimentSettings(settings.Settings):
   model: ChosenModel
   system: system_lib.System
   statistics: statistics_lib.Statistics | None
+  label_features: frozen_models.LabelFeatures | None = None
   selection: model_selection.ModelSelection = model_selection.ModelSelection()
 
   @property
@@ -199,6 +200,7 @@ class ExperimentSettings(settings.Settings):
       ('model', self.model.model),
       ('partition', self.data.data_split),
       ('strong_augmentation', self.data.strong),
+      ('label_features', self.label_features),
     ):
       with settings.blame(name, values.get(name)):
         if part is not None:
@@ -279,6 +281,9 @@ def create(
     model=ChosenModel() if model is None else ChosenModel(model=model),
     system=system,
     statistics=statistics_lib.Statistics() if has_statistics else None,
+    label_features=frozen_models.LabelFeatures()
+    if system.labels_by_features
+    else None,
   )
   # A paper's defaults may name settings that the chosen parts lack.
   usual = {**system.usual, **chosen_task.task.usual}

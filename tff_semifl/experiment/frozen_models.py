@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import pathlib
 import typing
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -22,6 +22,7 @@ from tff_semifl import settings
 from tff_semifl.data import example_kinds
 from tff_semifl.data import own_images
 from tff_semifl.data import sources
+from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
@@ -114,14 +115,9 @@ class Frozen(models.Linear):
           f'takes images, but the task has {kind.name}; choose linear'
         )
     data = image_task.load(part, images)
-    with (
-      settings.blame('model', self.reference),
-      settings.blame(
-        'feature_cache', self.feature_cache, durable_files.OutputError
-      ),
-    ):
+    with settings.blame('model', self.reference):
       task = loaded_task.create_feature_task(
-        self._compute(backbone, data), images.class_names
+        self._compute(data), images.class_names
       )
     return dataclasses.replace(
       task,
@@ -153,31 +149,28 @@ class Frozen(models.Linear):
         self.backbone_input_range,
       )
 
-  def _compute(
-    self, backbone: 'backbone_lib.Backbone', data: sources.TaskData
-  ) -> sources.TaskData:
+  def _compute(self, data: sources.TaskData) -> sources.TaskData:
     """The data with features instead of images."""
     # If clients have no images of their own, most training images lose their
     # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
-    train = self._compute_features(backbone, name, data.train.images)
+    train = self.compute_features(name, data.train.images)
     own_images.check_server_features(f'features of {name} images', train)
-    test = self._compute_features(backbone, 'test', data.test.images)
+    test = self.compute_features('test', data.test.images)
     unlabeled = data.unlabeled
     if unlabeled is not None:
-      unlabeled = self._compute_features(backbone, "clients'", unlabeled)
+      unlabeled = self.compute_features("clients'", unlabeled)
     return data._replace(
       train=data.train._replace(images=train),
       test=data.test._replace(images=test),
       unlabeled=unlabeled,
     )
 
-  def _compute_features(
-    self, backbone: 'backbone_lib.Backbone', name: str, images: sources.Images
-  ) -> np.ndarray:
+  def compute_features(self, name: str, images: sources.Images) -> np.ndarray:
     """Features, float32 [images, features], from the cache if it has them."""
     from tff_semifl.models.frozen import feature_cache
 
+    backbone = self._load()
     if not len(images):
       return np.empty([0, backbone.feature_dimension], np.float32)
 
@@ -187,13 +180,52 @@ class Frozen(models.Linear):
     folder = feature_cache.default_folder()
     if self.feature_cache is not None:
       folder = pathlib.Path(self.feature_cache)
-    found = feature_cache.compute(
-      backbone, images, folder, say, quiet=progress.is_quiet()
-    )
+    with settings.blame(
+      'feature_cache', self.feature_cache, durable_files.OutputError
+    ):
+      found = feature_cache.compute(
+        backbone, images, folder, say, quiet=progress.is_quiet()
+      )
     return own_images.convert_features(f'features of {name} images', found)
 
 
 MODELS = {_DEFAULT: Frozen(reference=_DEFAULT)}
+
+
+class ImageFeatures(NamedTuple):
+  """The features of images, float32 [images, features]."""
+
+  labeled: np.ndarray
+  unlabeled: np.ndarray
+
+
+def load(reference: str) -> Frozen:
+  """A frozen network by its name with `PREFIX`."""
+  if not reference.startswith(PREFIX):
+    raise ValueError(f'must be {PREFIX}NAME, such as {_DEFAULT}')
+  return Frozen(reference=reference)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelFeatures(settings.Settings):
+  """What client priors label by, for a network that learns from the labels."""
+
+  label_features: Frozen | None = settings.choice(
+    {'pixels': None} | MODELS,
+    'pixels',
+    'What client priors label by: pixels, or features of a pretrained network,'
+    f' such as {_DEFAULT}, which a client computes once.',
+    load=load,
+  )
+
+  def compute(self, data: federated_data.FederatedData) -> ImageFeatures | None:
+    """The features of the images of server and clients; None for pixels."""
+    if self.label_features is None:
+      return None
+    return ImageFeatures(
+      self.label_features.compute_features('labeled', data.labeled.images),
+      self.label_features.compute_features("clients'", data.unlabeled.images),
+    )
 
 
 # A program asks for features several times.

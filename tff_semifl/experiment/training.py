@@ -246,7 +246,9 @@ def _run_round(
   process, clients = experiment.process, experiment.clients
   if round_num == 1 and clients.clients_per_round:
     for prepare in progress.follow('preparing', process.preparations):
-      state = prepare(state, experiment.server_dataset, clients.all_datasets())
+      state = prepare(
+        state, experiment.preparation_dataset, clients.preparation_datasets()
+      )
   arguments = state, experiment.server_dataset, clients.datasets(round_num)
   cohort = clients.cohort(round_num)
   if memories is not None:
