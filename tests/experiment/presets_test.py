@@ -18,9 +18,9 @@ from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import presets
 
 _DIGITS = 'semifl/digits_50_iid'
-_DIGEST = '19cb287c9a4b857a6d7e4eb63f12278c1ae6f055b8b84e5df525c610b5276eb7'
+_DIGEST = 'f2df5730b5ff64e68a2053492f0a2a10f033a3ebec7699656cc6018722a2e157'
 _DIGEST_OF_SETTINGS = (
-  '81860d0b62d82e8cbccf710c1c29d7b6d37cfdedc29ee8afe2a407a49826e058'
+  '338e4dd121a286f9a9e2399a16d1c14b4afb2372620722671159c6712f935c3e'
 )
 _IN_ONE_PLACE = (
   'pi_model',
@@ -92,7 +92,8 @@ class PresetsTest(parameterized.TestCase):
         'fedsgd_fixmatch': 2,
         'fedsgd_fixmatch_as_in_semifl': 2,
         # Table 1 of (FL)^2.
-        'flfl': 18,
+        'flfl': 18 + 2,
+        'client_prior_network': 4,
         # Zhang et al.
         'consistency_averaging': 66,
         'self_training_averaging': 1,

@@ -54,6 +54,8 @@ from tff_semifl.label_shift import class_shares
 from tff_semifl.models import features
 from tff_semifl.models import functional
 
+# Standard errors by which the network may be behind the layer when it labels.
+_ERRORS_BEHIND = 0.5
 # Held-out labels right where no label can be held out: more than there are.
 _UNKNOWN = 1e9
 
@@ -72,21 +74,17 @@ class Message(NamedTuple):
   alpha: tf.Tensor  # [classes], the prior of clients' class shares.
   layer_right: tf.Tensor  # See `Kept`.
   network_right: tf.Tensor  # Labels that the network has right.
-  clients_differ: tf.Tensor  # bool
 
-  @property
-  def network_labels(self) -> tf.Tensor:
-    """Whether the network labels, and not the layer, a bool scalar."""
-    return self.clients_differ & (self.network_right >= self.layer_right)
+  network_labels: tf.Tensor  # bool, whether the network labels.
 
 
 @dataclasses.dataclass(frozen=True)
 class Labeler(method.Guiding):
   """A linear classifier by client priors, and then the network, label images.
 
-  The network takes over when it has at least as many of the
-  server's labels right, on which the network is not trained, as the layer has
-  of held-out ones.
+  The network takes over if it has at least as many of the server's labels
+  right, on which it is not trained, as the layer has of held-out ones, less
+  half a standard error of their number.
   """
 
   shape: tuple[int, ...]  # The shape of what the layer takes.
@@ -107,15 +105,17 @@ class Labeler(method.Guiding):
     strength = tf.where(
       differ, estimate.strength[0], class_shares.GREATEST_STRENGTH
     )
+    labeled = pipelines.concatenate_chunks(server.data)
+    right = _evaluate(server.model, server.weights, labeled).num_correct
+    number = tf.cast(tf.size(labeled['label']), tf.float32)
+    error = tf.sqrt(right * (1 - right / number))
     shares = client_prior.from_counts(client_prior.count_labels(server))
     return Message(
       state_lib.State(*kept.layer).global_model_weights,
       tf.cast(strength, tf.float32) * shares,
       kept.layer_right,
-      _evaluate(
-        server.model, server.weights, pipelines.concatenate_chunks(server.data)
-      ).num_correct,
-      differ,
+      right,
+      differ & (right + _ERRORS_BEHIND * error >= kept.layer_right),
     )
 
 

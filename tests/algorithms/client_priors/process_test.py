@@ -72,9 +72,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     server = pipelines.labeled_dataset(_SERVER)
     outputs = [process.next(process.initialize(), server, [])]
     (prepare,) = process.preparations
-    state = prepare(
-      outputs[0].state, server, _clients(*range(_CLIENTS))
-    )
+    state = prepare(outputs[0].state, server, _clients(*range(_CLIENTS)))
     for cohort in cohorts:
       outputs.append(process.next(state, server, _clients(*cohort)))
       state = outputs[-1].state

@@ -1,0 +1,168 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of a network that learns the labels of client priors."""
+
+import collections
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import simulation_test_case
+from tests.algorithms.client_priors import numpy_reference
+from tests.core import linear_problem
+from tff_semifl.algorithms import client_prior_network
+from tff_semifl.algorithms.client_priors import process as process_lib
+from tff_semifl.models import functional
+from tff_semifl.privacy import aggregators
+from tff_semifl.randomness import random_seeds
+
+_SHARES = np.array([2, 2, 1]) / 5
+_STRENGTH = 1.5
+_FEATURES = 3
+_COHORT = [2, 0]
+# Of all passes, which repeat one computation.
+_PASSES = 3
+
+
+@functools.cache
+def _build(num_features=None):
+  return linear_problem.build(
+    'client_prior_network',
+    {'confidence_threshold': 0.01},
+    num_features=num_features,
+  )
+
+
+def _features(number, seed):
+  draws = np.random.default_rng(seed).normal(size=(number, _FEATURES))
+  return draws.astype(np.float32)
+
+
+def _client_data(problem, has_features):
+  datasets = []
+  for client in _COHORT:
+    images = problem.clients[client][1]
+    chunk = {'client_id': np.int32(client), 'earlier_rounds': np.int32(0)}
+    if has_features:
+      chunk['features'] = _features(len(images), client)
+    chunk['image'] = images
+    datasets.append(
+      tf.data.Dataset.from_tensors(collections.OrderedDict(chunk))
+    )
+  return datasets
+
+
+class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
+  def test_types(self):
+    process = _build(_FEATURES)
+    state_type = process.initialize.type_signature.result
+    for each in process.preparations:
+      self.assertTrue(state_type.is_assignable_from(each.type_signature.result))
+    self.assertEqual(
+      str(process.next.type_signature.parameter.client_data),
+      '{<client_id=int32,earlier_rounds=int32,features=float32[?,3],'
+      'image=uint8[?,2,2,1]>*}@CLIENTS',
+    )
+
+  def test_preparations_are_client_priors(self):
+    problem, process = linear_problem.LinearProblem(), _build()
+    clients = problem.client_data([0, 1, 2])
+    state = process.initialize()
+    for prepare in process.preparations[: 1 + _PASSES]:
+      state = prepare(state, problem.server_data, clients)
+    priors = process_lib.build(
+      client_prior_network.create_layer(linear_reference.IMAGE_SHAPE, 3),
+      aggregators.Mean().build(),
+    )
+    other = priors.next(priors.initialize(), problem.server_data, []).state
+    (prepare,) = priors.preparations
+    other = prepare(other, problem.server_data, clients)
+    for _ in range(_PASSES):
+      output = priors.next(other, problem.server_data, clients)
+      other = output.state
+    kept = state.guidance['method']
+    for found, expected in zip(
+      tf.nest.flatten(kept.layer),
+      tf.nest.flatten(other._replace(aggregator=())),
+      strict=True,
+    ):
+      np.testing.assert_array_equal(found, expected)
+    # Five labels are too few for a choice.
+    chosen = ('labels_alone', 'mixture', 'head')[
+      int(output.metrics['client']['kept'])
+    ]
+    self.assertEqual(
+      kept.layer_right, output.metrics['client'][f'right_{chosen}']
+    )
+
+  @parameterized.product(network_labels=(False, True), features=(False, True))
+  def test_round_equals_numpy(self, network_labels, features):
+    problem = linear_problem.LinearProblem()
+    process = _build(_FEATURES if features else None)
+    state = process.initialize()
+    sgd = linear_reference.NumpySGD(
+      state.global_model_weights.trainable, linear_problem.learning_rate(0)
+    )
+    # Round 0 has no gradient, but weights decay.
+    state = process.next(state, problem.server_data, []).state
+    sgd.step()
+    size = _FEATURES if features else 4
+    generator = np.random.default_rng(1)
+    kernel = generator.normal(size=(size, 3)) / (1 if features else 255)
+    bias = generator.normal(size=3)
+    kept = state.guidance['method']
+    estimate = kept.layer.estimate
+    averages = estimate.averages
+    kept = kept._replace(
+      layer=kept.layer._replace(
+        global_model_weights=functional.ModelWeights(
+          (kernel.astype(np.float32), bias.astype(np.float32)), ()
+        ),
+        estimate=estimate._replace(
+          strength=np.full_like(estimate.strength, _STRENGTH),
+          averages=averages._replace(evidence=np.ones_like(averages.evidence)),
+        ),
+      ),
+      # Of five labels the network has at least none right, and at most five.
+      layer_right=np.float32(0 if network_labels else 6),
+    )
+    output = process.next(
+      state._replace(guidance={'method': kept}),
+      problem.server_data,
+      _client_data(problem, features),
+    )
+    terms = []
+    for client in _COHORT:
+      images = problem.clients[client][1]
+      x = images.reshape(len(images), -1)
+      if features:
+        x = _features(len(images), client)
+      logits = x @ kernel + bias - np.log(_SHARES)
+      posteriors, _, _ = numpy_reference.client_shares(
+        logits, _STRENGTH * _SHARES
+      )
+      if network_labels:
+        own = posteriors.sum(axis=0) + _STRENGTH * _SHARES
+        posteriors = linear_reference.softmax(
+          sgd.logits(images) + np.log(own / own.sum() / _SHARES)
+        )
+      batch = linear_reference.order(
+        len(images),
+        linear_problem.SEED,
+        random_seeds.Purpose.FIX_ORDER,
+        client,
+        0,
+      )[:3]
+      terms.append((1 / len(_COHORT), images[batch], posteriors[batch]))
+    sgd.learning_rate = linear_problem.learning_rate(1)
+    sgd.step(*terms)
+    linear_problem.Federation(sgd).assert_equal(output.state)
+
+
+if __name__ == '__main__':
+  absltest.main()
