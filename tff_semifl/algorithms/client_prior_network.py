@@ -55,7 +55,9 @@ from tff_semifl.models import features
 from tff_semifl.models import functional
 
 # Standard errors by which the network may be behind the layer when it labels.
-_ERRORS_BEHIND = 0.5
+_ERRORS_BEHIND = 2.0
+# Of the average of `Sums.lead` over rounds.
+_DECAY = 0.9
 # Held-out labels right where no label can be held out: more than there are.
 _UNKNOWN = 1e9
 
@@ -65,6 +67,14 @@ class Kept(NamedTuple):
 
   layer: state_lib.State  # The state of client priors.
   layer_right: tf.Tensor  # float32, held-out labels that the layer has right.
+  lead: tf.Tensor  # float32, a moving average of `Sums.lead` of an image.
+
+
+class Sums(NamedTuple):
+  """The sums over a batch that a client reports, float32."""
+
+  lead: tf.Tensor  # Log-likelihood by the network, minus that by the layer.
+  num_images: tf.Tensor
 
 
 class Message(NamedTuple):
@@ -72,8 +82,7 @@ class Message(NamedTuple):
 
   layer: functional.ModelWeights
   alpha: tf.Tensor  # [classes], the prior of clients' class shares.
-  layer_right: tf.Tensor  # See `Kept`.
-  network_right: tf.Tensor  # Labels that the network has right.
+  lead: tf.Tensor  # See `Kept`.
 
   network_labels: tf.Tensor  # bool, whether the network labels.
 
@@ -82,9 +91,11 @@ class Message(NamedTuple):
 class Labeler(method.Guiding):
   """A linear classifier by client priors, and then the network, label images.
 
-  The network takes over if it has at least as many of the server's labels
-  right, on which it is not trained, as the layer has of held-out ones, less
-  half a standard error of their number.
+  The network takes over if it tells clients apart at least as well: the
+  likelihood of an image x at a client with class shares pi, relative to class
+  shares m, is sum_c p(c | x) pi_c / m_c. It must also have as many of the
+  server's labels right, on which it is not trained, as the layer has of
+  held-out ones, less two standard errors.
   """
 
   shape: tuple[int, ...]  # The shape of what the layer takes.
@@ -95,6 +106,8 @@ class Labeler(method.Guiding):
     return Kept(
       state_lib.start(functional.ModelWeights(zeros, ()), size, num_classes),
       tf.constant(_UNKNOWN),
+      # Behind, before anything is known.
+      tf.constant(-1.0),
     )
 
   def tell(self, kept: Kept, server: hook_arguments.Server) -> Message:
@@ -113,10 +126,19 @@ class Labeler(method.Guiding):
     return Message(
       state_lib.State(*kept.layer).global_model_weights,
       tf.cast(strength, tf.float32) * shares,
-      kept.layer_right,
-      right,
-      differ & (right + _ERRORS_BEHIND * error >= kept.layer_right),
+      kept.lead,
+      differ
+      & (kept.lead >= 0)
+      & (right + _ERRORS_BEHIND * error >= kept.layer_right),
     )
+
+  def guidance(
+    self, kept: Kept, sums: Sums, server: hook_arguments.Server
+  ) -> Kept:
+    del server
+    kept, sums = Kept(*kept), Sums(*sums)
+    lead = _DECAY * kept.lead + (1 - _DECAY) * sums.lead / sums.num_images
+    return kept._replace(lead=tf.where(sums.num_images > 0, lead, kept.lead))
 
 
 def _evaluate(
@@ -159,9 +181,6 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   uses_strong_views = False
   labels_by_features = True
 
-  cohorts: training_settings.Cohorts = training_settings.Cohorts(
-    clients_per_round=20
-  )
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule(
     total_rounds=1000, learning_rate=0.1
   )
@@ -205,39 +224,40 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     kernel, bias = layer.trainable
     x = tf.cast(data.get('features', data['image']), tf.float32)
     strength = tf.reduce_sum(message.alpha)
-    mean_shares = message.alpha / strength
+    logits = tf.reshape(x, [-1, kernel.shape[0]]) @ kernel + bias
     shares = class_shares.find(
-      class_shares.read(
-        tf.reshape(x, [-1, kernel.shape[0]]) @ kernel
-        + bias
-        - tf.math.log(mean_shares)
-      ),
+      class_shares.read(logits - tf.math.log(message.alpha / strength)),
       message.alpha,
     )
-
-    def label_by_network() -> tf.Tensor:
-      images = tf.cast(tf.gather(data['image'], batch), tf.float32)
-      logits = ingredients.classifier.logits(weights, images)
-      own = shares.parameters / tf.reduce_sum(shares.parameters)
-      return tf.nn.softmax(logits + tf.math.log(own / mean_shares))
-
+    own = shares.parameters / tf.reduce_sum(shares.parameters)
+    shift = tf.math.log(own * strength / message.alpha)
+    logits = tf.gather(logits, batch)
+    images = tf.cast(tf.gather(data['image'], batch), tf.float32)
+    of_network = ingredients.classifier.logits(weights, images)
     posteriors = tf.cond(
       message.network_labels,
-      label_by_network,
+      lambda: tf.nn.softmax(of_network + shift),
       lambda: tf.gather(shares.posteriors, batch),
+    )
+
+    def find_likelihoods(logits: tf.Tensor) -> tf.Tensor:
+      return tf.reduce_logsumexp(tf.nn.log_softmax(logits) + shift, axis=1)
+
+    sums = Sums(
+      tf.reduce_sum(find_likelihoods(of_network) - find_likelihoods(logits)),
+      tf.cast(tf.size(batch), tf.float32),
     )
     measurements = collections.OrderedDict(
       (name, client_work.Ratio(tf.cast(value, tf.float32), tf.ones([])))
       for name, value in (
         ('strength', strength),
-        ('layer_right', message.layer_right),
-        ('network_right', message.network_right),
+        ('lead', message.lead),
         ('network_labels', message.network_labels),
       )
     )
     return pseudo_labels.complete(
       posteriors, ingredients.classifier.num_classes
-    ), {'measurements': measurements}
+    ), {'measurements': measurements, 'report': {method.OWN: sums}}
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
     return labels.probabilities
@@ -276,28 +296,24 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
 
   def describe_result(self, trained: system.Trained) -> Iterator[str]:
     """Yields lines on which model labeled, and on what clients exchanged."""
-    own = {
-      name: trained.metrics[f'client/own/{name}']
-      for name in ('strength', 'layer_right', 'network_right', 'network_labels')
-    }
-    if math.isnan(own['strength']):
+    strength, lead, network_labels = (
+      trained.metrics[f'client/own/{name}']
+      for name in ('strength', 'lead', 'network_labels')
+    )
+    if math.isnan(strength):
       yield 'no client took part in the last round'
       return
-    if own['layer_right'] < _UNKNOWN:
+    if strength >= class_shares.GREATEST_STRENGTH:
       yield (
-        f'labels right, of {len(trained.labeled.labels)}: held out from the'
-        f' layer {own["layer_right"]:.0f}, network, which trains on none,'
-        f' {own["network_right"]:.0f}'
+        'clients are alike: the layer labels their images, and the network'
+        ' learns what the layer knows; try semifl or client_prior_semifl'
       )
-    labeler = 'the network' if own['network_labels'] else 'the layer'
-    yield (
-      f"{labeler} labels clients' images in the end, with the class shares of"
-      f' each client (strength {own["strength"]:.3g})'
-    )
-    if own['strength'] >= class_shares.GREATEST_STRENGTH:
+    else:
       yield (
-        'clients are alike: the network learns what the layer knows, and no'
-        ' more; try semifl or client_prior_semifl'
+        f'{"the network" if network_labels else "the layer"} labels clients\''
+        f' images in the end, with class shares of each client (strength'
+        f' {strength:.3g}); an image is {math.exp(lead):.2f} times as likely at'
+        ' its client by the network as by the layer'
       )
     num_weights = sum(each.size for each in trained.weights.trainable)
     yield (
