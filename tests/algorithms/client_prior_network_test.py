@@ -128,15 +128,15 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
           averages=averages._replace(evidence=np.ones_like(averages.evidence)),
         ),
       ),
-      # Of five labels the network has at least none right, and at most five.
-      layer_right=np.float32(0 if network_labels else 6),
+      layer_right=np.float32(0),
+      lead=np.float32(1 if network_labels else -1),
     )
     output = process.next(
       state._replace(guidance={'method': kept}),
       problem.server_data,
       _client_data(problem, features),
     )
-    terms = []
+    terms, leads = [], []
     for client in _COHORT:
       images = problem.clients[client][1]
       x = images.reshape(len(images), -1)
@@ -146,11 +146,11 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
       posteriors, _, _ = numpy_reference.client_shares(
         logits, _STRENGTH * _SHARES
       )
+      own = posteriors.sum(axis=0) + _STRENGTH * _SHARES
+      ratios = own / own.sum() / _SHARES
+      of_network = linear_reference.softmax(sgd.logits(images)) * ratios
       if network_labels:
-        own = posteriors.sum(axis=0) + _STRENGTH * _SHARES
-        posteriors = linear_reference.softmax(
-          sgd.logits(images) + np.log(own / own.sum() / _SHARES)
-        )
+        posteriors = of_network / of_network.sum(axis=1, keepdims=True)
       batch = linear_reference.order(
         len(images),
         linear_problem.SEED,
@@ -159,9 +159,16 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
         0,
       )[:3]
       terms.append((1 / len(_COHORT), images[batch], posteriors[batch]))
+      of_layer = linear_reference.softmax(logits + np.log(_SHARES)) * ratios
+      leads.append(np.log(of_network.sum(axis=1) / of_layer.sum(axis=1))[batch])
     sgd.learning_rate = linear_problem.learning_rate(1)
     sgd.step(*terms)
     linear_problem.Federation(sgd).assert_equal(output.state)
+    np.testing.assert_allclose(
+      output.state.guidance['method'].lead,
+      0.9 * kept.lead + 0.1 * np.concatenate(leads).mean(),
+      rtol=1e-4,
+    )
 
 
 if __name__ == '__main__':

@@ -86,9 +86,9 @@ def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
   from tff_semifl.runtime.ray import programs
 
   process, statistics = experiment.process, experiment.statistics
-  computations = [process.next]
-  if process.prepare is not None:
-    computations.append(process.prepare)
+  # A preparation may be repeated.
+  once = {id(each): each for each in (process.next, *process.preparations)}
+  computations = [*once.values()]
   if statistics is not None:
     computations.append(statistics.computation)
   if experiment.run.share_prior:
