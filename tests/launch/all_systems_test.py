@@ -96,16 +96,15 @@ def _watch_export(*, is_done=False):
 @contextlib.contextmanager
 def _with_computations_of(experiment):
   """A context in which experiments share computations of earlier ones."""
-  program = experiment
   with (
     mock.patch.object(
-      type(experiment.settings.system), 'build', lambda *_: program.process
+      type(experiment.settings.system), 'build', lambda *_: experiment.process
     ),
     mock.patch.object(
       experiment_lib, 'create_classifier', lambda *_: experiment.classifier
     ),
     mock.patch.object(
-      evaluation, 'build_evaluation', lambda *_: program.evaluation
+      evaluation, 'build_evaluation', lambda *_, **__: experiment.evaluation
     ),
   ):
     yield
