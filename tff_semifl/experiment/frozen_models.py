@@ -95,8 +95,13 @@ class Frozen(models.Linear):
   @property
   def usual(self) -> Mapping[str, Any]:
     """The image size: image files are read at the network's input size."""
-    height, width = self._load().image_size
+    height, width = self.input_size
     return {'image_size': f'{height}x{width}'}
+
+  @property
+  def input_size(self) -> tuple[int, int]:
+    """Height and width of the network's input."""
+    return self._load().image_size
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
     """Creates the task of the features of a task's images."""
@@ -114,14 +119,9 @@ class Frozen(models.Linear):
           f'takes images, but the task has {kind.name}; choose linear'
         )
     data = image_task.load(part, images)
-    with (
-      settings.blame('model', self.reference),
-      settings.blame(
-        'feature_cache', self.feature_cache, durable_files.OutputError
-      ),
-    ):
+    with settings.blame('model', self.reference):
       task = loaded_task.create_feature_task(
-        self._compute(backbone, data), images.class_names
+        self._compute(data), images.class_names
       )
     return dataclasses.replace(
       task,
@@ -153,31 +153,31 @@ class Frozen(models.Linear):
         self.backbone_input_range,
       )
 
-  def _compute(
-    self, backbone: 'backbone_lib.Backbone', data: sources.TaskData
-  ) -> sources.TaskData:
+  def _compute(self, data: sources.TaskData) -> sources.TaskData:
     """The data with features instead of images."""
     # If clients have no images of their own, most training images lose their
     # labels.
     name = 'training' if data.unlabeled is None else 'labeled'
-    train = self._compute_features(backbone, name, data.train.images)
+    train = self.compute_features(name, data.train.images)
     own_images.check_server_features(f'features of {name} images', train)
-    test = self._compute_features(backbone, 'test', data.test.images)
+    test = self.compute_features('test', data.test.images)
     unlabeled = data.unlabeled
     if unlabeled is not None:
-      unlabeled = self._compute_features(backbone, "clients'", unlabeled)
+      unlabeled = self.compute_features("clients'", unlabeled)
     return data._replace(
       train=data.train._replace(images=train),
       test=data.test._replace(images=test),
       unlabeled=unlabeled,
     )
 
-  def _compute_features(
-    self, backbone: 'backbone_lib.Backbone', name: str, images: sources.Images
-  ) -> np.ndarray:
-    """Features, float32 [images, features], from the cache if it has them."""
+  def compute_features(self, name: str, images: sources.Images) -> np.ndarray:
+    """Features, float32 [images, features], from the cache if it has them.
+
+    `name` says in messages which images.
+    """
     from tff_semifl.models.frozen import feature_cache
 
+    backbone = self._load()
     if not len(images):
       return np.empty([0, backbone.feature_dimension], np.float32)
 
@@ -187,9 +187,12 @@ class Frozen(models.Linear):
     folder = feature_cache.default_folder()
     if self.feature_cache is not None:
       folder = pathlib.Path(self.feature_cache)
-    found = feature_cache.compute(
-      backbone, images, folder, say, quiet=progress.is_quiet()
-    )
+    with settings.blame(
+      'feature_cache', self.feature_cache, durable_files.OutputError
+    ):
+      found = feature_cache.compute(
+        backbone, images, folder, say, quiet=progress.is_quiet()
+      )
     return own_images.convert_features(f'features of {name} images', found)
 
 
