@@ -11,7 +11,7 @@ and `test_labels`. A classifier is the regression on the labels alone with which
 NAME_wrong_labels.csv.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 import csv
 import pathlib
 
@@ -24,6 +24,7 @@ import tensorflow as tf
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.data import image_choice
 from tff_semifl.data import label_check
+from tff_semifl.metrics import intervals
 
 _DATA = flags.DEFINE_string('data', 'digits', 'digits, or a file .npz.')
 _OUTPUT_DIR = flags.DEFINE_string('output_dir', 'results/labels', 'Folder.')
@@ -140,6 +141,58 @@ def _find_wrong(each: _Seed) -> Iterator[tuple[object, ...]]:
           labels[looked_at] = each.labels[chosen][looked_at]
           row.append(each.measure(each.train(chosen, labels)))
         yield tuple(row)
+
+
+def summarize_accuracy(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+  """Yields rows of a table: mean accuracies, and gains with 95% intervals."""
+  by_seed = {
+    (row['images'], int(row['labels']), row['seed']): float(row['accuracy'])
+    for row in rows
+  }
+  seeds = sorted({seed for *_, seed in by_seed})
+  for number in sorted({number for _, number, _ in by_seed}):
+    for base, other in (
+      ('random', 'chosen'),
+      ('random after 40', 'rounds of ten'),
+    ):
+      if (base, number, seeds[0]) not in by_seed:
+        continue
+      before, after = (
+        [by_seed[how, number, seed] for seed in seeds] for how in (base, other)
+      )
+      gains = np.subtract(after, before).tolist()
+      low, high = intervals.of_mean(gains)
+      yield (
+        f'| {number} | {other} | {np.mean(before):.1f} | {np.mean(after):.1f} |'
+        f' {np.mean(gains):+.1f} ({low:+.1f} to {high:+.1f}) |'
+      )
+
+
+def summarize_wrong(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
+  """Yields rows of a table: wrong labels found, and accuracies of two."""
+  for how in ('random', 'chosen'):
+    for number in (1, 2, 4):
+      own = [
+        row
+        for row in rows
+        if row['images'] == how and int(row['wrong']) == number
+      ]
+      found = np.array([int(row['found']) for row in own])
+      line = (
+        f'| {how} | {number} | {len(own)} | {np.mean(found) / number:.0%} |'
+        f' {np.mean(found == number):.0%} |'
+      )
+      pairs = [
+        (float(row['accuracy_before']), float(row['accuracy_after']))
+        for row in own
+        if row['accuracy_before']
+      ]
+      if pairs:
+        before, after = np.mean(pairs, axis=0)
+        line += f' {before:.1f} | {after:.1f} |'
+      else:
+        line += ' | |'
+      yield line
 
 
 def main(_: list[str]) -> None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn import cluster
-from sklearn import decomposition
 from sklearn import neighbors
+from sklearn.utils import extmath
 import threadpoolctl
 
 # Components of the features that distances are measured in.
@@ -25,8 +25,8 @@ _NEIGHBORS = 20
 _STARTS = 3
 # Of larger pools, so many random images are considered.
 MOST_IMAGES = 20_000
-# Images at a smaller part of the median distance to the nearest image are
-# near-duplicates.
+# Images are near-duplicates if they are nearer than this part of the median
+# distance to the last of these neighbors.
 _NEAR = 0.25
 
 
@@ -81,8 +81,9 @@ def choose_images(
   if len(pool) > MOST_IMAGES:
     generator = np.random.default_rng(seed)
     pool = np.sort(generator.choice(pool, MOST_IMAGES, replace=False))
-  points = embed(np.concatenate([labeled, features[pool]]))
-  kept = find_distinct(points, len(labeled))
+  considered = np.concatenate([labeled, features[pool]])
+  points = embed(considered)
+  kept = _find_distinct(considered, points, len(labeled))
   points, pool = points[kept], pool[kept[len(labeled) :] - len(labeled)]
   num_duplicates = min(len(features), MOST_IMAGES) - len(pool)
   clusters = _find_clusters(points, number + len(labeled), seed)
@@ -107,29 +108,32 @@ def choose_images(
 def embed(features: np.ndarray) -> np.ndarray:
   """Principal components of unit length, float32 [images, components]."""
   features = np.asarray(features, np.float32)
-  count = min(_COMPONENTS, *features.shape)
-  points = decomposition.PCA(
-    count, svd_solver='randomized', random_state=0
-  ).fit_transform(features)
+  left, values, _ = extmath.randomized_svd(
+    features - features.mean(axis=0),
+    min(_COMPONENTS, *features.shape),
+    random_state=0,
+  )
+  points = left * values
   lengths = np.linalg.norm(points, axis=1, keepdims=True)
   return points / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
-def find_distinct(points: np.ndarray, num_fixed: int = 0) -> np.ndarray:
-  """Indices of points without near-duplicates of earlier ones, sorted.
+def _find_distinct(
+  features: np.ndarray, points: np.ndarray, num_fixed: int
+) -> np.ndarray:
+  """Indices of images without near-duplicates of earlier ones, sorted.
 
-  All of the first `num_fixed` points are among them.
+  All of the first `num_fixed` images are among them.
   """
-  _, first = np.unique(points, axis=0, return_index=True)
+  _, first = np.unique(features, axis=0, return_index=True)
   kept = np.union1d(first, np.arange(num_fixed))
-  different = points[first]
-  if len(different) < 3:
+  number = min(_NEIGHBORS, len(first) // 2)
+  if not number:
     return kept
-  search = neighbors.NearestNeighbors(algorithm='brute').fit(different)
-  distances, _ = search.kneighbors(n_neighbors=1)
-  search = neighbors.NearestNeighbors(
-    radius=_NEAR * float(np.median(distances)), algorithm='brute'
-  ).fit(points[kept])
+  search = neighbors.NearestNeighbors(algorithm='brute')
+  distances, _ = search.fit(points[first]).kneighbors(n_neighbors=number)
+  radius = _NEAR * float(np.median(distances[:, -1]))
+  search.set_params(radius=radius).fit(points[kept])
   is_kept = np.ones(len(kept), bool)
   for each, near in enumerate(search.radius_neighbors(return_distance=False)):
     if is_kept[each]:
