@@ -8,7 +8,7 @@
 `--data` is digits, or a file .npz with `features`, `labels`, `test_features`
 and `test_labels`. A classifier is the regression on the labels alone with which
 `launch.train client_priors` begins. Writes two tables, NAME_accuracy.csv and
-NAME_wrong_labels.csv.
+NAME_wrong_labels.csv, and labels.svg of all tables in the folder.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ import pathlib
 
 from absl import app
 from absl import flags
+from matplotlib import figure
 import numpy as np
 from sklearn import datasets
 import tensorflow as tf
@@ -25,6 +26,7 @@ from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.data import image_choice
 from tff_semifl.data import label_check
 from tff_semifl.metrics import intervals
+from tff_semifl.plots import figures
 
 _DATA = flags.DEFINE_string('data', 'digits', 'digits, or a file .npz.')
 _OUTPUT_DIR = flags.DEFINE_string('output_dir', 'results/labels', 'Folder.')
@@ -124,7 +126,7 @@ def _find_wrong(each: _Seed) -> Iterator[tuple[object, ...]]:
     for draw in range(_DRAWS.value):
       if how == 'random':
         chosen = each.draw(_LABELS)
-      others = np.setdiff1d(each.draw(_UNLABELED), chosen)
+      others = np.setdiff1d(each.draw(min(_UNLABELED, len(each.x))), chosen)
       for number in (1, 2, 4):
         labels = each.labels[chosen].copy()
         wrong = each.generator.choice(len(chosen), number, replace=False)
@@ -195,6 +197,37 @@ def summarize_wrong(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
       yield line
 
 
+def _draw(folder: pathlib.Path) -> figure.Figure:
+  """Accuracy by number of labels: means and 95% intervals over seeds."""
+  files = sorted(folder.glob('*_accuracy.csv'))
+  fig = figure.Figure((3.2 * len(files), 3), layout='constrained')
+  for axes, path in zip(
+    fig.subplots(ncols=len(files), squeeze=False)[0], files, strict=True
+  ):
+    rows = [*csv.DictReader(path.open())]
+    for how in ('chosen', 'random'):
+      values = [
+        [
+          float(row['accuracy'])
+          for row in rows
+          if row['images'] == how and int(row['labels']) == number
+        ]
+        for number in _NUMBERS
+      ]
+      low, high = zip(*map(intervals.of_mean, values), strict=True)
+      means = np.mean(values, axis=1)
+      errors = (means - low, high - means)
+      axes.errorbar(_NUMBERS, means, errors, label=how, capsize=2, marker='.')
+    axes.set_xscale('log')
+    axes.set_xticks(_NUMBERS, map(str, _NUMBERS), minor=False)
+    axes.minorticks_off()
+    axes.set_title(path.stem.removesuffix('_accuracy'))
+    axes.set_xlabel('labels')
+  fig.axes[0].set_ylabel('accuracy in percent')
+  fig.axes[0].legend()
+  return fig
+
+
 def main(_: list[str]) -> None:
   """Writes both tables."""
   data = _read()
@@ -216,6 +249,7 @@ def main(_: list[str]) -> None:
         for row in measure(_Seed(data, seed)):
           table.writerow([seed, *row])
           file.flush()
+  figures.save(_draw(folder), [folder / 'labels.svg'])
 
 
 if __name__ == '__main__':
