@@ -28,8 +28,8 @@ from tff_semifl.privacy import aggregators
 # Of the columns of a round's metrics.
 _OWN = 'client/own/'
 _NAMES = ('labels alone', 'mixture', 'head')
-# How much likelier another class is than a label that may be wrong: on digits,
-# CIFAR-10's features and Fashion-MNIST, 0 to 15% of runs with 40 right labels
+# How much likelier another class is than a label that may be wrong. With 40
+# right labels, at most 15% of runs on digits and none on CIFAR-10's features
 # are warned of.
 _WRONG = 200
 # It is found to within a part in a thousand.
