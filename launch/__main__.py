@@ -29,6 +29,8 @@ PROGRAMS = (
   'report',
   'predict',
   'compute_features',
+  'choose_images',
+  'check_labels',
   'plot',
   'show_augmentations',
   'show_partition',

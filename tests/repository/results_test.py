@@ -11,6 +11,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from benchmarks import client_priors_summaries
+from benchmarks import label_choice
 from benchmarks import results_pages
 from tests.repository import source_tree
 
@@ -52,6 +53,17 @@ class ResultsTest(parameterized.TestCase):
     self.assertNotEmpty(rows)
     for line in summarize(rows):
       self.assertIn(line, text)
+
+  @parameterized.parameters('digits', 'fashion_mnist', 'cifar10')
+  def test_tables_of_chosen_labels(self, data):
+    text = (_RESULTS / 'label_choice' / 'README.md').read_text()
+    for kind, summarize in (
+      ('accuracy', label_choice.summarize_accuracy),
+      ('wrong_labels', label_choice.summarize_wrong),
+    ):
+      path = _RESULTS / 'label_choice' / f'{data}_{kind}.csv'
+      for line in summarize([*csv.DictReader(path.open())]):
+        self.assertIn(line, text)
 
   @parameterized.parameters(
     (

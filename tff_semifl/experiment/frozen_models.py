@@ -96,8 +96,13 @@ class Frozen(models.Linear):
   @property
   def usual(self) -> Mapping[str, Any]:
     """The image size: image files are read at the network's input size."""
-    height, width = self._load().image_size
+    height, width = self.input_size
     return {'image_size': f'{height}x{width}'}
+
+  @property
+  def input_size(self) -> tuple[int, int]:
+    """Height and width of the network's input."""
+    return self._load().image_size
 
   def create_task(self, part: image_task.Task) -> image_task.ImageTask:
     """Creates the task of the features of a task's images."""
@@ -167,7 +172,10 @@ class Frozen(models.Linear):
     )
 
   def compute_features(self, name: str, images: sources.Images) -> np.ndarray:
-    """Features, float32 [images, features], from the cache if it has them."""
+    """Features, float32 [images, features], from the cache if it has them.
+
+    `name` says in messages which images.
+    """
     from tff_semifl.models.frozen import feature_cache
 
     backbone = self._load()

@@ -8,8 +8,10 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from tff_semifl.algorithms.client_priors import client_priors
+from tff_semifl.algorithms.client_priors import server_labels
 
 _METRICS = {
   'kept': 2.0,
@@ -81,6 +83,20 @@ class ResultTest(parameterized.TestCase):
     )
     self.assertEndsWith(right, 'labels alone 11, mixture 12, head 14')
     self.assertIn(expected, why)
+
+  def test_warns_of_a_label_that_its_fold_contradicts(self):
+    targets = tf.one_hot([0, 0, 1, 1, 2], 3, dtype=tf.float64)
+    fold = server_labels.assign(targets)
+    # The label of class 2 is in all replicas.
+    self.assertEqual(fold[4], -1)
+    logits = np.zeros([server_labels.REPLICAS, 5, 3])
+    logits[:, 4, 0] = 9
+    logits[0, 0, 1] = 9
+    self.assertEmpty([*client_priors.describe_doubts(logits, targets)])
+    logits[1 + fold[0], 0, 1] = math.log(201)
+    logits[1 + fold[1], 1, 1] = math.log(199)
+    [line] = client_priors.describe_doubts(logits, targets)
+    self.assertStartsWith(line, 'WARNING: of 5 labels, 1 may be wrong')
 
 
 if __name__ == '__main__':

@@ -112,6 +112,14 @@ class LabelsAloneTest(parameterized.TestCase):
       np.argmax(x @ raw[:-1] + raw[-1], axis=1), labels
     )
 
+  def test_one_class_with_two_labels_is_not_favored(self):
+    labels = [0, 1, 2, 3, 4, 5, 0]
+    noise = np.random.default_rng(0).normal(size=(7, 12))
+    x = 3 * np.eye(6, 12)[labels] + noise
+    raw = server_labels.fit(tf.constant(x), _one_hot(labels)).weights[0].numpy()
+    found = np.argmax(x @ raw[:-1] + raw[-1], axis=1)
+    np.testing.assert_array_equal(found, labels)
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -18,7 +18,7 @@ REPLICAS = 1 + FOLDS
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
 _PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-# Where nothing can be held out.
+# Where fewer than half of the labels can be held out.
 _USUAL_PENALTY = 3.0
 # Labels by which penalty and scale are chosen.
 _MOST_LABELS = 1000
@@ -88,9 +88,11 @@ def fit(x: tf.Tensor, targets: tf.Tensor) -> Fitted:
   """Fits a regression on all labels, and one without each fold of them.
 
   The likelihood of held-out labels chooses the penalty, and whether features
-  are standardized. `x` is float64 [labels, features], `targets` are one-hot.
+  are standardized, if half of the labels can be held out. `x` is float64
+  [labels, features], `targets` are one-hot.
   """
-  can_choose = tf.reduce_any(assign(targets) >= 0)
+  # Held-out labels of a minority of classes would favor these classes.
+  can_choose = tf.reduce_mean(tf.cast(assign(targets) >= 0, x.dtype)) >= 0.5
   both = [
     _find_coordinates(x, tf.constant(standardizes))
     for standardizes in (False, True)

@@ -1,0 +1,166 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Finds labels that look wrong, by the other labels and by images without.
+
+  python -m launch.check_labels --labeled_dir=photos/server \
+    --image_dir=photos/clients
+
+writes a table, results/checked_labels.csv, and beside it a page with small
+images, checked_labels.html. The most doubtful label is first: the one with the
+least probability given all other labels. Beside an image are the labeled images
+that are nearest to it. --image_dir is optional, but with images without labels
+more of the wrong labels are found.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+
+import numpy as np
+from sklearn import neighbors
+
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+from tff_semifl.cli import labeling_inputs
+from tff_semifl.cli import parts
+from tff_semifl.cli import program
+from tff_semifl.data import image_choice
+from tff_semifl.data import label_check
+from tff_semifl.results import page
+
+_COLUMNS = (
+  *('file', 'label', 'probability', 'expected', 'expected_probability'),
+  *('same_label', 'nearest'),
+)
+_NEAREST = 3
+# Labels on the page, and labels that are printed.
+_ON_PAGE = 100
+_PRINTED = 10
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CheckLabels(settings.Settings):
+  """The settings of this program."""
+
+  labeled: labeling_inputs.LabeledInput = labeling_inputs.LabeledInput()
+  unlabeled: labeling_inputs.UnlabeledInput = labeling_inputs.UnlabeledInput()
+  output: parts.OutputFile = parts.OutputFile(
+    output_file='results/checked_labels.csv'
+  )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Doubt:
+  """A labeled image, and what other labels say of it."""
+
+  index: int
+  label: str
+  probability: float
+  expected: str
+  expected_probability: float
+  same_label: int  # How many other images have the label.
+  nearest: np.ndarray  # Indices of the nearest labeled images.
+
+  def __str__(self) -> str:
+    if not self.same_label:
+      return f'{self.label}: no other image has this label'
+    return (
+      f'{self.label} ({self.probability:.1%}); expected: {self.expected}'
+      f' ({self.expected_probability:.1%})'
+    )
+
+
+def main(chosen: CheckLabels) -> None:
+  """Writes the table and the page."""
+  path, sheet = labeling_inputs.check_outputs(chosen.output)
+  labeled = chosen.labeled.read()
+  if labeled is None:
+    raise command_line.UsageError(
+      'give --labeled_dir or --labeled_file, with labeled images'
+    )
+  if len(labeled.class_names) < 2:
+    raise command_line.UsageError(
+      f'all labels are {labeled.class_names[0]}; two classes can be confused'
+    )
+  others = None
+  if chosen.unlabeled.is_given:
+    others = chosen.unlabeled.read(chosen.labeled)
+    labeling_inputs.check_same_size(chosen.unlabeled, others, labeled)
+  doubts = _find_doubts(labeled, others)
+  labeling_inputs.write_table(path, _COLUMNS, _list_rows(labeled, doubts))
+  print(f'labels: {len(doubts)}')
+  for each in doubts[:_PRINTED]:
+    print(f'  {labeled.names[each.index]}: {each}')
+  if labeled.files:
+    labeling_inputs.write_page(sheet, _draw(labeled, doubts))
+
+
+def _find_doubts(
+  labeled: labeling_inputs.NamedFeatures,
+  others: labeling_inputs.NamedFeatures | None,
+) -> list[_Doubt]:
+  """All labels, the least probable first."""
+  labels, names = labeled.labels, labeled.class_names
+  probabilities = label_check.check_labels(
+    labeled.features,
+    labels,
+    len(names),
+    None if others is None else others.features,
+  )
+  own = np.take_along_axis(probabilities, labels[:, np.newaxis], 1)[:, 0]
+  expected = probabilities.argmax(axis=1)
+  counts = np.bincount(labels, minlength=len(names))
+  points = image_choice.embed(labeled.features)
+  search = neighbors.NearestNeighbors(
+    n_neighbors=min(_NEAREST, len(labels) - 1)
+  )
+  nearest = search.fit(points).kneighbors(return_distance=False)
+  return [
+    _Doubt(
+      index,
+      names[labels[index]],
+      own[index],
+      names[expected[index]],
+      probabilities[index, expected[index]],
+      int(counts[labels[index]]) - 1,
+      nearest[index],
+    )
+    for index in own.argsort(kind='stable')
+  ]
+
+
+def _list_rows(
+  labeled: labeling_inputs.NamedFeatures, doubts: list[_Doubt]
+) -> Iterator[list[object]]:
+  """Yields the rows of the table."""
+  for each in doubts:
+    yield [
+      *(labeled.names[each.index], each.label, f'{each.probability:.4g}'),
+      *(each.expected, f'{each.expected_probability:.4g}', each.same_label),
+      ' | '.join(labeled.names[other] for other in each.nearest),
+    ]
+
+
+def _draw(labeled: labeling_inputs.NamedFeatures, doubts: list[_Doubt]) -> str:
+  """The page: each doubtful image, and the labeled images nearest to it."""
+  parts_of_page = [
+    page.paragraph(
+      'The most doubtful label first, and beside each image the labeled images'
+      f' that are nearest to it. {min(len(doubts), _ON_PAGE)} of'
+      f' {len(doubts)} labels are shown.'
+    )
+  ]
+  for number, each in enumerate(doubts[:_ON_PAGE], 1):
+    name = labeled.names[each.index]
+    shown = [labeled.show(each.index, f'{number}. {name}')]
+    shown.extend(
+      labeled.show(other, f'near: {labeled.class_names[labeled.labels[other]]}')
+      for other in each.nearest
+    )
+    parts_of_page.append(page.paragraph(f'{number}. {each}'))
+    parts_of_page.append(page.box('gallery', ''.join(shown)))
+  return page.page('Labels to check', parts_of_page)
+
+
+if __name__ == '__main__':
+  program.run(main, CheckLabels())

@@ -1,0 +1,186 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Chooses which images to label: typical ones of many kinds.
+
+  python -m launch.choose_images --image_dir=new_photos --number=40 \
+    --copy_to=photos --class_names=cat,dog
+
+writes a table, results/chosen_images.csv, with the most useful image first, and
+beside it a page with small images, chosen_images.html. --copy_to puts copies of
+the images into photos/to_sort, and makes photos/server/cat and
+photos/server/dog to sort the copies into. Then the next ten, which are unlike
+the labeled images and hard to classify:
+
+  python -m launch.choose_images --image_dir=new_photos --number=10 \
+    --labeled_dir=photos/server --copy_to=photos --overwrite
+
+Features of images are computed once. The same command goes on after an
+interrupt.
+"""
+
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+
+import numpy as np
+from scipy import special
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms.client_priors import server_labels
+from tff_semifl.cli import labeling_inputs
+from tff_semifl.cli import parts
+from tff_semifl.cli import program
+from tff_semifl.data import image_choice
+from tff_semifl.files import durable_files
+from tff_semifl.results import page
+
+_COLUMNS = ('file', 'label', 'images_alike')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChooseImages(settings.Settings):
+  """The settings of this program."""
+
+  unlabeled: labeling_inputs.UnlabeledInput = labeling_inputs.UnlabeledInput()
+  labeled: labeling_inputs.LabeledInput = labeling_inputs.LabeledInput()
+  number: int = settings.setting(
+    40, 'How many images to choose.', settings.AT_LEAST_1
+  )
+  seed: int = settings.setting(
+    0, 'Seed of k-means.', settings.between(0, 2**31 - 1)
+  )
+  output: parts.OutputFile = parts.OutputFile(
+    output_file='results/chosen_images.csv'
+  )
+  copy_to: str | None = settings.setting(
+    None,
+    'Folder that gets copies of the chosen images in to_sort, and a folder'
+    ' server/<class> for each of --class_names. Needs --image_dir.',
+  )
+  class_names: tuple[str, ...] = settings.setting(
+    (), 'Names of classes, separated by commas, for --copy_to.'
+  )
+
+
+def main(chosen: ChooseImages) -> None:
+  """Chooses images, and writes the table, the page and the copies."""
+  path, sheet = labeling_inputs.check_outputs(chosen.output)
+  _check_copies(chosen)
+  labeled = chosen.labeled.read()
+  images = chosen.unlabeled.read(chosen.labeled)
+  found = _choose(chosen, images, labeled)
+  rows = [
+    (images.names[index], '', num_alike)
+    for index, num_alike in zip(found.indices, found.num_alike, strict=True)
+  ]
+  labeling_inputs.write_table(path, _COLUMNS, rows)
+  print(f'images: {len(images.names)}')
+  if found.num_considered < len(images.names):
+    print(f'considered: {found.num_considered} of these, at random')
+  print(f'near-duplicates left out: {found.num_duplicates}')
+  print(f'chosen: {len(found.indices)}')
+  if len(found.indices) < chosen.number:
+    print('  these are all that differ from each other and from labeled ones')
+  if images.files:
+    labeling_inputs.write_page(sheet, _draw(images, found))
+  if chosen.copy_to is not None:
+    print(f'copies: {_copy(chosen, images, found)}')
+
+
+def _check_copies(chosen: ChooseImages) -> None:
+  """Checks the flags of copies, before features are computed."""
+  with settings.blame('class_names', chosen.class_names):
+    if chosen.class_names and chosen.copy_to is None:
+      raise ValueError('are folders in --copy_to, which must be given, too')
+    for name in chosen.class_names:
+      if name in ('', '.', '..') or '/' in name:
+        raise ValueError(f'{name!r} cannot be the name of a folder')
+  if chosen.copy_to is None:
+    return
+  with settings.blame('copy_to', chosen.copy_to):
+    if chosen.unlabeled.image_dir is None:
+      raise ValueError('needs --image_dir; feature vectors cannot be copied')
+    folder = pathlib.Path(chosen.copy_to) / 'to_sort'
+    if os.path.exists(folder) and (
+      not os.path.isdir(folder) or any(folder.iterdir())
+    ):
+      raise ValueError(
+        f'{folder} is not empty; sort its images into folders of'
+        f' {folder.with_name("server")}, or remove it'
+      )
+
+
+def _choose(
+  chosen: ChooseImages,
+  images: labeling_inputs.NamedFeatures,
+  labeled: labeling_inputs.NamedFeatures | None,
+) -> image_choice.Choice:
+  """Chooses; with two classes or more, by a regression on the labels."""
+  if labeled is None:
+    return image_choice.choose_images(
+      images.features, chosen.number, seed=chosen.seed
+    )
+  labeling_inputs.check_same_size(chosen.unlabeled, images, labeled)
+  uncertainty = None
+  if len(np.unique(labeled.labels)) > 1:
+    weights = server_labels.fit(
+      tf.constant(labeled.features, tf.float64),
+      tf.one_hot(labeled.labels, len(labeled.class_names), dtype=tf.float64),
+    ).weights[0]
+    logits = images.features @ weights[:-1].numpy() + weights[-1].numpy()
+    uncertainty = 1 - special.softmax(logits, axis=1).max(axis=1)
+  return image_choice.choose_images(
+    images.features,
+    chosen.number,
+    labeled=labeled.features,
+    uncertainty=uncertainty,
+    seed=chosen.seed,
+  )
+
+
+def _draw(
+  images: labeling_inputs.NamedFeatures, found: image_choice.Choice
+) -> str:
+  """The page with the chosen images in order."""
+  shown = ''.join(
+    images.show(index, f'{number}. {images.names[index]} ({num_alike} alike)')
+    for number, (index, num_alike) in enumerate(
+      zip(found.indices, found.num_alike, strict=True), 1
+    )
+  )
+  lead = (
+    f'{len(found.indices)} of {len(images.names)} images, the most useful'
+    ' first. Each stands for the number of images that are alike.'
+  )
+  return page.page(
+    'Images to label', [page.paragraph(lead), page.box('gallery', shown)]
+  )
+
+
+def _copy(
+  chosen: ChooseImages,
+  images: labeling_inputs.NamedFeatures,
+  found: image_choice.Choice,
+) -> pathlib.Path:
+  """Copies the chosen images, and makes the folders of classes."""
+  root = pathlib.Path(chosen.copy_to)
+  folder = root / 'to_sort'
+  with settings.blame('copy_to', chosen.copy_to, OSError):
+    for name in chosen.class_names:
+      (root / 'server' / name).mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing_folder(folder) as unfinished:
+      for number, index in enumerate(found.indices, 1):
+        source = images.files[index]
+        inside = source.relative_to(chosen.unlabeled.image_dir)
+        name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
+        # The number makes names differ, and keeps the order.
+        shutil.copyfile(source, unfinished / f'{number:03}_{name}')
+  return folder
+
+
+if __name__ == '__main__':
+  program.run(main, ChooseImages())

@@ -1,0 +1,200 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Inputs and outputs of the programs that choose images and check labels."""
+
+from collections.abc import Iterable, Sequence
+import contextlib
+import csv
+import dataclasses
+import io
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.cli import command_line
+from tff_semifl.cli import parts
+from tff_semifl.data import data_errors
+from tff_semifl.data import feature_files
+from tff_semifl.data import image_files
+from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
+from tff_semifl.experiment import frozen_models
+from tff_semifl.results import page
+
+_MAX_BYTES_IN_MEMORY = 2**30
+
+
+def _load_network(reference: str) -> frozen_models.Frozen:
+  if not reference.startswith(frozen_models.PREFIX):
+    raise ValueError(f'name a pretrained network: {frozen_models.PREFIX}NAME')
+  return frozen_models.Frozen(reference=reference)
+
+
+class NamedFeatures(NamedTuple):
+  """Features of images, or of rows of a file.
+
+  Attributes:
+    features: float32 [images, features].
+    names: The path of each image, or the file and the row.
+    files: The image files; empty for features from a file.
+    labels: int32 [images]; None without labels.
+    class_names: The names of the classes; empty without labels.
+  """
+
+  features: np.ndarray
+  names: Sequence[str]
+  files: Sequence[pathlib.Path] = ()
+  labels: np.ndarray | None = None
+  class_names: Sequence[str] = ()
+
+  def show(self, index: int, caption: str) -> str:
+    """HTML of an image, with a caption."""
+    image = image_files.read_image_of_any_size(self.files[index], 3).pixels
+    return page.show_image(image, caption)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabeledInput(settings.Settings):
+  """The labeled images, and the network whose features are compared."""
+
+  labeled_dir: str | None = settings.setting(
+    None,
+    'Folder with a folder of images for each class, such as photos/server.',
+  )
+  labeled_file: str | None = settings.setting(
+    None,
+    'File .npz with features, float [images, features], and labels, as for'
+    ' --features_file of launch.train.',
+  )
+  model: frozen_models.Frozen = settings.choice(
+    frozen_models.MODELS,
+    'frozen:efficientnet_lite0',
+    'The pretrained network whose features are compared, as for launch.train.',
+    load=_load_network,
+  )
+
+  def read(self) -> NamedFeatures | None:
+    """Reads the labeled images; None if there are none."""
+    if self.labeled_dir is not None and self.labeled_file is not None:
+      raise command_line.UsageError(
+        'give --labeled_dir or --labeled_file, not both'
+      )
+    if self.labeled_file is not None:
+      with _blame('labeled_file', self.labeled_file):
+        data, class_names = feature_files.read(self.labeled_file)
+      vectors, labels = data.train
+      names = [f'{self.labeled_file}[{row}]' for row in range(len(labels))]
+      return NamedFeatures(vectors, names, (), labels, class_names)
+    if self.labeled_dir is None:
+      return None
+    root = pathlib.Path(self.labeled_dir)
+    problems = []
+    with _blame('labeled_dir', root):
+      folders = image_listing.list_folders(root, problems)
+      # Classes may wait for their first image.
+      problems = [each for each in problems if each.reason != 'is empty']
+      data_errors.raise_if_any(root, problems)
+      files = [file for each in folders.values() for file in each]
+      if not files:
+        return None
+      found = self.compute(root, files, 'labeled')
+    labels = np.repeat(
+      np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
+    )
+    return found._replace(labels=labels, class_names=tuple(folders))
+
+  def compute(
+    self, root: pathlib.Path, files: Sequence[pathlib.Path], kind: str
+  ) -> NamedFeatures:
+    """Reads image files in a folder, and computes their features."""
+    problems = []
+    form = image_reading.ImageForm(self.model.input_size)
+    images = image_reading.read(files, form, problems, _MAX_BYTES_IN_MEMORY)
+    data_errors.raise_if_any(root, problems)
+    features = self.model.compute_features(kind, images.images)
+    return NamedFeatures(features, [*map(str, files)], files)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UnlabeledInput(settings.Settings):
+  """Images without labels."""
+
+  image_dir: str | None = settings.setting(
+    None, 'Folder of images without labels, in folders of any depth.'
+  )
+  features_file: str | None = settings.setting(
+    None,
+    'File .npy, or .npz with the array features, float [images, features], in'
+    ' place of --image_dir.',
+  )
+
+  @property
+  def is_given(self) -> bool:
+    """Whether there is any input."""
+    return self.image_dir is not None or self.features_file is not None
+
+  def read(self, labeled: LabeledInput) -> NamedFeatures:
+    """Reads the images, and computes features with the chosen network."""
+    if (self.image_dir is None) == (self.features_file is None):
+      raise command_line.UsageError('give --image_dir or --features_file')
+    if self.features_file is not None:
+      with _blame('features_file', self.features_file):
+        vectors = feature_files.read_vectors(self.features_file)
+      names = [f'{self.features_file}[{row}]' for row in range(len(vectors))]
+      return NamedFeatures(vectors, names)
+    with _blame('image_dir', self.image_dir):
+      files = image_listing.list_files([self.image_dir])
+      return labeled.compute(pathlib.Path(self.image_dir), files, 'unlabeled')
+
+
+def _blame(name: str, value: object) -> contextlib.AbstractContextManager[None]:
+  return settings.blame(name, value, data_errors.DataError, ValueError)
+
+
+def check_same_size(
+  flags: UnlabeledInput, images: NamedFeatures, labeled: NamedFeatures
+) -> None:
+  """Checks that labeled images have the features of other images."""
+  found, expected = images.features.shape[1], labeled.features.shape[1]
+  with settings.blame('features_file', flags.features_file):
+    if found != expected:
+      raise ValueError(
+        f'has {found} features; those of labeled images are {expected}'
+      )
+
+
+def check_outputs(
+  output: parts.OutputFile,
+) -> tuple[pathlib.Path, pathlib.Path]:
+  """Checks that the table, and the page beside it, can be written."""
+  path = output.check()
+  with settings.blame('output_file', output.output_file):
+    if path is None or path.suffix != '.csv':
+      raise ValueError('name a .csv file to write')
+  sheet = path.with_suffix('.html')
+  dataclasses.replace(output, output_file=str(sheet)).check()
+  return path, sheet
+
+
+def write_table(
+  path: pathlib.Path, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+  """Writes a CSV table, and prints its path."""
+  with parts.replacing(path) as file:
+    # File names need not be valid text: other bytes are written unchanged.
+    text = io.TextIOWrapper(file, 'utf-8', errors='surrogateescape', newline='')
+    csv.writer(text, lineterminator='\n').writerows([columns, *rows])
+    text.flush()
+    # Detached, because `replacing` closes the file.
+    text.detach()
+  print(f'table: {path}')
+
+
+def write_page(path: pathlib.Path, content: str) -> None:
+  """Writes a page of HTML, and prints its path."""
+  with parts.replacing(path) as file:
+    file.write(content.encode(errors='backslashreplace'))
+  print(f'page: {path}')

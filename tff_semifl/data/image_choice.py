@@ -1,0 +1,160 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Chooses which images to label: typical ones of many kinds.
+
+Each chosen image is the most typical of a cluster of feature vectors.
+
+References:
+  Hacohen, Dekel and Weinshall. Active learning on a budget: opposite strategies
+  suit high and low budgets. ICML 2022, section 3.2 (TypiClust).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn import cluster
+from sklearn import neighbors
+from sklearn.utils import extmath
+import threadpoolctl
+
+# Components of the features that distances are measured in.
+_COMPONENTS = 64
+# Images whose mean distance says how typical an image is (TypiClust).
+_NEIGHBORS = 20
+_STARTS = 3
+# Of larger pools, so many random images are considered.
+MOST_IMAGES = 20_000
+# Images are near-duplicates if they are nearer than this part of the median
+# distance to the last of these neighbors.
+_NEAR = 0.25
+
+
+class Choice(NamedTuple):
+  """The chosen images, the most useful first.
+
+  Attributes:
+    indices: int64 [chosen], indices of images.
+    num_alike: int64 [chosen], the images of the cluster for which each stands.
+    num_considered: The images that a choice was made from.
+    num_duplicates: Images left out as near-duplicates of others.
+  """
+
+  indices: np.ndarray
+  num_alike: np.ndarray
+  num_considered: int
+  num_duplicates: int
+
+
+def choose_images(
+  features: np.ndarray,
+  number: int,
+  *,
+  labeled: np.ndarray | None = None,
+  uncertainty: np.ndarray | None = None,
+  seed: int = 0,
+) -> Choice:
+  """Chooses the images to label, before or after other images are labeled.
+
+  Near-duplicates count as one image, and near-duplicates of labeled images are
+  not chosen. Fewer are chosen if there are fewer different images.
+
+  Args:
+    features: float [images, features], such as those of a pretrained network.
+    number: How many images to choose, at least 1.
+    labeled: float [labels, features], of images that have labels. Their
+      clusters are left out.
+    uncertainty: float [images], the probability that the predicted class of
+      each image is wrong. Clusters with the largest sum come first; without it,
+      the largest clusters.
+    seed: Of k-means, and of the images that are considered of a large pool.
+  """
+  if number < 1 or not len(features):
+    raise ValueError(
+      f'found {len(features)} images to choose {number} from; give one of each'
+      ' at least'
+    )
+  if labeled is None:
+    labeled = features[:0]
+  weights = np.ones(len(features)) if uncertainty is None else uncertainty
+  pool = np.arange(len(features))
+  if len(pool) > MOST_IMAGES:
+    generator = np.random.default_rng(seed)
+    pool = np.sort(generator.choice(pool, MOST_IMAGES, replace=False))
+  considered = np.concatenate([labeled, features[pool]])
+  points = embed(considered)
+  kept = _find_distinct(considered, points, len(labeled))
+  points, pool = points[kept], pool[kept[len(labeled) :] - len(labeled)]
+  num_duplicates = min(len(features), MOST_IMAGES) - len(pool)
+  clusters = _find_clusters(points, number + len(labeled), seed)
+  found = []
+  for each in np.setdiff1d(clusters, clusters[: len(labeled)]):
+    members = np.flatnonzero(clusters == each)
+    chosen = members[_find_typical(points[members])]
+    inside = pool[members - len(labeled)]
+    found.append(
+      (weights[inside].sum(), len(inside), pool[chosen - len(labeled)])
+    )
+  found.sort(key=lambda each: each[0], reverse=True)
+  found = found[:number]
+  return Choice(
+    np.array([each for _, _, each in found], np.int64),
+    np.array([each for _, each, _ in found], np.int64),
+    len(pool) + num_duplicates,
+    num_duplicates,
+  )
+
+
+def embed(features: np.ndarray) -> np.ndarray:
+  """Principal components of unit length, float32 [images, components]."""
+  features = np.asarray(features, np.float32)
+  left, values, _ = extmath.randomized_svd(
+    features - features.mean(axis=0),
+    min(_COMPONENTS, *features.shape),
+    random_state=0,
+  )
+  points = left * values
+  lengths = np.linalg.norm(points, axis=1, keepdims=True)
+  return points / np.maximum(lengths, np.finfo(np.float32).tiny)
+
+
+def _find_distinct(
+  features: np.ndarray, points: np.ndarray, num_fixed: int
+) -> np.ndarray:
+  """Indices of images without near-duplicates of earlier ones, sorted.
+
+  All of the first `num_fixed` images are among them.
+  """
+  _, first = np.unique(features, axis=0, return_index=True)
+  kept = np.union1d(first, np.arange(num_fixed))
+  number = min(_NEIGHBORS, len(first) // 2)
+  if not number:
+    return kept
+  search = neighbors.NearestNeighbors(algorithm='brute')
+  distances, _ = search.fit(points[first]).kneighbors(n_neighbors=number)
+  radius = _NEAR * float(np.median(distances[:, -1]))
+  search.set_params(radius=radius).fit(points[kept])
+  is_kept = np.ones(len(kept), bool)
+  for each, near in enumerate(search.radius_neighbors(return_distance=False)):
+    if is_kept[each]:
+      is_kept[near[near > max(each, num_fixed - 1)]] = False
+  return kept[is_kept]
+
+
+def _find_clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:
+  """The cluster of each point, int [points], by k-means."""
+  # Threads would change the last bits of sums, and with them the choice.
+  with threadpoolctl.threadpool_limits(1):
+    return cluster.KMeans(
+      min(count, len(points)), n_init=_STARTS, random_state=seed
+    ).fit_predict(points)
+
+
+def _find_typical(points: np.ndarray) -> int:
+  """The index of the point that is nearest to its nearest neighbors."""
+  count = min(_NEIGHBORS, len(points) - 1)
+  if not count:
+    return 0
+  search = neighbors.NearestNeighbors(n_neighbors=count).fit(points)
+  distances, _ = search.kneighbors()
+  return int(distances.mean(axis=1).argmin())

@@ -1,0 +1,99 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The probability of each label, given the other labels and the images.
+
+Labels spread over a graph of nearest neighbors. What reaches a labeled image
+from itself is left out.
+
+References:
+  Zhou et al. Learning with local and global consistency. NIPS 2003.
+  Zhu, Ghahramani and Lafferty. Semi-supervised learning using Gaussian fields
+  and harmonic functions. ICML 2003, section 4 (class mass normalization).
+"""
+
+import numpy as np
+from scipy import sparse
+from sklearn import neighbors
+
+from tff_semifl.data import image_choice
+
+_NEIGHBORS = 10
+# The part of its labels that an image gets from its neighbors.
+_SPREAD = 0.9
+# 0.9 to this power is 0.005.
+_STEPS = 50
+# Labels whose way back to themselves is found at the same time.
+_BATCH_SIZE = 256
+_LEAST = 1e-12
+
+
+def check_labels(
+  features: np.ndarray,
+  labels: np.ndarray,
+  num_classes: int,
+  unlabeled: np.ndarray | None = None,
+) -> np.ndarray:
+  """The probabilities of classes for each image without its own label.
+
+  A class that no other image has gets probability 0.
+
+  Args:
+    features: float [labels, features], such as those of a pretrained network.
+    labels: int [labels], in 0..num_classes-1.
+    unlabeled: float [images, features], of similar images without labels, which
+      help much. Of many, some are used.
+
+  Returns:
+    float64 [labels, num_classes].
+  """
+  if unlabeled is None:
+    unlabeled = features[:0]
+  if len(unlabeled) > image_choice.MOST_IMAGES:
+    rows = np.random.default_rng(0).choice(
+      len(unlabeled), image_choice.MOST_IMAGES, replace=False
+    )
+    unlabeled = unlabeled[np.sort(rows)]
+  graph = _connect(image_choice.embed(np.concatenate([features, unlabeled])))
+  count = len(labels)
+  targets = np.eye(num_classes)[labels]
+  sent = np.zeros([graph.shape[0], num_classes])
+  sent[:count] = targets
+  received = _spread(graph, sent)
+  mass = received.sum(axis=0)
+  returned = np.empty(count)
+  for start in range(0, count, _BATCH_SIZE):
+    rows = np.arange(start, min(start + _BATCH_SIZE, count))
+    sent = np.zeros([graph.shape[0], len(rows)])
+    sent[rows, np.arange(len(rows))] = 1
+    found = _spread(graph, sent)
+    returned[rows] = found[rows, np.arange(len(rows))]
+  others = received[:count] - returned[:, np.newaxis] * targets
+  # An image that no other label reaches has probabilities of no meaning.
+  scores = np.where(mass > 0, np.maximum(others, 0) + _LEAST, 0)
+  scores /= np.maximum(mass, _LEAST)
+  return scores / scores.sum(axis=1, keepdims=True)
+
+
+def _connect(points: np.ndarray) -> sparse.csr_matrix:
+  """The symmetric, normalized graph of nearest neighbors, [points, points]."""
+  number = min(_NEIGHBORS, len(points) - 1)
+  if not number:
+    return sparse.csr_matrix((1, 1))
+  search = neighbors.NearestNeighbors(n_neighbors=number, algorithm='brute')
+  graph = search.fit(points).kneighbors_graph(mode='distance')
+  distances = graph.data.reshape(len(points), number)
+  scale = max(float(np.median(distances[:, -1])), _LEAST)
+  graph.data = np.exp(-((graph.data / scale) ** 2))
+  graph = graph.maximum(graph.T)
+  degrees = np.asarray(graph.sum(axis=1)).ravel()
+  normalize = sparse.diags(1 / np.sqrt(np.maximum(degrees, _LEAST)))
+  return (normalize @ graph @ normalize).tocsr()
+
+
+def _spread(graph: sparse.csr_matrix, sent: np.ndarray) -> np.ndarray:
+  """What reaches each point of what points send, float64 [points, columns]."""
+  received = sent
+  for _ in range(_STEPS):
+    received = _SPREAD * (graph @ received) + sent
+  return received
