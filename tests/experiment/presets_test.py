@@ -18,7 +18,7 @@ from tff_semifl.experiment import filled_settings
 from tff_semifl.experiment import presets
 
 _DIGITS = 'semifl/digits_50_iid'
-_DIGEST = 'f2df5730b5ff64e68a2053492f0a2a10f033a3ebec7699656cc6018722a2e157'
+_DIGEST = '904fbd1dbf7a8676db93684a5bd37e3b5523b5d252d94deb7d528d241d14cd21'
 _DIGEST_OF_SETTINGS = (
   '338e4dd121a286f9a9e2399a16d1c14b4afb2372620722671159c6712f935c3e'
 )

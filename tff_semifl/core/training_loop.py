@@ -252,6 +252,7 @@ def cross_entropy(
   classes], whose most probable classes count as correct.
   """
   loss = losses.cross_entropy(logits, labels, offset=offset)
+  labels = tf.convert_to_tensor(labels)
   if labels.dtype.is_floating:
     labels = tf.argmax(labels, axis=-1, output_type=tf.int32)
   return BatchOutput(loss, count_correct(logits, labels))

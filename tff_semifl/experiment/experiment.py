@@ -49,8 +49,8 @@ class Experiment:
     identity: What identifies system, task and model besides their settings.
     used_settings: The system's settings, by name, that were read while its
       process was built. A setting that an overridden hook ignores is missing.
-    preparation_dataset: The server's data in preparations: features in place of
-      images, if client priors label by features.
+    preparation_dataset: The server's features, in place of images in
+      preparations; None if preparations take images.
     privacy_key: The secret key of a private run, or None.
     validates: Whether `test_dataset` is a validation split; metrics are then
       named `validation/`.
@@ -80,13 +80,13 @@ class Experiment:
   process: federated_process.FederatedProcess
   evaluation: tff.Computation
   server_dataset: tf.data.Dataset
-  preparation_dataset: tf.data.Dataset
   test_dataset: tf.data.Dataset
   validates: bool = False
   total_rounds: int
   rounds_per_evaluation: int = 1
   measures_pseudo_labels: bool = False
   statistics: statistics_lib.StatisticsPass | None = None
+  preparation_dataset: tf.data.Dataset | None = None
   mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
   measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
@@ -174,7 +174,6 @@ def create_experiment(
       system, classifier, data, clients, settings.server_batch_size
     )
   is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
-  at_server = pipelines.labeled_dataset(data.at_server(system.labels))
   experiment = Experiment(
     settings=settings,
     identity=identity,
@@ -192,12 +191,11 @@ def create_experiment(
     evaluation=evaluation.build_evaluation(
       classifier, keeps_logits=bool(measurement)
     ),
-    server_dataset=at_server,
-    preparation_dataset=pipelines.labeled_dataset(
+    server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
+    preparation_dataset=features
+    and pipelines.labeled_dataset(
       data.labeled._replace(images=features.labeled)
-    )
-    if features
-    else at_server,
+    ),
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     validates=settings.validates,
     total_rounds=system.total_rounds,
@@ -360,7 +358,7 @@ def take_indices(
       convert(process.next),
       process.initialize_memory,
       [*map(convert, process.preparations)]
-      if experiment.preparation_dataset is experiment.server_dataset
+      if experiment.preparation_dataset is None
       # They take features, which are not mapped.
       else process.preparations,
     ),

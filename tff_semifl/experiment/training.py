@@ -245,10 +245,9 @@ def _run_round(
   """Runs a round; returns the output and the memories in main memory."""
   process, clients = experiment.process, experiment.clients
   if round_num == 1 and clients.clients_per_round:
+    at_server = experiment.preparation_dataset or experiment.server_dataset
     for prepare in progress.follow('preparing', process.preparations):
-      state = prepare(
-        state, experiment.preparation_dataset, clients.preparation_datasets()
-      )
+      state = prepare(state, at_server, clients.preparation_datasets())
   arguments = state, experiment.server_dataset, clients.datasets(round_num)
   cohort = clients.cohort(round_num)
   if memories is not None:
