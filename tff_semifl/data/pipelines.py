@@ -105,14 +105,11 @@ class ClientPopulation:
     have_labels: bool = False,
     know_participation: bool = False,
     in_passes: bool = False,
-    features: np.ndarray | None = None,
   ):
     """Initializes the population.
 
-    `features`, float32 [images, features], are beside the images in rounds, and
-    in place of images in preparations. `seed` is that of cohorts and dropouts:
-    the run's seed, or the `cohort_seed` of a private run's key. Datasets have
-    labels only with `have_labels`.
+    `seed` is that of cohorts and dropouts: the run's seed, or the `cohort_seed`
+    of a private run's key. Datasets have labels only with `have_labels`.
     """
     self._data = data
     self._partition = partition
@@ -121,7 +118,7 @@ class ClientPopulation:
     self._have_labels = have_labels
     self._know_participation = know_participation
     self._in_passes = in_passes
-    self._features = features
+    self._features: np.ndarray | None = None
     self._set_clients_per_round(clients_per_round)
 
   def _set_clients_per_round(self, clients_per_round: int) -> None:
@@ -152,6 +149,15 @@ class ClientPopulation:
     """A copy of this population with cohorts of another size."""
     changed = copy.copy(self)
     changed._set_clients_per_round(clients_per_round)
+    return changed
+
+  def with_features(self, features: np.ndarray) -> 'ClientPopulation':
+    """A copy of this population with features, float32 [images, features].
+
+    They are beside images in rounds, and in place of images in preparations.
+    """
+    changed = copy.copy(self)
+    changed._features = features
     return changed
 
   def cohort(self, round_num: int) -> list[int]:

@@ -143,8 +143,9 @@ def create_experiment(
       have_labels=system.clients_have_labels,
       know_participation=system.clients_know_participation,
       in_passes=system.cohorts_are_passes,
-      features=features and features.unlabeled,
     )
+  if features:
+    clients = clients.with_features(features.unlabeled)
   model = create_model()
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
     np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
