@@ -96,6 +96,32 @@ def summarize_sites(rows: list[list[str]]) -> Iterator[str]:
     )
 
 
+def summarize_networks(rows: list[list[str]]) -> Iterator[str]:
+  """Yields a row of a table for each cell of `benchmarks.priors_to_network`."""
+  cells = {}
+  for *cell, seed, classifier, accuracy, right, _ in rows:
+    found = cells.setdefault(tuple(cell), {}).setdefault(classifier, {})
+    found[seed] = 100 * float(accuracy), 100 * float(right)
+  for cell, found in cells.items():
+    seeds = [
+      seed for seed in found.get('network', ()) if seed in found['layer']
+    ]
+    if not seeds:
+      continue
+    alone, layer, network = (
+      np.array([found[name][seed] for seed in seeds])
+      for name in ('labels_alone', 'layer', 'network')
+    )
+    gain = network[:, 0] - layer[:, 0]
+    accuracies = [
+      f'{each[:, 0].mean():.1f} ({each[:, 0].min():.1f})'
+      for each in (alone, layer, network)
+    ]
+    accuracies.insert(2, f'{layer[:, 1].mean():.1f}')
+    numbers = (*accuracies, f'{gain.mean():+.1f} ({gain.min():+.1f})')
+    yield f'| {" | ".join([*cell, str(len(seeds)), *numbers])} |'
+
+
 def _show(values: np.ndarray, sign: str = '') -> str:
   """Mean and standard error."""
   if len(values) < 2:

@@ -139,6 +139,8 @@ def main(argv: list[str]) -> None:
       with path.open('a') as file:
         file.write(','.join(row) + '\n')
       print(*row, flush=True)
+  rows = client_priors_summaries.read_rows(path)
+  print('\n'.join(client_priors_summaries.summarize_networks(rows)))
 
 
 if __name__ == '__main__':

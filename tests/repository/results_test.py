@@ -44,6 +44,11 @@ class ResultsTest(parameterized.TestCase):
     ('cifar10_client_priors_on_features', 'runs_10000.csv', _CELLS),
     ('fashion_mnist_client_priors_on_features', 'runs.csv', _CELLS),
     ('site_shares', 'runs.csv', client_priors_summaries.summarize_sites),
+    (
+      'client_prior_network',
+      'runs.csv',
+      client_priors_summaries.summarize_networks,
+    ),
     ('client_priors_inputs', 'runs.csv', _INPUTS),
     ('client_priors_inputs', 'cases.csv', _INPUTS),
   )

@@ -261,14 +261,16 @@ def _build_preparations(
       # The aggregator begins anew in each pass.
       aggregator = priors.initialize().aggregator
       kept = step(
-        _replace(kept, state_lib.State, aggregator=aggregator),
+        composition.replace(kept, state_lib.State, aggregator=aggregator),
         server_data,
         client_data,
       )
       nothing = tff.federated_value((), tff.SERVER)
-      kept = _replace(kept, state_lib.State, aggregator=nothing)
+      kept = composition.replace(kept, state_lib.State, aggregator=nothing)
       guidance = tff.federated_zip(collections.OrderedDict({method.OWN: kept}))
-      return _replace(state, composition.RoundState, guidance=guidance)
+      return composition.replace(
+        state, composition.RoundState, guidance=guidance
+      )
 
     return prepare
 
@@ -277,10 +279,3 @@ def _build_preparations(
 
   (find_components,) = priors.preparations
   return [lift(find_components)] + [lift(run_pass)] * server_steps.PASSES
-
-
-def _replace(value: tff.Value, kind: type, **changes: tff.Value) -> tff.Value:
-  """A named tuple at the server with some of its fields changed."""
-  return tff.federated_zip(
-    kind(*(changes.get(name, getattr(value, name)) for name in kind._fields))
-  )

@@ -27,12 +27,6 @@ from tff_semifl.results import page
 _MAX_BYTES_IN_MEMORY = 2**30
 
 
-def _load_network(reference: str) -> frozen_models.Frozen:
-  if not reference.startswith(frozen_models.PREFIX):
-    raise ValueError(f'name a pretrained network: {frozen_models.PREFIX}NAME')
-  return frozen_models.Frozen(reference=reference)
-
-
 class NamedFeatures(NamedTuple):
   """Features of images, or of rows of a file.
 
@@ -73,7 +67,7 @@ class LabeledInput(settings.Settings):
     frozen_models.MODELS,
     'frozen:efficientnet_lite0',
     'The pretrained network whose features are compared, as for launch.train.',
-    load=_load_network,
+    load=frozen_models.load,
   )
 
   def read(self) -> NamedFeatures | None:

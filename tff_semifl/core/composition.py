@@ -209,11 +209,8 @@ class Parts:
         changes['global_model_weights'],
         tff.federated_sum(trained.result.report),
       )
-    fields = (
-      changes.get(name, getattr(state, name)) for name in RoundState._fields
-    )
     return federated_process.RoundOutput(
-      state=tff.federated_zip(RoundState(*fields)),
+      state=replace(state, RoundState, **changes),
       metrics=tff.federated_zip(
         collections.OrderedDict(
           client=metrics['client'] if trained is None else trained.measurements,
@@ -297,6 +294,13 @@ def run(function: Callable[..., Any], *values: Any) -> tff.Value:
   return tff.federated_map(
     tff.tensorflow.computation(function),
     values if len(values) > 1 else values[0],
+  )
+
+
+def replace(value: tff.Value, kind: type, **changes: tff.Value) -> tff.Value:
+  """A named tuple of `kind` at SERVER with some of its fields changed."""
+  return tff.federated_zip(
+    kind(*(changes.get(name, getattr(value, name)) for name in kind._fields))
   )
 
 

@@ -261,7 +261,9 @@ def build(
   @tff.federated_computation
   def initialize_fn():
     values = tff.federated_eval(tff.tensorflow.computation(start), tff.SERVER)
-    return _replace(values, aggregator=aggregation.initialize())
+    return composition.replace(
+      values, state_lib.State, aggregator=aggregation.initialize()
+    )
 
   def fit_in_round_0(state, server_data):
     return composition.run(
@@ -277,8 +279,9 @@ def build(
         steps.sum_moments, client_data, tff.federated_broadcast(center)
       )
     )
-    return _replace(
+    return composition.replace(
       state,
+      state_lib.State,
       num_clients=tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS)),
       components=composition.run(
         steps.find_components, alone, server_data, center, moments
@@ -303,7 +306,9 @@ def build(
     alone = fit_in_round_0(state, server_data)
     after, metrics = composition.run(
       steps.learn,
-      _replace(state, alone=alone, estimate=estimate),
+      composition.replace(
+        state, state_lib.State, alone=alone, estimate=estimate
+      ),
       aggregated.state,
       aggregated.result,
       tff.federated_sum(measured),
@@ -340,16 +345,4 @@ def build(
 def _choose(condition: tf.Tensor, values: Any, others: Any) -> Any:
   return tf.nest.map_structure(
     lambda each, other: tf.where(condition, each, other), values, others
-  )
-
-
-def _replace(state: tff.Value, **changes: tff.Value) -> tff.Value:
-  """A state at the server with some of its fields changed."""
-  return tff.federated_zip(
-    state_lib.State(
-      *(
-        changes.get(name, getattr(state, name))
-        for name in state_lib.State._fields
-      )
-    )
   )
