@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+# Imported for the end of the process: it discards the context of TFF, which the
+# models import.
+from tff_semifl import runtime  # noqa: F401
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import parts

@@ -22,7 +22,6 @@ from tff_semifl import settings
 from tff_semifl.data import example_kinds
 from tff_semifl.data import own_images
 from tff_semifl.data import sources
-from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import image_task
 from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
@@ -30,6 +29,7 @@ from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 
 if typing.TYPE_CHECKING:
+  from tff_semifl.experiment import federated_data
   from tff_semifl.models.frozen import backbone as backbone_lib
 
 PREFIX = 'frozen:'
@@ -226,7 +226,9 @@ class LabelFeatures(settings.Settings):
     load=load,
   )
 
-  def compute(self, data: federated_data.FederatedData) -> ImageFeatures | None:
+  def compute(
+    self, data: 'federated_data.FederatedData'
+  ) -> ImageFeatures | None:
     """The features of the images of server and clients; None for pixels."""
     if self.label_features is None:
       return None
