@@ -17,7 +17,6 @@ from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl.algorithms import client_prior_network
 from tff_semifl.algorithms.client_priors import process as process_lib
-from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
@@ -107,15 +106,10 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
     kernel = generator.normal(size=(size, 3)) / (1 if features else 255)
     bias = generator.normal(size=3)
     kept = state.guidance['method']
-    estimate = kept.estimate
-    averages = estimate.averages
     kept = kept._replace(
-      global_model_weights=functional.ModelWeights(
-        (kernel.astype(np.float32), bias.astype(np.float32)), ()
-      ),
-      estimate=estimate._replace(
-        strength=np.full_like(estimate.strength, _STRENGTH),
-        averages=averages._replace(evidence=np.ones_like(averages.evidence)),
+      labeler=kept.labeler._replace(
+        weights=np.concatenate([kernel, bias[np.newaxis]]),
+        alpha=_STRENGTH * _SHARES,
       ),
     )
     output = process.next(
@@ -129,7 +123,7 @@ class ClientPriorNetworkTest(simulation_test_case.SimulationTestCase):
       x = images.reshape(len(images), -1)
       if features:
         x = _features(len(images), client)
-      logits = x @ kernel + bias - np.log(_SHARES)
+      logits = x @ kernel + bias
       posteriors, _, _ = numpy_reference.client_shares(
         logits, _STRENGTH * _SHARES
       )

@@ -8,9 +8,9 @@ the layer (see `client_priors`). In each round a client finds the posteriors of
 its images, given its class shares, and sends the network's gradient for a batch
 of these soft labels. Posteriors stay at the client.
 
-    prepare:  W, s = client priors, from sums over all clients
-    client k: p(c | x) ~ softmax(W x)_c pi_kc / m_c, with the posterior of the
-              class shares pi_k of all images of k, prior Dirichlet(s m)
+    prepare:  W, m, s = client priors, from sums over all clients
+    client k: p(c | x) ~ exp(W x)_c pi_kc, with the posterior of the class
+              shares pi_k of all images of k, prior Dirichlet(s m)
               g_k = gradient of the network's cross-entropy with p, a batch
     server:   network <- step along the mean of g_k
 
@@ -24,16 +24,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import math
 import types
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import gradient_steps
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.algorithms.client_priors import client_sums
+from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import linear_classifiers
 from tff_semifl.algorithms.client_priors import process as process_lib
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state as state_lib
@@ -51,13 +51,6 @@ from tff_semifl.data import pipelines
 from tff_semifl.label_shift import class_shares
 from tff_semifl.models import features
 from tff_semifl.models import functional
-
-
-class Message(NamedTuple):
-  """What a client labels with, float32."""
-
-  layer: functional.ModelWeights
-  alpha: tf.Tensor  # [classes], the prior of clients' class shares.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,19 +71,11 @@ class Labeler(method.Guiding):
 
   def tell(
     self, kept: state_lib.State, server: hook_arguments.Server
-  ) -> Message:
-    kept = state_lib.State(*kept)
-    estimate = state_lib.Estimate(*kept.estimate)
-    averages = client_sums.Means(*estimate.averages)
-    strength = tf.where(
-      averages.evidence[0] >= class_shares.LEAST_EVIDENCE,
-      estimate.strength[0],
-      class_shares.GREATEST_STRENGTH,
-    )
-    shares = client_prior.from_counts(client_prior.count_labels(server))
-    return Message(
-      kept.global_model_weights, tf.cast(strength, tf.float32) * shares
-    )
+  ) -> state_lib.Labeler:
+    """What a client labels with, float32."""
+    del server
+    labeler = state_lib.State(*kept).labeler
+    return state_lib.Labeler(*(tf.cast(each, tf.float32) for each in labeler))
 
 
 def _find_shape(ingredients: system.Ingredients) -> tuple[int, ...]:
@@ -162,21 +147,18 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
     """The posteriors of a batch, given the class shares of all images."""
     del weights  # They are trained, and do not label.
-    message = Message(*node.context.guidance[method.OWN])
-    layer = functional.ModelWeights(*message.layer)
-    kernel, bias = layer.trainable
+    labeler = state_lib.Labeler(*node.context.guidance[method.OWN])
     x = tf.cast(data.get('features', data['image']), tf.float32)
-    strength = tf.reduce_sum(message.alpha)
-    logits = tf.reshape(x, [-1, kernel.shape[0]]) @ kernel + bias
-    shares = class_shares.find(
-      class_shares.read(logits - tf.math.log(message.alpha / strength)),
-      message.alpha,
+    size = labeler.weights.shape[0] - 1
+    logits = (
+      linear_classifiers.with_ones(tf.reshape(x, [-1, size])) @ labeler.weights
     )
+    shares = class_shares.find(class_shares.read(logits), labeler.alpha)
     labels = pseudo_labels.complete(
       tf.gather(shares.posteriors, batch), ingredients.classifier.num_classes
     )
     measurements = collections.OrderedDict(
-      strength=client_work.Ratio(strength, tf.ones([]))
+      strength=client_work.Ratio(tf.reduce_sum(labeler.alpha), tf.ones([]))
     )
     return labels, {'measurements': measurements}
 
@@ -224,10 +206,11 @@ class ClientPriorNetwork(gradient_steps.GradientSteps):
     if math.isnan(strength):
       yield 'no client took part in the last round'
       return
-    if strength >= class_shares.GREATEST_STRENGTH:
+    if strength >= 0.99 * choice.WITHOUT_OWN_SHARES:
       yield (
-        'clients are alike: the network learns what the layer that labels'
-        ' knows, and no more; try semifl or client_prior_semifl'
+        "clients are alike, or a class's images differ between them: all have"
+        ' the same class shares, and the network learns what the layer that'
+        ' labels knows, and no more; try semifl or client_prior_semifl'
       )
     else:
       yield (

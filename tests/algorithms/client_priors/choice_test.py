@@ -11,7 +11,11 @@ import tensorflow as tf
 
 from tests.algorithms.client_priors import numpy_reference
 from tff_semifl.algorithms.client_priors import choice
+from tff_semifl.algorithms.client_priors import components as components_lib
 from tff_semifl.algorithms.client_priors import server_labels
+from tff_semifl.algorithms.client_priors import server_steps
+from tff_semifl.algorithms.client_priors import state
+from tff_semifl.models import functional
 
 
 def _one_hot(labels):
@@ -22,9 +26,10 @@ class ScoresTest(parameterized.TestCase):
   def test_right_likelihood_and_temperature_are_of_labels_held_out(self):
     generator = np.random.default_rng(0)
     labels = np.append(np.arange(24) % 3, 3)  # The last is never held out.
-    logits = generator.normal(size=(3, server_labels.REPLICAS, 25, 4))
+    logits = generator.normal(size=(4, server_labels.REPLICAS, 25, 4))
     logits[1] += 3 * np.eye(4)[labels]
-    scores = choice.score(tf.constant(logits), _one_hot(labels))
+    scores = choice.score(tf.constant(logits), _one_hot(labels), False)
+    logits = logits[:3]
     self.assertEqual(scores.num_held_out, 24)
     fold = numpy_reference.fold_of(labels)[:24]
     found = logits[:, fold + 1, np.arange(24)]
@@ -68,10 +73,85 @@ class ScoresTest(parameterized.TestCase):
         2 * np.eye(2)[labels] * signs[name][:, None],
         (server_labels.REPLICAS, 1, 1),
       )
-      for name in (alone, mixture, head)
+      for name in (alone, mixture, head, 'good')
     ]
-    scores = choice.score(tf.constant(np.stack(logits)), _one_hot(labels))
+    scores = choice.score(
+      tf.constant(np.stack(logits)), _one_hot(labels), False
+    )
     self.assertEqual(scores.best, expected)
+
+  @parameterized.parameters(
+    (True, 0, True), (True, 1, True), (True, 8, False), (False, 0, False)
+  )
+  def test_second_head_leads_unless_it_is_less_likely(
+    self, may_lead, num_wrong, expected
+  ):
+    labels = np.arange(20) % 2
+    logits = np.tile(2.0 * np.eye(2)[labels], (4, server_labels.REPLICAS, 1, 1))
+    logits[2, :, -1] *= -1
+    logits[3, :, :num_wrong] *= -1
+    scores = choice.score(tf.constant(logits), _one_hot(labels), may_lead)
+    self.assertEqual(scores.leads, expected)
+    self.assertEqual(scores.num_right[2], 20 - num_wrong if expected else 19)
+
+
+class LabelerTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # With the class biases and the strength of the learner that leads.
+    ('head', {}, 3.0),
+    ('mixture', {}, 3.0),
+    # Without own shares where clients are alike, or their images differ.
+    ('labels_alone', {'evidence': 0.01}, 1e6),
+    ('head', {'spread': 0.03}, 1e6),
+  )
+  def test_is_what_is_exported_or_the_head_with_its_biases(
+    self, keep, changes, strength
+  ):
+    labels = np.arange(12) % 3
+    draw = np.random.default_rng(0).normal
+    start = state.start(functional.ModelWeights((), ()), 4, 3)
+    estimate = start.estimate
+    learners = estimate.strength.shape[0]
+    estimate = estimate._replace(
+      passes=server_steps.PASSES,
+      strength=np.linspace(3, 4, learners),
+      shares=np.full([learners, 3], [0.5, 0.3, 0.2]),
+      bias=draw(size=[learners, 3]),
+      head=draw(size=[learners, 5, 3]),
+      taught=draw(size=estimate.taught.shape),
+      spread=np.full(estimate.spread.shape, changes.get('spread', 0.0)),
+      averages=estimate.averages._replace(
+        evidence=np.full([learners], changes.get('evidence', 1.0))
+      ),
+    )
+    components = components_lib.Components(
+      *map(tf.constant, (draw(size=4), draw(size=[4, 4]), np.ones(4), 100.0))
+    )
+    components = tf.nest.map_structure(
+      lambda each: tf.cast(each, tf.float64), components
+    )
+    raw, targets = draw(size=[12, 4]), _one_hot(labels)
+    chosen = choice.choose(
+      server_labels.Fitted(draw(size=[6, 5, 3]), False),
+      components,
+      estimate,
+      tf.constant(raw),
+      server_labels.Labels(
+        components_lib.project(raw, components),
+        targets,
+        server_labels.weigh(targets),
+      ),
+      keep,
+    )
+    padded = numpy_reference.ones(raw)
+    logits = padded @ chosen.weights.numpy() - np.log(1 / 3)
+    shares = np.full(3, 1 / 3)
+    if keep == 'head':
+      shares = np.array([0.5, 0.3, 0.2])
+      x = numpy_reference.ones(components_lib.project(raw, components))
+      logits = x @ estimate.head[0] + estimate.bias[0] - np.log(shares)
+    np.testing.assert_allclose(padded @ chosen.labeler.weights, logits)
+    np.testing.assert_allclose(chosen.labeler.alpha, strength * shares)
 
 
 class ChoiceTest(parameterized.TestCase):

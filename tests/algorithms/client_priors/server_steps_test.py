@@ -4,6 +4,7 @@
 """Tests of the objectives of the server's steps."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 from scipy import special
 from scipy import stats
@@ -16,6 +17,7 @@ from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
 from tff_semifl.label_shift import class_shares
+from tff_semifl.models import functional
 
 _GENERATOR = np.random.default_rng(0)
 _CENTERS = 2 * _GENERATOR.normal(size=(3, 4))
@@ -34,6 +36,35 @@ def _labels():
   return server_labels.Labels(
     tf.constant(_X), targets, server_labels.weigh(targets)
   )
+
+
+class LeaderTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # Four examples for each of 2 x 3 weights.
+    ({}, 24, True),
+    ({}, 23, False),
+    ({'evidence': 0.01}, 24, False),
+    ({'objective': -0.1}, 24, False),
+    ({'passes': 15}, 24, False),
+  )
+  def test_second_learner_needs_examples_and_a_greater_objective(
+    self, changes, count, expected
+  ):
+    start = state.start(functional.ModelWeights((), ()), 4, 3).estimate
+    objective = np.zeros(state.LEARNERS)
+    objective[server_labels.REPLICAS :] = changes.get('objective', 0.1)
+    estimate = start._replace(
+      passes=changes.get('passes', 16),
+      averages=start.averages._replace(
+        evidence=np.full(state.LEARNERS, changes.get('evidence', 1.0)),
+        objective=objective,
+      ),
+    )
+    components = components_lib.Components(
+      None, None, tf.constant([1.0, 0.5, 0, 0]), float(count)
+    )
+    found = server_steps.may_second_lead(estimate, components)
+    self.assertEqual(found, expected)
 
 
 class HeadTest(absltest.TestCase):

@@ -17,6 +17,7 @@ from tff_semifl.algorithms.client_priors import mixture
 from tff_semifl.algorithms.client_priors import server_labels
 from tff_semifl.algorithms.client_priors import server_steps
 from tff_semifl.algorithms.client_priors import state
+from tff_semifl.label_shift import class_shares
 
 # The classifiers to choose from, in this order.
 CANDIDATES = ('labels_alone', 'mixture', 'head')
@@ -31,6 +32,8 @@ LEAST_LABELS = 10
 GREATEST_SPREAD = 0.0055
 # More than writers differ (at most 0.0253).
 FOREIGN_SPREAD = 0.026
+# The strength of a prior of class shares that examples of a client do not move.
+WITHOUT_OWN_SHARES = 1e6
 # Clients' examples for each label, below which nothing is learned from them.
 LEAST_EXAMPLES = 2
 # Standard errors by which a head has to be likelier.
@@ -42,13 +45,14 @@ _LOG_TEMPERATURE, _LOG_TEMPERATURE_DEVIATION = -0.3, 0.3
 
 
 class Scores(NamedTuple):
-  """The scores of candidates on held-out labels, float64."""
+  """The scores of candidates on held-out labels, float64 unless noted."""
 
   num_held_out: tf.Tensor  # Scalar.
   num_right: tf.Tensor  # [candidates]
   likelihood: tf.Tensor  # [candidates], mean logarithm, best temperature.
   temperature: tf.Tensor  # [candidates], by which to divide logits.
   best: tf.Tensor  # int32 scalar, the index of the best candidate.
+  leads: tf.Tensor  # bool scalar, whether the head is the second learner's.
 
 
 class Choice(NamedTuple):
@@ -64,6 +68,7 @@ class Choice(NamedTuple):
   has_examples: tf.Tensor  # bool, whether clients have enough examples.
   server_spread: tf.Tensor  # Scalar.
   scores: Scores
+  labeler: state.Labeler
 
 
 def choose(
@@ -87,7 +92,9 @@ def choose(
     ],
     axis=0,
   )
-  scores = score(logits, labels.targets)
+  scores = score(
+    logits, labels.targets, server_steps.may_second_lead(estimate, components)
+  )
   num_labels = tf.cast(tf.shape(raw)[0], tf.float64)
   has_examples = components.count >= LEAST_EXAMPLES * num_labels
   residual = tf.reduce_mean(labels.x, axis=0) - tf.linalg.matvec(
@@ -96,41 +103,83 @@ def choose(
   server_spread = (
     mixture.measure_spread(residual, components.variances) - 1 / num_labels
   )
+  differ = images_differ(estimate.spread[0], server_spread)
   if keep == CHOSEN:
-    may_choose = (
-      can_choose(labels.targets)
-      & has_examples
-      & ~images_differ(estimate.spread[0], server_spread)
-    )
+    may_choose = can_choose(labels.targets) & has_examples & ~differ
     kept = tf.where(may_choose, scores.best, 0)
   else:
     kept = tf.constant(CANDIDATES.index(keep))
   kept = tf.where(estimate.passes > 0, kept, 0)
+  head = tf.where(scores.leads, learned[2, 0], learned[1, 0])
   all_labels = [alone.weights[0]] + [
-    components_lib.to_raw(learned[i, 0], components)
-    for i in range(len(CANDIDATES) - 1)
+    components_lib.to_raw(each, components) for each in (learned[0, 0], head)
   ]
   temperature = tf.gather(scores.temperature, kept)
+  weights = tf.gather(tf.stack(all_labels), kept) / temperature
+  leader = tf.where(scores.leads, server_labels.REPLICAS, 0)
   return Choice(
     kept,
-    tf.gather(tf.stack(all_labels), kept) / temperature,
+    weights,
     temperature,
     has_examples,
     server_spread,
     scores,
+    _find_labeler(
+      estimate, components, leader, weights, labels.shares, kept, differ
+    ),
   )
 
 
-def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
+def _find_labeler(
+  estimate: state.Estimate,
+  components: components_lib.Components,
+  leader: tf.Tensor,
+  weights: tf.Tensor,
+  shares: tf.Tensor,
+  kept: tf.Tensor,
+  differ: tf.Tensor,
+) -> state.Labeler:
+  """The labeler: the kept classifier, given the class shares of each client.
+
+  A head labels as the teacher that it was, with its biases. Own shares are left
+  out where clients are alike, and where their images differ: there the shares
+  that are found confirm the classifier's mistakes.
+  """
+  is_head = tf.equal(kept, CANDIDATES.index('head'))
+  teacher = components_lib.to_raw(
+    server_steps.teachers(estimate)[leader], components
+  )
+  kept_weights = linear_classifiers.add_to_bias(weights, -tf.math.log(shares))
+  mean = tf.where(is_head, estimate.shares[leader], shares)
+  has_own_shares = ~differ & (
+    estimate.averages.evidence[leader] >= class_shares.LEAST_EVIDENCE
+  )
+  strength = tf.where(
+    has_own_shares,
+    estimate.strength[leader],
+    tf.constant(WITHOUT_OWN_SHARES, tf.float64),
+  )
+  return state.Labeler(
+    tf.where(is_head, teacher, kept_weights), strength * mean
+  )
+
+
+def score(
+  logits: tf.Tensor, targets: tf.Tensor, may_second_lead: tf.Tensor
+) -> Scores:
   """Scores candidates, and finds the best.
+
+  The head is the first learner's, or the second's, if it may lead and is not
+  less likely by more than a standard error.
 
   The best is the head, if it has at least as many labels right as both others,
   and is likelier by half the standard error of the difference. Else it is the
   mixture, unless the labels alone are better by more than that error, in right
   labels or in likelihood.
 
-  `logits` are float64 [candidates, replicas, labels, classes]; `targets` are
-  float64 [labels, classes], one-hot.
+  `logits` are float64 [4, replicas, labels, classes], of labels alone, mixture,
+  and the heads of both learners; `targets` are float64 [labels, classes],
+  one-hot.
   """
   fold = server_labels.assign(targets)
   is_held_out = tf.cast(fold >= 0, targets.dtype)
@@ -156,6 +205,9 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
   logarithm = tf.gather(
     tf.transpose(logarithms, [1, 0, 2]), best, axis=1, batch_dims=1
   )
+  leads = may_second_lead & ~_is_less(logarithm[3] - logarithm[2], is_held_out)
+  scored = tf.stack([0, 1, tf.where(leads, 3, 2)])
+  right, logarithm = tf.gather(right, scored), tf.gather(logarithm, scored)
   num_right = tf.reduce_sum(right, axis=-1)
   is_mixture_behind = _is_less(right[1] - right[0], is_held_out) | _is_less(
     logarithm[1] - logarithm[0], is_held_out
@@ -167,8 +219,9 @@ def score(logits: tf.Tensor, targets: tf.Tensor) -> Scores:
     count,
     num_right,
     tf.math.divide_no_nan(tf.reduce_sum(logarithm, axis=-1), count),
-    tf.gather(temperatures, likely),
+    tf.gather(temperatures, tf.gather(likely, scored)),
     tf.where(is_head_ahead, 2, tf.cast(~is_mixture_behind, tf.int32)),
+    leads,
   )
 
 

@@ -34,6 +34,7 @@ class Received(NamedTuple):
   spread: tf.Tensor  # [learners], variance of offsets; 0 for no offsets.
   head: tf.Tensor  # Weights that are being trained.
   is_trained: tf.Tensor  # [learners], 1 if the head is trained, else 0.
+  leader: tf.Tensor  # Scalar, the index of the learner that is measured.
 
 
 class Means(NamedTuple):
@@ -126,8 +127,8 @@ def compute(
     ),
     mixture.measure_spread(residual, received.variances) - of_one,
   )
-  # Of the first learner with all labels.
-  shown, shown_logits = shares.posteriors[:, 0], head_logits[:, 0]
+  leader = tf.cast(received.leader, tf.int32)
+  shown, shown_logits = shares.posteriors[:, leader], head_logits[:, leader]
   labels = tf.argmax(shown, axis=1, output_type=tf.int32)
   predicted = tf.argmax(shown_logits, axis=1, output_type=tf.int32)
   measured = Measurements(

@@ -45,8 +45,9 @@ def summarize(
   nothing = tf.constant(float('nan'))
   averages = estimate.averages
 
-  def of_first(values: tf.Tensor) -> tf.Tensor:
-    return tf.where(measured.count > 0, tf.cast(values[0], tf.float32), nothing)
+  def of_leader(values: tf.Tensor) -> tf.Tensor:
+    value = tf.cast(values[estimate.leader], tf.float32)
+    return tf.where(measured.count > 0, value, nothing)
 
   # Before the first step only the labels alone are there.
   is_there = (tf.range(len(choice.CANDIDATES)) < 1) | (estimate.passes > 0)
@@ -65,11 +66,11 @@ def summarize(
     relative_weight_diversity=nothing,
     # How much likelier own class shares make an example, and how clients
     # differ: small strength, different clients.
-    evidence=of_first(averages.evidence),
-    strength=tf.cast(estimate.strength[0], tf.float32),
+    evidence=of_leader(averages.evidence),
+    strength=tf.cast(estimate.strength[estimate.leader], tf.float32),
     spread=tf.cast(estimate.spread[0], tf.float32),
     server_spread=tf.cast(chosen.server_spread, tf.float32),
-    objective=of_first(averages.objective),
+    objective=of_leader(averages.objective),
     kept=tf.cast(chosen.kept, tf.float32),
     temperature=tf.cast(chosen.temperature, tf.float32),
     has_examples=tf.cast(chosen.has_examples, tf.float32),
@@ -192,12 +193,15 @@ class _Steps:
     chosen = choice.choose(
       state.alone, components, learned, raw, labels, self.keep
     )
+    leader = tf.where(chosen.scores.leads, server_labels.REPLICAS, 0)
+    learned = learned._replace(leader=leader)
     after = state._replace(
       global_model_weights=self.head.to_weights(chosen.weights),
       # Without clients, estimates of an aggregator would become NaN.
       aggregator=_choose(num_present > 0, new_aggregator, state.aggregator),
       round_num=state.round_num + 1,
       estimate=learned,
+      labeler=chosen.labeler,
     )
     return after, summarize(measured, num_present, learned, chosen)
 

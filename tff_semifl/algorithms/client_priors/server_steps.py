@@ -39,6 +39,10 @@ MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 4, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # Of the regression that both learners begin with.
 PENALTY = 10.0
+# Examples for each weight of a head, from which on the second learner may lead.
+# With 2.4 (digits) its objective is often greater, but more of its labels are
+# wrong; with 5 (CIFAR-10's features, Fashion-MNIST) fewer are.
+_LEAST_EXAMPLES_PER_WEIGHT = 4.0
 # Of the heads: of so many examples for each unit, and at most.
 _EXAMPLES_PER_PENALTY, _MOST_PENALTY = 100.0, 100.0
 # The shares of the labels weigh so many times those that EM finds at clients:
@@ -71,10 +75,7 @@ def begin(estimate: Estimate, labels: Labels) -> Estimate:
 
 def receive(estimate: Estimate, components: Components) -> client_sums.Received:
   """What clients receive, float32."""
-  heads = linear_classifiers.add_to_bias(
-    estimate.head, estimate.bias - tf.math.log(estimate.shares)
-  )
-  own, other = _split(heads)
+  own, other = _split(teachers(estimate))
   first = tf.where(_is_first_taught(estimate), own, estimate.mixture.weights)
   no_means = tf.zeros_like(estimate.mixture.means)
   received = client_sums.Received(
@@ -87,8 +88,16 @@ def receive(estimate: Estimate, components: Components) -> client_sums.Received:
     spread=tf.concat([estimate.spread, tf.zeros_like(estimate.spread)], axis=0),
     head=estimate.point,
     is_trained=_is_head_trained(estimate),
+    leader=estimate.leader,
   )
   return tf.nest.map_structure(lambda each: tf.cast(each, tf.float32), received)
+
+
+def teachers(estimate: Estimate) -> tf.Tensor:
+  """The heads as teachers, of log p(example | class), for components."""
+  return linear_classifiers.add_to_bias(
+    estimate.head, estimate.bias - tf.math.log(estimate.shares)
+  )
 
 
 def add(
@@ -137,23 +146,37 @@ def learn(
 
 
 def classifiers(estimate: Estimate, shares: tf.Tensor) -> tf.Tensor:
-  """The mixture and the head, so far.
+  """The mixture and both learners' heads, so far.
 
-  The head is the mean of both learners' heads. Where clients are alike it is
-  the first learner's, because only the mixture learns there.
-
-  They assume `shares`, float64 [classes]. The result is float64 [2, replicas,
+  They assume `shares`, float64 [classes]. The result is float64 [3, replicas,
   components + 1, classes].
   """
-  own, other = _split(
+  first, second = _split(
     linear_classifiers.add_to_bias(
       estimate.head, tf.math.log(shares) - tf.math.log(estimate.shares)
     )
   )
-  own = tf.where(_is_first_taught(estimate), own, estimate.taught)
-  are_alike = estimate.averages.evidence[0] < class_shares.LEAST_EVIDENCE
-  head = tf.where(are_alike, own, (own + other) / 2)
-  return tf.stack([estimate.taught, head])
+  first = tf.where(_is_first_taught(estimate), first, estimate.taught)
+  return tf.stack([estimate.taught, first, second])
+
+
+def may_second_lead(estimate: Estimate, components: Components) -> tf.Tensor:
+  """Whether the second learner may be better than the first, a bool scalar.
+
+  The second starts from the labels alone. With many examples, and clients that
+  differ, it goes further than the first, which its mixture limits; with few it
+  follows its own mistakes.
+  """
+  averages = estimate.averages
+  num_used = tf.math.count_nonzero(components.variances, dtype=tf.float64)
+  num_weights = num_used * averages.posteriors.shape[-1]
+  objective = averages.objective
+  return (
+    _is_first_taught(estimate)
+    & (components.count >= _LEAST_EXAMPLES_PER_WEIGHT * num_weights)
+    & (averages.evidence[0] >= class_shares.LEAST_EVIDENCE)
+    & (objective[server_labels.REPLICAS] > objective[0])
+  )
 
 
 def _split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -33,8 +33,16 @@ class Estimate(NamedTuple):
   momentum: tf.Tensor  # Nesterov's momentum number.
   bias: tf.Tensor  # [learners, classes], class biases of self-taught heads.
   taught: tf.Tensor  # Heads taught by mixtures, for the labels' class shares.
+  leader: tf.Tensor  # int32, the index of the learner whose head is exported.
   num_averaged: tf.Tensor  # The number of examples in `averages`.
   averages: client_sums.Means  # What clients sent in the present pass.
+
+
+class Labeler(NamedTuple):
+  """What labels examples of clients with the class shares of each, float64."""
+
+  weights: tf.Tensor  # [features + 1, classes], of log p(example | class).
+  alpha: tf.Tensor  # [classes], the prior of clients' shares.
 
 
 class State(NamedTuple):
@@ -47,6 +55,7 @@ class State(NamedTuple):
   alone: Any  # `server_labels.Fitted`, set in round 0.
   components: Any  # `components.Components`, set before round 1.
   estimate: Any  # `Estimate`.
+  labeler: Any  # `Labeler`, for methods that train on its labels.
 
 
 def start(
@@ -89,6 +98,7 @@ def start(
       momentum=tf.ones([], tf.float64),
       bias=of_classes,
       taught=of_replicas,
+      leader=tf.constant(0),
       num_averaged=zeros(),
       averages=client_sums.Means(
         posteriors=of_classes,
@@ -98,5 +108,8 @@ def start(
         objective=scalars,
         spread=scalars,
       ),
+    ),
+    labeler=Labeler(
+      zeros(num_features + 1, num_classes), zeros(num_classes) + 1.0
     ),
   )
