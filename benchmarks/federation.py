@@ -53,13 +53,7 @@ class Federation:
     client_images: For each client, images as `server_images`.
   """
 
-  def __init__(
-    self,
-    size: Size,
-    *,
-    train_in_bfloat16: bool = False,
-    jit_compile: bool = False,
-  ):
+  def __init__(self, size: Size, *, jit_compile: bool = False):
     """Creates images and model; compiles nothing yet."""
     self.size = size
     self.task = cifar.CIFAR10().create()
@@ -67,9 +61,7 @@ class Federation:
       model_depth=size.model_depth, model_width=size.model_width
     )
     self.classifier = functional.from_keras(
-      model.create(self.task, seed=0),
-      train_in_bfloat16=train_in_bfloat16,
-      jit_compile=jit_compile,
+      model.create(self.task, seed=0), jit_compile=jit_compile
     )
     self.system = settings.change(
       system_registry.SYSTEMS['semifl'],

@@ -105,7 +105,7 @@ class MeasurementsTest(_TestCase):
 
   def test_client_step(self):
     measured = client_step.measure(2, _SIZE)
-    self._check(measured, ['float32', 'bfloat16'])
+    self._check(measured, ['plain TensorFlow'])
     # 12 images, ten in a step.
     self.assertIn('of 2: WideResNet', measured.description)
 

@@ -16,7 +16,6 @@ import tensorflow as tf
 
 from tasks import cifar
 from tasks import emnist
-from tasks import stl10
 from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl.augment import augmentation
@@ -58,13 +57,6 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
       (0.4377, 0.4438, 0.4728),
       (0.1980, 0.2010, 0.1970),
       (28, 2, 1000, 10),
-    ),
-    (
-      stl10.STL10(),
-      (96, 96, 3),
-      (0.4409, 0.4279, 0.3868),
-      (0.2683, 0.2610, 0.2687),
-      (37, 2, 1000, 10),
     ),
     (emnist.EMNIST(), (28, 28, 1), (0.1307,), (0.3081,), (28, 2, 4700, 47)),
     # CIFAR-10's for both (D23), and the least labels of their tables.
@@ -117,7 +109,6 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
     (cifar.CIFAR100(), True, 4),
     # As in SemiFL's code, not as in Zhang et al.'s (D28).
     (svhn.SVHN(), False, 4),
-    (stl10.STL10(), True, 12),
   )
   def test_weak_views(self, part, flip, padding):
     task = part.create()
@@ -159,7 +150,6 @@ class SplitsTest(parameterized.TestCase, tf.test.TestCase):
     (cifar.CIFAR100(), 'cifar100', 100),
     # Two splits, and not the third.
     (svhn.SVHN(), 'svhn_cropped', 10, 'extra'),
-    (stl10.STL10(), 'stl10', 10, 'unlabelled'),
     (emnist.EMNIST(), 'emnist/balanced', 47),
   )
   def test_loads(self, part, name, num_classes, *others):
@@ -184,10 +174,6 @@ class SplitsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(found.labels.dtype, np.int32)
       np.testing.assert_array_equal(found.images, written.images)
       np.testing.assert_array_equal(found.labels, written.labels)
-    if others == ('unlabelled',):
-      self.assertAllEqual(data.unlabeled, splits['unlabelled'].images)
-    else:
-      self.assertIsNone(data.unlabeled)
 
 
 if __name__ == '__main__':

@@ -21,7 +21,7 @@ from tff_semifl.data import example_kinds
 if TYPE_CHECKING:
   from tff_semifl.runtime import sites
 
-# Marks an unknown class, as in STL-10 of TFDS.
+# Marks an unknown class.
 UNKNOWN_LABEL = -1
 _BATCH_SIZE = 1024
 

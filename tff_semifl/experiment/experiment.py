@@ -297,20 +297,8 @@ def _build_process(
 def create_classifier(
   model: tf.keras.Model, chosen: experiment_settings.ChosenModel
 ) -> functional.ImageClassifier:
-  """The model as pure functions, in the chosen precision."""
-  if chosen.compiles and chosen.train_in_bfloat16:
-    # Found on an H200: "RET_CHECK failure ... f32[250,8,8,128] vs bf16[...]".
-    raise settings_lib.SettingError(
-      'jit_compile',
-      True,
-      'XLA of TensorFlow 2.14 fails on training in bfloat16 on a GPU; leave'
-      ' jit_compile or train_in_bfloat16 out',
-    )
-  return functional.from_keras(
-    model,
-    train_in_bfloat16=chosen.train_in_bfloat16,
-    jit_compile=chosen.compiles,
-  )
+  """The model as pure functions, compiled if chosen."""
+  return functional.from_keras(model, jit_compile=chosen.compiles)
 
 
 @functools.cache

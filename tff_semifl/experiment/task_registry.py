@@ -20,7 +20,6 @@ TASKS = references.Options(
     'cifar100': 'cifar:CIFAR100',
     'emnist': 'emnist:EMNIST',
     'fashion_mnist': 'fashion_mnist:FashionMNIST',
-    'stl10': 'stl10:STL10',
     'svhn': 'svhn:SVHN',
     'image_folder': 'image_folder:ImageFolder',
     'features': 'features:Features',

@@ -121,8 +121,8 @@ class ImageClassifier(NamedTuple):
   Attributes:
     initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
-      classes], in training mode: normalized by the batch, in the precision of
-      training. `seed`, int32 [2], is required if the model has `KeyedDropout`.
+      classes], in training mode: normalized by the batch. `seed`, int32 [2], is
+      required if the model has `KeyedDropout`.
       If `num_real`, an int32 scalar, is not None, images from this index on are
       padding, which the statistics ignore.
     batch_logits: (weights, images, num_real=None) -> as `train_logits`, without
@@ -165,10 +165,7 @@ class ImageClassifier(NamedTuple):
 
 
 def from_keras(
-  model: tf.keras.Model,
-  *,
-  train_in_bfloat16: bool = False,
-  jit_compile: bool = False,
+  model: tf.keras.Model, *, jit_compile: bool = False
 ) -> ImageClassifier:
   """Converts a Keras model to pure functions.
 
@@ -176,8 +173,6 @@ def from_keras(
     model: A functional or sequential Keras model from images to logits, without
       a final softmax. It is converted by `keras_conversion.convert`: batch
       normalization becomes static, and dropout takes a seed.
-    train_in_bfloat16: Whether `train_logits` computes in bfloat16, except
-      normalizations. Weights and their gradients stay float32.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
       each batch size. TFF's own worker has no XLA, and ignores this setting.
 
@@ -191,18 +186,12 @@ def from_keras(
   kinds = find_weights(model)
   if not kinds.trainable:
     raise ValueError(f'Model {model.name!r} has no weights to train.')
-  symbolic = symbolic_for_training = pure_functions.clone_to_symbols(
-    model, sum(kinds, ())
-  )
-  if train_in_bfloat16:
-    symbolic_for_training = pure_functions.clone_to_symbols(
-      model, sum(kinds, ()), pure_functions.copy_layer_in_bfloat16
-    )
+  symbolic = pure_functions.clone_to_symbols(model, sum(kinds, ()))
   create = functools.partial(
     pure_functions.build, frozen=[weight.numpy() for weight in kinds.frozen]
   )
   create_for_training = functools.partial(
-    create, symbolic_for_training, jit_compile=jit_compile
+    create, symbolic, jit_compile=jit_compile
   )
   initial_weights = ModelWeights(
     tuple(w.numpy() for w in kinds.trainable),
@@ -229,9 +218,7 @@ def from_keras(
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     variables=kinds,
-    features=features_lib.plan(
-      symbolic, symbolic_for_training, create, jit_compile=jit_compile
-    ),
+    features=features_lib.plan(symbolic, create, jit_compile=jit_compile),
   )
 
 
