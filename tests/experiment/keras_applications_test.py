@@ -79,7 +79,6 @@ class TrainingTest(parameterized.TestCase):
     task = image_folder.ImageFolder(
       image_dir=str(image_tree.write_tree(self.folder / 'photos')),
       image_size=str(_SIZE),
-      reading=image_folder.Reading(on_odd_size='resize'),
     )
     few = {
       'total_rounds': 2,

@@ -49,7 +49,7 @@ class NamedFeatures(NamedTuple):
 
   def show(self, index: int, caption: str) -> str:
     """HTML of an image, with a caption."""
-    image = image_files.read_image_of_any_size(self.files[index], 3).pixels
+    image = image_files.read_image_of_any_size(self.files[index], 3)
     return page.show_image(image, caption)
 
 

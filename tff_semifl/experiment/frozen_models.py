@@ -121,7 +121,6 @@ class Frozen(models.Linear):
     return dataclasses.replace(
       task,
       num_labeled=images.num_labeled,
-      background=images.background,
       images=images,
       data_description=(
         f'features by {backbone.name}, SHA-256 {backbone.digest[:16]}, of'
