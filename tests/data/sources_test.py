@@ -19,7 +19,6 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
-from tff_semifl.data import mapped_images
 from tff_semifl.data import sources
 from tff_semifl.runtime import sites
 
@@ -114,19 +113,6 @@ class StoredImagesTest(parameterized.TestCase):
     np.testing.assert_array_equal(part, _IMAGES[3:])
     del part
     self.assertFalse(path.exists())
-
-  def test_images_of_a_worker(self):
-    labels = np.zeros(7, np.int32)
-    mapped = mapped_images.MappedImages(
-      [
-        sources.LabeledImages(_IMAGES, labels),
-        sources.ImagePool(_store(_IMAGES)[::-1], labels),
-      ]
-    )
-    for reference, expected in zip(
-      mapped.references, (_IMAGES, _IMAGES[::-1]), strict=True
-    ):
-      np.testing.assert_array_equal(mapped.read(reference.images), expected)
 
 
 class FolderOnDiskTest(absltest.TestCase):

@@ -38,7 +38,6 @@ class DataFiguresTest(absltest.TestCase):
         data=self._split(labels, np.split(np.arange(20), 4)),
         task=self._task,
         settings=settings,
-        mapped_images=None,
       ),
       self._folder,
     )

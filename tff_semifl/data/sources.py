@@ -151,9 +151,8 @@ class LabeledImages(NamedTuple):
   """Images and their classes.
 
   Attributes:
-    images: uint8 [num_images, height, width, channels]; feature vectors,
-      float32 [number, features]; or indices, int64 [num_images], see
-      `mapped_images`.
+    images: uint8 [num_images, height, width, channels], or feature vectors,
+      float32 [number, features].
     labels: int32 [num_images], in 0..classes-1, or `UNKNOWN_LABEL`.
   """
 

@@ -120,8 +120,6 @@ def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
   if kind is example_kinds.IMAGES and not path.exists():
     # In some systems the server has no image.
     images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
-    if experiment.mapped_images is not None:
-      images = experiment.mapped_images.read(images).numpy()
     seed = experiment.settings.seed
     _save(path, draw_augmentations(task, np.asarray(images), seed=seed)[0])
   path = folder / 'partition.png'
