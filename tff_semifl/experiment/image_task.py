@@ -197,7 +197,6 @@ AUGMENTATIONS = {
   'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
   'fixmatch': 'fixmatch_policy:build_fixmatch_rand_augment',
   'fixmatch_pytorch': 'fixmatch_policy:build_fixmatch_pytorch_rand_augment',
-  'keras_cv': 'keras_cv_policy:build_keras_cv_rand_augment',
   'keras_cv_gentle': 'keras_cv_policy:build_gentle_rand_augment',
   'semifl': 'semifl_policy:build_semifl_rand_augment',
 }
@@ -228,7 +227,7 @@ class StrongAugmentation(settings.Settings):
   strong_augmentation: str | None = settings.setting(
     None,
     "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, of"
-    ' FedMatch or of KerasCV, at its own magnitude or a low one. By default'
+    ' FedMatch, or of KerasCV at a low magnitude. By default'
     " SemiFL's, which leaves an image in seven blank; keras_cv_gentle for"
     ' digits and image_folder, and fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(AUGMENTATIONS, _load_augmentation),
