@@ -182,7 +182,6 @@ def from_keras(
   """
   model = keras_conversion.convert(model)
   model_checks.check(model)
-  returns_logits = model_checks.check_structure(model)
   kinds = find_weights(model)
   if not kinds.trainable:
     raise ValueError(f'Model {model.name!r} has no weights to train.')
@@ -197,9 +196,6 @@ def from_keras(
     tuple(w.numpy() for w in kinds.trainable),
     tuple(w.numpy() for w in kinds.statistics),
   )
-  logits = create(symbolic, call_fn=pure_functions.in_inference)
-  if not returns_logits:
-    model_checks.check_outputs(model, logits, initial_weights)
   train_logits = create_for_training(call_fn=pure_functions.in_training)
   has_dropout = any(
     isinstance(layer, keyed_dropout.KeyedDropout)
@@ -211,7 +207,7 @@ def from_keras(
     batch_logits=create_for_training(call_fn=pure_functions.without_dropout)
     if has_dropout
     else train_logits,
-    logits=logits,
+    logits=create(symbolic, call_fn=pure_functions.in_inference),
     batch_moments=create(symbolic, call_fn=_batch_moments)
     if kinds.statistics
     else None,
