@@ -5,7 +5,6 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 import tensorflow as tf
 
 from tff_semifl.models import functional
@@ -80,7 +79,6 @@ class RefusedTest(parameterized.TestCase):
 
 
 _SHAPE = (6, 6, 3)
-_IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
 
 
 def _connect_layers(*layers, shape=_SHAPE):
