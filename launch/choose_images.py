@@ -4,13 +4,12 @@
 r"""Chooses which images to label: typical ones of many kinds.
 
   python -m launch.choose_images --image_dir=new_photos --number=40 \
-    --copy_to=photos --class_names=cat,dog
+    --copy_to=photos
 
 writes a table, results/chosen_images.csv, with the most useful image first, and
 beside it a page with small images, chosen_images.html. --copy_to puts copies of
-the images into photos/to_sort, and makes photos/server/cat and
-photos/server/dog to sort the copies into. Then the next ten, which are unlike
-the labeled images and hard to classify:
+the images into photos/to_sort. Sort the copies into photos/server/<class>. Then
+the next ten, which are unlike the labeled images and hard to classify:
 
   python -m launch.choose_images --image_dir=new_photos --number=10 \
     --labeled_dir=photos/server --copy_to=photos --overwrite
@@ -58,11 +57,8 @@ class ChooseImages(settings.Settings):
   )
   copy_to: str | None = settings.setting(
     None,
-    'Folder that gets copies of the chosen images in to_sort, and a folder'
-    ' server/<class> for each of --class_names. Needs --image_dir.',
-  )
-  class_names: tuple[str, ...] = settings.setting(
-    (), 'Names of classes, separated by commas, for --copy_to.'
+    'Folder that gets copies of the chosen images in to_sort. Needs'
+    ' --image_dir.',
   )
 
 
@@ -92,13 +88,7 @@ def main(chosen: ChooseImages) -> None:
 
 
 def _check_copies(chosen: ChooseImages) -> None:
-  """Checks the flags of copies, before features are computed."""
-  with settings.blame('class_names', chosen.class_names):
-    if chosen.class_names and chosen.copy_to is None:
-      raise ValueError('are folders in --copy_to, which must be given, too')
-    for name in chosen.class_names:
-      if name in ('', '.', '..') or '/' in name:
-        raise ValueError(f'{name!r} cannot be the name of a folder')
+  """Checks the flag of copies, before features are computed."""
   if chosen.copy_to is None:
     return
   with settings.blame('copy_to', chosen.copy_to):
@@ -166,19 +156,18 @@ def _copy(
   images: labeling_inputs.NamedFeatures,
   found: image_choice.Choice,
 ) -> pathlib.Path:
-  """Copies the chosen images, and makes the folders of classes."""
-  root = pathlib.Path(chosen.copy_to)
-  folder = root / 'to_sort'
-  with settings.blame('copy_to', chosen.copy_to, OSError):
-    for name in chosen.class_names:
-      (root / 'server' / name).mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing_folder(folder) as unfinished:
-      for number, index in enumerate(found.indices, 1):
-        source = images.files[index]
-        inside = source.relative_to(chosen.unlabeled.image_dir)
-        name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
-        # The number makes names differ, and keeps the order.
-        shutil.copyfile(source, unfinished / f'{number:03}_{name}')
+  """Copies the chosen images."""
+  folder = pathlib.Path(chosen.copy_to) / 'to_sort'
+  with (
+    settings.blame('copy_to', chosen.copy_to, OSError),
+    durable_files.replacing_folder(folder) as unfinished,
+  ):
+    for number, index in enumerate(found.indices, 1):
+      source = images.files[index]
+      inside = source.relative_to(chosen.unlabeled.image_dir)
+      name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
+      # The number makes names differ, and keeps the order.
+      shutil.copyfile(source, unfinished / f'{number:03}_{name}')
   return folder
 
 
