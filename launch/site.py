@@ -179,7 +179,7 @@ def main(site: SiteSettings) -> None:
   )
   description = ray_site.Description(site.name, len(images), form.shape)
   here = ray_site.Site(
-    description, images.path, print_lines(site.name), approved
+    description, images.filename, print_lines(site.name), approved
   )
   try:
     join(site.address, here, site.node_ip_address)

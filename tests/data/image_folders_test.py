@@ -89,7 +89,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self._assert_images(np.asarray(images), [29, 30, 31])
     self.assertEqual(num_resized, 1)
     # Read like another process of the same user does.
-    found = np.fromfile(images.path, np.uint8).reshape(images.shape)
+    found = np.fromfile(images.filename, np.uint8).reshape(images.shape)
     self._assert_images(found, [29, 30, 31])
     # Phones have folders in folders.
     self._write('clients/north/2026/b.png', 28)

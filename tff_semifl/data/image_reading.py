@@ -47,7 +47,7 @@ class ImageForm(NamedTuple):
 class ReadImages(NamedTuple):
   """Images from files, uint8 [number, height, width, channels]."""
 
-  images: np.ndarray | sources.StoredImages
+  images: np.ndarray
   num_resized: int
 
 
@@ -103,7 +103,7 @@ def map_in_threads(
 
 def _allocate(
   shape: tuple[int, int, int, int], max_bytes_in_memory: float
-) -> sources.Images:
+) -> np.ndarray:
   """Allocates an array, or a file if it would exceed `max_bytes_in_memory`."""
   what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
   size = math.prod(shape)

@@ -261,7 +261,7 @@ def _report(
   found: image_folders.ImageFolders,
 ) -> str:
   """Warns of images on disk and changed images; describes the changes."""
-  if isinstance(found.unlabeled, sources.StoredImages):
+  if isinstance(found.unlabeled, np.memmap):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
       ' images_on_disk=false keeps them in memory',
