@@ -157,9 +157,8 @@ class GentleRandAugmentTest(absltest.TestCase):
     images = _random_images(24)
     augment = keras_cv_policy.build_gentle_rand_augment()
     views = everywhere.run_everywhere(augment, images, _SEED)
-    views['static'] = everywhere.run_statically(augment, images, _SEED)
     # Fused kernels may round the other way: at most one gray level, seldom.
-    for place in ('graph', 'dataset', 'static'):
+    for place in ('graph', 'dataset'):
       difference = np.abs(
         views[place].astype(np.int32) - views['eager'].astype(np.int32)
       )

@@ -218,15 +218,6 @@ def from_keras(
   )
 
 
-def assign_weights(
-  model: tf.keras.Model,
-  weights: ModelWeights,
-  frozen: Sequence[np.ndarray] | None = None,
-) -> None:
-  """Assigns to a Keras model from `keras_conversion.convert`."""
-  find_weights(model).assign(weights, frozen)
-
-
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
   """The moments of each layer with statistics, in order."""
   collected = _collect_moments(model, images)
