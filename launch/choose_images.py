@@ -44,8 +44,7 @@ _COLUMNS = ('file', 'label', 'images_alike')
 class ChooseImages(settings.Settings):
   """The settings of this program."""
 
-  unlabeled: labeling_inputs.UnlabeledInput = labeling_inputs.UnlabeledInput()
-  labeled: labeling_inputs.LabeledInput = labeling_inputs.LabeledInput()
+  images: labeling_inputs.LabelingInput = labeling_inputs.LabelingInput()
   number: int = settings.setting(
     40, 'How many images to choose.', settings.AT_LEAST_1
   )
@@ -57,32 +56,33 @@ class ChooseImages(settings.Settings):
   )
   copy_to: str | None = settings.setting(
     None,
-    'Folder that gets copies of the chosen images in to_sort. Needs'
-    ' --image_dir.',
+    'Folder that gets copies of the chosen images in to_sort.',
   )
 
 
 def main(chosen: ChooseImages) -> None:
   """Chooses images, and writes the table, the page and the copies."""
   path, sheet = labeling_inputs.check_outputs(chosen.output)
+  with settings.blame('image_dir', chosen.images.image_dir):
+    if chosen.images.image_dir is None:
+      raise ValueError('must be given: a folder of images without labels')
   _check_copies(chosen)
-  labeled = chosen.labeled.read()
-  images = chosen.unlabeled.read(chosen.labeled)
+  labeled = chosen.images.read_labeled()
+  images = chosen.images.read_unlabeled()
   found = _choose(chosen, images, labeled)
   rows = [
-    (images.names[index], '', num_alike)
+    (images.files[index], '', num_alike)
     for index, num_alike in zip(found.indices, found.num_alike, strict=True)
   ]
   labeling_inputs.write_table(path, _COLUMNS, rows)
-  print(f'images: {len(images.names)}')
-  if found.num_considered < len(images.names):
+  print(f'images: {len(images.files)}')
+  if found.num_considered < len(images.files):
     print(f'considered: {found.num_considered} of these, at random')
   print(f'near-duplicates left out: {found.num_duplicates}')
   print(f'chosen: {len(found.indices)}')
   if len(found.indices) < chosen.number:
     print('  these are all that differ from each other and from labeled ones')
-  if images.files:
-    labeling_inputs.write_page(sheet, _draw(images, found))
+  labeling_inputs.write_page(sheet, _draw(images, found))
   if chosen.copy_to is not None:
     print(f'copies: {_copy(chosen, images, found)}')
 
@@ -92,8 +92,6 @@ def _check_copies(chosen: ChooseImages) -> None:
   if chosen.copy_to is None:
     return
   with settings.blame('copy_to', chosen.copy_to):
-    if chosen.unlabeled.image_dir is None:
-      raise ValueError('needs --image_dir; feature vectors cannot be copied')
     folder = pathlib.Path(chosen.copy_to) / 'to_sort'
     if os.path.exists(folder) and (
       not os.path.isdir(folder) or any(folder.iterdir())
@@ -106,15 +104,14 @@ def _check_copies(chosen: ChooseImages) -> None:
 
 def _choose(
   chosen: ChooseImages,
-  images: labeling_inputs.NamedFeatures,
-  labeled: labeling_inputs.NamedFeatures | None,
+  images: labeling_inputs.FileFeatures,
+  labeled: labeling_inputs.FileFeatures | None,
 ) -> image_choice.Choice:
   """Chooses; with two classes or more, by a regression on the labels."""
   if labeled is None:
     return image_choice.choose_images(
       images.features, chosen.number, seed=chosen.seed
     )
-  labeling_inputs.check_same_size(chosen.unlabeled, images, labeled)
   uncertainty = None
   if len(np.unique(labeled.labels)) > 1:
     weights = server_labels.fit(
@@ -133,17 +130,17 @@ def _choose(
 
 
 def _draw(
-  images: labeling_inputs.NamedFeatures, found: image_choice.Choice
+  images: labeling_inputs.FileFeatures, found: image_choice.Choice
 ) -> str:
   """The page with the chosen images in order."""
   shown = ''.join(
-    images.show(index, f'{number}. {images.names[index]} ({num_alike} alike)')
+    images.show(index, f'{number}. {images.files[index]} ({num_alike} alike)')
     for number, (index, num_alike) in enumerate(
       zip(found.indices, found.num_alike, strict=True), 1
     )
   )
   lead = (
-    f'{len(found.indices)} of {len(images.names)} images, the most useful'
+    f'{len(found.indices)} of {len(images.files)} images, the most useful'
     ' first. Each stands for the number of images that are alike.'
   )
   return page.page(
@@ -153,7 +150,7 @@ def _draw(
 
 def _copy(
   chosen: ChooseImages,
-  images: labeling_inputs.NamedFeatures,
+  images: labeling_inputs.FileFeatures,
   found: image_choice.Choice,
 ) -> pathlib.Path:
   """Copies the chosen images."""
@@ -164,7 +161,7 @@ def _copy(
   ):
     for number, index in enumerate(found.indices, 1):
       source = images.files[index]
-      inside = source.relative_to(chosen.unlabeled.image_dir)
+      inside = source.relative_to(chosen.images.image_dir)
       name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
       # The number makes names differ, and keeps the order.
       shutil.copyfile(source, unfinished / f'{number:03}_{name}')
