@@ -75,8 +75,8 @@ def main(chosen: CheckLabels) -> None:
   with settings.blame('labeled_dir', chosen.images.labeled_dir):
     if labeled is None:
       raise ValueError('name a folder with labeled images')
-    if len(labeled.class_names) < 2:
-      raise ValueError('has one class; two classes can be confused')
+    if len(np.unique(labeled.labels)) < 2:
+      raise ValueError('has images of one class; two can be confused')
   others = None
   if chosen.images.image_dir is not None:
     others = chosen.images.read_unlabeled().features
