@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Finds labels that look wrong, by the other labels and by images without.
+r"""Finds labels that look wrong, by the other labels and unlabeled images.
 
   python -m launch.check_labels --labeled_dir=photos/server \
     --image_dir=photos/clients
@@ -9,8 +9,8 @@ r"""Finds labels that look wrong, by the other labels and by images without.
 writes a table, results/checked_labels.csv, and beside it a page with small
 images, checked_labels.html. The most doubtful label is first: the one with the
 least probability given all other labels. Beside an image are the labeled images
-that are nearest to it. --image_dir is optional, but with images without labels
-more of the wrong labels are found.
+that are nearest to it. --image_dir is optional; its unlabeled images help to
+find more wrong labels.
 """
 
 from collections.abc import Iterator

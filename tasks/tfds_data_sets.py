@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data sets of TensorFlow Datasets, with the constants of papers.
+"""Data sets of TensorFlow Datasets, with constants of published experiments.
 
 CIFAR and SVHN are as in SemiFL's Table 4, EMNIST is as in Zhang et al. EMNIST's
 split "balanced" has the same number of images of each class, and one class for

@@ -65,7 +65,7 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """The height and width after EXIF rotation; decodes pixels of few formats."""
+  """The height and width after EXIF rotation; rarely decodes pixels."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)

@@ -122,9 +122,9 @@ class ImageClassifier(NamedTuple):
     initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
       classes], in training mode: normalized by the batch. `seed`, int32 [2], is
-      required if the model has `KeyedDropout`.
-      If `num_real`, an int32 scalar, is not None, images from this index on are
-      padding, which the statistics ignore.
+      required if the model has `KeyedDropout`. If `num_real`, an int32 scalar,
+      is not None, images from this index on are padding, which the statistics
+      ignore.
     batch_logits: (weights, images, num_real=None) -> as `train_logits`, without
       dropout.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.

@@ -68,23 +68,16 @@ def create_wide_resnet(
   `keras_conversion.convert` creates a variant with group normalization.
 
   Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
     depth: One more than an odd multiple of `num_groups`.
     width: Factor on the channels, 2 in the paper; group g has `16 * width *
       2**g` channels.
     pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
     num_groups: Groups of blocks; by default `default_num_groups`.
-    seed: The run's seed.
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
     [batch, num_classes]. With depth 28, width 2, 10 classes and 32x32x3
     images it has 1,467,610 trainable parameters.
-
-  Raises:
-    ValueError: No network has that depth.
   """
   num_groups, num_blocks = _count_blocks(input_shape, depth, num_groups)
   seeds = residual.layer_seeds(seed)
