@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time of a client's step, by precision."""
+"""The time of a client's step."""
 
 from collections.abc import Callable
 
@@ -18,16 +18,12 @@ def measure(
   Pseudo-labels and augmentation are included.
   """
   size = (size or federation_lib.Size())._replace(num_clients=1)
-  updates = {
-    'float32': federation_lib.Federation(size),
-    'bfloat16': federation_lib.Federation(size, train_in_bfloat16=True),
-  }
+  federation = federation_lib.Federation(size)
   seconds = measurement.time_alternately(
-    {name: _build_update(federation) for name, federation in updates.items()},
-    num_repetitions,
+    {'plain TensorFlow': _build_update(federation)}, num_repetitions
   )
-  batch_size = updates['float32'].system.local_training.client_batch_size
-  num_steps = updates['float32'].num_client_steps
+  batch_size = federation.system.local_training.client_batch_size
+  num_steps = federation.num_client_steps
   return measurement.Measurement(
     name='client_step',
     description=(
@@ -39,7 +35,6 @@ def measure(
       name: [each / num_steps for each in values]
       for name, values in seconds.items()
     },
-    compared_with='float32',
   )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tasks import cifar
+from tasks import tfds_data_sets
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import pipelines
@@ -53,23 +53,15 @@ class Federation:
     client_images: For each client, images as `server_images`.
   """
 
-  def __init__(
-    self,
-    size: Size,
-    *,
-    train_in_bfloat16: bool = False,
-    jit_compile: bool = False,
-  ):
+  def __init__(self, size: Size, *, jit_compile: bool = False):
     """Creates images and model; compiles nothing yet."""
     self.size = size
-    self.task = cifar.CIFAR10().create()
+    self.task = tfds_data_sets.CIFAR10().create()
     model = models.WideResNet(
       model_depth=size.model_depth, model_width=size.model_width
     )
     self.classifier = functional.from_keras(
-      model.create(self.task, seed=0),
-      train_in_bfloat16=train_in_bfloat16,
-      jit_compile=jit_compile,
+      model.create(self.task, seed=0), jit_compile=jit_compile
     )
     self.system = settings.change(
       system_registry.SYSTEMS['semifl'],

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Finds labels that look wrong, by the other labels and by images without.
+r"""Finds labels that look wrong, by the other labels and unlabeled images.
 
   python -m launch.check_labels --labeled_dir=photos/server \
     --image_dir=photos/clients
@@ -9,8 +9,8 @@ r"""Finds labels that look wrong, by the other labels and by images without.
 writes a table, results/checked_labels.csv, and beside it a page with small
 images, checked_labels.html. The most doubtful label is first: the one with the
 least probability given all other labels. Beside an image are the labeled images
-that are nearest to it. --image_dir is optional, but with images without labels
-more of the wrong labels are found.
+that are nearest to it. --image_dir is optional; its unlabeled images help to
+find more wrong labels.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,6 @@ import numpy as np
 from sklearn import neighbors
 
 from tff_semifl import settings
-from tff_semifl.cli import command_line
 from tff_semifl.cli import labeling_inputs
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
@@ -42,8 +41,7 @@ _PRINTED = 10
 class CheckLabels(settings.Settings):
   """The settings of this program."""
 
-  labeled: labeling_inputs.LabeledInput = labeling_inputs.LabeledInput()
-  unlabeled: labeling_inputs.UnlabeledInput = labeling_inputs.UnlabeledInput()
+  images: labeling_inputs.LabelingInput = labeling_inputs.LabelingInput()
   output: parts.OutputFile = parts.OutputFile(
     output_file='results/checked_labels.csv'
   )
@@ -73,39 +71,30 @@ class _Doubt:
 def main(chosen: CheckLabels) -> None:
   """Writes the table and the page."""
   path, sheet = labeling_inputs.check_outputs(chosen.output)
-  labeled = chosen.labeled.read()
-  if labeled is None:
-    raise command_line.UsageError(
-      'give --labeled_dir or --labeled_file, with labeled images'
-    )
-  if len(labeled.class_names) < 2:
-    raise command_line.UsageError(
-      f'all labels are {labeled.class_names[0]}; two classes can be confused'
-    )
+  labeled = chosen.images.read_labeled()
+  with settings.blame('labeled_dir', chosen.images.labeled_dir):
+    if labeled is None:
+      raise ValueError('name a folder with labeled images')
+    if len(np.unique(labeled.labels)) < 2:
+      raise ValueError('has images of one class; two can be confused')
   others = None
-  if chosen.unlabeled.is_given:
-    others = chosen.unlabeled.read(chosen.labeled)
-    labeling_inputs.check_same_size(chosen.unlabeled, others, labeled)
+  if chosen.images.image_dir is not None:
+    others = chosen.images.read_unlabeled().features
   doubts = _find_doubts(labeled, others)
   labeling_inputs.write_table(path, _COLUMNS, _list_rows(labeled, doubts))
   print(f'labels: {len(doubts)}')
   for each in doubts[:_PRINTED]:
-    print(f'  {labeled.names[each.index]}: {each}')
-  if labeled.files:
-    labeling_inputs.write_page(sheet, _draw(labeled, doubts))
+    print(f'  {labeled.files[each.index]}: {each}')
+  labeling_inputs.write_page(sheet, _draw(labeled, doubts))
 
 
 def _find_doubts(
-  labeled: labeling_inputs.NamedFeatures,
-  others: labeling_inputs.NamedFeatures | None,
+  labeled: labeling_inputs.FileFeatures, others: np.ndarray | None
 ) -> list[_Doubt]:
   """All labels, the least probable first."""
   labels, names = labeled.labels, labeled.class_names
   probabilities = label_check.check_labels(
-    labeled.features,
-    labels,
-    len(names),
-    None if others is None else others.features,
+    labeled.features, labels, len(names), others
   )
   own = np.take_along_axis(probabilities, labels[:, np.newaxis], 1)[:, 0]
   expected = probabilities.argmax(axis=1)
@@ -130,18 +119,18 @@ def _find_doubts(
 
 
 def _list_rows(
-  labeled: labeling_inputs.NamedFeatures, doubts: list[_Doubt]
+  labeled: labeling_inputs.FileFeatures, doubts: list[_Doubt]
 ) -> Iterator[list[object]]:
   """Yields the rows of the table."""
   for each in doubts:
     yield [
-      *(labeled.names[each.index], each.label, f'{each.probability:.4g}'),
+      *(labeled.files[each.index], each.label, f'{each.probability:.4g}'),
       *(each.expected, f'{each.expected_probability:.4g}', each.same_label),
-      ' | '.join(labeled.names[other] for other in each.nearest),
+      ' | '.join(str(labeled.files[other]) for other in each.nearest),
     ]
 
 
-def _draw(labeled: labeling_inputs.NamedFeatures, doubts: list[_Doubt]) -> str:
+def _draw(labeled: labeling_inputs.FileFeatures, doubts: list[_Doubt]) -> str:
   """The page: each doubtful image, and the labeled images nearest to it."""
   parts_of_page = [
     page.paragraph(
@@ -151,7 +140,7 @@ def _draw(labeled: labeling_inputs.NamedFeatures, doubts: list[_Doubt]) -> str:
     )
   ]
   for number, each in enumerate(doubts[:_ON_PAGE], 1):
-    name = labeled.names[each.index]
+    name = labeled.files[each.index]
     shown = [labeled.show(each.index, f'{number}. {name}')]
     shown.extend(
       labeled.show(other, f'near: {labeled.class_names[labeled.labels[other]]}')

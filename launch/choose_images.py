@@ -4,13 +4,12 @@
 r"""Chooses which images to label: typical ones of many kinds.
 
   python -m launch.choose_images --image_dir=new_photos --number=40 \
-    --copy_to=photos --class_names=cat,dog
+    --copy_to=photos
 
 writes a table, results/chosen_images.csv, with the most useful image first, and
 beside it a page with small images, chosen_images.html. --copy_to puts copies of
-the images into photos/to_sort, and makes photos/server/cat and
-photos/server/dog to sort the copies into. Then the next ten, which are unlike
-the labeled images and hard to classify:
+the images into photos/to_sort. Sort the copies into photos/server/<class>. Then
+the next ten, which are unlike the labeled images and hard to classify:
 
   python -m launch.choose_images --image_dir=new_photos --number=10 \
     --labeled_dir=photos/server --copy_to=photos --overwrite
@@ -45,8 +44,7 @@ _COLUMNS = ('file', 'label', 'images_alike')
 class ChooseImages(settings.Settings):
   """The settings of this program."""
 
-  unlabeled: labeling_inputs.UnlabeledInput = labeling_inputs.UnlabeledInput()
-  labeled: labeling_inputs.LabeledInput = labeling_inputs.LabeledInput()
+  images: labeling_inputs.LabelingInput = labeling_inputs.LabelingInput()
   number: int = settings.setting(
     40, 'How many images to choose.', settings.AT_LEAST_1
   )
@@ -58,52 +56,42 @@ class ChooseImages(settings.Settings):
   )
   copy_to: str | None = settings.setting(
     None,
-    'Folder that gets copies of the chosen images in to_sort, and a folder'
-    ' server/<class> for each of --class_names. Needs --image_dir.',
-  )
-  class_names: tuple[str, ...] = settings.setting(
-    (), 'Names of classes, separated by commas, for --copy_to.'
+    'Folder that gets copies of the chosen images in to_sort.',
   )
 
 
 def main(chosen: ChooseImages) -> None:
   """Chooses images, and writes the table, the page and the copies."""
   path, sheet = labeling_inputs.check_outputs(chosen.output)
+  with settings.blame('image_dir', chosen.images.image_dir):
+    if chosen.images.image_dir is None:
+      raise ValueError('must be given: a folder of images without labels')
   _check_copies(chosen)
-  labeled = chosen.labeled.read()
-  images = chosen.unlabeled.read(chosen.labeled)
+  labeled = chosen.images.read_labeled()
+  images = chosen.images.read_unlabeled()
   found = _choose(chosen, images, labeled)
   rows = [
-    (images.names[index], '', num_alike)
+    (images.files[index], '', num_alike)
     for index, num_alike in zip(found.indices, found.num_alike, strict=True)
   ]
   labeling_inputs.write_table(path, _COLUMNS, rows)
-  print(f'images: {len(images.names)}')
-  if found.num_considered < len(images.names):
+  print(f'images: {len(images.files)}')
+  if found.num_considered < len(images.files):
     print(f'considered: {found.num_considered} of these, at random')
   print(f'near-duplicates left out: {found.num_duplicates}')
   print(f'chosen: {len(found.indices)}')
   if len(found.indices) < chosen.number:
     print('  these are all that differ from each other and from labeled ones')
-  if images.files:
-    labeling_inputs.write_page(sheet, _draw(images, found))
+  labeling_inputs.write_page(sheet, _draw(images, found))
   if chosen.copy_to is not None:
     print(f'copies: {_copy(chosen, images, found)}')
 
 
 def _check_copies(chosen: ChooseImages) -> None:
-  """Checks the flags of copies, before features are computed."""
-  with settings.blame('class_names', chosen.class_names):
-    if chosen.class_names and chosen.copy_to is None:
-      raise ValueError('are folders in --copy_to, which must be given, too')
-    for name in chosen.class_names:
-      if name in ('', '.', '..') or '/' in name:
-        raise ValueError(f'{name!r} cannot be the name of a folder')
+  """Checks the flag of copies, before features are computed."""
   if chosen.copy_to is None:
     return
   with settings.blame('copy_to', chosen.copy_to):
-    if chosen.unlabeled.image_dir is None:
-      raise ValueError('needs --image_dir; feature vectors cannot be copied')
     folder = pathlib.Path(chosen.copy_to) / 'to_sort'
     if os.path.exists(folder) and (
       not os.path.isdir(folder) or any(folder.iterdir())
@@ -116,15 +104,14 @@ def _check_copies(chosen: ChooseImages) -> None:
 
 def _choose(
   chosen: ChooseImages,
-  images: labeling_inputs.NamedFeatures,
-  labeled: labeling_inputs.NamedFeatures | None,
+  images: labeling_inputs.FileFeatures,
+  labeled: labeling_inputs.FileFeatures | None,
 ) -> image_choice.Choice:
   """Chooses; with two classes or more, by a regression on the labels."""
   if labeled is None:
     return image_choice.choose_images(
       images.features, chosen.number, seed=chosen.seed
     )
-  labeling_inputs.check_same_size(chosen.unlabeled, images, labeled)
   uncertainty = None
   if len(np.unique(labeled.labels)) > 1:
     weights = server_labels.fit(
@@ -143,17 +130,17 @@ def _choose(
 
 
 def _draw(
-  images: labeling_inputs.NamedFeatures, found: image_choice.Choice
+  images: labeling_inputs.FileFeatures, found: image_choice.Choice
 ) -> str:
   """The page with the chosen images in order."""
   shown = ''.join(
-    images.show(index, f'{number}. {images.names[index]} ({num_alike} alike)')
+    images.show(index, f'{number}. {images.files[index]} ({num_alike} alike)')
     for number, (index, num_alike) in enumerate(
       zip(found.indices, found.num_alike, strict=True), 1
     )
   )
   lead = (
-    f'{len(found.indices)} of {len(images.names)} images, the most useful'
+    f'{len(found.indices)} of {len(images.files)} images, the most useful'
     ' first. Each stands for the number of images that are alike.'
   )
   return page.page(
@@ -163,22 +150,21 @@ def _draw(
 
 def _copy(
   chosen: ChooseImages,
-  images: labeling_inputs.NamedFeatures,
+  images: labeling_inputs.FileFeatures,
   found: image_choice.Choice,
 ) -> pathlib.Path:
-  """Copies the chosen images, and makes the folders of classes."""
-  root = pathlib.Path(chosen.copy_to)
-  folder = root / 'to_sort'
-  with settings.blame('copy_to', chosen.copy_to, OSError):
-    for name in chosen.class_names:
-      (root / 'server' / name).mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing_folder(folder) as unfinished:
-      for number, index in enumerate(found.indices, 1):
-        source = images.files[index]
-        inside = source.relative_to(chosen.unlabeled.image_dir)
-        name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
-        # The number makes names differ, and keeps the order.
-        shutil.copyfile(source, unfinished / f'{number:03}_{name}')
+  """Copies the chosen images."""
+  folder = pathlib.Path(chosen.copy_to) / 'to_sort'
+  with (
+    settings.blame('copy_to', chosen.copy_to, OSError),
+    durable_files.replacing_folder(folder) as unfinished,
+  ):
+    for number, index in enumerate(found.indices, 1):
+      source = images.files[index]
+      inside = source.relative_to(chosen.images.image_dir)
+      name = re.sub(r'[^\w.-]+', '_', str(inside))[-100:]
+      # The number makes names differ, and keeps the order.
+      shutil.copyfile(source, unfinished / f'{number:03}_{name}')
   return folder
 
 

@@ -59,7 +59,7 @@ class ComputeFeatures(settings.Settings):
   backbone: str = settings.setting(
     'efficientnet_lite0',
     'Network that computes features: efficientnet_lite0, a network of Keras'
-    ' Applications such as MobileNetV2, a preset of KerasCV, or a file .keras.',
+    ' Applications such as MobileNetV2, or a file .keras.',
   )
   size: int | None = settings.setting(
     None,
@@ -67,14 +67,9 @@ class ComputeFeatures(settings.Settings):
     ' that of the file .keras.',
     settings.at_least(32),
   )
-  weights: str | None = settings.setting(
-    None,
-    'Weights of a network of Keras Applications: imagenet, or an HDF5 file.',
-  )
   input_range: str | None = settings.setting(
     None,
-    'The range of pixels that a file .keras or a preset of KerasCV takes; by'
-    ' default 0_to_255.',
+    'The range of pixels that a file .keras takes; by default 0_to_255.',
   )
   photo_dir: str | None = settings.setting(
     None,
@@ -203,7 +198,6 @@ def main(chosen: ComputeFeatures) -> None:
     backbone = backbones.load(
       chosen.backbone,
       image_size=chosen.size and (chosen.size, chosen.size),
-      weights=chosen.weights,
       input_range=chosen.input_range,
     )
   arrays = {}

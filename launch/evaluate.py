@@ -206,23 +206,16 @@ def _batches_of_folder(
       f'the model has no class {", ".join(unknown)}; its classes are'
       f' {_list(model.class_names)}'
     )
-  files = [
-    (model.class_names.index(name), file)
+  labels = {
+    file: model.class_names.index(name)
     for name, files in classes.items()
     for file in files
-  ]
-  image_reading.check_files((file for _, file in files), model.num_channels)
-
-  def read() -> _Batches:
-    num_transparent = 0
-    for batch in image_reading.read_batches(
-      files, model.num_channels, model.background
-    ):
-      num_transparent += batch.num_transparent
-      yield batch.images, np.array(batch.keys)
-    parts.say_transparent(model, num_transparent)
-
-  return read()
+  }
+  image_reading.check_files(labels, model.num_channels)
+  return (
+    (images, np.array([labels[file] for file in files]))
+    for files, images in image_reading.read_batches(labels, model.num_channels)
+  )
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -195,9 +195,7 @@ def main(export: Export) -> None:
         model if name == export_formats.SAVED_MODEL else phone_model,
         task.class_names,
         calibration_images=calibration_images,
-        facts=export_formats.Facts(
-          privacy, least_confidence, task.background, prior
-        ),
+        facts=export_formats.Facts(privacy, least_confidence, prior),
       )
       files.append(export_formats.examine(name, file, test))
     model_card.ModelCard(

@@ -28,7 +28,7 @@ import io
 import itertools
 import pathlib
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from absl import logging
 import numpy as np
@@ -97,7 +97,6 @@ def main(predict: Predict) -> None:
     written = _write_table(predict, model, files, file)
   num_written = written.num_images
   print(f'images: {num_written}')
-  parts.say_transparent(model, written.num_transparent)
   for line in written.lines:
     print(line)
   if predict.skip_unreadable:
@@ -118,7 +117,6 @@ class _Written:
   """What was written: counts, and what is known of class shares."""
 
   num_images: int = 0
-  num_transparent: int = 0
   shares: np.ndarray | None = None
   lines: Sequence[str] = ()
 
@@ -163,23 +161,19 @@ def _predict(
   written: _Written,
 ) -> Iterator[tuple[pathlib.Path, np.ndarray]]:
   """Yields the probabilities of each file, and fills in `written`."""
-
-  def read() -> Iterator[image_reading.ImageBatch]:
-    for batch in _read_batches(model, files, predict.skip_unreadable):
-      written.num_images += len(batch.keys)
-      written.num_transparent += batch.num_transparent
-      yield batch
-
+  batches = _read_batches(model, files, predict.skip_unreadable)
   if not predict.shares.adapts:
-    for batch in read():
-      yield from zip(batch.keys, model.predict(batch.images), strict=True)
+    for names, images in batches:
+      written.num_images += len(names)
+      yield from zip(names, model.predict(images), strict=True)
     return
   keys, found = [], [np.zeros([0, len(model.class_names)], np.float32)]
   inputs = site_shares.SiteInputs(model)
-  for batch in read():
-    keys.extend(batch.keys)
-    found.append(model.predict(batch.images))
-    inputs.add(batch.images)
+  for names, images in batches:
+    keys.extend(names)
+    found.append(model.predict(images))
+    inputs.add(images)
+  written.num_images = len(keys)
   probabilities, written.shares, written.lines = predict.shares.adapt(
     model, np.concatenate(found), inputs
   )
@@ -190,32 +184,23 @@ def _read_batches(
   model: exported_model.ExportedModel,
   files: Sequence[pathlib.Path],
   skip_unreadable: bool,
-) -> Iterator[image_reading.ImageBatch]:
-  """Checks all files, and returns batches of images or vectors."""
-  on_error = _leave_out if skip_unreadable else None
-  is_of_features = model.kind is example_kinds.FEATURES
-  size = model.image_shape[-1]
-  if on_error is None:
-    checked = tqdm.tqdm(files, 'reading', disable=None)
-    if is_of_features:
-      for _ in feature_files.read_batches(checked, size):
-        pass
-    else:
-      image_reading.check_files(checked, size)
-  shown = tqdm.tqdm(files, 'predicting', disable=None)
-  if is_of_features:
-    return (
-      image_reading.ImageBatch(keys, vectors, 0)
-      for keys, vectors in feature_files.read_batches(
-        shown, size, on_error=on_error
-      )
-    )
-  return image_reading.read_batches(
-    ((file, file) for file in shown),
-    size,
-    model.background,
-    on_error=on_error,
+) -> Iterator[tuple[list[Any], np.ndarray]]:
+  """Checks all files, and returns batches of names and images or vectors."""
+  read = (
+    feature_files.read_batches
+    if model.kind is example_kinds.FEATURES
+    else image_reading.read_batches
   )
+  size = model.image_shape[-1]
+  if not skip_unreadable:
+    problems = []
+    shown = tqdm.tqdm(files, 'reading', disable=None)
+    for _ in read(shown, size, on_error=problems.append):
+      pass
+    if problems:
+      raise data_errors.DataError('; '.join(problems))
+  shown = tqdm.tqdm(files, 'predicting', disable=None)
+  return read(shown, size, on_error=_leave_out if skip_unreadable else None)
 
 
 def _first_rows(path: pathlib.Path) -> Iterator[str]:

@@ -5,9 +5,8 @@
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-Below the images, and on standard output, are the share of strongly augmented
-images that are blank and the contrast that the others keep. All flags of
-`launch.train semifl` on data apply.
+Below the images, and on standard output, is the number of strongly augmented
+images that are blank. All flags of `launch.train semifl` on data apply.
 """
 
 import dataclasses
@@ -47,12 +46,12 @@ def main(own: ShowAugmentations, settings: experiment_settings.Data) -> None:
   with settings_lib.blame('num_images', own.num_images):
     if own.num_images > len(images):
       raise ValueError(f'there are {len(images)} images')
-  fig, notes = data_figures.draw_augmentations(
+  fig, note = data_figures.draw_augmentations(
     task, images, seed=settings.seed.seed, num_images=own.num_images
   )
   with parts.writing(path):
     figures.save(fig, [path])
-  print(*notes, f'figure: {path}', sep='\n')
+  print(note, f'figure: {path}', sep='\n')
 
 
 if __name__ == '__main__':

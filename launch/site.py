@@ -145,7 +145,11 @@ class SiteSettings(settings.Settings):
     ' the same as in the program that trains.',
     image_folder.SIZES,
   )
-  reading: image_folder.Reading = image_folder.Reading()
+  gray: bool = settings.setting(
+    False,
+    'Whether images are gray, with one channel; the same as in the program that'
+    ' trains.',
+  )
   approved: tuple[str, ...] = settings.setting(
     (),
     'Comma-separated hashes of programs that may run here, or names of files'
@@ -162,21 +166,20 @@ def main(site: SiteSettings) -> None:
   approved = _read_approved(site.approved)
   with settings.blame('address', site.address, runtime.WorkerError):
     check_cluster(site.address)
-  form = site.reading.form(site.image_size)
+  form = image_folder.create_form(site.image_size, gray=site.gray)
   with image_task.blame_data(site, 'image_dir'):
     # Kept in an unnamed file, which disappears with this process.
     found = image_folders.read_client_folder(site.image_dir, form)
   images = found.images
   print(
     f'{site.name}: {len(images)} images of {"x".join(map(str, form.shape))}, of'
-    f' which {found.num_resized} had another size and {found.num_transparent}'
-    f' are transparent somewhere, on {site.reading.background}; joins'
-    f' {site.address}, Ctrl-C leaves',
+    f' which {found.num_resized} had another size; joins {site.address},'
+    ' Ctrl-C leaves',
     flush=True,
   )
   description = ray_site.Description(site.name, len(images), form.shape)
   here = ray_site.Site(
-    description, images.path, print_lines(site.name), approved
+    description, images.filename, print_lines(site.name), approved
   )
   try:
     join(site.address, here, site.node_ip_address)

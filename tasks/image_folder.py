@@ -19,7 +19,6 @@ from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.data import data_errors
-from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -37,42 +36,12 @@ def parse_size(text: str) -> tuple[int, int] | None:
   return int(height), int(width or height)
 
 
+def create_form(size: str | None, *, gray: bool) -> image_reading.ImageForm:
+  """The form that images are converted to; `size` is as in `SIZES`."""
+  return image_reading.ImageForm(size and parse_size(size), 1 if gray else 3)
+
+
 SIZES = settings.Values('like 64 or 48x64', parse_size)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Reading(settings.Settings):
-  """How image files are read: size, color and background."""
-
-  on_odd_size: str = settings.setting(
-    image_files.OnOddSize.RESIZE.value,
-    'What to do about images of another size: resize scales and crops them,'
-    ' keeping proportions; refuse ends the program and names them, and'
-    " --image_size's default is then that of the server's first image.",
-    settings.one_of(*(each.value for each in image_files.OnOddSize)),
-  )
-  gray: bool = settings.setting(
-    False,
-    'Whether to train on gray images with one channel instead of color images'
-    ' with three.',
-  )
-
-  background: str = settings.setting(
-    'white',
-    'CSS color behind transparent pixels.',
-    settings.Values(
-      'a color, such as white or #808080', image_files.parse_color
-    ),
-  )
-
-  def form(self, size: str | None) -> image_reading.ImageForm:
-    """The form to which images are converted; `size` is as in `SIZES`."""
-    return image_reading.ImageForm(
-      size and parse_size(size),
-      1 if self.gray else 3,
-      image_files.OnOddSize(self.on_odd_size),
-      image_files.parse_color(self.background),
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,7 +51,7 @@ class ImageFolder(image_task.Task):
   short_name = 'image_folder'
   gives_shares = True
   # A resumed run may read another folder, whose digest is compared.
-  told_by_data = ('image_dir', 'images_on_disk', 'background')
+  told_by_data = ('image_dir', 'images_on_disk')
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
@@ -98,7 +67,11 @@ class ImageFolder(image_task.Task):
     f' {image_folders.DEFAULT_SIZE[0]}x{image_folders.DEFAULT_SIZE[1]}.',
     SIZES,
   )
-  reading: Reading = Reading()
+  gray: bool = settings.setting(
+    False,
+    'Whether to train on gray images with one channel instead of color images'
+    ' with three.',
+  )
   flip: bool = settings.setting(
     True,
     'Whether to train on mirror images, too. Turn it off if a mirror image is'
@@ -175,7 +148,7 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
   del versions
   return loaded_task.create_folder_task(
     folder.image_dir,
-    folder.reading.form(folder.image_size),
+    create_form(folder.image_size, gray=folder.gray),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
     images_on_disk=folder.images_on_disk,

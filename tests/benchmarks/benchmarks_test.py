@@ -23,7 +23,7 @@ from benchmarks import plain_round
 from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
-from tasks import cifar
+from tasks import tfds_data_sets
 from tests import small_digits
 from tff_semifl import runtime
 
@@ -53,12 +53,14 @@ class _TestCase(absltest.TestCase):
     # To build RandAugment and a WideResNet takes far longer than to measure
     # them here.
     data_set = dataclasses.replace(
-      cifar.CIFAR10.data_set,
+      tfds_data_sets.CIFAR10.data_set,
       build_strong_augmentation=lambda: (
         small_digits.SmallDigits().create().strong_augmentation
       ),
     )
-    self.enter_context(mock.patch.object(cifar.CIFAR10, 'data_set', data_set))
+    self.enter_context(
+      mock.patch.object(tfds_data_sets.CIFAR10, 'data_set', data_set)
+    )
     self.enter_context(small_digits.without_wide_resnet())
     self.enter_context(
       mock.patch.object(federation_lib, 'Federation', _create_federation)
@@ -105,7 +107,7 @@ class MeasurementsTest(_TestCase):
 
   def test_client_step(self):
     measured = client_step.measure(2, _SIZE)
-    self._check(measured, ['float32', 'bfloat16'])
+    self._check(measured, ['plain TensorFlow'])
     # 12 images, ten in a step.
     self.assertIn('of 2: WideResNet', measured.description)
 

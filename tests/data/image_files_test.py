@@ -18,7 +18,6 @@ from hypothesis import strategies
 import numpy as np
 import PIL.EpsImagePlugin
 import PIL.Image
-import PIL.ImageDraw
 import PIL.JpegImagePlugin
 import PIL.PngImagePlugin
 
@@ -29,22 +28,11 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
 
-_REFUSE = image_files.OnOddSize.REFUSE
-_RESIZE = image_files.OnOddSize.RESIZE
-
 
 def _noise(height, width, num_channels=3):
   return np.random.default_rng(0).integers(
     256, size=(height, width, num_channels), dtype=np.uint8
   )
-
-
-def _draw_circle(mode, color):
-  """Returns black on a color; (0, 0, 0, 0) of 'RGBA' is transparent."""
-  image = PIL.Image.new(mode, (16, 16), color)
-  black = {'RGB': (0, 0, 0), 'RGBA': (0, 0, 0, 255)}[mode]
-  PIL.ImageDraw.Draw(image).ellipse((2, 2, 13, 13), fill=black)
-  return image
 
 
 class ReadImageTest(parameterized.TestCase):
@@ -61,7 +49,8 @@ class ReadImageTest(parameterized.TestCase):
   def test_pixels_are_those_of_the_file(self, name):
     pixels = _noise(4, 6)
     path = self._write(PIL.Image.fromarray(pixels), name)
-    found = image_files.read_image(path, (4, 6, 3), _REFUSE).pixels
+    found, is_resized = image_files.read_image(path, (4, 6, 3))
+    self.assertFalse(is_resized)
     self.assertEqual(found.dtype, np.uint8)
     np.testing.assert_array_equal(found, pixels)
     self.assertEqual(image_files.read_size(path), (4, 6))
@@ -74,21 +63,9 @@ class ReadImageTest(parameterized.TestCase):
     path = self._write(PIL.Image.new(mode, (2, 3), color))
     for num_channels in (1, 3):
       np.testing.assert_array_equal(
-        image_files.read_image(path, (3, 2, num_channels), _REFUSE).pixels,
+        image_files.read_image_of_any_size(path, num_channels),
         np.full([3, 2, num_channels], level),
       )
-
-  @parameterized.parameters('image.png', 'image.webp', 'image.tif')
-  def test_transparent_files_are_the_same_as_flat_ones(self, name):
-    options = {'lossless': True} if name == 'image.webp' else {}
-    path = self._write(_draw_circle('RGBA', (0, 0, 0, 0)), name, **options)
-    for background in ('white', 'lime'):
-      flat = np.asarray(_draw_circle('RGB', background))
-      found = image_files.read_image(
-        path, (16, 16, 3), _REFUSE, image_files.parse_color(background)
-      )
-      np.testing.assert_array_equal(found.pixels, flat)
-      self.assertTrue(found.is_transparent)
 
   # White is behind the first color of the palette, index 0, in full, or by
   # (255 - 51) / 255 = 0.8 of 255.
@@ -100,19 +77,21 @@ class ReadImageTest(parameterized.TestCase):
     image.putpalette([0, 0, 0, 0, 0, 0])
     image.paste(1, (2, 2, 9, 14))
     path = self._write(image, transparency=transparent)
-    found = image_files.read_image(path, (16, 16, 1), _REFUSE)
     expected = np.full([16, 16, 1], level)
     expected[2:14, 2:9] = 0
-    np.testing.assert_array_equal(found.pixels, expected)
-    self.assertEqual(found.is_transparent, level > 0)
+    np.testing.assert_array_equal(
+      image_files.read_image_of_any_size(path, 1), expected
+    )
 
-  def test_partly_transparent_levels_are_mixed_to_the_nearest(self):
+  @parameterized.parameters('image.png', 'image.webp', 'image.tif')
+  def test_transparent_pixels_are_mixed_with_white(self, name):
     pixels = _noise(16, 16, 4)
-    path = self._write(PIL.Image.fromarray(pixels))
+    options = {'lossless': True} if name == 'image.webp' else {}
+    path = self._write(PIL.Image.fromarray(pixels), name, **options)
     opacity = pixels[..., 3:] / 255
     np.testing.assert_array_equal(
-      image_files.read_image_of_any_size(path, 3, (10, 20, 30)).pixels,
-      np.rint(pixels[..., :3] * opacity + [10, 20, 30] * (1 - opacity)),
+      image_files.read_image_of_any_size(path, 3),
+      np.rint(pixels[..., :3] * opacity + 255 * (1 - opacity)),
     )
 
   def test_colors_are_mixed_before_images_are_resized(self):
@@ -120,13 +99,9 @@ class ReadImageTest(parameterized.TestCase):
     pixels = np.zeros([8, 8, 4], np.uint8)
     pixels[:, ::2] = 255
     path = self._write(PIL.Image.fromarray(pixels))
-    found = image_files.read_image(path, (4, 4, 3), _RESIZE)
-    np.testing.assert_array_equal(found.pixels, 255)
-
-  def test_colors_and_their_names(self):
-    for color in (image_files.WHITE, (128, 0, 7)):
-      name = image_files.name_color(color)
-      self.assertEqual(image_files.parse_color(name), color)
+    found, is_resized = image_files.read_image(path, (4, 4, 3))
+    self.assertTrue(is_resized)
+    np.testing.assert_array_equal(found, np.full([4, 4, 3], 255))
 
   @parameterized.product(
     name=('a.jpg', 'a.png', 'a.webp', 'a.tif'), orientation=(3, 6)
@@ -135,7 +110,7 @@ class ReadImageTest(parameterized.TestCase):
     exif = PIL.Image.Exif()
     exif[0x0112] = orientation
     path = self._write(PIL.Image.fromarray(_noise(4, 6)), name, exif=exif)
-    pixels = image_files.read_image_of_any_size(path, 3).pixels
+    pixels = image_files.read_image_of_any_size(path, 3)
     self.assertEqual(pixels.shape[:2], (4, 6) if orientation < 5 else (6, 4))
     self.assertEqual(image_files.read_size(path), pixels.shape[:2])
 
@@ -214,7 +189,7 @@ class FormatsTest(_FileTest):
     with PIL.Image.open(path) as image:
       self.assertEqual((image.format, image.n_frames), (image_format, 2))
     np.testing.assert_allclose(
-      image_files.read_image_of_any_size(path, 3).pixels,
+      image_files.read_image_of_any_size(path, 3),
       np.tile(np.array([255, 0, 0]), [16, 16, 1]),
       atol=3,
     )
@@ -283,7 +258,7 @@ class DepthTest(_FileTest):
       with self.assertRaisesRegex(
         data_errors.DataError, '^has more than 8 bits a channel; convert it'
       ):
-        image_files.read_image(path, (4, 4, 1), _REFUSE)
+        image_files.read_image(path, (4, 4, 1))
 
 
 _FORMATS = ('PNG', 'JPEG', 'GIF', 'BMP', 'TIFF', 'WEBP', 'PPM')
@@ -307,19 +282,16 @@ class DamagedFilesTest(parameterized.TestCase):
     shape = data.draw(
       strategies.sampled_from([(12, 12, 3), (12, 12, 1), (5, 7, 3)])
     )
-    on_odd_size = data.draw(strategies.sampled_from(image_files.OnOddSize))
     with tempfile.NamedTemporaryFile() as file:
       pathlib.Path(file.name).write_bytes(content)
       try:
-        found = image_files.read_image(
-          pathlib.Path(file.name), shape, on_odd_size
-        )
+        found, _ = image_files.read_image(pathlib.Path(file.name), shape)
       except data_errors.DataError as error:
         self.assertNotEmpty(str(error))
         self.assertNotIn('\n', str(error))
       else:
-        self.assertEqual(found.pixels.shape, shape)
-        self.assertEqual(found.pixels.dtype, np.uint8)
+        self.assertEqual(found.shape, shape)
+        self.assertEqual(found.dtype, np.uint8)
 
   def test_what_is_no_file_is_not_opened(self):
     """Opening a pipe would wait for its writer."""

@@ -21,20 +21,13 @@ import PIL.Image
 from tests import damage
 from tests.data import image_tree
 from tff_semifl.data import data_errors
-from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 
 
-def _read(
-  root,
-  size=None,
-  num_channels=3,
-  on_odd_size=image_files.OnOddSize.REFUSE,
-  **kwargs,
-):
-  form = image_reading.ImageForm(size, num_channels, on_odd_size)
+def _read(root, **kwargs):
+  form = image_reading.ImageForm(None)
   return image_folders.read_image_folders(str(root), form, **kwargs)
 
 
@@ -87,16 +80,16 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual(len(found.files), 3 + 1)
 
   def test_folder_of_a_client(self):
-    def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
-      form = image_reading.ImageForm((4, 5), 3, on_odd_size)
+    def read(name):
+      form = image_reading.ImageForm((4, 5))
       return image_folders.read_client_folder(str(self._root / name), form)
 
     self._write('clients/north/a.png', 29, size=(8, 10))
-    images, num_resized, _ = read('clients/north')
+    images, num_resized = read('clients/north')
     self._assert_images(np.asarray(images), [29, 30, 31])
     self.assertEqual(num_resized, 1)
     # Read like another process of the same user does.
-    found = np.fromfile(images.path, np.uint8).reshape(images.shape)
+    found = np.fromfile(images.filename, np.uint8).reshape(images.shape)
     self._assert_images(found, [29, 30, 31])
     # Phones have folders in folders.
     self._write('clients/north/2026/b.png', 28)
@@ -109,8 +102,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(data_errors.DataError, problem):
         read(name)
-    with self.assertRaisesRegex(data_errors.DataError, 'a.png is 8x10'):
-      read('clients/north', image_files.OnOddSize.REFUSE)
 
   def test_accents_may_be_written_in_two_ways(self):
     composed, decomposed = 'caf\u00e9', 'cafe\u0301'
@@ -156,18 +147,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
         self._read()
       link.unlink()
 
-  def test_size_is_that_of_the_servers_first_image(self):
-    self._write('clients/north/x.png', 30, size=(8, 10))
-    self._write('server/dog/1.png', 10, size=(5, 4))
-    with self.assertRaisesRegex(
-      data_errors.DataError,
-      f'^in {self._root}: server/dog/1.png is 5x4, not 4x5;'
-      ' clients/north/x.png is 8x10, not 4x5;'
-      ' resize would scale and crop them$',
-    ) as raised:
-      self._read()
-    self.assertEqual(raised.exception.setting, 'on_odd_size')
-
   def test_size_of_images_of_several_sizes(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
     found = self._read_default_size(largest=5, otherwise=(6, 6))
@@ -183,7 +162,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     with mock.patch.multiple(
       image_folders, MAX_DEFAULT_SIZE=largest, DEFAULT_SIZE=otherwise
     ):
-      return self._read(on_odd_size=image_files.OnOddSize.RESIZE)
+      return self._read()
 
   @parameterized.named_parameters(
     ('server', 'server', 'server is missing or is no folder'),

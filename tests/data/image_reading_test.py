@@ -27,7 +27,7 @@ class ImageReadingTest(absltest.TestCase):
       # Two threads decode at once: each waits for the other.
       barrier.wait()
       pixels = np.full((6, 4, 3), int(file.name), np.uint8)
-      return image_files.DecodedImage(pixels, False, False)
+      return pixels, False
 
     with (
       mock.patch.object(os, 'sched_getaffinity', lambda _: {0, 1}),
@@ -44,20 +44,20 @@ class ImageBatchesTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _write(self, sizes):
-    """Writes images of gray levels 0, 1, ...; returns their files by number."""
+    """Writes images of gray levels 0, 1, and so on."""
     files = [self._folder / f'{number}.png' for number in range(len(sizes))]
     for level, (file, size) in enumerate(zip(files, sizes, strict=True)):
       image_tree.write_image(file, level, size=size)
-    return list(enumerate(files))
+    return files
 
   def _read(self, files, **kwargs):
-    batches = list(
-      image_reading.read_batches(files, 1, image_files.WHITE, **kwargs)
-    )
-    for batch in batches:
-      self.assertEqual(batch.images.dtype, np.uint8)
-      np.testing.assert_array_equal(batch.images[:, 0, 0, 0], batch.keys)
-    return [(batch.keys, batch.images.shape) for batch in batches]
+    found = []
+    for paths, images in image_reading.read_batches(files, 1, **kwargs):
+      self.assertEqual(images.dtype, np.uint8)
+      levels = [int(path.stem) for path in paths]
+      np.testing.assert_array_equal(images[:, 0, 0, 0], levels)
+      found.append((levels, images.shape))
+    return found
 
   def test_batches_are_of_one_size_and_in_order(self):
     files = self._write([(2, 3), (2, 3), (4, 3), (2, 3)])
@@ -69,7 +69,7 @@ class ImageBatchesTest(absltest.TestCase):
   def test_files_that_cannot_be_read(self):
     files = self._write([(2, 3)] * 4)
     for number, content in ((1, b'no image'), (3, b'')):
-      files[number][1].write_bytes(content)
+      files[number].write_bytes(content)
     with self.assertRaisesRegex(
       data_errors.DataError, '/1.png is no JPEG, .* image$'
     ):
@@ -83,7 +83,7 @@ class ImageBatchesTest(absltest.TestCase):
       left_out, [f'{self._folder}/{number}.png {reason}' for number in (1, 3)]
     )
     with self.assertRaises(data_errors.DataError) as raised:
-      image_reading.check_files((file for _, file in files), 1)
+      image_reading.check_files(files, 1)
     self.assertEqual(str(raised.exception), '; '.join(left_out))
 
 

@@ -22,7 +22,6 @@ _LABELS = strategies.lists(strategies.integers(-1, 4), max_size=60).map(
 # In the ranges of the settings.
 _NUMBERS = strategies.integers(1, 70)
 _FEW = strategies.integers(1, 5)
-_CONCENTRATIONS = strategies.floats(0.001, 1e6)
 _FRACTIONS = strategies.floats(0, 1)
 _SEEDS = strategies.integers(0, 2**31 - 1)
 

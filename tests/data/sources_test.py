@@ -19,7 +19,6 @@ from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
-from tff_semifl.data import mapped_images
 from tff_semifl.data import sources
 from tff_semifl.runtime import sites
 
@@ -32,8 +31,7 @@ _NAMES = ('east', 'north', 'west')
 
 def _store(images):
   stored = sources.create_stored(images.shape)
-  for number, image in enumerate(images):
-    stored[number] = image
+  stored[:] = images
   return stored
 
 
@@ -80,34 +78,14 @@ class LabeledImagesTest(absltest.TestCase):
     )
 
 
-class StoredImagesTest(parameterized.TestCase):
-  @parameterized.product(
-    key=(slice(2, 5), np.array([6, 0, 0, -1]), np.arange(7) % 2 == 0),
-    examples=(_IMAGES, _FEATURES),
-  )
-  def test_rows_are_those_of_an_array(self, key, examples):
-    stored, expected = _store(examples)[key], examples[key]
-    self.assertIsInstance(stored, sources.StoredImages)
-    self.assertEqual(stored.shape, expected.shape)
-    self.assertEqual(stored.dtype, expected.dtype)
-    self.assertLen(stored, len(expected))
-    np.testing.assert_array_equal(np.asarray(stored), expected)
-    # A slice of a selection.
-    np.testing.assert_array_equal(stored[::-1], expected[::-1])
-
-  def test_writing_to_rows(self):
-    stored = _store(_IMAGES)
-    # A row of a slice; the new pixels are not contiguous.
-    stored[4:][1] = _IMAGES[0][::-1]
-    expected = np.stack([_IMAGES[4], _IMAGES[0][::-1], _IMAGES[6]])
-    np.testing.assert_array_equal(stored[4:], expected)
-
+class StoredImagesTest(absltest.TestCase):
   def test_file_is_where_asked_for_and_leaves_nothing(self):
     folder = self.create_tempdir().full_path
     with mock.patch.dict(os.environ, TMPDIR=folder):
       stored = _store(_IMAGES)
-    path = pathlib.Path(stored.path)
+    path = pathlib.Path(stored.filename)
     self.assertStartsWith(os.readlink(path), folder)
+    self.assertEqual(path.read_bytes(), _IMAGES.tobytes())
     self.assertEmpty(os.listdir(folder))
     part = stored[3:]
     del stored
@@ -115,18 +93,15 @@ class StoredImagesTest(parameterized.TestCase):
     del part
     self.assertFalse(path.exists())
 
-  def test_images_of_a_worker(self):
-    labels = np.zeros(7, np.int32)
-    mapped = mapped_images.MappedImages(
-      [
-        sources.LabeledImages(_IMAGES, labels),
-        sources.ImagePool(_store(_IMAGES)[::-1], labels),
-      ]
-    )
-    for reference, expected in zip(
-      mapped.references, (_IMAGES, _IMAGES[::-1]), strict=True
-    ):
-      np.testing.assert_array_equal(mapped.read(reference.images), expected)
+  def test_selected_images_stay_in_a_file(self):
+    labels = np.arange(7)
+    indices = np.array([6, 0, 3, 4])
+    with mock.patch.object(sources, '_BATCH_SIZE', 3):
+      found = sources.ImagePool(_store(_IMAGES), labels).select(indices)
+    self.assertIsInstance(found.images, np.memmap)
+    np.testing.assert_array_equal(found.images, _IMAGES[indices])
+    np.testing.assert_array_equal(found.true_labels, indices)
+    self.assertEmpty(found.select(np.arange(0)).images)
 
 
 class FolderOnDiskTest(absltest.TestCase):
@@ -148,7 +123,7 @@ class FolderOnDiskTest(absltest.TestCase):
     in_memory, on_disk = self._read(size), self._read(size - 1)
     self.assertEqual(in_memory.files, on_disk.files)
     self.assertIsInstance(in_memory.unlabeled, np.ndarray)
-    self.assertIsInstance(on_disk.unlabeled, sources.StoredImages)
+    self.assertIsInstance(on_disk.unlabeled, np.memmap)
     self.assertIsInstance(on_disk.labeled.images, np.ndarray)
     np.testing.assert_array_equal(on_disk.unlabeled, in_memory.unlabeled)
 

@@ -141,7 +141,7 @@ class EqualImagesTest(parameterized.TestCase):
       _split(_create_data(**changes), drop_test_duplicates=True)
 
   def test_pool_of_a_split_data_set(self):
-    # As in STL-10, test images are among the unlabeled images.
+    # Test images are among the unlabeled images.
     levels = np.arange(40)
     data = sources.TaskData(
       train=_labeled(levels, levels % 2),

@@ -65,7 +65,6 @@ class FrozenBackbonesTest(parameterized.TestCase):
     task = image_folder.ImageFolder(
       image_dir=str(image_tree.write_tree(folder / 'photos')),
       image_size=str(_SIZE),
-      reading=image_folder.Reading(on_odd_size='resize'),
     )
     self.enter_context(small_digits.without_rand_augment())
     experiment = experiment_lib.create_experiment(

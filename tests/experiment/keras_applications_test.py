@@ -79,7 +79,6 @@ class TrainingTest(parameterized.TestCase):
     task = image_folder.ImageFolder(
       image_dir=str(image_tree.write_tree(self.folder / 'photos')),
       image_size=str(_SIZE),
-      reading=image_folder.Reading(on_odd_size='resize'),
     )
     few = {
       'total_rounds': 2,
@@ -137,7 +136,9 @@ class TrainingTest(parameterized.TestCase):
     # A new model with what the folder has is the trained one.
     model = experiment.settings.model.model.create(experiment.task, 7)
     trained = saved_experiment.read_trained_model(folder.path)
-    functional.assign_weights(model, trained.weights, trained.frozen_weights)
+    functional.find_weights(model).assign(
+      trained.weights, trained.frozen_weights
+    )
     images = _IMAGES.astype(np.float32)
     np.testing.assert_array_equal(model(images), experiment.model(images))
 

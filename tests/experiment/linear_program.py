@@ -16,7 +16,6 @@ from tests import small_systems
 from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import client_states
 from tff_semifl.core import evaluation
-from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
@@ -44,16 +43,12 @@ def create_program(
   total_rounds: int,
   *,
   has_federated_statistics: bool = False,
-  is_by_reference: bool = False,
   dropout_probability: float = 0.0,
   **changes: Any,
 ) -> experiment_lib.Experiment:
   """Creates an experiment: four clients of six images, two in a round."""
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabeledImages(linear_reference.create_images(30), labels)
-  images = mapped_images.MappedImages([data])
-  if is_by_reference:
-    [data] = images.references
   clients = pipelines.ClientPopulation(
     sources.ImagePool(*data.select(np.arange(6, 30))),
     np.split(np.arange(24), 4),
@@ -67,7 +62,7 @@ def create_program(
     statistics = statistics_lib.StatisticsPass(
       computations.federated_statistics, clients.all_datasets()
     )
-  program = experiment_lib.Experiment(
+  return experiment_lib.Experiment(
     **dict.fromkeys(_UNUSED),
     process=computations.process,
     evaluation=computations.evaluation,
@@ -78,9 +73,6 @@ def create_program(
     measures_pseudo_labels=True,
     statistics=statistics,
   )
-  if is_by_reference:
-    return experiment_lib.take_indices(program, images)
-  return program
 
 
 class _Computations(NamedTuple):

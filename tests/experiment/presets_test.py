@@ -56,7 +56,6 @@ _NOT_OF_CELLS = {
   'tensorboard',
   'log_format',
   'release_managers',
-  'train_in_bfloat16',
 }
 
 

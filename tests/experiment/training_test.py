@@ -65,56 +65,28 @@ class TrainingTest(training_test_case.TrainingTestCase):
     self.assertEmpty(list(pathlib.Path(folder, 'checkpoints').iterdir()))
 
 
-class ByReferenceTest(absltest.TestCase):
-  def _train(self, program):
-    """Returns all numbers of rounds 0 to 2, and of the state at the end."""
-    rows = []
-    final = training_test_case.train(
-      self.create_tempdir().full_path,
-      program,
-      lambda _, metrics: rows.append(metrics._replace(seconds=0)),
-    )
-    self.assertLen(rows, 3)
-    self.assertGreater(rows[-1].client.label_ratio, 0)
-    self.assertGreater(rows[-1].client.pseudo_accuracy, 0)
-    return list(map(np.asarray, tf.nest.flatten((rows, final))))
-
+class RuntimesTest(absltest.TestCase):
   @pytest.mark.slow
-  def test_computes_the_same_to_the_last_bit(self):
-    by_value, by_reference = (
-      linear_program.create_program(
-        2,
-        is_by_reference=is_by_reference,
-        has_federated_statistics=True,
-        keep_client_momentum=True,
-      )
-      for is_by_reference in (False, True)
+  def test_native_computes_the_same(self):
+    program = linear_program.create_program(
+      2, has_federated_statistics=True, keep_client_momentum=True
     )
     found = {}
     for name in ('in_process', 'native'):
+      rows = []
       with runtime.simulation_context(name):
-        found[name] = self._train(by_value)
-        for a, b in zip(found[name], self._train(by_reference), strict=True):
-          np.testing.assert_array_equal(a, b)
+        final = training_test_case.train(
+          self.create_tempdir().full_path,
+          program,
+          lambda _, metrics, rows=rows: rows.append(
+            metrics._replace(seconds=0)
+          ),
+        )
+      self.assertLen(rows, 3)
+      self.assertGreater(rows[-1].client.label_ratio, 0)
+      found[name] = tf.nest.flatten((rows, final))
     for a, b in zip(found['in_process'], found['native'], strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
-
-  def test_types_have_indices_for_images_and_labels_where_they_were(self):
-    program = linear_program.create_program(2, is_by_reference=True)
-    for computation, expected in (
-      (
-        program.process.next,
-        ',server_data=<image=int64[?],label=int32[?]>*@SERVER,'
-        'client_data={<client_id=int32,image=int64[?]>*}@CLIENTS> ->',
-      ),
-      (
-        program.evaluation,
-        ',dataset=<image=int64[?],label=int32[?]>*@SERVER> ->',
-      ),
-    ):
-      self.assertIn(
-        expected, computation.type_signature.compact_representation()
-      )
 
 
 if __name__ == '__main__':

@@ -49,12 +49,7 @@ class SamePixelsTest(parameterized.TestCase):
     )
     cls._files = _write_photos(folder)
     cls._seen_in_training = np.stack(
-      [
-        image_files.read_image(
-          file, _SHAPE, image_files.OnOddSize.RESIZE
-        ).pixels
-        for file in cls._files
-      ]
+      [image_files.read_image(file, _SHAPE)[0] for file in cls._files]
     )
     cls._model = tf.keras.Sequential(
       [
@@ -85,9 +80,7 @@ class SamePixelsTest(parameterized.TestCase):
   def test_of_images(self, model):
     loaded = exported_model.load(getattr(self, model))
     found = [
-      loaded.predict(
-        image_files.read_image_of_any_size(file, 3).pixels[np.newaxis]
-      )[0]
+      loaded.predict(image_files.read_image_of_any_size(file, 3)[np.newaxis])[0]
       for file in self._files
     ]
     self._assert_same_pixels(np.stack(found))

@@ -74,7 +74,7 @@ class ServingTest(parameterized.TestCase):
     for probabilities, file, tolerance in zip(
       found['probabilities'], (first, second), (1e-5, 1e-3), strict=True
     ):
-      image = image_files.read_image_of_any_size(file, 3).pixels
+      image = image_files.read_image_of_any_size(file, 3)
       np.testing.assert_allclose(
         probabilities, model.predict(image[np.newaxis])[0], atol=tolerance
       )

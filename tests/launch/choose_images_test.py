@@ -77,9 +77,7 @@ class ProgramsTest(parameterized.TestCase):
   def test_two_rounds_of_choice(self):
     new, photos = self._folder / 'new', self._folder / 'photos'
     self._write_images(new, *_COLORS)
-    lines = self._choose(
-      image_dir=new, number=2, copy_to=photos, class_names=('red', 'other')
-    )
+    lines = self._choose(image_dir=new, number=2, copy_to=photos)
     self.assertContainsSubset(['images: 24', 'chosen: 2'], lines)
     rows = _read_table(self._output)
     self.assertEqual([*rows[0]], ['file', 'label', 'images_alike'])
@@ -94,6 +92,7 @@ class ProgramsTest(parameterized.TestCase):
     with self.assertRaisesRegex(settings.SettingError, 'to_sort is not empty'):
       self._choose(image_dir=new, copy_to=photos, overwrite=True)
     for name, copy in zip(('red', 'other'), copies, strict=True):
+      (photos / 'server' / name).mkdir(parents=True)
       copy.rename(photos / 'server' / name / copy.name)
     self._choose(
       image_dir=new,
@@ -105,13 +104,6 @@ class ProgramsTest(parameterized.TestCase):
     colors = {pathlib.Path(row['file']).name[:3] for row in rows}
     [row] = _read_table(self._output)
     self.assertNotIn(pathlib.Path(row['file']).name[:3], colors)
-
-  def test_chooses_rows_of_a_file(self):
-    file = self._folder / 'pool.npy'
-    np.save(file, np.random.default_rng(0).normal(size=[30, 4]))
-    self._choose(features_file=file, number=3)
-    self.assertRegex(_read_table(self._output)[0]['file'], r'pool\.npy\[\d+\]$')
-    self.assertFalse(self._output.with_suffix('.html').exists())
 
   def test_finds_a_wrong_label(self):
     server = self._folder / 'server'
@@ -130,40 +122,13 @@ class ProgramsTest(parameterized.TestCase):
       _read_images(self._output.with_suffix('.html')), 24 * (1 + 3)
     )
 
-  def test_checks_labels_of_a_file(self):
-    generator = np.random.default_rng(0)
-    labels = np.repeat(['a', 'b'], 10)
-    features = generator.normal(size=[20, 4]) + 5 * (labels == 'b')[:, None]
-    file = self._folder / 'labeled.npz'
-    np.savez(file, features=features, labels=np.append(labels[:-1], 'a'))
-    self._check(labeled_file=file)
-    first = _read_table(self._output)[0]
-    self.assertEqual(first['file'], f'{file}[19]')
-    self.assertEqual(first['expected'], 'b')
-    pool = self._folder / 'pool.npy'
-    np.save(pool, features[:, :3])
-    with self.assertRaisesRegex(settings.SettingError, 'has 3 features'):
-      self._check(labeled_file=file, features_file=pool, overwrite=True)
-
   @parameterized.parameters(
-    ('choose', {}, 'give --image_dir or --features_file'),
+    ('choose', {}, '^image_dir: .*must be given'),
     ('choose', {'image_dir': '/no'}, '^image_dir=/no: /no is missing'),
     ('choose', {'output_file': 'a.png'}, '^output_file=.*name a .csv file'),
-    ('choose', {'class_names': ('a',)}, '^class_names=a: .*--copy_to'),
-    (
-      'choose',
-      {'copy_to': 'a', 'class_names': ('a/b',)},
-      '^class_names=.*cannot be the name of a folder',
-    ),
-    ('choose', {'copy_to': 'a', 'features_file': 'b'}, '^copy_to=a: needs'),
     ('choose', {'model': 'linear'}, '^model=linear: must be one of frozen:'),
-    ('check', {}, 'give --labeled_dir or --labeled_file'),
+    ('check', {}, '^labeled_dir: name a folder'),
     ('check', {'labeled_dir': '/no'}, '^labeled_dir=/no: .*is missing'),
-    (
-      'check',
-      {'labeled_dir': 'a', 'labeled_file': 'b'},
-      'give --labeled_dir or --labeled_file, not both',
-    ),
   )
   def test_says_what_is_wrong(self, program, values, message):
     run = self._choose if program == 'choose' else self._check

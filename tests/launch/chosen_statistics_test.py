@@ -104,7 +104,7 @@ class PooledStatisticsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('model_depth', 10, {'model': 'resnet'}),
+    ('model_depth', 9, {'model': 'wide_resnet'}),
     (
       'batch_norm_statistics',
       'server',

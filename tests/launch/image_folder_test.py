@@ -125,7 +125,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(values['client_epochs'], 1)
     for chosen in (
       {'image_size': '64', 'total_rounds': 3},
-      {'model': 'resnet', 'client_epochs': 2},
+      {'model': 'linear', 'client_epochs': 2},
     ):
       command = demo.create('semifl', {**given, **chosen})
       found = settings.as_dict(command)

@@ -14,7 +14,6 @@ from tests import small_systems
 from tests.data import image_tree
 from tests.experiment import saved_run
 from tff_semifl.cli import commands
-from tff_semifl.data import sources
 from tff_semifl.experiment import running
 
 _SETTINGS = {
@@ -64,11 +63,11 @@ class ImagesOnDiskTest(absltest.TestCase):
     self._enter_context('in_process')
     folder = self.create_tempdir().full_path
     in_memory, expected = self._run(folder, images_on_disk=False)
-    self.assertIsInstance(in_memory.data.unlabeled.images, np.ndarray)
+    self.assertNotIsInstance(in_memory.data.unlabeled.images, np.memmap)
     self.assertGreater(float(expected.rows[-1]['client/label_ratio']), 0)
     other_folder = self.create_tempdir().full_path
     on_disk, found = self._run(other_folder, images_on_disk=True)
-    self.assertIsInstance(on_disk.data.unlabeled.images, sources.StoredImages)
+    self.assertIsInstance(on_disk.data.unlabeled.images, np.memmap)
     self.assertEqual(found, expected)
     with self.subTest('a run is resumed wherever its images are'):
       (results,) = pathlib.Path(folder).iterdir()

@@ -13,7 +13,6 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import PIL.Image
 import pytest
 
 from launch import predict
@@ -22,7 +21,6 @@ from tests.export import brightness_model
 from tests.launch import programs
 from tests.repository import source_tree
 from tff_semifl import settings
-from tff_semifl.data import image_files
 
 
 class PredictTest(parameterized.TestCase):
@@ -103,26 +101,6 @@ class PredictTest(parameterized.TestCase):
     with mock.patch.object(sys, 'stdout', binary):
       predict.main(chosen)
     self.assertEqual(binary.buffer.getvalue(), self._output.read_bytes())
-
-  def test_transparent_images_are_seen_as_in_training(
-    self, background='#0a0a0a'
-  ):
-    color = image_files.parse_color(background)
-    models = brightness_model.export(
-      pathlib.Path(self.create_tempdir().full_path), background=color
-    )
-    # An opacity of 51 / 255 = 0.2.
-    image = PIL.Image.new('LA', (16, 16), (45, 51))
-    image.save(self._photos / 'a.png')
-    dog = brightness_model.probability_of_dog(45 * 0.2 + color[0] * 0.8)
-    for model in models.values():
-      printed = self._predict(model, overwrite='true')
-      self.assertIn(f'transparent images: 1, on {background}', printed[1])
-      row = self._rows()[0]
-      self.assertEqual(row['class_name'], 'dog' if dog > 0.5 else 'cat')
-      self.assertAlmostEqual(
-        float(row['probability']), max(dog, 1 - dog), delta=1e-4
-      )
 
   @pytest.mark.slow
   def test_least_confidence(self):

@@ -146,7 +146,7 @@ class SitesTest(absltest.TestCase):
     """Trains with all images in one place; returns the metrics."""
     task = small_photos.SmallPhotos(
       image_dir=str(self.images),
-      reading=experiment.settings.data.task.reading,
+      gray=experiment.settings.data.task.gray,
     ).create()
     data = experiment.settings.data.load(task)
     program = dataclasses.replace(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the networks for EMNIST: count of B.4, and second networks."""
+"""Tests for the networks for EMNIST: count of B.3, and second networks."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -54,7 +54,7 @@ def _dropout(x, rate, key, *, noise_shape=None):
 
 
 def _forward(weights, images, *, is_reddi, training):
-  """B.4 and D22, in float64."""
+  """B.3 and D22, in float64."""
 
   def relu(x):
     return np.maximum(x, 0)

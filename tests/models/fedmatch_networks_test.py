@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of networks whose kernels have two parts (B.5, D.6)."""
+"""Tests of networks whose kernels have two parts (B.4, D.6)."""
 
 import functools
 

@@ -5,35 +5,13 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 import tensorflow as tf
 
 from tff_semifl.models import functional
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import model_checks
 
 _NUM_CLASSES = 3
 layers = tf.keras.layers
-
-
-@tf.keras.saving.register_keras_serializable('probabilities_test')
-class _Own(layers.Layer):
-  """A layer of an unregistered class."""
-
-  def __init__(self, kind, **kwargs):
-    super().__init__(**kwargs)
-    self.kind = kind
-
-  def call(self, inputs):
-    return {
-      'softmax': tf.nn.softmax,
-      'identity': tf.identity,
-      'temperature': lambda x: tf.nn.softmax(x / 2),
-      'logarithm': tf.nn.log_softmax,
-    }[self.kind](inputs)
-
-  def get_config(self):
-    return {**super().get_config(), 'kind': self.kind}
 
 
 def _connect(*end, dense=None):
@@ -88,17 +66,6 @@ class RefusedTest(parameterized.TestCase):
     ):
       functional.from_keras(create())
 
-  @parameterized.named_parameters(
-    ('temperature', lambda: _connect(_Own('temperature', name='own'))),
-  )
-  def test_what_only_outputs_tell(self, create):
-    model = create()
-    self.assertFalse(model_checks.check_structure(model))
-    with self.assertRaisesRegex(
-      ValueError, "ends in layer 'own' .*remove the softmax"
-    ):
-      functional.from_keras(model)
-
   @parameterized.parameters(
     (layers.Dense(1), r'\[None, 1\]'),
     (layers.Dense(1, activation='sigmoid'), r'\[None, 1\]'),
@@ -111,26 +78,7 @@ class RefusedTest(parameterized.TestCase):
       functional.from_keras(_connect(dense=dense))
 
 
-class AcceptedTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.product(
-    value=[0.0, 1 / _NUM_CLASSES], end=[[], [_Own('identity')]]
-  )
-  def test_logits_that_happen_to_be_probabilities_at_first(self, value, end):
-    """Such as those of weights that are all zero, or with a bias of 1 / K."""
-    dense = layers.Dense(
-      _NUM_CLASSES,
-      kernel_initializer='zeros',
-      bias_initializer=tf.keras.initializers.Constant(value),
-    )
-    model = _connect(*end, dense=dense)
-    self.assertAllClose(
-      model(tf.ones([2, 4, 4, 1])), tf.fill([2, _NUM_CLASSES], value)
-    )
-    functional.from_keras(model)
-
-
 _SHAPE = (6, 6, 3)
-_IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
 
 
 def _connect_layers(*layers, shape=_SHAPE):

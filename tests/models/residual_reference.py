@@ -123,7 +123,7 @@ def forward(
   pixel_standard_deviation,
   normalize=normalize_batch,
 ):
-  """The networks of B.1 and B.2 in training mode, in float64."""
+  """The network of B.1 in training mode, in float64."""
   threes = collections.deque(k for k in get_kernels(model) if len(k) == 3)
   ones = collections.deque(k for k in get_kernels(model) if len(k) == 1)
   norms = collections.deque(get_norms(model))

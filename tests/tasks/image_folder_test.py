@@ -9,8 +9,6 @@ import shutil
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import PIL.Image
-import PIL.ImageDraw
 import pytest
 import tensorflow as tf
 
@@ -18,7 +16,6 @@ from tasks import image_folder
 from tests.data import image_tree
 from tff_semifl import settings
 from tff_semifl.data import data_errors
-from tff_semifl.data import image_files
 from tff_semifl.data import image_reading
 from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import models
@@ -31,17 +28,8 @@ def _levels(images):
   return images[:, 0, 0, 0].tolist()
 
 
-def _create_task(
-  root,
-  image_size=None,
-  num_channels=3,
-  on_odd_size=image_files.OnOddSize.RESIZE,
-  background=image_files.WHITE,
-  **kwargs,
-):
-  form = image_reading.ImageForm(
-    image_size, num_channels, on_odd_size, background
-  )
+def _create_task(root, image_size=None, num_channels=3, **kwargs):
+  form = image_reading.ImageForm(image_size, num_channels)
   return loaded_task.create_folder_task(root, form, **kwargs)
 
 
@@ -66,34 +54,6 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual([list(each) for each in data.shares], [[0, 1], [2], []])
     self.assertEqual(_levels(data.test.images), [60, 140, 150])
     self.assertAllEqual(data.test.labels, [0, 1, 1])
-
-  @parameterized.parameters('white', 'black')
-  def test_transparent_images_are_those_on_a_background(self, background):
-    # Shapes of black on nothing, which is black, too.
-    for name in image_tree.LEVELS:
-      image = PIL.Image.new('RGBA', (16, 16))
-      draw = PIL.ImageDraw.Draw(image)
-      shape = draw.ellipse if 'cat' in name else draw.rectangle
-      shape((3, 3, 12, len(name) % 8 + 5), fill=(0, 0, 0, 255))
-      flat = PIL.Image.new('RGB', image.size, background)
-      flat.paste(image, mask=image)
-      file = self._root.with_name('flat') / name
-      file.parent.mkdir(parents=True, exist_ok=True)
-      # The bytes decide about the format, not the name.
-      flat.save(file, 'PNG')
-      image.save(self._root / name, 'PNG')
-    task = self._create(background=image_files.parse_color(background))
-    found = task.load()
-    expected = _create_task(str(self._root.with_name('flat'))).load()
-    for each, other in (
-      (found.train.images, expected.train.images),
-      (found.unlabeled, expected.unlabeled),
-      (found.test.images, expected.test.images),
-    ):
-      self.assertAllEqual(each, other)
-    self.assertIn(' 10 transparent on ', task.data_description)
-    is_seen = np.ptp(found.train.images.reshape([4, -1]), axis=1) > 0
-    self.assertAllEqual(is_seen, [background == 'white'] * 4)
 
   def test_sites_have_the_images_of_clients(self):
     with self.assertRaisesRegex(
@@ -137,9 +97,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
   )
   @pytest.mark.slow
   def test_depth_suits_the_size(self, size, depth):
-    task = self._create(
-      image_size=size, on_odd_size=image_files.OnOddSize.RESIZE
-    )
+    task = self._create(image_size=size)
     self.assertEqual(task.image_shape, (*size, 3))
     self.assertEqual(task.model_depth, depth)
     self.assertEqual(task.model_width, 1 if min(size) >= 128 else 2)

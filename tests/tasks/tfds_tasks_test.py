@@ -14,10 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tasks import cifar
-from tasks import emnist
-from tasks import stl10
-from tasks import svhn
+from tasks import tfds_data_sets
 from tests.data import tfds_files
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_policy
@@ -39,34 +36,33 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
   # Of C.1, by SemiFL's code (D18, D23, D28), and of Zhang et al. (C.6).
   @parameterized.parameters(
     (
-      cifar.CIFAR10(),
+      tfds_data_sets.CIFAR10(),
       (32, 32, 3),
       (0.4914, 0.4822, 0.4465),
       (0.2023, 0.1994, 0.2010),
       (28, 2, 4000, 10),
     ),
     (
-      cifar.CIFAR100(),
+      tfds_data_sets.CIFAR100(),
       (32, 32, 3),
       (0.5071, 0.4865, 0.4409),
       (0.2673, 0.2564, 0.2762),
       (28, 8, 10_000, 100),
     ),
     (
-      svhn.SVHN(),
+      tfds_data_sets.SVHN(),
       (32, 32, 3),
       (0.4377, 0.4438, 0.4728),
       (0.1980, 0.2010, 0.1970),
       (28, 2, 1000, 10),
     ),
     (
-      stl10.STL10(),
-      (96, 96, 3),
-      (0.4409, 0.4279, 0.3868),
-      (0.2683, 0.2610, 0.2687),
-      (37, 2, 1000, 10),
+      tfds_data_sets.EMNIST(),
+      (28, 28, 1),
+      (0.1307,),
+      (0.3081,),
+      (28, 2, 4700, 47),
     ),
-    (emnist.EMNIST(), (28, 28, 1), (0.1307,), (0.3081,), (28, 2, 4700, 47)),
     # CIFAR-10's for both (D23), and the least labels of their tables.
     *(
       (
@@ -76,7 +72,7 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
         (0.2471, 0.2435, 0.2616),
         (28, 2, 1000, 10),
       )
-      for part in (cifar.CIFAR10, svhn.SVHN)
+      for part in (tfds_data_sets.CIFAR10, tfds_data_sets.SVHN)
     ),
   )
   def test_are_the_published_ones(self, part, shape, mean, deviation, numbers):
@@ -90,10 +86,10 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_classes_are_in_the_order_of_their_labels(self):
-    names = cifar.CIFAR100().create().class_names
+    names = tfds_data_sets.CIFAR100().create().class_names
     # The order is alphabetical.
     self.assertEqual(sorted(set(names)), list(names))
-    names = emnist.EMNIST().create().class_names
+    names = tfds_data_sets.EMNIST().create().class_names
     self.assertEqual((names[0], names[10], names[35]), ('0', 'A', 'Z'))
     # 15 letters look alike (appendix A.1 of Zhang et al.).
     self.assertEqual(
@@ -104,7 +100,7 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
 
   @pytest.mark.slow
   def test_published_parameter_count(self):
-    task = cifar.CIFAR100().create()
+    task = tfds_data_sets.CIFAR100().create()
     model = models.WideResNet().create(task, seed=0)
     self.assertEqual(
       sum(int(np.prod(w.shape)) for w in model.trainable_weights), 23_401_012
@@ -113,11 +109,10 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
 
 class ViewsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    (cifar.CIFAR10(), True, 4),
-    (cifar.CIFAR100(), True, 4),
+    (tfds_data_sets.CIFAR10(), True, 4),
+    (tfds_data_sets.CIFAR100(), True, 4),
     # As in SemiFL's code, not as in Zhang et al.'s (D28).
-    (svhn.SVHN(), False, 4),
-    (stl10.STL10(), True, 12),
+    (tfds_data_sets.SVHN(), False, 4),
   )
   def test_weak_views(self, part, flip, padding):
     task = part.create()
@@ -130,9 +125,9 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     # 28 / 8 rounded down.
-    (emnist.EMNIST(), 3),
-    (cifar.CIFAR10(zhang2020_augmentation=True), 4),
-    (svhn.SVHN(zhang2020_augmentation=True), 4),
+    (tfds_data_sets.EMNIST(), 3),
+    (tfds_data_sets.CIFAR10(zhang2020_augmentation=True), 4),
+    (tfds_data_sets.SVHN(zhang2020_augmentation=True), 4),
   )
   def test_views_of_zhang2020(self, part, padding):
     """A flip (D28), of letters and digits, too."""
@@ -154,13 +149,12 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
 
 class SplitsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    (cifar.CIFAR10(), 'cifar10', 10),
+    (tfds_data_sets.CIFAR10(), 'cifar10', 10),
     # Fine labels: the written coarse ones are all 0.
-    (cifar.CIFAR100(), 'cifar100', 100),
+    (tfds_data_sets.CIFAR100(), 'cifar100', 100),
     # Two splits, and not the third.
-    (svhn.SVHN(), 'svhn_cropped', 10, 'extra'),
-    (stl10.STL10(), 'stl10', 10, 'unlabelled'),
-    (emnist.EMNIST(), 'emnist/balanced', 47),
+    (tfds_data_sets.SVHN(), 'svhn_cropped', 10, 'extra'),
+    (tfds_data_sets.EMNIST(), 'emnist/balanced', 47),
   )
   def test_loads(self, part, name, num_classes, *others):
     size, _, num_channels = part.create().image_shape
@@ -184,10 +178,6 @@ class SplitsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(found.labels.dtype, np.int32)
       np.testing.assert_array_equal(found.images, written.images)
       np.testing.assert_array_equal(found.labels, written.labels)
-    if others == ('unlabelled',):
-      self.assertAllEqual(data.unlabeled, splits['unlabelled'].images)
-    else:
-      self.assertIsNone(data.unlabeled)
 
 
 if __name__ == '__main__':

@@ -27,9 +27,9 @@ def invert(images: tf.Tensor) -> tf.Tensor:
 
 
 def solarize(images: tf.Tensor, threshold: tf.Tensor | int) -> tf.Tensor:
-  """Inverts gray levels from a threshold in 0..256 on (`ImageOps.solarize`).
+  """Inverts gray levels at or above a threshold (`ImageOps.solarize`).
 
-  256 is the identity, 0 inverts all.
+  Thresholds are in 0..256: 256 is the identity, 0 inverts all.
   """
   return tf.where(images < _spread(threshold), images, 255.0 - images)
 

@@ -25,57 +25,32 @@ _VALUE_RANGE = (0, 255)
 # draw here.
 _UNUSED_SEED = 1
 
+# In [0, 1]; strengths are drawn from a normal distribution.
+MAGNITUDE = 0.3
+STANDARD_DEVIATION = 0.15
+APPLICATION_PROBABILITY = 10 / 11
+_NUM_OPERATIONS = 2
+
 _Draw = Callable[[tf.Tensor, tf.Tensor], Any]
 
 
-def build_keras_cv_rand_augment(
-  *,
-  magnitude: float = 0.5,
-  magnitude_standard_deviation: float = 0.15,
-  num_operations: int = 3,
-  application_probability: float = 10 / 11,
-) -> augmentation.Augmentation:
-  """KerasCV's RandAugment, for images with 1 or 3 channels.
-
-  Args:
-    magnitude: Strength of every operation, in [0, 1].
-    magnitude_standard_deviation: Standard deviation of the strength, in [0, 1],
-      where the layer draws it from a normal distribution.
-    num_operations: Operations drawn for each image.
-    application_probability: Probability that a drawn operation is applied.
-
-  Raises:
-    ValueError: A strength or probability is not in [0, 1].
-  """
-  for name, value in (
-    ('magnitude', magnitude),
-    ('magnitude_standard_deviation', magnitude_standard_deviation),
-    ('application_probability', application_probability),
-  ):
-    if not 0 <= value <= 1:
-      raise ValueError(f'`{name}` must be in [0, 1], found {value}.')
-  return functools.partial(
-    rand_augment.apply_random_operations,
-    operations=create_operations(magnitude, magnitude_standard_deviation),
-    num_operations=num_operations,
-    application_probability=application_probability,
-  )
-
-
 def build_gentle_rand_augment() -> augmentation.Augmentation:
-  """KerasCV's RandAugment, about as strong as FixMatch's.
+  """KerasCV's RandAugment, for images with 1 or 3 channels, at low strength.
 
   Each image gets two operations with strengths of about 0.3; for translations,
   fractions of a side. (KerasCV's default is three operations of 0.5.)
   """
-  return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(),
+    num_operations=_NUM_OPERATIONS,
+    application_probability=APPLICATION_PROBABILITY,
+  )
 
 
 # Cached, because a program creates its task several times.
 @functools.lru_cache(maxsize=1)
-def create_operations(
-  magnitude: float, standard_deviation: float
-) -> tuple[rand_augment.Operation, ...]:
+def create_operations() -> tuple[rand_augment.Operation, ...]:
   """The ten operations of `keras_cv.layers.RandAugment`, in its order."""
   # KerasCV prints a remark to stdout, which is for results of programs.
   with contextlib.redirect_stdout(io.StringIO()):
@@ -83,13 +58,11 @@ def create_operations(
   # Layers create tensors and generators. Eagerly, these would initialize
   # TensorFlow, and with it the number of threads.
   with tf.Graph().as_default():
-    return tuple(_create_operations(layers, magnitude, standard_deviation))
+    return tuple(_create_operations(layers))
 
 
-def _create_operations(
-  layers: Any, magnitude: float, standard_deviation: float
-) -> list[rand_augment.Operation]:
-  normal = functools.partial(_clipped_normal, standard_deviation)
+def _create_operations(layers: Any) -> list[rand_augment.Operation]:
+  magnitude, normal = MAGNITUDE, _clipped_normal
   create = {'seed': _UNUSED_SEED}
   additions = normal(110.0 * magnitude, 110.0, 1, 1, 1)
   thresholds = normal(255.0 * (1.0 - magnitude), 255.0, 1, 1, 1)
@@ -182,14 +155,12 @@ def _translation(width: tf.Tensor, height: tf.Tensor) -> dict[str, tf.Tensor]:
   return {'width_translations': width, 'height_translations': height}
 
 
-def _clipped_normal(
-  deviation: float, mean: float, maximum: float, *shape: int
-) -> _Draw:
+def _clipped_normal(mean: float, maximum: float, *shape: int) -> _Draw:
   """Draws from a normal distribution, clipped to [0, maximum]."""
 
   def draw(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     drawn = tf.random.stateless_normal(
-      [num_images, *shape], seed, mean=mean, stddev=deviation * maximum
+      [num_images, *shape], seed, mean=mean, stddev=STANDARD_DEVIATION * maximum
     )
     return tf.clip_by_value(drawn, 0.0, maximum)
 

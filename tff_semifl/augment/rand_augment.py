@@ -164,6 +164,12 @@ def _apply_to_all(
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
   """Like `_apply_in_groups`, but applies all operations to all images."""
+  refused = [each.name for each in operations if not each.can_be_compiled]
+  if refused:
+    raise NotCompiledError(
+      f'XLA cannot compile {", ".join(refused)} of the strong augmentation;'
+      ' choose another --strong_augmentation, such as fixmatch'
+    )
   num_images = tf.shape(images)[0]
   is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
   # The index of an image in its group selects its parameters.
@@ -182,22 +188,6 @@ def _apply_to_all(
   return tf.ensure_shape(augmented, images.shape)
 
 
-def _refuse(
-  images: tf.Tensor,
-  choices: tf.Tensor,
-  operations: Sequence[Operation],
-  seeds: Sequence[tf.Tensor],
-) -> tf.Tensor:
-  del choices, seeds
-  refused = [each.name for each in operations if not each.can_be_compiled]
-  if refused:
-    raise NotCompiledError(
-      f'XLA cannot compile {", ".join(refused)} of the strong augmentation;'
-      ' choose another --strong_augmentation, such as fixmatch'
-    )
-  return images
-
-
 _apply = contextvars.ContextVar('apply', default=_apply_in_groups)
 
 
@@ -205,20 +195,18 @@ def check_can_be_compiled(
   augment: augmentation.Augmentation, images: np.ndarray
 ) -> None:
   """Raises a `NotCompiledError` if XLA cannot compile an augmentation."""
-  with tf.init_scope(), applying_to_all(_refuse):
+  with tf.init_scope(), applying_to_all():
     augment(tf.constant(images), tf.constant([0, 0]))
 
 
 @contextlib.contextmanager
-def applying_to_all(
-  apply: Callable[..., tf.Tensor] = _apply_to_all,
-) -> Iterator[None]:
+def applying_to_all() -> Iterator[None]:
   """Makes augmentations traced in this context apply all operations to all.
 
   Results are the same, at many times the arithmetic. No tensor's shape depends
   on random draws, as XLA requires.
   """
-  token = _apply.set(apply)
+  token = _apply.set(_apply_to_all)
   try:
     yield
   finally:

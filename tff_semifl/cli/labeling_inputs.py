@@ -17,10 +17,8 @@ import numpy as np
 # models import.
 from tff_semifl import runtime  # noqa: F401
 from tff_semifl import settings
-from tff_semifl.cli import command_line
 from tff_semifl.cli import parts
 from tff_semifl.data import data_errors
-from tff_semifl.data import feature_files
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -30,41 +28,37 @@ from tff_semifl.results import page
 _MAX_BYTES_IN_MEMORY = 2**30
 
 
-class NamedFeatures(NamedTuple):
-  """Features of images, or of rows of a file.
+class FileFeatures(NamedTuple):
+  """Features of image files.
 
   Attributes:
     features: float32 [images, features].
-    names: The path of each image, or the file and the row.
-    files: The image files; empty for features from a file.
+    files: The files.
     labels: int32 [images]; None without labels.
     class_names: The names of the classes; empty without labels.
   """
 
   features: np.ndarray
-  names: Sequence[str]
-  files: Sequence[pathlib.Path] = ()
+  files: Sequence[pathlib.Path]
   labels: np.ndarray | None = None
   class_names: Sequence[str] = ()
 
   def show(self, index: int, caption: str) -> str:
     """HTML of an image, with a caption."""
-    image = image_files.read_image_of_any_size(self.files[index], 3).pixels
+    image = image_files.read_image_of_any_size(self.files[index], 3)
     return page.show_image(image, caption)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LabeledInput(settings.Settings):
-  """The labeled images, and the network whose features are compared."""
+class LabelingInput(settings.Settings):
+  """Images with and without labels, and the network to compare them by."""
 
   labeled_dir: str | None = settings.setting(
     None,
     'Folder with a folder of images for each class, such as photos/server.',
   )
-  labeled_file: str | None = settings.setting(
-    None,
-    'File .npz with features, float [images, features], and labels, as for'
-    ' --features_file of launch.train.',
+  image_dir: str | None = settings.setting(
+    None, 'Folder of images without labels, in folders of any depth.'
   )
   model: frozen_models.Frozen = settings.choice(
     frozen_models.MODELS,
@@ -73,18 +67,8 @@ class LabeledInput(settings.Settings):
     load=frozen_models.load,
   )
 
-  def read(self) -> NamedFeatures | None:
+  def read_labeled(self) -> FileFeatures | None:
     """Reads the labeled images; None if there are none."""
-    if self.labeled_dir is not None and self.labeled_file is not None:
-      raise command_line.UsageError(
-        'give --labeled_dir or --labeled_file, not both'
-      )
-    if self.labeled_file is not None:
-      with _blame('labeled_file', self.labeled_file):
-        data, class_names = feature_files.read(self.labeled_file)
-      vectors, labels = data.train
-      names = [f'{self.labeled_file}[{row}]' for row in range(len(labels))]
-      return NamedFeatures(vectors, names, (), labels, class_names)
     if self.labeled_dir is None:
       return None
     root = pathlib.Path(self.labeled_dir)
@@ -97,70 +81,30 @@ class LabeledInput(settings.Settings):
       files = [file for each in folders.values() for file in each]
       if not files:
         return None
-      found = self.compute(root, files, 'labeled')
+      found = self._compute(root, files, 'labeled')
     labels = np.repeat(
       np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
     )
     return found._replace(labels=labels, class_names=tuple(folders))
 
-  def compute(
+  def read_unlabeled(self) -> FileFeatures:
+    """Reads the images without labels."""
+    with _blame('image_dir', self.image_dir):
+      files = image_listing.list_files([self.image_dir])
+      return self._compute(pathlib.Path(self.image_dir), files, 'unlabeled')
+
+  def _compute(
     self, root: pathlib.Path, files: Sequence[pathlib.Path], kind: str
-  ) -> NamedFeatures:
-    """Reads image files in a folder, and computes their features."""
+  ) -> FileFeatures:
     problems = []
     form = image_reading.ImageForm(self.model.input_size)
     images = image_reading.read(files, form, problems, _MAX_BYTES_IN_MEMORY)
     data_errors.raise_if_any(root, problems)
-    features = self.model.compute_features(kind, images.images)
-    return NamedFeatures(features, [*map(str, files)], files)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class UnlabeledInput(settings.Settings):
-  """Images without labels."""
-
-  image_dir: str | None = settings.setting(
-    None, 'Folder of images without labels, in folders of any depth.'
-  )
-  features_file: str | None = settings.setting(
-    None,
-    'File .npy, or .npz with the array features, float [images, features], in'
-    ' place of --image_dir.',
-  )
-
-  @property
-  def is_given(self) -> bool:
-    """Whether there is any input."""
-    return self.image_dir is not None or self.features_file is not None
-
-  def read(self, labeled: LabeledInput) -> NamedFeatures:
-    """Reads the images, and computes features with the chosen network."""
-    if (self.image_dir is None) == (self.features_file is None):
-      raise command_line.UsageError('give --image_dir or --features_file')
-    if self.features_file is not None:
-      with _blame('features_file', self.features_file):
-        vectors = feature_files.read_vectors(self.features_file)
-      names = [f'{self.features_file}[{row}]' for row in range(len(vectors))]
-      return NamedFeatures(vectors, names)
-    with _blame('image_dir', self.image_dir):
-      files = image_listing.list_files([self.image_dir])
-      return labeled.compute(pathlib.Path(self.image_dir), files, 'unlabeled')
+    return FileFeatures(self.model.compute_features(kind, images.images), files)
 
 
 def _blame(name: str, value: object) -> contextlib.AbstractContextManager[None]:
   return settings.blame(name, value, data_errors.DataError, ValueError)
-
-
-def check_same_size(
-  flags: UnlabeledInput, images: NamedFeatures, labeled: NamedFeatures
-) -> None:
-  """Checks that labeled images have the features of other images."""
-  found, expected = images.features.shape[1], labeled.features.shape[1]
-  with settings.blame('features_file', flags.features_file):
-    if found != expected:
-      raise ValueError(
-        f'has {found} features; those of labeled images are {expected}'
-      )
 
 
 def check_outputs(

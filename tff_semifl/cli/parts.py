@@ -10,7 +10,6 @@ import pathlib
 from typing import BinaryIO
 
 from tff_semifl import settings
-from tff_semifl.data import image_files
 from tff_semifl.export import exported_model as exported_model_lib
 from tff_semifl.files import durable_files
 
@@ -108,17 +107,6 @@ class ExportedModel(settings.Settings):
   ) -> contextlib.AbstractContextManager[None]:
     """Turns errors in the `with` block into errors of --images."""
     return settings.blame('images', self.images, *errors)
-
-
-def say_transparent(
-  model: exported_model_lib.ExportedModel, num_images: int
-) -> None:
-  """Prints the number of images with transparency, if any."""
-  if num_images:
-    print(
-      f'transparent images: {num_images}, on'
-      f' {image_files.name_color(model.background)} as in training'
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

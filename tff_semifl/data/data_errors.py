@@ -8,13 +8,12 @@ import pathlib
 from typing import NamedTuple
 
 _MAX_NAMED = 5
-_REMEDIES = {'on_odd_size': '; resize would scale and crop them'}
 
 
 class DataError(ValueError):
   """Data cannot be used; the message is one line.
 
-  `setting` is at fault, such as 'on_odd_size'; None if it names the data.
+  `setting` is at fault, such as 'image_size'; None if it names the data.
   """
 
   def __init__(self, message: str, setting: str | None = None):
@@ -39,11 +38,10 @@ class ClassError(ValueError):
 
 
 class Problem(NamedTuple):
-  """Why a file or folder cannot be used; `setting` as in `DataError`."""
+  """Why a file or folder cannot be used."""
 
   path: pathlib.Path
   reason: str
-  setting: str | None = None
 
 
 def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
@@ -56,8 +54,5 @@ def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
   )
   num_more = len(problems) - _MAX_NAMED
   more = f'; and {num_more} more' if num_more > 0 else ''
-  settings = {problem.setting for problem in problems}
-  setting = settings.pop() if len(settings) == 1 else None
   # Names may contain line breaks.
-  message = ' '.join(f'in {root}: {named}{more}'.split('\n'))
-  raise DataError(message + _REMEDIES.get(setting, ''), setting)
+  raise DataError(' '.join(f'in {root}: {named}{more}'.split('\n')))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of examples: images [height, width, channels] and [features]."""
+"""The kinds of examples: images, and feature vectors."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

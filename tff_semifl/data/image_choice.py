@@ -35,9 +35,9 @@ class Choice(NamedTuple):
 
   Attributes:
     indices: int64 [chosen], indices of images.
-    num_alike: int64 [chosen], the images of the cluster for which each stands.
-    num_considered: The images that a choice was made from.
-    num_duplicates: Images left out as near-duplicates of others.
+    num_alike: int64 [chosen], the size of each image's cluster.
+    num_considered: How many images the choice was made from.
+    num_duplicates: How many images were left out as near-duplicates.
   """
 
   indices: np.ndarray

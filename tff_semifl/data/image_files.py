@@ -8,16 +8,13 @@ Error messages are predicates: callers put the name of the file in front.
 
 from collections.abc import Iterator
 import contextlib
-import enum
 import os
 import pathlib
 import re
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import PIL.ExifTags
 import PIL.Image
-import PIL.ImageColor
 import PIL.ImageOps
 
 from tff_semifl.data import data_errors
@@ -32,73 +29,43 @@ _BITS_TAG = 258
 # EXIF orientations that swap height and width.
 _LYING = range(5, 9)
 
-# Red, green and blue in 0..255.
-Color: TypeAlias = tuple[int, int, int]
-WHITE: Color = (255, 255, 255)
-
-
-class OnOddSize(enum.Enum):
-  """The treatment of images that differ from the requested size."""
-
-  REFUSE = 'refuse'
-  # Scale to cover the size, and crop the center.
-  RESIZE = 'resize'
-
-
-class DecodedImage(NamedTuple):
-  """The image of a file, uint8 [height, width, channels]."""
-
-  pixels: np.ndarray
-  is_resized: bool
-  is_transparent: bool
-
-
-def parse_color(text: str) -> Color | None:
-  """Parses a CSS color; None if the text is invalid or has an opacity."""
-  try:
-    color = PIL.ImageColor.getrgb(text)
-  except ValueError:
-    return None
-  return color if len(color) == 3 else None
-
-
-def name_color(color: Color) -> str:
-  """Formats a color as CSS text, which `parse_color` reads."""
-  return 'white' if color == WHITE else '#{:02x}{:02x}{:02x}'.format(*color)
-
 
 def read_image(
-  file: pathlib.Path,
-  shape: tuple[int, int, int],
-  on_odd_size: OnOddSize,
-  background: Color = WHITE,
-) -> DecodedImage:
-  """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF, of 8 bits.
+  file: pathlib.Path, shape: tuple[int, int, int]
+) -> tuple[np.ndarray, bool]:
+  """Reads an image, and scales and crops it to a shape.
 
-  Applies the EXIF orientation. Reads the first frame of an animation.
+  Returns uint8 `shape` (height, width, channels), and whether the size changed.
   """
   height, width, num_channels = shape
+  image = read_image_of_any_size(file, num_channels)
+  if image.shape == shape:
+    return image, False
+  return pixels.fit_image(image, height, width), True
+
+
+def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
+  """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF, of 8 bits.
+
+  Applies the EXIF orientation, puts transparent pixels on white, and takes the
+  first frame of an animation. Returns uint8 [height, width, num_channels].
+  """
   image = _open(file)
-  if image.size == (width, height):
-    return _to_pixels(image, num_channels, background)
-  if on_odd_size is OnOddSize.REFUSE:
-    raise data_errors.DataError(
-      f'is {image.height}x{image.width}, not {height}x{width}', 'on_odd_size'
-    )
-  decoded = _to_pixels(image, num_channels, background)
-  fitted = pixels.fit_image(decoded.pixels, height, width)
-  return decoded._replace(pixels=fitted, is_resized=True)
-
-
-def read_image_of_any_size(
-  file: pathlib.Path, num_channels: int, background: Color = WHITE
-) -> DecodedImage:
-  """Reads an image as `read_image` does, but keeps the image's own size."""
-  return _to_pixels(_open(file), num_channels, background)
+  try:
+    if image.has_transparency_data:
+      image = image.convert('RGBA')
+      # Pillow rounds to the nearest integer, as `saved_model.decode` does.
+      flat = PIL.Image.new('RGB', image.size, 'white')
+      flat.paste(image, mask=image.getchannel('A'))
+      image = flat
+    image = image.convert(_TARGET_MODES[num_channels])
+  except ValueError as error:
+    raise data_errors.DataError(f'cannot be read ({error})') from error
+  return np.asarray(image).reshape(image.height, image.width, num_channels)
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """The height and width after EXIF rotation; decodes pixels of few formats."""
+  """The height and width after EXIF rotation; rarely decodes pixels."""
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)
@@ -164,28 +131,3 @@ def _describe_unknown(file: pathlib.Path) -> str:
   if header[4:8] == b'ftyp':
     return 'has the format HEIC or AVIF; convert it to JPEG'
   return 'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
-
-
-def _to_pixels(
-  image: PIL.Image.Image, num_channels: int, background: Color
-) -> DecodedImage:
-  """Converts an image to opaque pixels, in the image's own size."""
-  try:
-    opacity = None
-    if image.has_transparency_data:
-      image = image.convert('RGBA')
-      opacity = image.getchannel('A')
-    is_transparent = opacity is not None and opacity.getextrema()[0] < 255
-    if is_transparent:
-      # Pillow rounds to the nearest integer, as `decoding` does.
-      flat = PIL.Image.new('RGB', image.size, background)
-      flat.paste(image, mask=opacity)
-      image = flat
-    image = image.convert(_TARGET_MODES[num_channels])
-  except ValueError as error:
-    raise data_errors.DataError(f'cannot be read ({error})') from error
-  return DecodedImage(
-    np.asarray(image).reshape(image.height, image.width, num_channels),
-    is_resized=False,
-    is_transparent=is_transparent,
-  )

@@ -49,7 +49,6 @@ class ImageFolders(NamedTuple):
   shares: list[np.ndarray]
   test: sources.LabeledImages | None
   num_resized: int
-  num_transparent: int
   files: list[str]
   unlabeled_labels: np.ndarray
 
@@ -65,9 +64,8 @@ def read_image_folders(
 
   If `form.size` is None, all images get the size of the server's images, or
   `DEFAULT_SIZE` if the server's images differ in size or are larger than
-  `MAX_DEFAULT_SIZE`. If `form` refuses odd sizes, the first image decides.
-  Clients' images that take more than `max_bytes_in_memory` in all are kept in a
-  file.
+  `MAX_DEFAULT_SIZE`. Clients' images that take more than `max_bytes_in_memory`
+  in all are kept in a file.
   """
   root_path = pathlib.Path(root)
   problems = []
@@ -77,7 +75,7 @@ def read_image_folders(
   )
   data_errors.raise_if_any(root_path, problems)
   if form.size is None:
-    form = form._replace(size=_find_size_of_all(root_path, server, form))
+    form = form._replace(size=_find_size_of_all(_flatten(server)))
   # Only clients' images may be too many for the memory.
   found = [
     image_reading.read(_flatten(folders), form, problems, limit)
@@ -101,7 +99,6 @@ def read_image_folders(
     shares=np.split(np.arange(len(unlabeled)), ends[:-1]),
     test=None if test is None else _label(test_data, test, list(server)),
     num_resized=sum(each.num_resized for each in found),
-    num_transparent=sum(each.num_transparent for each in found),
     files=[
       str(file.relative_to(root_path))
       for folders in (server, test or {}, clients)
@@ -176,31 +173,13 @@ def read_client_folder(
   return found
 
 
-def _find_size_of_all(
-  root: pathlib.Path, server: _Folders, form: image_reading.ImageForm
-) -> tuple[int, int]:
+def _find_size_of_all(files: Sequence[pathlib.Path]) -> tuple[int, int]:
   """The size of all images if the settings choose none."""
-  files = _flatten(server)
-  if form.on_odd_size is image_files.OnOddSize.RESIZE:
-    sizes = {*image_reading.map_in_threads(_find_size, files)}
-    common = sizes.pop() if len(sizes) == 1 else None
-    if common is None or max(common) > MAX_DEFAULT_SIZE:
-      return DEFAULT_SIZE
-    return common
-  try:
-    height, width = image_files.read_size(files[0])
-  except data_errors.DataError as error:
-    problem = data_errors.Problem(files[0], str(error))
-    data_errors.raise_if_any(root, [problem])
-    raise
-  if max(height, width) > MAX_DEFAULT_SIZE:
-    raise data_errors.DataError(
-      f'in {root}: {files[0].relative_to(root)} is {height}x{width}; what is'
-      f' larger than {MAX_DEFAULT_SIZE} is trained on only if that size is'
-      ' asked for',
-      'image_size',
-    )
-  return height, width
+  sizes = {*image_reading.map_in_threads(_find_size, files)}
+  common = sizes.pop() if len(sizes) == 1 else None
+  if common is None or max(common) > MAX_DEFAULT_SIZE:
+    return DEFAULT_SIZE
+  return common
 
 
 def _find_size(file: pathlib.Path) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ import functools
 import math
 import os
 import pathlib
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import tqdm
@@ -25,7 +25,7 @@ _MAX_BATCH_SIZE = 64
 # Large photos make batches of one.
 _MAX_BATCH_BYTES = 2**24
 
-_Item, _Key = TypeVar('_Item'), TypeVar('_Key')
+_Item = TypeVar('_Item')
 _Result = TypeVar('_Result')
 
 
@@ -37,8 +37,6 @@ class ImageForm(NamedTuple):
 
   size: tuple[int, int] | None
   num_channels: int = 3
-  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE
-  background: image_files.Color = image_files.WHITE
 
   @property
   def shape(self) -> tuple[int, int, int]:
@@ -49,9 +47,8 @@ class ImageForm(NamedTuple):
 class ReadImages(NamedTuple):
   """Images from files, uint8 [number, height, width, channels]."""
 
-  images: np.ndarray | sources.StoredImages
+  images: np.ndarray
   num_resized: int
-  num_transparent: int
 
 
 def read(
@@ -65,7 +62,7 @@ def read(
   Images that take more than `max_bytes_in_memory` in all are kept on disk.
   """
   images = _allocate((len(files), *form.shape), max_bytes_in_memory)
-  num_resized = num_transparent = 0
+  num_resized = 0
   # The bar appears only if reading takes more than a second.
   bar = tqdm.tqdm(
     map_in_threads(functools.partial(_read_one, form), files),
@@ -78,21 +75,18 @@ def read(
     if isinstance(found, data_errors.Problem):
       problems.append(found)
       continue
-    images[position] = found.pixels
-    num_resized += found.is_resized
-    num_transparent += found.is_transparent
-  return ReadImages(images, num_resized, num_transparent)
+    images[position], is_resized = found
+    num_resized += is_resized
+  return ReadImages(images, num_resized)
 
 
 def _read_one(
   form: ImageForm, file: pathlib.Path
-) -> image_files.DecodedImage | data_errors.Problem:
+) -> tuple[np.ndarray, bool] | data_errors.Problem:
   try:
-    return image_files.read_image(
-      file, form.shape, form.on_odd_size, form.background
-    )
+    return image_files.read_image(file, form.shape)
   except data_errors.DataError as error:
-    return data_errors.Problem(file, str(error), error.setting)
+    return data_errors.Problem(file, str(error))
 
 
 def map_in_threads(
@@ -109,7 +103,7 @@ def map_in_threads(
 
 def _allocate(
   shape: tuple[int, int, int, int], max_bytes_in_memory: float
-) -> sources.Images:
+) -> np.ndarray:
   """Allocates an array, or a file if it would exceed `max_bytes_in_memory`."""
   what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
   size = math.prod(shape)
@@ -131,30 +125,23 @@ def _allocate(
     ) from error
 
 
-class ImageBatch(NamedTuple, Generic[_Key]):
-  """Images of one size, uint8 [batch, height, width, channels], with keys."""
-
-  keys: list[_Key]
-  images: np.ndarray
-  num_transparent: int
-
-
 def read_batches(
-  files: Iterable[tuple[_Key, pathlib.Path]],
+  files: Iterable[pathlib.Path],
   num_channels: int,
-  background: image_files.Color,
   *,
   on_error: Callable[[str], None] | None = None,
-) -> Iterator[ImageBatch[_Key]]:
-  """Reads images in their own sizes; a change of size begins a new batch."""
-  keys, images, num_transparent = [], [], 0
-  for key, file in files:
+) -> Iterator[tuple[list[pathlib.Path], np.ndarray]]:
+  """Yields files with their images, uint8 [batch, height, width, channels].
+
+  Images keep their sizes; a change of size begins a new batch. Files that
+  cannot be read are left out if `on_error` takes the error's message.
+  """
+  paths, images = [], []
+  for path in files:
     try:
-      image, _, is_transparent = image_files.read_image_of_any_size(
-        file, num_channels, background
-      )
+      image = image_files.read_image_of_any_size(path, num_channels)
     except data_errors.DataError as error:
-      message = f'{file} {error}'
+      message = f'{path} {error}'
       if on_error is None:
         raise data_errors.DataError(message) from error
       on_error(message)
@@ -164,22 +151,18 @@ def read_batches(
       or len(images) == _MAX_BATCH_SIZE
       or (len(images) + 1) * image.nbytes > _MAX_BATCH_BYTES
     ):
-      yield ImageBatch(keys, np.stack(images), num_transparent)
-      keys, images, num_transparent = [], [], 0
-    keys.append(key)
+      yield paths, np.stack(images)
+      paths, images = [], []
+    paths.append(path)
     images.append(image)
-    num_transparent += is_transparent
   if images:
-    yield ImageBatch(keys, np.stack(images), num_transparent)
+    yield paths, np.stack(images)
 
 
 def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
-  """Checks that all files can be read."""
+  """Raises a `DataError` that names all files that cannot be read."""
   problems = []
-  for file in files:
-    try:
-      image_files.read_image_of_any_size(file, num_channels)
-    except data_errors.DataError as error:
-      problems.append(f'{file} {error}')
+  for _ in read_batches(files, num_channels, on_error=problems.append):
+    pass
   if problems:
     raise data_errors.DataError('; '.join(problems))

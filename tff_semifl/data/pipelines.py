@@ -47,7 +47,7 @@ def client_with_participation_type(
 ) -> tff.SequenceType:
   """The type of a client's data with its number of earlier client updates.
 
-  With `num_features`, images have features beside them.
+  With `num_features`, chunks also have features of the images.
   """
   features = {}
   if num_features is not None:
@@ -154,7 +154,8 @@ class ClientPopulation:
   def with_features(self, features: np.ndarray) -> 'ClientPopulation':
     """A copy of this population with features, float32 [images, features].
 
-    They are beside images in rounds, and in place of images in preparations.
+    Datasets of rounds have images and features; those of preparations have
+    features in place of images.
     """
     changed = copy.copy(self)
     changed._features = features

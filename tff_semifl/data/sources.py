@@ -11,71 +11,19 @@ import math
 import os
 import pathlib
 import tempfile
-from typing import IO, TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+import weakref
 
 import numpy as np
 
 from tff_semifl.data import data_errors
-from tff_semifl.data import example_kinds
 
 if TYPE_CHECKING:
   from tff_semifl.runtime import sites
 
-# Marks an unknown class, as in STL-10 of TFDS.
+# Marks an unknown class.
 UNKNOWN_LABEL = -1
 _BATCH_SIZE = 1024
-
-
-class StoredImages:
-  """Images in a file, read when they are used.
-
-  An object replaces an array of images, uint8 [number, height, width,
-  channels], or of feature vectors, float32 [number, features]. A slice or an
-  array of indices selects rows without reading; `np.asarray` reads. The file is
-  anonymous, and freed with the last object that refers to the file, or with
-  this process.
-  """
-
-  def __init__(
-    self, file: IO[bytes], image_shape: tuple[int, ...], rows: np.ndarray
-  ):
-    """Initializes the images; `rows` are the selected rows, int64 [number]."""
-    self._file = file
-    self.dtype = example_kinds.kind_of(image_shape).dtype
-    self._image_shape = image_shape
-    self._rows = rows
-
-  @property
-  def shape(self) -> tuple[int, ...]:
-    return (len(self._rows), *self._image_shape)
-
-  @property
-  def path(self) -> str:
-    """The path of the file for other processes of this user."""
-    return f'/proc/{os.getpid()}/fd/{self._file.fileno()}'
-
-  def __len__(self) -> int:
-    return len(self._rows)
-
-  def __getitem__(self, key: slice | np.ndarray) -> StoredImages:
-    return StoredImages(self._file, self._image_shape, self._rows[key])
-
-  def __setitem__(self, number: int, image: np.ndarray) -> None:
-    os.pwrite(
-      self._file.fileno(),
-      np.ascontiguousarray(image, self.dtype).data,
-      self._offset(self._rows[number]),
-    )
-
-  def __array__(self, dtype: np.dtype | None = None) -> np.ndarray:
-    images = np.empty(self.shape, self.dtype)
-    # Pages of a memory map would count as memory of this process.
-    for image, row in zip(images, self._rows, strict=True):
-      os.preadv(self._file.fileno(), [image.data], self._offset(row))
-    return images.astype(dtype or self.dtype, copy=False)
-
-  def _offset(self, row: int) -> int:
-    return int(row) * math.prod(self._image_shape) * self.dtype.itemsize
 
 
 def storage_folder() -> pathlib.Path:
@@ -86,14 +34,19 @@ def storage_folder() -> pathlib.Path:
   return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
 
 
-def create_stored(shape: tuple[int, ...]) -> StoredImages:
-  """Creates a file of images that are all zeros."""
+def create_stored(shape: tuple[int, ...]) -> np.memmap:
+  """Creates images, uint8 `shape`, all zeros, that are mapped from a file.
+
+  The file is anonymous, and freed with the array or with this process. Other
+  processes of this user can read the path `filename` of the array.
+  """
   file = tempfile.TemporaryFile(dir=storage_folder())
-  stored = StoredImages(file, shape[1:], np.arange(shape[0]))
-  if size := math.prod(shape) * stored.dtype.itemsize:
-    # A full disk fails here, rather than after minutes of reading photos.
-    os.posix_fallocate(file.fileno(), 0, size)
-  return stored
+  # A full disk fails here, rather than after minutes of reading photos.
+  os.posix_fallocate(file.fileno(), 0, math.prod(shape))
+  path = f'/proc/{os.getpid()}/fd/{file.fileno()}'
+  images = np.memmap(path, np.uint8, 'r+', shape=shape)
+  weakref.finalize(images, file.close)
+  return images
 
 
 class SiteImages:
@@ -144,16 +97,15 @@ class SiteImages:
 
 # uint8 [num_images, height, width, channels], or feature vectors, float32
 # [number, features].
-Images: TypeAlias = np.ndarray | StoredImages | SiteImages
+Images: TypeAlias = np.ndarray | SiteImages
 
 
 class LabeledImages(NamedTuple):
   """Images and their classes.
 
   Attributes:
-    images: uint8 [num_images, height, width, channels]; feature vectors,
-      float32 [number, features]; or indices, int64 [num_images], see
-      `mapped_images`.
+    images: uint8 [num_images, height, width, channels], or feature vectors,
+      float32 [number, features].
     labels: int32 [num_images], in 0..classes-1, or `UNKNOWN_LABEL`.
   """
 
@@ -180,6 +132,17 @@ class ImagePool(NamedTuple):
 
   images: Images
   true_labels: np.ndarray
+
+  def select(self, indices: np.ndarray) -> ImagePool:
+    """The images at `indices`; those in a file stay in a file."""
+    images = self.images
+    if not isinstance(images, np.memmap) or not len(indices):
+      return ImagePool(images[indices], self.true_labels[indices])
+    found = create_stored((len(indices), *images.shape[1:]))
+    for start in range(0, len(indices), _BATCH_SIZE):
+      chosen = slice(start, start + _BATCH_SIZE)
+      found[chosen] = images[indices[chosen]]
+    return ImagePool(found, self.true_labels[indices])
 
 
 class TaskData(NamedTuple):

@@ -65,7 +65,7 @@ class ClientTestSplit(settings.Settings):
     # The place of an image among those that are kept, or held out.
     place = np.where(is_test, np.cumsum(is_test), np.cumsum(~is_test)) - 1
     parts = [
-      sources.ImagePool(pool.images[chosen], pool.true_labels[chosen])
+      pool.select(chosen)
       for chosen in (np.flatnonzero(~is_test), np.flatnonzero(is_test))
     ]
     kept = [place[share[~is_test[share]]] for share in shares]

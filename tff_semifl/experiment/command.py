@@ -60,7 +60,6 @@ class Command(settings_lib.Settings):
       return experiment_lib.create_experiment(
         self.experiment,
         self.run,
-        by_index=runtime.by_index,
         has_xla=runtime.has_xla,
       )
 

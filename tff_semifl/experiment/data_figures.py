@@ -4,13 +4,14 @@
 """Figures of augmentation and of the partition, in an experiment's folder."""
 
 from collections.abc import Sequence
+import math
 import pathlib
 
 from matplotlib import figure
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.augment import remaining_contrast
+from tff_semifl.augment import augmentation
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
@@ -21,6 +22,13 @@ from tff_semifl.plots import figures
 from tff_semifl.randomness import random_seeds
 
 _NUM_STRONG_VIEWS = 8
+# Images that blank ones are counted among; fewer if they are large.
+_MAX_IMAGES = 64
+_MAX_PIXELS = 2**22
+# In gray levels; below, images look like a single color.
+_BLANK_CONTRAST = 2.55
+# Below this part of its contrast, an augmented image is blank.
+_BLANK_RATIO = 0.05
 
 
 def count_classes(
@@ -76,15 +84,19 @@ def draw_augmentations(
   *,
   seed: int,
   num_images: int = 8,
-) -> tuple[figure.Figure, Sequence[str]]:
-  """Draws augmented images, a row each; returns notes on the contrast left.
+) -> tuple[figure.Figure, str]:
+  """Draws augmented images, a row each; returns a note on blank images.
 
-  Columns are the original, a weak view and strong views. The notes, measured on
-  all `images`, uint8 [number, height, width, channels], stand below.
+  Columns are the original, a weak view and strong views. The note, from up to
+  64 of all `images`, uint8 [number, height, width, channels], stands below.
   """
-  notes = remaining_contrast.measure(
+  num_blank, num_augmented = count_blank(
     images, task.strong_augmentation, seed=seed
-  ).describe()
+  )
+  note = (
+    f'strongly augmented images: {num_blank} of {num_augmented} are blank, with'
+    f" less than {_BLANK_RATIO:.0%} of the original's contrast"
+  )
   first = tf.constant(images[:num_images])
   purpose = random_seeds.Purpose
   view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
@@ -93,7 +105,7 @@ def draw_augmentations(
     view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
     columns[f'strong {index + 1}'] = task.strong_augmentation(first, view)
   # In inches; a layout engine would take seconds.
-  heading, footer = 0.3, 0.3 * len(notes)
+  heading, footer = 0.3, 0.3
   height = heading + len(first) + footer
   fig = figure.Figure((len(columns), height))
   grid = fig.subplots(len(first), len(columns), squeeze=False)
@@ -105,8 +117,41 @@ def draw_augmentations(
     for axis, image in zip(axes, np.asarray(views), strict=True):
       axis.imshow(np.broadcast_to(image, (*image.shape[:2], 3)))
       axis.set_axis_off()
-  fig.supxlabel('\n'.join(notes), fontsize='small')
-  return fig, notes
+  fig.supxlabel(note, fontsize='small')
+  return fig, note
+
+
+def count_blank(
+  images: np.ndarray, augment: augmentation.Augmentation, *, seed: int
+) -> tuple[int, int]:
+  """Counts blank images among augmented ones, and all augmented ones.
+
+  Evenly spaced images, as images are often sorted by class, are augmented eight
+  times; images that are blank themselves are left out.
+  """
+  count = max(_MAX_PIXELS // math.prod(images.shape[1:3]), 1)
+  count = min(count, _MAX_IMAGES, len(images))
+  chosen = images[np.arange(count) * len(images) // max(count, 1)]
+  contrast = _measure_contrast(chosen)
+  is_clear = contrast >= _BLANK_CONTRAST
+  chosen, contrast = chosen[is_clear], contrast[is_clear]
+  if not len(chosen):
+    return 0, 0
+  # A named tuple, such as `WeakThenStrong`, cannot be a `tf.function` itself.
+  traced = tf.function(lambda batch, key: augment(batch, key))
+  num_blank = 0
+  for index in range(_NUM_STRONG_VIEWS):
+    key = random_seeds.stateless_seed(
+      seed, random_seeds.Purpose.STRONG_VIEW, index
+    )
+    left = _measure_contrast(traced(chosen, key).numpy())
+    num_blank += np.count_nonzero(left < _BLANK_RATIO * contrast)
+  return num_blank, _NUM_STRONG_VIEWS * len(chosen)
+
+
+def _measure_contrast(images: np.ndarray) -> np.ndarray:
+  """The standard deviation of pixels around their channel's mean, by image."""
+  return np.sqrt(images.var(axis=(1, 2), dtype=np.float64).mean(axis=-1))
 
 
 def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
@@ -120,8 +165,6 @@ def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
   if kind is example_kinds.IMAGES and not path.exists():
     # In some systems the server has no image.
     images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
-    if experiment.mapped_images is not None:
-      images = experiment.mapped_images.read(images).numpy()
     seed = experiment.settings.seed
     _save(path, draw_augmentations(task, np.asarray(images), seed=seed)[0])
   path = folder / 'partition.png'

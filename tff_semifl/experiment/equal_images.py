@@ -195,10 +195,7 @@ def _drop(
       raise ValueError(f'all {pool.name} are {evaluated.name}')
     numbers = np.cumsum(mask) - 1
     data = data._replace(
-      unlabeled=sources.ImagePool(
-        data.unlabeled.images[np.flatnonzero(mask)],
-        data.unlabeled.true_labels[mask],
-      ),
+      unlabeled=data.unlabeled.select(np.flatnonzero(mask)),
       shares=[numbers[share[mask[share]]] for share in data.shares],
     )
   return data

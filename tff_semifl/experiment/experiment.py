@@ -19,7 +19,6 @@ from tff_semifl.augment import rand_augment
 from tff_semifl.core import evaluation
 from tff_semifl.core import federated_process
 from tff_semifl.data import data_errors
-from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiment import client_privacy
@@ -60,8 +59,6 @@ class Experiment:
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the true labels, which must be known.
     statistics: Computes batch normalization statistics after a round, or None.
-    mapped_images: The images that the computations look up if the data are
-      indices (see `take_indices`), else None.
     epsilon_fn: Round -> epsilon after this round; None without privacy.
     measure: Logits of the evaluated images -> further metrics by name, or None.
     model_choice: How the model of a round is chosen; None for the last round.
@@ -87,7 +84,6 @@ class Experiment:
   measures_pseudo_labels: bool = False
   statistics: statistics_lib.StatisticsPass | None = None
   preparation_dataset: tf.data.Dataset | None = None
-  mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
   measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
   model_choice: model_selection.ModelChoice | None = None
@@ -97,13 +93,10 @@ def create_experiment(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
   *,
-  by_index: bool = False,
   has_xla: bool = True,
 ) -> Experiment:
   """Loads the data and builds everything that a run needs.
 
-  With `by_index`, computations take indices of images, and read the images from
-  a file on this machine: for a runtime whose worker is another process.
   `has_xla` says whether the runtime can compile with XLA.
   """
   identity = settings.identify()
@@ -119,17 +112,6 @@ def create_experiment(
   features = settings.label_features and settings.label_features.compute(data)
   values = settings_lib.as_dict(system)
   key = private_mean and client_privacy.obtain_key(private_mean, run.path)
-  images = None
-  if by_index:
-    held_out = data.client_test
-    images = mapped_images_lib.MappedImages(
-      [data.labeled, data.unlabeled, data.test]
-      + ([held_out.pool] if held_out else [])
-    )
-    labeled, unlabeled, test, *pool = images.references
-    data = data._replace(labeled=labeled, unlabeled=unlabeled, test=test)
-    if held_out:
-      data = data._replace(client_test=held_out._replace(pool=pool[0]))
   with settings_lib.blame('clients_per_round', system.clients_per_round):
     clients = pipelines.ClientPopulation(
       data.unlabeled,
@@ -175,7 +157,7 @@ def create_experiment(
       system, classifier, data, clients, settings.server_batch_size
     )
   is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
-  experiment = Experiment(
+  return Experiment(
     settings=settings,
     identity=identity,
     run=run,
@@ -210,7 +192,6 @@ def create_experiment(
     measure=measurement or None,
     model_choice=settings.selection.create_choice(measurement),
   )
-  return experiment if images is None else take_indices(experiment, images)
 
 
 def _check_data(
@@ -297,20 +278,8 @@ def _build_process(
 def create_classifier(
   model: tf.keras.Model, chosen: experiment_settings.ChosenModel
 ) -> functional.ImageClassifier:
-  """The model as pure functions, in the chosen precision."""
-  if chosen.compiles and chosen.train_in_bfloat16:
-    # Found on an H200: "RET_CHECK failure ... f32[250,8,8,128] vs bf16[...]".
-    raise settings_lib.SettingError(
-      'jit_compile',
-      True,
-      'XLA of TensorFlow 2.14 fails on training in bfloat16 on a GPU; leave'
-      ' jit_compile or train_in_bfloat16 out',
-    )
-  return functional.from_keras(
-    model,
-    train_in_bfloat16=chosen.train_in_bfloat16,
-    jit_compile=chosen.compiles,
-  )
+  """The model as pure functions, compiled if chosen."""
+  return functional.from_keras(model, jit_compile=chosen.compiles)
 
 
 @functools.cache
@@ -334,37 +303,4 @@ def without_clients(experiment: Experiment) -> Experiment:
     clients=experiment.clients.with_clients_per_round(0),
     # Without clients there is no privacy to protect.
     privacy_key=None,
-  )
-
-
-def take_indices(
-  experiment: Experiment, images: mapped_images_lib.MappedImages
-) -> Experiment:
-  """An experiment whose computations take indices and look up images.
-
-  The given experiment's data have indices in place of images, from
-  `MappedImages.references`.
-  """
-
-  # A preparation may be repeated.
-  @functools.cache
-  def convert(computation: tff.Computation | None) -> Any:
-    return computation and mapped_images_lib.take_indices(computation, images)
-
-  process, statistics = experiment.process, experiment.statistics
-  return dataclasses.replace(
-    experiment,
-    process=federated_process.FederatedProcess(
-      process.initialize,
-      convert(process.next),
-      process.initialize_memory,
-      [*map(convert, process.preparations)]
-      if experiment.preparation_dataset is None
-      # They take features, which are not mapped.
-      else process.preparations,
-    ),
-    evaluation=convert(experiment.evaluation),
-    statistics=statistics
-    and statistics._replace(computation=convert(statistics.computation)),
-    mapped_images=images,
   )

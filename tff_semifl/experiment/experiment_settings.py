@@ -48,32 +48,25 @@ def _load_model(reference: str) -> models.Model:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenModel(settings.Settings):
-  """The model, and the precision and compilation of its training."""
+  """The model, and the compilation of its training."""
 
   model: models.Model = settings.choice(
     models.MODELS | keras_models.APPLICATIONS | frozen_models.MODELS,
     'wide_resnet',
     "Model: wide_resnet, SemiFL's; linear, one layer, the default for features;"
-    " resnet, ResNet-9 or -18 of SemiFL's code; networks of the other papers;"
-    ' mobilenet, mobilenet_v2, efficientnet_v2 and resnet50_v2 of'
-    ' keras.applications; frozen:NAME, a linear layer on features of a'
-    ' pretrained network, such as efficientnet_lite0, a network of Keras'
-    ' Applications, a preset of KerasCV or a file .keras; or a function (task,'
-    ' seed) -> Keras model from pixels to logits.',
+    ' networks of the other papers; mobilenet, mobilenet_v2, efficientnet_v2'
+    ' and resnet50_v2 of keras.applications; frozen:NAME, a linear layer on'
+    ' features of a pretrained network: efficientnet_lite0, a network of Keras'
+    ' Applications or a file .keras; or a function (task, seed) -> Keras model'
+    ' from pixels to logits.',
     load=_load_model,
-  )
-  train_in_bfloat16: bool = settings.setting(
-    False,
-    'Train in bfloat16, but for normalizations: a fifth faster for large models'
-    ' on CPUs with AMX. Weights, pseudo-labels and evaluation stay float32. Not'
-    ' with --jit_compile.',
   )
   jit_compile: bool | None = settings.setting(
     None,
     'Compile training with XLA, once for each batch size and for each power of'
     ' two that numbers of images are padded to. By default on a GPU, where it'
-    ' can be. Not for --runtime=native, --train_in_bfloat16, or augmentations'
-    ' of KerasCV in local training.',
+    ' can be. Not for --runtime=native or augmentations of KerasCV in local'
+    ' training.',
   )
 
   @property

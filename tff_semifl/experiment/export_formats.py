@@ -15,7 +15,6 @@ import tensorflow as tf
 import tqdm
 
 from tff_semifl import settings
-from tff_semifl.data import image_files
 from tff_semifl.data import partition
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment_settings
@@ -76,7 +75,6 @@ class Facts(NamedTuple):
 
   privacy: privacy_statement.PrivacyStatement | None
   least_confidence: float
-  background: image_files.Color
   prior: share_prior.SharePrior | None
 
 

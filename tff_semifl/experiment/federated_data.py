@@ -229,7 +229,7 @@ class _ServerLabels(settings.Settings):
     None,
     'Labeled images at the server, the same number of each class. By default as'
     ' the task has it: 50 for digits, 4000 for cifar10, 10000 for cifar100,'
-    ' 4700 for emnist, 1000 for svhn and stl10.',
+    ' 4700 for emnist, 1000 for svhn.',
     settings.AT_LEAST_1,
   )
   validation: Validation = Validation()

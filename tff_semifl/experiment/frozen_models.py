@@ -66,7 +66,7 @@ class Frozen(models.Linear):
   """
 
   trained = 'linear'
-  may_change = ('feature_cache', 'backbone_weights')
+  may_change = ('feature_cache',)
 
   reference: str
   backbone_size: int | None = settings.setting(
@@ -76,15 +76,9 @@ class Frozen(models.Linear):
     ' faster: time grows with the number of pixels.',
     settings.at_least(32),
   )
-  backbone_weights: str | None = settings.setting(
-    None,
-    'Weights of a network of Keras Applications: imagenet, the default, which'
-    ' is downloaded once, or an HDF5 file.',
-  )
   backbone_input_range: str | None = settings.setting(
     None,
-    'The range of pixels that a file .keras or a preset of KerasCV takes; by'
-    ' default 0_to_255.',
+    'The range of pixels that a file .keras takes; by default 0_to_255.',
   )
   feature_cache: str | None = settings.setting(
     None,
@@ -127,7 +121,6 @@ class Frozen(models.Linear):
     return dataclasses.replace(
       task,
       num_labeled=images.num_labeled,
-      background=images.background,
       images=images,
       data_description=(
         f'features by {backbone.name}, SHA-256 {backbone.digest[:16]}, of'
@@ -150,7 +143,6 @@ class Frozen(models.Linear):
       return _load(
         self.reference.removeprefix(PREFIX),
         self.backbone_size,
-        self.backbone_weights,
         self.backbone_input_range,
       )
 
@@ -247,13 +239,10 @@ def _say_once(line: str) -> None:
 # Cached, since loading a network takes seconds and happens several times.
 @functools.cache
 def _load(
-  name: str, size: int | None, weights: str | None, input_range: str | None
+  name: str, size: int | None, input_range: str | None
 ) -> 'backbone_lib.Backbone':
   from tff_semifl.models.frozen import backbones
 
   return backbones.load(
-    name,
-    image_size=size and (size, size),
-    weights=weights,
-    input_range=input_range,
+    name, image_size=size and (size, size), input_range=input_range
   )

@@ -15,7 +15,6 @@ from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_files
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_draws
 from tff_semifl.settings import references
@@ -48,7 +47,6 @@ class ImageTask:
       size of the images.
     num_labeled: Default number of labeled images at the server; None if the
       setting is required.
-    background: RGB color behind transparent pixels of image files.
     images: For features that a frozen network computed, the task of the images;
       else None.
     data_description: A line that identifies data which may change under one
@@ -68,7 +66,6 @@ class ImageTask:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int | None
-  background: image_files.Color = image_files.WHITE
   load_test: Callable[..., sources.LabeledImages] | None = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
   )
@@ -200,7 +197,6 @@ AUGMENTATIONS = {
   'fedmatch': 'fedmatch_policy:build_fedmatch_rand_augment',
   'fixmatch': 'fixmatch_policy:build_fixmatch_rand_augment',
   'fixmatch_pytorch': 'fixmatch_policy:build_fixmatch_pytorch_rand_augment',
-  'keras_cv': 'keras_cv_policy:build_keras_cv_rand_augment',
   'keras_cv_gentle': 'keras_cv_policy:build_gentle_rand_augment',
   'semifl': 'semifl_policy:build_semifl_rand_augment',
 }
@@ -231,7 +227,7 @@ class StrongAugmentation(settings.Settings):
   strong_augmentation: str | None = settings.setting(
     None,
     "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, of"
-    ' FedMatch or of KerasCV, at its own magnitude or a low one. By default'
+    ' FedMatch, or of KerasCV at a low magnitude. By default'
     " SemiFL's, which leaves an image in seven blank; keras_cv_gentle for"
     ' digits and image_folder, and fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(AUGMENTATIONS, _load_augmentation),

@@ -27,7 +27,6 @@ from tff_semifl.augment import augmentation
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_reading
 from tff_semifl.data import own_images
@@ -60,7 +59,6 @@ def create_task(
   class_names: tuple[str, ...],
   *,
   flip: bool = True,
-  background: image_files.Color = image_files.WHITE,
   description: str | None = None,
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
@@ -95,7 +93,6 @@ def create_task(
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
     num_labeled=len(data.train.labels),
-    background=background,
     data_description=description or describe(data, class_names),
   )
 
@@ -141,7 +138,7 @@ def describe(
 ) -> str:
   """One line with the numbers of images and a digest of all images.
 
-  `changes` are numbers of resized or transparent images, each before a comma.
+  `changes` is the number of resized images before a comma, or empty.
   """
   unlabeled, labels = data.unlabeled, data.unlabeled_labels
   shares, names = data.shares or (), ()
@@ -249,7 +246,6 @@ def create_folder_task(
     data,
     found.class_names,
     flip=flip,
-    background=form.background,
     description=describe(
       data,
       found.class_names,
@@ -265,7 +261,7 @@ def _report(
   found: image_folders.ImageFolders,
 ) -> str:
   """Warns of images on disk and changed images; describes the changes."""
-  if isinstance(found.unlabeled, sources.StoredImages):
+  if isinstance(found.unlabeled, np.memmap):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
       ' images_on_disk=false keeps them in memory',
@@ -273,26 +269,17 @@ def _report(
       math.prod(found.unlabeled.shape) / 1e9,
       sources.storage_folder(),
     )
-  changes, num_images = '', len(found.files)
+  changes = ''
   if found.num_resized:
     size = '{}x{}'.format(*found.labeled.images.shape[1:3])
-    changes += f' {found.num_resized} resized to {size},'
+    changes = f' {found.num_resized} resized to {size},'
     # An explicit size is a request to scale.
     if form.size is None:
       logging.warning(
         '%s: %d of %d images have another size and are scaled and cropped to'
-        ' %s; image_size chooses another size, on_odd_size=refuse names these'
-        ' images',
-        *(root, found.num_resized, num_images, size),
+        ' %s; image_size chooses another size',
+        *(root, found.num_resized, len(found.files), size),
       )
-  if found.num_transparent:
-    color = image_files.name_color(form.background)
-    changes += f' {found.num_transparent} transparent on {color},'
-    logging.warning(
-      '%s: %d of %d images have transparent pixels, which are put on %s;'
-      ' background chooses another color',
-      *(root, found.num_transparent, num_images, color),
-    )
   return changes
 
 

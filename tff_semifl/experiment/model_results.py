@@ -33,7 +33,6 @@ def compute_logits(
   images: sources.Images | None = None,
 ) -> np.ndarray:
   """Logits, float32 [images, classes]; None stands for the test images."""
-  mapped = experiment.mapped_images
   predict = tf.function(
     lambda weights, images: experiment.classifier.logits(
       weights, tf.cast(images, tf.float32)
@@ -45,8 +44,6 @@ def compute_logits(
   found = [np.empty([0, experiment.task.num_classes], np.float32)]
   for start in range(0, len(images), _BATCH_SIZE):
     batch = np.asarray(images[start : start + _BATCH_SIZE])
-    if mapped is not None:
-      batch = mapped.read(batch)
     found.append(predict(weights, batch).numpy())
   return np.concatenate(found)
 
@@ -96,16 +93,12 @@ def write_by_system(
 ) -> None:
   """Writes the system's own description of the result, if it has one."""
   metrics = metrics_table.read_metrics(folder / 'metrics.csv')
-  labeled = experiment.data.labeled
-  mapped = experiment.mapped_images
-  if mapped is not None:
-    labeled = labeled._replace(images=mapped.read(labeled.images).numpy())
   lines = experiment.settings.system.describe_result(
     system_lib.Trained(
       experiment.classifier,
       kept.weights,
       kept.round_num,
-      labeled,
+      experiment.data.labeled,
       functools.partial(find_right, experiment),
       {name: values[-1] for name, values in metrics.items() if len(values)},
     )

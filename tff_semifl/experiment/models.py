@@ -27,7 +27,6 @@ _FUNCTIONS = references.Options(
       'fedmatch_networks:create_decomposed_wide_resnet'
     ),
     'fixmatch_wide_resnet': 'wide_resnet:create_fixmatch_wide_resnet',
-    'resnet': 'wide_resnet:create_resnet',
     'post_activation_resnet': (
       'zhang2020_networks:create_post_activation_resnet'
     ),
@@ -178,19 +177,6 @@ class WideResNet(NormalizedNetwork):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ResNet(NormalizedNetwork):
-  """The ResNet in the code of SemiFL's authors."""
-
-  reference: str = 'resnet'
-  model_depth: int = settings.setting(
-    9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
-  )
-
-  def find_arguments(self, task: image_task.ImageTask) -> dict[str, Any]:
-    return {'depth': self.model_depth}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Linear(Model):
   """One dense layer on standardized features or pixels."""
 
@@ -212,7 +198,6 @@ MODELS = {
   'wide_resnet': WideResNet(),
   'decomposed_wide_resnet': WideResNet(reference='decomposed_wide_resnet'),
   'fixmatch_wide_resnet': WideResNet(reference='fixmatch_wide_resnet'),
-  'resnet': ResNet(),
   'post_activation_resnet': NormalizedNetwork(
     reference='post_activation_resnet'
   ),

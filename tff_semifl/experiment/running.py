@@ -92,7 +92,6 @@ def run(
         experiment.task.class_names,
         path,
         privacy,
-        background=experiment.task.background,
         prior=prior,
       )
   model_results.write_by_system(experiment, folder.path, kept)

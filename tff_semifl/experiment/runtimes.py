@@ -153,11 +153,9 @@ class Runtime(settings.Settings, abc.ABC):
 
   Attributes:
     threads: Limits on threads and on concurrent clients.
-    by_index: Whether the worker reads images from a shared file, by index.
     has_xla: Whether the runtime compiles with XLA.
   """
 
-  by_index: ClassVar[bool] = False
   has_xla: ClassVar[bool] = True
 
   threads: Threads = Threads()
@@ -205,7 +203,6 @@ class InProcess(Runtime):
 class Native(Runtime):
   """A TFF worker process on the CPU, to check the other runtimes against."""
 
-  by_index = True
   has_xla = False
 
   def context(

@@ -14,7 +14,6 @@ from absl import logging
 import numpy as np
 
 from tff_semifl.algorithms import client_prior
-from tff_semifl.data import mapped_images
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import saved_experiment
@@ -36,8 +35,6 @@ def _pass_over_clients(
 ) -> share_prior.SharePrior:
   """Estimates the prior with a model's weights, at up to `MOST_CLIENTS`."""
   compute = federated_prior.build_evidence(experiment.classifier)
-  if experiment.mapped_images is not None:
-    compute = mapped_images.take_indices(compute, experiment.mapped_images)
   datasets = experiment.clients.all_datasets()
   if len(datasets) > MOST_CLIENTS:
     chosen = random_seeds.numpy_generator(

@@ -20,9 +20,8 @@ from tff_semifl.experiment import image_task
 class DataSet:
   """A data set, with the constants of a paper's experiments on it.
 
-  Attributes are as in `ImageTask`, and the name in TFDS with the configuration,
-  the largest shift in pixels (`padding`), and the names of the training split,
-  the test split and optionally a split without labels.
+  Attributes are as in `ImageTask`, and the name in TFDS with the configuration
+  and the largest shift in pixels (`padding`).
   """
 
   name: str
@@ -39,7 +38,6 @@ class DataSet:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int
-  splits: tuple[str, ...] = ('train', 'test')
 
   def create_task(self, data_dir: str | None) -> image_task.ImageTask:
     weak_augmentation = functools.partial(
@@ -66,9 +64,8 @@ class DataSet:
     # Imported here because the import is slow, and other tasks do without.
     from tff_semifl.data import tfds_images
 
-    train, test, *others = tfds_images.load(self.name, self.splits, data_dir)
-    unlabeled = others[0].images if others else None
-    return sources.TaskData(train, test, unlabeled)
+    splits = tfds_images.load(self.name, ('train', 'test'), data_dir)
+    return sources.TaskData(*splits)
 
   def _load_test(
     self, data_dir: str | None, *, may_download: bool
@@ -76,7 +73,7 @@ class DataSet:
     from tff_semifl.data import tfds_images
 
     [test] = tfds_images.load(
-      self.name, self.splits[1:2], data_dir, may_download=may_download
+      self.name, ('test',), data_dir, may_download=may_download
     )
     return test
 

@@ -15,7 +15,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_files
 from tff_semifl.data import own_labels
 from tff_semifl.data import pixels
 from tff_semifl.label_shift import input_shift
@@ -36,12 +35,10 @@ CLASS_SHARES = 'class_shares'
 # Outputs of the `description` signature.
 IMAGE_SHAPE = 'image_shape'
 LEAST_CONFIDENCE = 'least_confidence'
-BACKGROUND = 'background'
 # Files packed into a TFLite model: class names, one per line; the confidence
-# threshold, unless 0; the background color, unless white.
+# threshold, unless 0.
 LABELS_FILE = 'labels.txt'
 LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
-BACKGROUND_FILE = 'background.txt'
 # The class of images below the confidence threshold.
 UNKNOWN = 'unknown'
 
@@ -73,8 +70,6 @@ class ExportedModel(abc.ABC):
   image_shape: tuple[int, ...]
   # Images whose most probable class has a lower probability are `UNKNOWN`.
   least_confidence: float
-  # The RGB color behind transparent pixels, in 0..255.
-  background: image_files.Color
   # None without differential privacy.
   privacy: privacy_statement.PrivacyStatement | None
   # The prior of a site's class shares, for the probabilities of `predict`.
@@ -153,8 +148,6 @@ class _SavedModel(ExportedModel):
     description = signatures[DESCRIPTION]()
     self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
     self.least_confidence = float(description[LEAST_CONFIDENCE])
-    background = description.get(BACKGROUND, tf.constant(image_files.WHITE))
-    self.background = tuple(background.numpy().tolist())
     file = path / privacy_statement.NAME
     self.privacy = _read(privacy_statement.from_json, file.read_bytes, file)
     file = path / share_prior.NAME
@@ -177,11 +170,6 @@ class _TFLiteModel(ExportedModel):
         self.least_confidence = 0.0
         if LEAST_CONFIDENCE_FILE in archive.namelist():
           self.least_confidence = float(archive.read(LEAST_CONFIDENCE_FILE))
-        self.background = image_files.WHITE
-        if BACKGROUND_FILE in archive.namelist():
-          self.background = image_files.parse_color(
-            archive.read(BACKGROUND_FILE).decode()
-          )
         self.privacy = _read(
           privacy_statement.from_json,
           functools.partial(archive.read, privacy_statement.NAME),

@@ -10,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_files
 from tff_semifl.data import pixels
 from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
@@ -29,9 +28,7 @@ _WITH_OPACITY = (b'\x04', b'\x06')
 _TRANSPARENCY = 'tRNS'
 
 
-def decode(
-  encoded: tf.Tensor, num_channels: int, background: tuple[int, int, int]
-) -> tf.Tensor:
+def decode(encoded: tf.Tensor, num_channels: int) -> tf.Tensor:
   """Decodes a JPEG or PNG file.
 
   Unlike `image_files.read_image_of_any_size`, this ignores EXIF orientation,
@@ -40,7 +37,7 @@ def decode(
   """
   colors = tf.cond(
     _is_transparent(encoded),
-    lambda: _flatten(tf.io.decode_png(encoded, channels=4), background),
+    lambda: _flatten(tf.io.decode_png(encoded, channels=4)),
     # Also decodes PNG. The default DCT method is faster but inexact.
     lambda: tf.io.decode_jpeg(
       encoded, channels=3, dct_method='INTEGER_ACCURATE'
@@ -77,11 +74,11 @@ def _is_transparent(encoded: tf.Tensor) -> tf.Tensor:
   )
 
 
-def _flatten(image: tf.Tensor, background: tuple[int, int, int]) -> tf.Tensor:
-  """Blends an RGBA image, uint8 [height, width, 4], with a background color."""
+def _flatten(image: tf.Tensor) -> tf.Tensor:
+  """Blends an RGBA image, uint8 [height, width, 4], with white."""
   levels = tf.cast(image, tf.int32)
   colors, opacity = levels[..., :3], levels[..., 3:]
-  mixed = colors * opacity + tf.constant(background) * (255 - opacity)
+  mixed = colors * opacity + 255 * (255 - opacity)
   return tf.cast((2 * mixed + 255) // 510, tf.uint8)
 
 
@@ -95,7 +92,6 @@ def export_saved_model(
   path: pathlib.Path,
   privacy: privacy_statement.PrivacyStatement | None = None,
   least_confidence: float = 0.0,
-  background: image_files.Color = image_files.WHITE,
   prior: share_prior.SharePrior | None = None,
 ) -> None:
   """Saves a trained model with its signatures.
@@ -118,8 +114,8 @@ def export_saved_model(
       a site with these shares. They are 0 or above, and not all 0; others are
       an error. They are scaled to add up to 1.
   *   `class_names`: the names of all classes.
-  *   `description`: the model's `image_shape`, int32 [3]; `least_confidence`,
-      float32 []; `background`, int32 [3].
+  *   `description`: the model's `image_shape`, int32 [3], and
+      `least_confidence`, float32 [].
 
   Args:
     model: A model that maps float32 [batch, height, width, channels] in 0..255,
@@ -129,7 +125,6 @@ def export_saved_model(
     privacy: The privacy guarantee to the clients of the training.
     least_confidence: Confidence threshold, in [0, 1]; if no class reaches this
       probability, `class_name` is 'unknown'.
-    background: RGB color behind transparent pixels, as in training.
     prior: The prior of the class shares of a site.
 
   Raises:
@@ -162,7 +157,6 @@ def export_saved_model(
   description = {
     exported_model.IMAGE_SHAPE: tf.constant(shape),
     exported_model.LEAST_CONFIDENCE: tf.constant(least_confidence, tf.float32),
-    exported_model.BACKGROUND: tf.constant(background),
   }
 
   spec, fit = _choose_input(shape)
@@ -173,9 +167,7 @@ def export_saved_model(
   }
   if example_kinds.kind_of(shape) is example_kinds.IMAGES:
     serving[exported_model.SERVING_ENCODED] = _serve(
-      lambda encoded: classify(
-        compute_logits(_decode_and_fit(encoded, shape, background))
-      ),
+      lambda encoded: classify(compute_logits(_decode_and_fit(encoded, shape))),
       tf.TensorSpec([None], tf.string, 'image_bytes'),
     )
   if prior is not None:
@@ -236,15 +228,13 @@ def _choose_input(
 
 
 def _decode_and_fit(
-  image_bytes: tf.Tensor,
-  shape: tuple[int, int, int],
-  background: image_files.Color,
+  image_bytes: tf.Tensor, shape: tuple[int, int, int]
 ) -> tf.Tensor:
   """Decodes files of any sizes, and fits each image to the network."""
   height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
-    image = decode(encoded, num_channels, background)
+    image = decode(encoded, num_channels)
     return pixels.fit_to_size(image[tf.newaxis], height, width)[0]
 
   return tf.map_fn(

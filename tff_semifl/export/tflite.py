@@ -21,7 +21,6 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import example_kinds
-from tff_semifl.data import image_files
 from tff_semifl.export import exported_model
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
@@ -83,7 +82,6 @@ def convert(
   calibration_images: np.ndarray | None = None,
   privacy: privacy_statement.PrivacyStatement | None = None,
   least_confidence: float = 0.0,
-  background: image_files.Color = image_files.WHITE,
   prior: share_prior.SharePrior | None = None,
 ) -> bytes:
   """Converts a trained model to the content of a TFLite file.
@@ -127,8 +125,6 @@ def convert(
   files = {exported_model.LABELS_FILE: '\n'.join(class_names)}
   if least_confidence > 0:
     files[exported_model.LEAST_CONFIDENCE_FILE] = str(least_confidence)
-  if background != image_files.WHITE:
-    files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:

@@ -49,7 +49,6 @@ class Features(NamedTuple):
 
 def plan(
   symbolic: pure_functions.SymbolicModel,
-  symbolic_for_training: pure_functions.SymbolicModel,
   create: Callable[..., Callable[..., tf.Tensor]],
   *,
   jit_compile: bool,
@@ -63,15 +62,10 @@ def plan(
     return None
   # Cut here, not in the first call. A TFF computation is a TF 1 graph; after a
   # cut in one, Keras would create TF 1 models only.
-  body, body_for_training = (
-    each._replace(
-      model=tf.keras.Model(each.model.inputs, each.model.layers[-1].input)
-    )
-    for each in (symbolic, symbolic_for_training)
+  body = symbolic._replace(
+    model=tf.keras.Model(symbolic.model.inputs, last.input)
   )
-  create_for_training = functools.partial(
-    create, body_for_training, jit_compile=jit_compile
-  )
+  create_for_training = functools.partial(create, body, jit_compile=jit_compile)
   return Features(
     size=last.input.shape[-1],
     train=_when_called(create_for_training, pure_functions.in_training),

@@ -121,10 +121,10 @@ class ImageClassifier(NamedTuple):
   Attributes:
     initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
-      classes], in training mode: normalized by the batch, in the precision of
-      training. `seed`, int32 [2], is required if the model has `KeyedDropout`.
-      If `num_real`, an int32 scalar, is not None, images from this index on are
-      padding, which the statistics ignore.
+      classes], in training mode: normalized by the batch. `seed`, int32 [2], is
+      required if the model has `KeyedDropout`. If `num_real`, an int32 scalar,
+      is not None, images from this index on are padding, which the statistics
+      ignore.
     batch_logits: (weights, images, num_real=None) -> as `train_logits`, without
       dropout.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
@@ -165,10 +165,7 @@ class ImageClassifier(NamedTuple):
 
 
 def from_keras(
-  model: tf.keras.Model,
-  *,
-  train_in_bfloat16: bool = False,
-  jit_compile: bool = False,
+  model: tf.keras.Model, *, jit_compile: bool = False
 ) -> ImageClassifier:
   """Converts a Keras model to pure functions.
 
@@ -176,8 +173,6 @@ def from_keras(
     model: A functional or sequential Keras model from images to logits, without
       a final softmax. It is converted by `keras_conversion.convert`: batch
       normalization becomes static, and dropout takes a seed.
-    train_in_bfloat16: Whether `train_logits` computes in bfloat16, except
-      normalizations. Weights and their gradients stay float32.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
       each batch size. TFF's own worker has no XLA, and ignores this setting.
 
@@ -187,30 +182,20 @@ def from_keras(
   """
   model = keras_conversion.convert(model)
   model_checks.check(model)
-  returns_logits = model_checks.check_structure(model)
   kinds = find_weights(model)
   if not kinds.trainable:
     raise ValueError(f'Model {model.name!r} has no weights to train.')
-  symbolic = symbolic_for_training = pure_functions.clone_to_symbols(
-    model, sum(kinds, ())
-  )
-  if train_in_bfloat16:
-    symbolic_for_training = pure_functions.clone_to_symbols(
-      model, sum(kinds, ()), pure_functions.copy_layer_in_bfloat16
-    )
+  symbolic = pure_functions.clone_to_symbols(model, sum(kinds, ()))
   create = functools.partial(
     pure_functions.build, frozen=[weight.numpy() for weight in kinds.frozen]
   )
   create_for_training = functools.partial(
-    create, symbolic_for_training, jit_compile=jit_compile
+    create, symbolic, jit_compile=jit_compile
   )
   initial_weights = ModelWeights(
     tuple(w.numpy() for w in kinds.trainable),
     tuple(w.numpy() for w in kinds.statistics),
   )
-  logits = create(symbolic, call_fn=pure_functions.in_inference)
-  if not returns_logits:
-    model_checks.check_outputs(model, logits, initial_weights)
   train_logits = create_for_training(call_fn=pure_functions.in_training)
   has_dropout = any(
     isinstance(layer, keyed_dropout.KeyedDropout)
@@ -222,26 +207,15 @@ def from_keras(
     batch_logits=create_for_training(call_fn=pure_functions.without_dropout)
     if has_dropout
     else train_logits,
-    logits=logits,
+    logits=create(symbolic, call_fn=pure_functions.in_inference),
     batch_moments=create(symbolic, call_fn=_batch_moments)
     if kinds.statistics
     else None,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     variables=kinds,
-    features=features_lib.plan(
-      symbolic, symbolic_for_training, create, jit_compile=jit_compile
-    ),
+    features=features_lib.plan(symbolic, create, jit_compile=jit_compile),
   )
-
-
-def assign_weights(
-  model: tf.keras.Model,
-  weights: ModelWeights,
-  frozen: Sequence[np.ndarray] | None = None,
-) -> None:
-  """Assigns to a Keras model from `keras_conversion.convert`."""
-  find_weights(model).assign(weights, frozen)
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:

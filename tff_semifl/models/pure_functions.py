@@ -20,13 +20,6 @@ from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 
-# Layers that need more than the eight bits of bfloat16.
-_FLOAT32_LAYERS = (
-  static_batch_norm.StaticBatchNormalization,
-  tf.keras.layers.GroupNormalization,
-  tf.keras.layers.Rescaling,
-)
-
 
 def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
   """Exempts a function from AutoGraph, but not layers that the function calls.
@@ -207,21 +200,8 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
   return insert
 
 
-def copy_layer_in_bfloat16(
-  layer: tf.keras.layers.Layer,
-) -> tf.keras.layers.Layer:
-  """Copies a layer to bfloat16, to which it casts its inputs."""
-  config = layer.get_config()
-  if not isinstance(layer, _FLOAT32_LAYERS):
-    config['dtype'] = 'bfloat16'
-  return type(layer).from_config(config)
-
-
 def clone_to_symbols(
-  model: tf.keras.Model,
-  weights: Sequence[tf.Variable],
-  clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
-  | None = None,
+  model: tf.keras.Model, weights: Sequence[tf.Variable]
 ) -> SymbolicModel:
   """Clones a model with symbolic tensors in place of `weights`, in order."""
   graph = tf.Graph()
@@ -234,7 +214,7 @@ def clone_to_symbols(
 
   # Keras gets a tensor wherever it creates a variable.
   with tf.variable_creator_scope(create_symbol):
-    clone = keras_conversion.clone(model, clone_layer)
+    clone = keras_conversion.clone(model)
   originals = [*model.trainable_weights, *model.non_trainable_weights]
   cloned = [*clone.trainable_weights, *clone.non_trainable_weights]
   if len(cloned) != len(originals):

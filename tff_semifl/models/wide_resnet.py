@@ -1,19 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Residual networks with pre-activation blocks, of SemiFL and FixMatch.
-
-The WideResNet "depth x width" is by Zagoruyko and Komodakis (BMVC 2016). The
-ResNets, with four stages of 64 to 512 channels, are in the repository of
-SemiFL's authors, but not in the paper.
+"""The WideResNets of SemiFL and FixMatch.
 
 References:
+  Zagoruyko, Komodakis. Wide residual networks. BMVC 2016.
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
   Simplifying semi-supervised learning with consistency and confidence. NeurIPS
   2020. Its authors' code, `libml/models.py`.
 """
 
-from collections.abc import Sequence
 import itertools
 import math
 
@@ -23,8 +19,6 @@ from tff_semifl.data import pixels
 from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 
-# Blocks per stage by depth. The authors' "ResNet-9" has 10 layers.
-_BLOCKS_PER_STAGE = {9: 1, 18: 2}
 # FixMatch's values; the epsilon is the default of TensorFlow's layers.
 _LEAK = 0.1
 _EPSILON = 1e-3
@@ -74,87 +68,33 @@ def create_wide_resnet(
   `keras_conversion.convert` creates a variant with group normalization.
 
   Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
     depth: One more than an odd multiple of `num_groups`.
     width: Factor on the channels, 2 in the paper; group g has `16 * width *
       2**g` channels.
     pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
     num_groups: Groups of blocks; by default `default_num_groups`.
-    seed: The run's seed.
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
     [batch, num_classes]. With depth 28, width 2, 10 classes and 32x32x3
     images it has 1,467,610 trainable parameters.
-
-  Raises:
-    ValueError: No network has that depth.
   """
   num_groups, num_blocks = _count_blocks(input_shape, depth, num_groups)
+  seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  logits = _classify(
-    pixels.standardize(inputs, pixel_mean, pixel_standard_deviation),
-    num_classes,
-    [16, *(16 * width * 2**group for group in range(num_groups))],
-    num_blocks,
-    residual.layer_seeds(seed),
-  )
-  return tf.keras.Model(inputs, logits, name=f'wide_resnet_{depth}x{width}')
-
-
-def create_resnet(
-  input_shape: tuple[int, int, int],
-  num_classes: int,
-  *,
-  depth: int,
-  pixel_mean: tuple[float, ...],
-  pixel_standard_deviation: tuple[float, ...],
-  seed: int = 0,
-) -> tf.keras.Model:
-  """Creates SemiFL's ResNet from raw pixels to logits.
-
-  With 10 classes and three channels it has 4,901,450 trainable parameters at
-  depth 9 and 11,172,170 at depth 18.
-  """
-  if depth not in _BLOCKS_PER_STAGE:
-    possible = ' and '.join(map(str, _BLOCKS_PER_STAGE))
-    raise ValueError(f'No ResNet has depth {depth}; possible are {possible}.')
-  inputs = tf.keras.Input(input_shape)
-  logits = _classify(
-    pixels.standardize(inputs, pixel_mean, pixel_standard_deviation),
-    num_classes,
-    [64, 64, 128, 256, 512],
-    _BLOCKS_PER_STAGE[depth],
-    residual.layer_seeds(seed),
-  )
-  return tf.keras.Model(inputs, logits, name=f'resnet_{depth}')
-
-
-def _classify(
-  x: tf.Tensor,
-  num_classes: int,
-  filters: Sequence[int],
-  num_blocks: int,
-  seeds: itertools.count,
-) -> tf.Tensor:
-  """The logits of a pre-activation network.
-
-  `filters` are of the stem, and then of each stage of `num_blocks` blocks. Each
-  stage but the first halves height and width.
-  """
-  stem, *stages = filters
-  x = residual.convolve(x, stem, 3, 1, residual.kaiming_normal(next(seeds)))
-  for stage, stage_filters in enumerate(stages):
+  x = pixels.standardize(inputs, pixel_mean, pixel_standard_deviation)
+  x = residual.convolve(x, 16, 3, 1, residual.kaiming_normal(next(seeds)))
+  for group in range(num_groups):
     for block in range(num_blocks):
-      stride = 2 if stage > 0 and block == 0 else 1
-      x = residual.pre_activation_block(x, stage_filters, stride, seeds)
+      stride = 2 if group > 0 and block == 0 else 1
+      filters = 16 * width * 2**group
+      x = residual.pre_activation_block(x, filters, stride, seeds)
   x = residual.normalize_and_activate(x)
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
-  return tf.keras.layers.Dense(
+  logits = tf.keras.layers.Dense(
     num_classes, kernel_initializer=residual.uniform_by_inputs(next(seeds))
   )(x)
+  return tf.keras.Model(inputs, logits, name=f'wide_resnet_{depth}x{width}')
 
 
 def create_fixmatch_wide_resnet(

@@ -72,8 +72,7 @@ class FeatureCacheTest(parameterized.TestCase):
 
   def test_reads_images_in_files_a_few_at_a_time(self):
     stored = sources.create_stored(_IMAGES.shape)
-    for number, image in enumerate(_IMAGES):
-      stored[number] = image
+    stored[:] = _IMAGES
     path = self.create_tempdir().full_path + '/images.npy'
     np.save(path, _IMAGES)
     backbone = FakeBackbone()

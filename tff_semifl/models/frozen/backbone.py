@@ -55,7 +55,7 @@ class Preparation:
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """Does `pixels.scale_and_crop`, with fewer operations where possible."""
+  """Does `pixels.scale_and_crop`, by fewer operations if possible."""
   height, width = images.shape[1:3]
   if height is None or width is None:
     raise ValueError(f'found images of shape {images.shape}; give one size')

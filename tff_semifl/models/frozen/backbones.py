@@ -18,7 +18,6 @@ from tff_semifl.models.frozen import efficientnet_lite
 
 # The size at which most networks are pretrained.
 DEFAULT_SIZE = (224, 224)
-IMAGENET = 'imagenet'
 SUFFIX = '.keras'
 # Keras imports the modules that a file names, and takes classes and functions
 # from these modules. In these packages, they only build layers.
@@ -37,32 +36,21 @@ def _application_names() -> list[str]:
 
 
 def load_application(
-  name: str, image_size: tuple[int, int], weights: str = IMAGENET
+  name: str, image_size: tuple[int, int]
 ) -> backbone_lib.Backbone:
-  """Loads a network of Keras Applications.
+  """Loads a network of Keras Applications, pretrained on ImageNet.
 
-  Pixels are scaled by the `preprocess_input` of the network's module. `weights`
-  are 'imagenet', which Keras downloads to ~/.keras/models once, or an HDF5 file
-  with the weights of the network without its last layer.
+  Pixels are scaled by the `preprocess_input` of the network's module. Keras
+  downloads the weights to ~/.keras/models once.
   """
   function = getattr(tf.keras.applications, name)
-  if weights != IMAGENET and not pathlib.Path(weights).is_file():
-    raise backbone_lib.BackboneError(
-      f'backbone {name}: the file of weights {weights} is missing'
-    )
   try:
-    network = function(
-      include_top=False, weights=weights, input_shape=(*image_size, 3)
-    )
+    network = function(include_top=False, input_shape=(*image_size, 3))
   # Keras raises a plain Exception for a failed download.
   except Exception as error:
-    remedy = (
-      'if the download failed, copy the file to ~/.keras/models'
-      if weights == IMAGENET
-      else f'give the file of save_weights of {name}(include_top=False)'
-    )
     raise backbone_lib.BackboneError(
-      f'backbone {name} with weights {weights}: {_reason(error)}; {remedy}'
+      f'backbone {name}: {_reason(error)}; if the download failed, copy the'
+      ' file of weights to ~/.keras/models'
     ) from error
   module = function.__module__
   return backbone_lib.Backbone(
@@ -74,50 +62,6 @@ def load_application(
       sys.modules[module].preprocess_input,
     ),
   )
-
-
-def is_keras_cv(name: str) -> bool:
-  """Whether `name` is the name or folder of a KerasCV preset."""
-  config = pathlib.Path(name) / 'config.json'
-  return _find_preset_class(name) is not None or config.is_file()
-
-
-def load_keras_cv(
-  name: str, image_size: tuple[int, int], input_range: str = '0_to_255'
-) -> backbone_lib.Backbone:
-  """Loads a KerasCV backbone with the weights of a preset.
-
-  `input_range` must be '0_to_255' for presets with `include_rescaling`.
-  """
-  prepare = backbone_lib.in_range(image_size, input_range)
-  preset_class = _find_preset_class(name)
-  try:
-    if preset_class is None:
-      preset_class = backbone_lib.import_keras_cv().models.Backbone
-      config = json.loads((pathlib.Path(name) / 'config.json').read_text())
-      check_modules(config)
-      if not config.get('weights'):
-        raise ValueError('it has no weights')
-    network = preset_class.from_preset(
-      name, load_weights=True, input_shape=(*image_size, 3)
-    )
-    # KerasCV's class warns when TensorFlow looks at its attributes.
-    network = tf.keras.Model(network.inputs, network.outputs[0])
-  # The network, Kaggle and damaged files fail with errors of many types.
-  except Exception as error:
-    raise backbone_lib.BackboneError(
-      f'backbone {name} of KerasCV: {_reason(error)}; give a preset with'
-      ' weights, or the folder of one'
-    ) from error
-  return backbone_lib.Backbone(name, network, prepare)
-
-
-def _find_preset_class(name: str) -> Any:
-  models = backbone_lib.import_keras_cv().models
-  for found in filter(inspect.isclass, vars(models).values()):
-    if issubclass(found, models.Backbone) and name in found.presets:
-      return found
-  return None
 
 
 def load_keras_file(
@@ -188,7 +132,6 @@ def load(
   name: str,
   *,
   image_size: tuple[int, int] | None = None,
-  weights: str | None = None,
   input_range: str | None = None,
 ) -> backbone_lib.Backbone:
   """Loads a pretrained backbone.
@@ -196,17 +139,14 @@ def load(
   Args:
     image_size: Height and width that images are resized to; None for 224x224,
       or for the size of a `.keras` file. Time grows with the number of pixels.
-    input_range: For KerasCV and `.keras` files: the pixel range of the network,
-      one of `pixels.RANGES`; '0_to_255' by default.
+    input_range: For `.keras` files: the pixel range of the network, one of
+      `pixels.RANGES`; '0_to_255' by default.
   """
-  is_application = name in _application_names()
-  if weights is not None and not is_application:
-    raise ValueError(
-      f'weights: found {weights!r}, but {name} has its own; leave it out'
+  if name.endswith(SUFFIX):
+    return load_keras_file(
+      pathlib.Path(name), image_size, input_range or '0_to_255'
     )
-  if input_range is not None and (
-    is_application or name == efficientnet_lite.NAME
-  ):
+  if input_range is not None:
     raise ValueError(
       f'input_range: found {input_range!r}, but {name} has its own; leave it'
       ' out'
@@ -214,17 +154,12 @@ def load(
   size = image_size or DEFAULT_SIZE
   if name == efficientnet_lite.NAME:
     return efficientnet_lite.load(size)
-  if is_application:
-    return load_application(name, size, weights or IMAGENET)
-  input_range = input_range or '0_to_255'
-  if name.endswith(SUFFIX):
-    return load_keras_file(pathlib.Path(name), image_size, input_range)
-  if is_keras_cv(name):
-    return load_keras_cv(name, size, input_range)
+  if name in _application_names():
+    return load_application(name, size)
   raise backbone_lib.BackboneError(
     f'backbone {name}: there is none of this name{_guess(name)}; give'
-    f' {efficientnet_lite.NAME}, a network of Keras Applications, a preset of'
-    f' KerasCV, or a file {SUFFIX}'
+    f' {efficientnet_lite.NAME}, a network of Keras Applications, or a file'
+    f' {SUFFIX}'
   )
 
 

@@ -51,8 +51,8 @@ def compute(
 ) -> np.ndarray:
   """The features of all images; computes those that the cache lacks.
 
-  Several programs may share a folder. If it has all features, nothing is
-  written. Maps uint8 [images, height, width, 1 or 3] in 0..255 to float32
+  Several programs may share a folder. Nothing is written if the folder has all
+  features. Maps uint8 [images, height, width, 1 or 3] in 0..255 to float32
   [images, feature_dimension]. `quiet` hides the progress bar.
   """
   if images.dtype != np.uint8 or len(images.shape) != 4 or not len(images):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of training passes in bfloat16, and compiled by XLA."""
+"""Tests of training passes that XLA compiles."""
 
 import functools
 
@@ -11,15 +11,15 @@ import pytest
 import tensorflow as tf
 
 from tff_semifl.models import functional
-from tff_semifl.models import keras_conversion
 from tff_semifl.models import wide_resnet
 
 _IMAGES = np.random.default_rng(0).uniform(0, 255, (6, 8, 8, 3))
 _IMAGES = _IMAGES.astype(np.float32)
 
 
-def _create_model():
-  return wide_resnet.create_wide_resnet(
+@functools.cache
+def _create_classifier(*, jit_compile=False):
+  model = wide_resnet.create_wide_resnet(
     _IMAGES.shape[1:],
     5,
     depth=7,
@@ -28,16 +28,7 @@ def _create_model():
     pixel_mean=(0.4, 0.5, 0.6),
     pixel_standard_deviation=(0.2, 0.3, 0.4),
   )
-
-
-@functools.cache
-def _create_classifier(
-  replace_batch_norm=keras_conversion.to_static_batch_norm, **precision
-):
-  model = keras_conversion.convert(
-    _create_model(), replace_batch_norm, replaces_static=True
-  )
-  return functional.from_keras(model, **precision)
+  return functional.from_keras(model, jit_compile=jit_compile)
 
 
 def _take_pass(classifier, num_real=None):
@@ -54,8 +45,8 @@ def _run(classifier, num_real=None):
   return tf.function(lambda: _take_pass(classifier, num_real))()
 
 
-def _operations(classifier):
-  """Returns names, types and attributes of a training pass's operations."""
+def _has_compiled(classifier):
+  """Whether XLA compiles some function of a training pass."""
   weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
   function = tf.function(classifier.train_logits).get_concrete_function(
     weights, tf.constant(_IMAGES)
@@ -64,37 +55,7 @@ def _operations(classifier):
   nodes = [*graph_def.node]
   for inner in graph_def.library.function:
     nodes.extend(inner.node_def)
-  return [(node.op, node.attr['T'].type, node.attr) for node in nodes]
-
-
-class BFloat16Test(tf.test.TestCase):
-  @pytest.mark.slow
-  def test_logits_are_those_of_float32_to_the_precision_of_bfloat16(self):
-    expected, expected_gradients = _run(_create_classifier())
-    found, gradients = _run(_create_classifier(train_in_bfloat16=True))
-    # Eight bits, and some ten layers that each round.
-    scale = np.abs(expected).max()
-    self.assertAllClose(found, expected, rtol=0, atol=10 * 2**-8 * scale)
-    self.assertNotAllClose(found, expected, rtol=0, atol=1e-5 * scale)
-    for gradient, other in zip(gradients, expected_gradients, strict=True):
-      self.assertEqual(gradient.dtype, tf.float32)
-      # The directions of the gradients; rounding may change a rectifier's sign.
-      gradient, other = np.ravel(gradient), np.ravel(other)
-      cosine = gradient @ other / np.sqrt(gradient @ gradient * other @ other)
-      self.assertGreater(cosine, 0.9)
-
-  def test_weights_and_inference_are_float32(self):
-    plain = _create_classifier()
-    classifier = _create_classifier(train_in_bfloat16=True)
-    self.assertEqual(classifier.weights_type, plain.weights_type)
-    weights = classifier.initial_weights
-    self.assertAllEqual(
-      classifier.logits(weights, _IMAGES), plain.logits(weights, _IMAGES)
-    )
-    self.assertAllEqual(
-      classifier.batch_moments(weights, _IMAGES)[0],
-      plain.batch_moments(weights, _IMAGES)[0],
-    )
+  return any(node.attr['_XlaMustCompile'].b for node in nodes)
 
 
 @pytest.mark.slow
@@ -102,15 +63,8 @@ class JitCompileTest(tf.test.TestCase):
   def test_compiles_and_computes_the_same(self):
     plain = _create_classifier()
     compiled = _create_classifier(jit_compile=True)
-
-    def has_compiled(classifier):
-      return any(
-        attributes['_XlaMustCompile'].b
-        for _, _, attributes in _operations(classifier)
-      )
-
-    self.assertTrue(has_compiled(compiled))
-    self.assertFalse(has_compiled(plain))
+    self.assertTrue(_has_compiled(compiled))
+    self.assertFalse(_has_compiled(plain))
     self._check_equal(_run(compiled), _run(plain))
 
   def test_padding_within_a_larger_program(self):
