@@ -17,9 +17,7 @@ from tests import simulation_test_case
 from tests.algorithms.client_priors import numpy_reference
 from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import client_prior_semifl
-from tff_semifl.core import pseudo_labels
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
@@ -47,7 +45,7 @@ class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
     client = settings.change(
       client_prior_semifl.ClientPriorFixMix(),
-      {'selection': 'freematch', 'alignment': 'distribution'},
+      {'selection': 'flexmatch', 'alignment': 'distribution'},
     )
     server = client_updates.create_server(
       linear_problem.LinearProblem().server_data
@@ -59,7 +57,7 @@ class PartsTest(absltest.TestCase):
     }
     own_guidance = told['method']
     np.testing.assert_allclose(own_guidance['server_prior'], [0.4, 0.4, 0.2])
-    told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
+    told['alignment'] = tf.constant([0.5, 0.25, 0.25])
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
     labels, selected = client.label(
       client_updates.of_labels(
@@ -78,24 +76,8 @@ class PartsTest(absltest.TestCase):
     aligned /= aligned.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
     np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
-    # The threshold before any round is one third, for all classes.
+    # The threshold before any round is 0, for all classes.
     self.assertTrue(np.all(selected))
-
-  def test_logits_are_not_adjusted_twice(self):
-    adjustment = client_prior.LogitAdjustment()
-    with self.assertRaisesRegex(
-      settings.SettingError, '^train_with_prior=True: .*LogitAdjustment'
-    ):
-      client_prior_semifl.ClientPriorFixMix(adjustment=adjustment)
-    client = client_prior_semifl.ClientPriorFixMix(
-      adjustment=adjustment, train_with_prior=False
-    )
-    labels = pseudo_labels.from_logits(tf.zeros([2, 3]))
-    np.testing.assert_allclose(
-      client.logit_offset(client_updates.of_labels(), labels),
-      np.log(np.full(3, 1 / 3)),
-      rtol=1e-6,
-    )
 
 
 class RoundsTest(simulation_test_case.SimulationTestCase):

@@ -6,11 +6,6 @@
 Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does.
 Parts of later methods are in separate files. All parts can be combined. A part
 may keep a state at the server, updated by clients' sums over pseudo-labels.
-
-References:
-  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
-  consistency targets improve semi-supervised deep learning results. NeurIPS
-  2017. They average weights over steps; this package averages over rounds.
 """
 
 import abc
@@ -21,12 +16,9 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
-from tff_semifl.models import functional
 
 # The usual arguments of hooks.
 Client = hook_arguments.ClientContext
@@ -79,28 +71,12 @@ class FixedThreshold(Selection):
     )
 
 
-class Labeler(ClientPart, abc.ABC):
-  """Base of rules for which model labels, in place of the received model."""
-
-  @abc.abstractmethod
-  def choose(self, client: Client) -> functional.ModelWeights:
-    """The weights that label."""
-
-
 class Alignment(ClientPart, abc.ABC):
   """Base of rules that turn logits into pseudo-labels."""
 
   @abc.abstractmethod
   def label(self, client: Client, logits: tf.Tensor) -> Labels:
     """Labels of images, from their logits, float32 [images, classes]."""
-
-
-class Adjustment(ClientPart, abc.ABC):
-  """Base of rules for an offset of the logits in the losses."""
-
-  @abc.abstractmethod
-  def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
-    """The offset to add, float32 [classes]; None adds nothing."""
 
 
 class Regularizer(ClientPart, abc.ABC):
@@ -117,55 +93,3 @@ class Weighting(ClientPart, abc.ABC):
   @abc.abstractmethod
   def weigh(self, client: Client) -> tf.Tensor:
     """The weight of an update, a float32 scalar, at least 0."""
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AveragedTeacher(Labeler):
-  """Labels by a moving average of the server's models.
-
-  The decay in round t is min(`teacher_decay`, (1 + t) / (10 + t)).
-  The average is sent to clients beside the model that they train, which doubles
-  the download. Its batch normalization statistics are of the server's images,
-  even if the model's statistics are of other images.
-  """
-
-  teacher_decay: float = settings.setting(
-    0.9,
-    'Decay of the moving average of models in a round, less in the first'
-    ' rounds; with 0 the teacher is the model itself.',
-    settings.BELOW_1,
-  )
-
-  def init_guidance(
-    self, model: functional.ImageClassifier
-  ) -> functional.ModelWeights:
-    return tf.nest.map_structure(tf.constant, model.initial_weights)
-
-  def tell(
-    self, kept: functional.ModelWeights, server: hook_arguments.Server
-  ) -> functional.ModelWeights:
-    model = server.model
-    if model.batch_moments is None:
-      return kept
-    return batch_norm_statistics.compute_server_statistics(
-      model, kept, server.data
-    )
-
-  def guidance(
-    self,
-    kept: functional.ModelWeights,
-    sums: tuple[()],
-    server: hook_arguments.Server,
-  ) -> functional.ModelWeights:
-    del sums  # Clients report nothing.
-    t = tf.cast(server.round_num, tf.float32)
-    decay = tf.minimum(self.teacher_decay, (1.0 + t) / (10.0 + t))
-    return functional.ModelWeights(
-      optimizers.move_average(
-        tuple(kept.trainable), tuple(server.weights.trainable), decay
-      ),
-      kept.non_trainable,
-    )
-
-  def choose(self, client: Client) -> functional.ModelWeights:
-    return client.guidance

@@ -17,12 +17,9 @@ References:
 """
 
 from collections.abc import Mapping
-import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl import settings
-from tff_semifl.algorithms import client_parts
 from tff_semifl.core import hook_arguments
 from tff_semifl.data import folding
 
@@ -126,33 +123,3 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
   prior = tf.maximum(prior, _LEAST_SHARE)
   prior /= tf.reduce_sum(prior)
   return tf.math.log(prior) - tf.math.log(server_prior)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class LogitAdjustment(client_parts.Adjustment):
-  """Adds the logarithms of a client's class shares to logits in its losses."""
-
-  adjustment_strength: float = settings.setting(
-    1.0,
-    "Weight of the logarithms of a client's class shares that are added to"
-    ' logits in its losses; 0 adds nothing.',
-    settings.AT_LEAST_0,
-  )
-  adjustment_pseudo_count: float = settings.setting(
-    10.0,
-    'Number of images, the same of each class, that are added to those of a'
-    ' client for its class shares.',
-    settings.ABOVE_0,
-  )
-
-  def logit_offset(
-    self, client: client_parts.Client, labels: client_parts.Labels
-  ) -> tf.Tensor:
-    del client
-    num_classes = tf.shape(labels.probabilities)[1]
-    shares = from_probabilities(
-      labels.probabilities,
-      tf.fill([num_classes], 1.0 / tf.cast(num_classes, tf.float32)),
-      self.adjustment_pseudo_count,
-    )
-    return self.adjustment_strength * tf.math.log(shares)

@@ -35,7 +35,7 @@ class PriorFixMix(composed.ComposedFixMix):
 
   Without both uses they are SemiFL's clients. The server sends
   `{'server_prior': ..., 'label_prior_weight': ...}`. All parts can be combined
-  with this client, but with `train_with_prior` no other adjustment of logits.
+  with this client.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -58,16 +58,6 @@ class PriorFixMix(composed.ComposedFixMix):
     'Whether the shares of classes of a client are an offset of the logits in'
     ' its losses (M-step).',
   )
-
-  def __post_init__(self) -> None:
-    super().__post_init__()
-    if self.train_with_prior and self.adjustment is not None:
-      raise settings.SettingError(
-        'train_with_prior',
-        True,
-        f'adds to the logits in the losses what {self.adjustment} would add a'
-        ' second time; choose one of them',
-      )
 
   @abc.abstractmethod
   def find_prior(self, client: Client, logits: tf.Tensor) -> tf.Tensor:

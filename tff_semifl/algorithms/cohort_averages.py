@@ -1,173 +1,37 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FreeMatch, SoftMatch and distribution alignment, by averages over cohorts.
+"""Distribution alignment and FlexMatch's thresholds, by sums over cohorts.
 
-The published methods average over the steps of one trainer. Here averages are
-over rounds and all images of cohorts. Clients report sums over their images, so
-that secure aggregation can hide the sums of a single client.
+The published methods average over the steps of one trainer, and FlexMatch
+remembers the last confident label of each image. Here clients report sums over
+their images, which secure aggregation can add.
 
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
   Semi-supervised learning with distribution alignment and augmentation
   anchoring. ICLR 2020.
-  Chen, Tao, Fan, Wang, Wang, Schiele, Xie, Raj, Savvides. SoftMatch: Addressing
-  the quantity-quality trade-off in semi-supervised learning. ICLR 2023.
-  Wang, Chen, Heng, Hou, Fan, Wu, Wang, Savvides, Shinozaki, Raj, Schiele, Xie.
-  FreeMatch: Self-adaptive thresholding for semi-supervised learning. ICLR 2023.
+  Zhang, Wang, Hou, Wu, Wang, Okumura, Shinozaki. FlexMatch: Boosting
+  semi-supervised learning with curriculum pseudo labeling. NeurIPS 2021.
 """
 
-from collections.abc import Mapping
 import dataclasses
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import client_parts
+from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
 
-Client = hook_arguments.ClientContext
-Labels = pseudo_labels.PseudoLabels
-Sums = Mapping[str, tf.Tensor]
-Averages = Mapping[str, tf.Tensor]
+Client = client_parts.Client
+Labels = client_parts.Labels
 
-_COUNT = 'num_images'
 # From FixMatch's code: bounds the factor of a class that is never predicted.
 _EPSILON = 1e-6
-
-
-def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
-  """The sums over a client's images, axis 0, and the number of images."""
-  (any_values, *_) = values.values()
-  sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
-  return sums | {_COUNT: tf.cast(tf.shape(any_values)[0], tf.float32)}
-
-
-def means(sums: Sums) -> dict[str, tf.Tensor]:
-  """The means over the images of a cohort; 0 without images."""
-  return {
-    name: tf.math.divide_no_nan(each, sums[_COUNT])
-    for name, each in sums.items()
-    if name != _COUNT
-  }
-
-
-def move(
-  kept: Averages, sums: Sums, measured: Averages, decay: float
-) -> dict[str, tf.Tensor]:
-  """The moving averages; unchanged if clients labeled no image in a round."""
-  return {
-    name: tf.where(
-      sums[_COUNT] > 0,
-      decay * average + (1.0 - decay) * measured[name],
-      average,
-    )
-    for name, average in kept.items()
-  }
-
-
-def class_thresholds(
-  mean_confidence: tf.Tensor, class_shares: tf.Tensor
-) -> tf.Tensor:
-  """`mean_confidence * class_shares / max(class_shares)`, float32 [classes]."""
-  return mean_confidence * tf.math.divide_no_nan(
-    class_shares, tf.reduce_max(class_shares)
-  )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FreeMatch(client_parts.ClassThresholds):
-  """Trains on images above FreeMatch's threshold of their class.
-
-  FreeMatch's fairness loss is left out.
-  """
-
-  threshold_decay: float = settings.setting(
-    0.9,
-    'Decay of the average confidence and class shares in a round; with 0'
-    ' thresholds are those of the last round.',
-    settings.BELOW_1,
-  )
-
-  def init_guidance(self, model: functional.ImageClassifier) -> Averages:
-    num_classes = model.num_classes
-    return {
-      'confidence': tf.constant(1.0 / num_classes),
-      'class_shares': tf.fill([num_classes], 1.0 / num_classes),
-    }
-
-  def tell(self, kept: Averages, server: hook_arguments.Server) -> tf.Tensor:
-    del server
-    return class_thresholds(kept['confidence'], kept['class_shares'])
-
-  def guidance(
-    self, kept: Averages, sums: Sums, server: hook_arguments.Server
-  ) -> Averages:
-    del server
-    return move(kept, sums, means(sums), self.threshold_decay)
-
-  def report(self, client: Client) -> Sums:
-    return sum_over_images(
-      {
-        'confidence': client.labels.confidences,
-        'class_shares': client.labels.probabilities,
-      }
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SoftMatch(client_parts.Selection):
-  """Trains on all images, weighted by SoftMatch's truncated Gaussian.
-
-  The weight of a confidence c is 1 if c >= mean, otherwise
-  exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
-
-  Its uniform alignment is `DistributionAlignment(align_labels=False)`.
-  """
-
-  softness_decay: float = settings.setting(
-    0.9,
-    'Decay of the average confidence and of its variance in a round; with 0'
-    ' weights follow from the last round alone.',
-    settings.BELOW_1,
-  )
-  num_deviations: float = settings.setting(
-    2.0,
-    'How fast weights fall below the average confidence: at one standard'
-    ' deviation below it to exp(-n^2 / 2), with n this number.',
-    settings.ABOVE_0,
-  )
-
-  def init_guidance(self, model: functional.ImageClassifier) -> Averages:
-    return {
-      'confidence': tf.constant(1.0 / model.num_classes),
-      'variance': tf.constant(1.0),
-    }
-
-  def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    below = tf.maximum(client.guidance['confidence'] - labels.confidences, 0.0)
-    width = client.guidance['variance'] / self.num_deviations**2
-    # Without variance, only rounding puts a confidence below the mean.
-    return tf.exp(-tf.math.divide_no_nan(below**2, 2.0 * width))
-
-  def guidance(
-    self, kept: Averages, sums: Sums, server: hook_arguments.Server
-  ) -> Averages:
-    del server
-    count, measured = sums[_COUNT], means(sums)
-    biased = measured['square'] - measured['confidence'] ** 2
-    measured['variance'] = tf.maximum(biased, 0.0) * tf.math.divide_no_nan(
-      count, count - 1.0
-    )
-    return move(kept, sums, measured, self.softness_decay)
-
-  def report(self, client: Client) -> Sums:
-    confidences = client.labels.confidences
-    return sum_over_images(
-      {'confidence': confidences, 'square': confidences**2}
-    )
 
 
 def align(
@@ -188,9 +52,19 @@ def align(
   return logits - strength * excess
 
 
+class Predictions(NamedTuple):
+  """Sums over images, float32: probabilities, [classes], and a count."""
+
+  probabilities: tf.Tensor
+  num_images: tf.Tensor
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DistributionAlignment(client_parts.Alignment):
-  """Aligns predictions to equal class shares over all clients."""
+  """Aligns predictions to equal class shares over all clients.
+
+  The server keeps a moving average of predictions, float32 [classes].
+  """
 
   alignment_strength: float = settings.setting(
     1.0,
@@ -204,32 +78,82 @@ class DistributionAlignment(client_parts.Alignment):
     ' last round.',
     settings.BELOW_1,
   )
-  align_labels: bool = settings.setting(
-    True,
-    'Whether alignment changes the pseudo-label; if not, it changes only the'
-    ' confidence, as the uniform alignment of SoftMatch does.',
-  )
 
-  def init_guidance(self, model: functional.ImageClassifier) -> Averages:
-    num_classes = model.num_classes
-    return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
+  def init_guidance(self, model: functional.ImageClassifier) -> tf.Tensor:
+    return tf.fill([model.num_classes], 1.0 / model.num_classes)
 
   def label(self, client: Client, logits: tf.Tensor) -> Labels:
-    own = pseudo_labels.from_logits(logits)
-    aligned = pseudo_labels.from_logits(
-      align(
-        logits,
-        client.guidance['class_shares'],
-        strength=self.alignment_strength,
-      )
-    )._replace(unaligned=own.probabilities)
-    return aligned if self.align_labels else aligned._replace(labels=own.labels)
+    aligned = align(logits, client.guidance, strength=self.alignment_strength)
+    return pseudo_labels.from_logits(aligned)._replace(
+      unaligned=tf.nn.softmax(logits)
+    )
 
   def guidance(
-    self, kept: Averages, sums: Sums, server: hook_arguments.Server
-  ) -> Averages:
+    self, kept: tf.Tensor, sums: Predictions, server: hook_arguments.Server
+  ) -> tf.Tensor:
     del server
-    return move(kept, sums, means(sums), self.alignment_decay)
+    mean = tf.math.divide_no_nan(sums.probabilities, sums.num_images)
+    moved = self.alignment_decay * kept + (1.0 - self.alignment_decay) * mean
+    return tf.where(sums.num_images > 0, moved, kept)
 
-  def report(self, client: Client) -> Sums:
-    return sum_over_images({'class_shares': client.labels.unaligned})
+  def report(self, client: Client) -> Predictions:
+    found = client.labels.unaligned
+    return Predictions(
+      tf.reduce_sum(found, axis=0), tf.cast(tf.shape(found)[0], tf.float32)
+    )
+
+
+class LabelCounts(NamedTuple):
+  """Counts of the labels of a round, summed over its clients, float32.
+
+  `of_class` counts the images of each class with a confidence at or above the
+  threshold; `of_none` counts the images below the threshold.
+  """
+
+  of_class: tf.Tensor
+  of_none: tf.Tensor
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FlexMatch(client_parts.ClassThresholds):
+  """Trains on images above FlexMatch's threshold of their class.
+
+  The threshold of a class is `confidence_threshold * b / (2 - b)`, with b the
+  count of the class divided by the largest of all counts, including `of_none`:
+  FlexMatch's convex mapping with threshold warm-up. Without counts thresholds
+  are 0. The server keeps counts.
+  """
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def init_guidance(self, model: functional.ImageClassifier) -> LabelCounts:
+    return LabelCounts(tf.zeros([model.num_classes]), tf.zeros([]))
+
+  def tell(self, kept: LabelCounts, server: hook_arguments.Server) -> tf.Tensor:
+    del server
+    most = tf.maximum(tf.reduce_max(kept.of_class), kept.of_none)
+    learned = tf.math.divide_no_nan(kept.of_class, most)
+    return self.confidence.confidence_threshold * learned / (2.0 - learned)
+
+  def guidance(
+    self, kept: LabelCounts, sums: LabelCounts, server: hook_arguments.Server
+  ) -> LabelCounts:
+    del server
+    any_image = tf.reduce_sum(sums.of_class) + sums.of_none > 0
+    return tf.nest.map_structure(
+      lambda new, old: tf.where(any_image, new, old), sums, kept
+    )
+
+  def report(self, client: Client) -> LabelCounts:
+    labels = client.labels
+    is_confident = pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+    # `tf.one_hot` makes zeros of -1.
+    chosen = tf.one_hot(
+      tf.where(is_confident, labels.labels, -1), client.num_classes
+    )
+    return LabelCounts(
+      tf.reduce_sum(chosen, axis=0),
+      tf.reduce_sum(tf.cast(~is_confident, tf.float32)),
+    )

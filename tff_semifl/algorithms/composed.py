@@ -12,10 +12,8 @@ import dataclasses
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import client_prior
 from tff_semifl.algorithms import cohort_averages
 from tff_semifl.algorithms import fix_mix
-from tff_semifl.algorithms import flexmatch
 from tff_semifl.algorithms import flfl
 
 
@@ -26,28 +24,14 @@ class ComposedFixMix(fix_mix.FixMix):
   selection: client_parts.Selection = settings.choice(
     {
       'fixed_threshold': client_parts.FixedThreshold(),
-      'flexmatch': flexmatch.FlexMatch(),
-      'freematch': cohort_averages.FreeMatch(),
-      'softmatch': cohort_averages.SoftMatch(),
+      'flexmatch': cohort_averages.FlexMatch(),
       'class_adaptive': flfl.ClassAdaptiveThresholds(),
     },
     'fixed_threshold',
     'The images to train on. fixed_threshold: those above a confidence. With a'
     ' threshold for each class: flexmatch, by how often clients label it;'
-    ' freematch, by how often all clients predict it; class_adaptive of (FL)^2,'
-    ' by how often the client predicts it. softmatch: all images, weighted by'
-    ' confidence.',
+    ' class_adaptive of (FL)^2, by how often the client predicts it.',
     load=settings.outside(client_parts.Selection),
-  )
-  labeler: client_parts.Labeler | None = settings.choice(
-    {
-      'received_model': None,
-      'averaged_teacher': client_parts.AveragedTeacher(),
-    },
-    'received_model',
-    'The model that labels: received_model, the one that clients train;'
-    " averaged_teacher, a moving average of the server's models.",
-    load=settings.outside(client_parts.Labeler),
   )
   alignment: client_parts.Alignment | None = settings.choice(
     {'none': None, 'distribution': cohort_averages.DistributionAlignment()},
@@ -55,13 +39,6 @@ class ComposedFixMix(fix_mix.FixMix):
     'Alignment of predictions: none, or distribution, to equal class shares'
     ' over all clients.',
     load=settings.outside(client_parts.Alignment),
-  )
-  adjustment: client_parts.Adjustment | None = settings.choice(
-    {'none': None, 'client_classes': client_prior.LogitAdjustment()},
-    'none',
-    "Adjustment of logits in clients' losses: none, or client_classes, which"
-    " adds the logarithms of the client's estimated class shares.",
-    load=settings.outside(client_parts.Adjustment),
   )
   regularizer: client_parts.Regularizer | None = settings.choice(
     {'none': None, 'sharpness_aware': flfl.SharpnessAwareConsistency()},

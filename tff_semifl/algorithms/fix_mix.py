@@ -39,9 +39,7 @@ class Fix(method.Method):
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
-  labeler: client_parts.Labeler | None = None
   alignment: client_parts.Alignment | None = None
-  adjustment: client_parts.Adjustment | None = None
   regularizer: client_parts.Regularizer | None = None
   weighting: client_parts.Weighting | None = None
   measure_pseudo_labels: bool = settings.setting(
@@ -53,10 +51,7 @@ class Fix(method.Method):
 
   def label(self, client: Client, state: Any) -> tuple[Labels, tf.Tensor]:
     del state
-    by = client
-    if self.labeler is not None:
-      by = client.by(self.labeler.choose(client.of_part('labeler')))
-    labels = self.pseudo_label(client, by.logits())
+    labels = self.pseudo_label(client, client.logits())
     offset = self.logit_offset(client, labels)
     if offset is not None:
       labels = labels._replace(offset=offset)
@@ -69,9 +64,9 @@ class Fix(method.Method):
     return self.alignment.label(client.of_part('alignment'), logits)
 
   def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
-    if self.adjustment is None:
-      return None
-    return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
+    """An offset of logits in the losses, float32 [classes]; by default none."""
+    del client, labels
+    return None
 
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
     selected = tf.convert_to_tensor(

@@ -18,7 +18,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import cohort_averages
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
@@ -40,10 +39,10 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
     self, client: client_parts.Client, labels: client_parts.Labels
   ) -> tf.Tensor:
     del client
-    return cohort_averages.class_thresholds(
-      pseudo_labels.mean_over_images(labels.confidences),
-      pseudo_labels.mean_over_images(labels.probabilities),
-    )
+    shares = pseudo_labels.mean_over_images(labels.probabilities)
+    return pseudo_labels.mean_over_images(
+      labels.confidences
+    ) * tf.math.divide_no_nan(shares, tf.reduce_max(shares))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,6 @@ SYSTEMS = references.Options(
     'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',
     'flfl': 'algorithms.flfl:FLFL',
     # SemiFL with one or more parts of later methods.
-    'flexmatch_semifl': 'algorithms.flexmatch:FLEXMATCH_SEMIFL',
     'composed_semifl': 'algorithms.composed:COMPOSED_SEMIFL',
     'client_prior_semifl': 'algorithms.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
     'client_prior_sgd': 'algorithms.client_prior_sgd:ClientPriorSGD',
