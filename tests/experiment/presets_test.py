@@ -44,7 +44,6 @@ _NOT_OF_CELLS = {
   'jit_compile',
   'max_update_norm_ratio',
   'keep_best',
-  'measure_pseudo_labels',
   'metrics',
   'rounds_per_evaluation',
   'runtime',

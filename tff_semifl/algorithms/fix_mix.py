@@ -11,6 +11,7 @@ References:
 """
 
 import dataclasses
+import types
 from typing import Any
 
 import tensorflow as tf
@@ -21,7 +22,10 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
+from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
+from tff_semifl.models import fedmatch_networks
+from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
@@ -42,12 +46,6 @@ class Fix(method.Method):
   alignment: client_parts.Alignment | None = None
   regularizer: client_parts.Regularizer | None = None
   weighting: client_parts.Weighting | None = None
-  measure_pseudo_labels: bool = settings.setting(
-    True,
-    'Whether to compare pseudo-labels with true labels, which only a simulation'
-    ' knows; training never uses them. Otherwise, and where the classes are'
-    ' unknown, cells of metrics.csv are empty.',
-  )
 
   def label(self, client: Client, state: Any) -> tuple[Labels, tf.Tensor]:
     del state
@@ -114,10 +112,6 @@ class Fix(method.Method):
   @property
   def weighs_clients(self) -> bool:
     return self.weighting is not None
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    return self.measure_pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -223,3 +217,45 @@ class LabelEachBatch(method.Method):
 BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
 FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
 FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedMatchAsInSemiFL(averaging.Alternating):
+  """FedMatch as in SemiFL's tables: disjoint learning alone."""
+
+  usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
+  models = ('decomposed_wide_resnet',)
+
+  client: method.Method = LabelEachBatch()
+  reproduce_bugs: bool = settings.setting(
+    True,
+    "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
+    ' the outputs of each kernel only decay at the server, and no node trains'
+    ' normalization and classifier.',
+  )
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> averaging.OptimizerPair:
+    """Creates the clients' optimizer, for phi, and the server's, for sigma.
+
+    Gradients are clipped by the norm over all weights. Because sigma and phi
+    have equal gradients, clipped steps are shorter than with plain kernels.
+    """
+    parts = fedmatch_networks.find_parts(classifier.trainable_names)
+    of_clients, of_server = super().create_optimizers(classifier)
+    if self.reproduce_bugs:
+      return (
+        optimizers.restrict(of_clients, parts.phi),
+        optimizers.restrict(
+          of_server, parts.sigma, optimizers.zero_second_half
+        ),
+      )
+    # Client and server both train normalization and classifier, which are
+    # averaged like phi.
+    return (
+      optimizers.restrict(
+        of_clients, [not is_sigma for is_sigma in parts.sigma]
+      ),
+      optimizers.restrict(of_server, [not is_phi for is_phi in parts.phi]),
+    )

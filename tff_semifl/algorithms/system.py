@@ -21,7 +21,6 @@ from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
@@ -98,20 +97,6 @@ class Trained(NamedTuple):
   metrics: Mapping[str, float]
 
 
-class Client(NamedTuple):
-  """A client for which a model predicts, for `System.predict`.
-
-  Attributes:
-    number: The client's number.
-    logits: float32 [images, classes], of the client's unlabeled images.
-    prior: The prior of clients' class shares; None if none was estimated.
-  """
-
-  number: int
-  logits: np.ndarray
-  prior: share_prior.SharePrior | None
-
-
 class Steps(NamedTuple):
   """The optimizer steps in a round: the server's, and any client's most."""
 
@@ -125,35 +110,26 @@ class System(settings.Settings, abc.ABC):
   A subclass is a frozen dataclass. If it uses the settings `total_rounds`,
   `clients_per_round` or `client_dropout_probability`, it or one of its nested
   parts has them.
-
-  Attributes:
-    usual: Defaults of data, model and run settings, by name, where the system's
-      paper differs from SemiFL's.
-    labels: Who has labels and images.
-    clients_know_participation: Whether clients know in how many rounds they
-      took part.
-    cohorts_are_passes: Whether all clients take part before any does again.
-    gathers_images: Whether the images of clients are pooled in one place, in a
-      simulation only.
-    chooses_statistics: Whether the user chooses which images the batch
-      normalization statistics are computed from.
-    estimates_class_shares: Whether the class shares of clients are part of the
-      result, by `create_share_estimate`.
-    labels_by_features: Whether clients may have features beside images.
-    models: Names of the models that the system can train; empty for any.
-    lengths: Names of settings, besides `total_rounds`, that limit the length of
-      training.
   """
 
+  # Defaults of other settings where the system's paper differs from SemiFL's.
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
+  # Whether clients know in how many rounds they took part.
   clients_know_participation: ClassVar[bool] = False
+  # Whether all clients take part before any does again.
   cohorts_are_passes: ClassVar[bool] = False
+  # Whether clients' images are pooled in one place, in a simulation only.
   gathers_images: ClassVar[bool] = False
+  # Whether the user chooses images of the batch normalization statistics.
   chooses_statistics: ClassVar[bool] = True
+  # Whether `create_share_estimate` finds the class shares of clients.
   estimates_class_shares: ClassVar[bool] = False
+  # Whether clients may have features beside images.
   labels_by_features: ClassVar[bool] = False
+  # Names of the models that the system can train; empty for any.
   models: ClassVar[tuple[str, ...]] = ()
+  # Settings, besides `total_rounds`, that limit the length of training.
   lengths: ClassVar[tuple[str, ...]] = ()
 
   @property
@@ -180,22 +156,6 @@ class System(settings.Settings, abc.ABC):
     """Lines that describe the result; by default none."""
     del trained
     return iter(())
-
-  def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
-    """Logits for a client: by default with the class shares of the client.
-
-    `logits`, float32 [images, classes], are the exported model's for images of
-    the client that are not among `client.logits`. Only `--client_accuracy`
-    calls this; the exported model adapts by class shares.
-    """
-    if client.prior is None:
-      return logits
-    site = adaptation.estimate_site_shares(
-      tf.constant(client.logits), client.prior
-    )
-    return adaptation.adapt_logits(
-      tf.constant(logits), site.shares, client.prior
-    ).numpy()
 
   def find_share_prior(
     self, metrics: Mapping[str, float], mean_shares: np.ndarray
@@ -265,11 +225,11 @@ class System(settings.Settings, abc.ABC):
     Then a run can be continued with more rounds, with the same result.
     """
     rounds = [
-      part
+      part.of_any_number
       for part in settings.parts_of(self)
       if isinstance(part, training_settings.Rounds)
     ]
-    return bool(rounds) and all(part.are_of_any_number for part in rounds)
+    return bool(rounds) and all(rounds)
 
   @property
   def clients_per_round(self) -> int | None:

@@ -4,7 +4,6 @@
 """Losses of methods in one place against their formulas (F.3 to F.7)."""
 
 import functools
-import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -15,9 +14,7 @@ from tests import linear_reference
 from tests import pooled_reference
 from tests import small_systems
 from tests.baselines.one_place import mixed_reference
-from tff_semifl.baselines.one_place import fixmatch
 from tff_semifl.baselines.one_place import mixmatch
-from tff_semifl.baselines.one_place import remixmatch
 from tff_semifl.models import functional
 
 _THRESHOLD = 0.6
@@ -114,13 +111,7 @@ def _uda_loss(step, seen):
   divergence = tf.reduce_sum(
     target * (tf.math.log(target) - tf.nn.log_softmax(strong)), axis=1
   )
-  annealed = 1 / 3 + step.progress * 2 / 3
-  of_class = (tf.nn.softmax(x).numpy() * step.y).sum(axis=1)
-  is_kept = of_class <= annealed
-  seen.append(is_kept)
-  supervised = tf.reduce_sum(
-    is_kept * pooled_reference.cross_entropy(step.y, x)
-  ) / max(is_kept.sum(), 1)
+  supervised = tf.reduce_mean(pooled_reference.cross_entropy(step.y, x))
   return supervised + 2 * tf.reduce_mean(is_sure * divergence)
 
 
@@ -231,7 +222,6 @@ class FormulasTest(parameterized.TestCase):
         'confidence_threshold': _THRESHOLD,
         'unlabeled_loss_weight': 2,
         'target_temperature': _UDA_TEMPERATURE,
-        'signal_annealing': 'linear',
       },
       _uda_loss,
     ),
@@ -264,23 +254,6 @@ class FormulasTest(parameterized.TestCase):
       ratio=2,
       head=head,
     )
-
-
-class UDATest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('none', [1, 1, 1]),
-    ('linear', [0, 0.5, 1]),
-    ('exp', [math.exp(-5), math.exp(-2.5), 1]),
-    ('log', [0, 1 - math.exp(-2.5), 1 - math.exp(-5)]),
-  )
-  def test_threshold_rises_from_a_guess_to_all_s8(self, annealing, risen):
-    found = fixmatch.annealed_threshold(tf.constant([0, 0.5, 1]), 10, annealing)
-    np.testing.assert_allclose(found, 0.1 + 0.9 * np.array(risen), rtol=1e-6)
-
-  def test_nothing_is_trained_on_where_all_is_known(self):
-    logits = tf.constant([[9.0, 0.0], [0.0, 9.0]])
-    loss = fixmatch.annealed_cross_entropy(logits, tf.constant([0, 1]), 0.5)
-    self.assertEqual(loss, 0)
 
 
 class HeadTest(absltest.TestCase):
@@ -332,7 +305,7 @@ class RotateTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(3, 4, 10)
   def test_says_how_often_each_was_turned(self, num_images):
     images = np.random.default_rng(0).uniform(size=(num_images, 5, 5, 2))
-    turned, num_turns = remixmatch.rotate(tf.constant(images))
+    turned, num_turns = mixmatch.rotate(tf.constant(images))
     self.assertEqual(num_turns.dtype, tf.int32)
     # Image 0, 4, 8, ... is not turned, 1, 5, 9, ... once, and so on.
     order = sorted(range(num_images), key=lambda i: (i % 4, i))
