@@ -154,7 +154,9 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
 
   def test_reports_are_refused_with_noise(self):
     with self.assertRaisesRegex(settings.SettingError, _REFUSED):
-      _build_system('composed_semifl', {'selection': 'flexmatch', **_PRIVATE})
+      _build_system(
+        'composed_semifl', {'alignment': 'distribution', **_PRIVATE}
+      )
 
   def test_priors_are_not_told_the_server(self):
     _build_system('client_prior_semifl', _PRIVATE)

@@ -45,12 +45,12 @@ class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
     client = settings.change(
       client_prior_semifl.ClientPriorFixMix(),
-      {'selection': 'flexmatch', 'alignment': 'distribution'},
+      {'alignment': 'distribution'},
     )
     server = client_updates.create_server(
       linear_problem.LinearProblem().server_data
     )
-    self.assertCountEqual(client.guides, ['method', 'selection', 'alignment'])
+    self.assertCountEqual(client.guides, ['method', 'alignment'])
     told = {
       name: each.tell(each.init_guidance(server.model), server)
       for name, each in client.guides.items()
@@ -59,7 +59,7 @@ class PartsTest(absltest.TestCase):
     np.testing.assert_allclose(own_guidance['server_prior'], [0.4, 0.4, 0.2])
     told['alignment'] = tf.constant([0.5, 0.25, 0.25])
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
-    labels, selected = client.label(
+    labels, _ = client.label(
       client_updates.of_labels(
         guidance=own_guidance, part_guidance=told, logits=logits
       ),
@@ -76,8 +76,6 @@ class PartsTest(absltest.TestCase):
     aligned /= aligned.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
     np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
-    # The threshold before any round is 0, for all classes.
-    self.assertTrue(np.all(selected))
 
 
 class RoundsTest(simulation_test_case.SimulationTestCase):

@@ -53,9 +53,6 @@ _PARTS = {
   'consistency_threshold': _THRESHOLD,
   'alignment': 'distribution',
   'weighting': 'learning_status',
-  'soft_pseudo_labels': True,
-  'mix_once_per_round': True,
-  'mix_before_augmentation': True,
 }
 
 

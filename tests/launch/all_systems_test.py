@@ -61,7 +61,7 @@ _OTHERS = {
   'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
   # One part of each kind; flfl tests others.
   'composed_semifl': {
-    'selection': 'flexmatch',
+    'selection': 'class_adaptive',
     'alignment': 'distribution',
     'regularizer': 'sharpness_aware',
     'weighting': 'learning_status',

@@ -3,14 +3,19 @@
 
 """The parts of a client that labels its images once, as in SemiFL.
 
-Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does.
-Parts of later methods are in separate files. All parts can be combined. A part
-may keep a state at the server, updated by clients' sums over pseudo-labels.
+Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does. All
+parts can be combined. A part may keep a state at the server, updated by sums
+over clients' images, which secure aggregation can add.
+
+References:
+  Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
+  Semi-supervised learning with distribution alignment and augmentation
+  anchoring. ICLR 2020.
 """
 
 import abc
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -19,10 +24,14 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
+from tff_semifl.models import functional
 
 # The usual arguments of hooks.
 Client = hook_arguments.ClientContext
 Labels = pseudo_labels.PseudoLabels
+
+# From FixMatch's code: bounds the factor of a class that is never predicted.
+_EPSILON = 1e-6
 
 
 class ClientPart(method.Guiding, settings.Settings):
@@ -40,21 +49,6 @@ class Selection(ClientPart, abc.ABC):
   @abc.abstractmethod
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
     """The selection, bool [images], or weights of images, float32, >= 0."""
-
-
-class ClassThresholds(Selection):
-  """Base of the rules with a threshold for each class."""
-
-  def thresholds(self, client: Client, labels: Labels) -> tf.Tensor:
-    """The thresholds, float32 [classes]; by default the server's message."""
-    del labels
-    return client.guidance
-
-  def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    """Selects images at or above their class's threshold, bool [images]."""
-    return pseudo_labels.is_confident(
-      labels, tf.gather(self.thresholds(client, labels), labels.labels)
-    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,3 +87,62 @@ class Weighting(ClientPart, abc.ABC):
   @abc.abstractmethod
   def weigh(self, client: Client) -> tf.Tensor:
     """The weight of an update, a float32 scalar, at least 0."""
+
+
+def align(
+  logits: tf.Tensor,
+  predicted: tf.Tensor,
+  wanted: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """Logits of the probabilities times `wanted / predicted`.
+
+  `predicted` is the mean of the model's predictions, float32 [classes].
+  `wanted` are class shares, by default equal.
+  """
+  excess = tf.math.log(predicted + _EPSILON)
+  if wanted is not None:
+    excess -= tf.math.log(wanted + _EPSILON)
+  return logits - excess
+
+
+class Predictions(NamedTuple):
+  """Sums over images, float32: probabilities, [classes], and a count."""
+
+  probabilities: tf.Tensor
+  num_images: tf.Tensor
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistributionAlignment(Alignment):
+  """Aligns predictions to equal class shares over all clients.
+
+  The server keeps a moving average of predictions, float32 [classes].
+  """
+
+  alignment_decay: float = settings.setting(
+    0.9,
+    'Decay of the average class shares in a round; with 0 they are those of the'
+    ' last round.',
+    settings.BELOW_1,
+  )
+
+  def init_guidance(self, model: functional.ImageClassifier) -> tf.Tensor:
+    return tf.fill([model.num_classes], 1.0 / model.num_classes)
+
+  def label(self, client: Client, logits: tf.Tensor) -> Labels:
+    aligned = pseudo_labels.from_logits(align(logits, client.guidance))
+    return aligned._replace(unaligned=tf.nn.softmax(logits))
+
+  def guidance(
+    self, kept: tf.Tensor, sums: Predictions, server: hook_arguments.Server
+  ) -> tf.Tensor:
+    del server
+    mean = tf.math.divide_no_nan(sums.probabilities, sums.num_images)
+    moved = self.alignment_decay * kept + (1.0 - self.alignment_decay) * mean
+    return tf.where(sums.num_images > 0, moved, kept)
+
+  def report(self, client: Client) -> Predictions:
+    found = client.labels.unaligned
+    return Predictions(
+      tf.reduce_sum(found, axis=0), tf.cast(tf.shape(found)[0], tf.float32)
+    )

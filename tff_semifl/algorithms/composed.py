@@ -12,7 +12,6 @@ import dataclasses
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import cohort_averages
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import flfl
 
@@ -24,17 +23,16 @@ class ComposedFixMix(fix_mix.FixMix):
   selection: client_parts.Selection = settings.choice(
     {
       'fixed_threshold': client_parts.FixedThreshold(),
-      'flexmatch': cohort_averages.FlexMatch(),
       'class_adaptive': flfl.ClassAdaptiveThresholds(),
     },
     'fixed_threshold',
-    'The images to train on. fixed_threshold: those above a confidence. With a'
-    ' threshold for each class: flexmatch, by how often clients label it;'
-    ' class_adaptive of (FL)^2, by how often the client predicts it.',
+    'The images to train on. fixed_threshold: those above a confidence;'
+    ' class_adaptive of (FL)^2: a threshold for each class, by how often the'
+    ' client predicts it.',
     load=settings.outside(client_parts.Selection),
   )
   alignment: client_parts.Alignment | None = settings.choice(
-    {'none': None, 'distribution': cohort_averages.DistributionAlignment()},
+    {'none': None, 'distribution': client_parts.DistributionAlignment()},
     'none',
     'Alignment of predictions: none, or distribution, to equal class shares'
     ' over all clients.',

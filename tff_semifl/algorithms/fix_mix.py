@@ -67,14 +67,7 @@ class Fix(method.Method):
     return None
 
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    selected = tf.convert_to_tensor(
-      self.selection.select(client.of_part('selection'), labels)
-    )
-    if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
-      raise method.wrong_result(
-        self.selection.select, 'bool or float32 [images]', selected
-      )
-    return selected
+    return self.selection.select(client.of_part('selection'), labels)
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     del state
@@ -86,19 +79,12 @@ class Fix(method.Method):
 
   def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The mean cross-entropy of strongly augmented images."""
-    return step.cross_entropy(
-      step.logits(step.strong), self.targets(step.labels)
-    )
-
-  def targets(self, labels: Labels) -> tf.Tensor:
-    """The labels in the loss: the most probable classes."""
-    return labels.labels
+    return step.cross_entropy(step.logits(step.strong))
 
   def weigh(self, client: Client) -> tf.Tensor:
     if self.weighting is None:
       return super().weigh(client)
-    weight = self.weighting.weigh(client.of_part('weighting'))
-    return method.check_scalar(self.weighting.weigh, weight)
+    return self.weighting.weigh(client.of_part('weighting'))
 
   @property
   def parts(self) -> dict[str, client_parts.ClientPart]:
@@ -128,24 +114,6 @@ class FixMix(Fix):
     'Weight of the loss of mixed images; 0 is training without mixup.',
     settings.AT_LEAST_0,
   )
-  soft_pseudo_labels: bool = settings.setting(
-    False,
-    'Whether clients train on the probabilities of all classes (equation 2 of'
-    ' SemiFL) instead of the most probable class (the code of its authors).',
-  )
-  mix_once_per_round: bool = settings.setting(
-    False,
-    "Whether a client draws the images for mixup once per round (SemiFL's"
-    ' paper) instead of in each epoch (the code of its authors).',
-  )
-  mix_before_augmentation: bool = settings.setting(
-    False,
-    "Whether images are mixed before augmentation (SemiFL's paper) instead of"
-    ' after weak augmentation (the code of its authors).',
-  )
-
-  def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    return 0 if self.mix_once_per_round else epoch
 
   def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The fix loss plus the weighted mix loss (equations 5 and 6 of SemiFL)."""
@@ -163,25 +131,16 @@ class FixMix(Fix):
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
       concentration=self.mixup_concentration,
     )[0]
-    pair = (
-      (step.images, step.mix.images)
-      if self.mix_before_augmentation
-      else (step.weak, step.mix.weak)
+    first, second = (
+      tf.cast(images, tf.float32) for images in (step.weak, step.mix.weak)
     )
-    first, second = (tf.cast(images, tf.float32) for images in pair)
     mixture = coefficient * first + (1.0 - coefficient) * second
-    if self.mix_before_augmentation:
-      mixture = step.augment_weakly(mixture)
     logits = step.logits(mixture, dropout_key=1)
     own, other = (
-      step.cross_entropy(logits, self.targets(labels))
+      step.cross_entropy(logits, labels.labels)
       for labels in (step.labels, step.mix.labels)
     )
     return coefficient * own + (1.0 - coefficient) * other
-
-  def targets(self, labels: Labels) -> tf.Tensor:
-    """The labels in the losses: probabilities, or most probable classes."""
-    return labels.probabilities if self.soft_pseudo_labels else labels.labels
 
 
 SEMIFL = averaging.Alternating(client=FixMix())

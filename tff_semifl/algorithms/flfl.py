@@ -32,17 +32,21 @@ _EPSILON = 1e-16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ClassAdaptiveThresholds(client_parts.ClassThresholds):
+class ClassAdaptiveThresholds(client_parts.Selection):
   """Trains on images above the threshold of their class at this client."""
 
-  def thresholds(
+  def select(
     self, client: client_parts.Client, labels: client_parts.Labels
   ) -> tf.Tensor:
+    """Selects images by equations 7 to 9 of (FL)^2, bool [images]."""
     del client
     shares = pseudo_labels.mean_over_images(labels.probabilities)
-    return pseudo_labels.mean_over_images(
+    thresholds = pseudo_labels.mean_over_images(
       labels.confidences
     ) * tf.math.divide_no_nan(shares, tf.reduce_max(shares))
+    return pseudo_labels.is_confident(
+      labels, tf.gather(thresholds, labels.labels)
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

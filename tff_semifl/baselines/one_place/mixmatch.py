@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.algorithms import cohort_averages
+from tff_semifl.algorithms import client_parts
 from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
@@ -259,7 +259,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     (strong_logits,) = step.logits(strong_images[0])
     weak_logits = tf.stop_gradient(weak_logits)
     newest = tf.reduce_mean(tf.nn.softmax(weak_logits), axis=0, keepdims=True)
-    aligned = cohort_averages.align(
+    aligned = client_parts.align(
       weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
     )
     guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
