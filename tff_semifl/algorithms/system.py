@@ -54,47 +54,36 @@ class Labels(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """The model, augmentation and options from which a process is built.
-
-  Attributes:
-    weak_augmentation: For labeled images and for pseudo-labels.
-    strong_augmentation: For images that clients train on.
-    privacy_key: The key of the noise; None without differential privacy.
-    computes_statistics: Whether rounds end with static batch normalization
-      statistics of the server's images.
-    returns_given_labels: Whether rounds return the clients' pseudo-labels, for
-      a simulation that knows the truth.
-    num_features: Features that clients have beside each image, and that client
-      priors label by; None if they label by pixels.
-    jit_compile: Whether XLA compiles the clients' training loops.
-  """
+  """The model, augmentation and options from which a process is built."""
 
   classifier: functional.ImageClassifier
+  # For labeled images and for pseudo-labels.
   weak_augmentation: augmentation.Augmentation
+  # For images that clients train on.
   strong_augmentation: augmentation.Augmentation
   seed: int = 0
+  # The key of the noise; None without differential privacy.
   privacy_key: privacy_key_lib.PrivacyKey | None = None
+  # Whether rounds end with static batch normalization statistics of the
+  # server's images.
   computes_statistics: bool = True
+  # Whether rounds return clients' pseudo-labels, to be compared with the truth.
   returns_given_labels: bool = False
+  # Features of a client's image that client priors label by; None for pixels.
   num_features: int | None = None
-  jit_compile: bool = False
+  jit_compile: bool = False  # Whether XLA compiles clients' training loops.
 
 
 class Trained(NamedTuple):
-  """A trained model, for `System.describe_result`.
-
-  `weights` are the exported weights, from round `round_num`; `labeled` are the
-  server's examples; `metrics` are the metrics of the last round, by column of
-  metrics.csv. `find_right` is (weights -> bool [images]): whether the model
-  classifies each evaluation image correctly.
-  """
+  """A trained model, for `System.describe_result`."""
 
   classifier: functional.ImageClassifier
-  weights: functional.ModelWeights
-  round_num: int
-  labeled: sources.LabeledImages
+  weights: functional.ModelWeights  # The exported weights.
+  round_num: int  # Their round.
+  labeled: sources.LabeledImages  # The server's examples.
+  # Whether a model with these weights is right, bool [evaluation images].
   find_right: Callable[[functional.ModelWeights], np.ndarray]
-  metrics: Mapping[str, float]
+  metrics: Mapping[str, float]  # Of the last round, by column of metrics.csv.
 
 
 class Steps(NamedTuple):
@@ -184,9 +173,8 @@ class System(settings.Settings, abc.ABC):
     num_clients: int,
     num_kept: int,
   ) -> client_states.Memories | None:
-    """Creates the store of clients' memories; None if clients have no memory.
+    """Creates the store of clients' memories; None if they have none.
 
-    By default each client has a memory, in files in the experiment's `folder`.
     A run can resume from any of the last `num_kept` rounds.
     """
     del num_clients  # Only clients that took part have a memory.
@@ -220,10 +208,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether no round depends on the total number of rounds.
-
-    Then a run can be continued with more rounds, with the same result.
-    """
+    """Whether no round depends on the number of rounds, which may then grow."""
     rounds = [
       part.of_any_number
       for part in settings.parts_of(self)

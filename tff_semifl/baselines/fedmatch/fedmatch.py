@@ -54,17 +54,12 @@ class _Averaging(aggregators.Aggregation):
 
 
 class ClientLossWeights(NamedTuple):
-  """The weights of the terms of a client's loss.
+  """The weights of the terms of a client's loss."""
 
-  `consistency` (lambda_ICCS) is of the divergence from helpers, `agreement` of
-  the cross-entropy with agreed labels, `l1` of the l1 norm of phi, `l2` of the
-  squared l2 norm of sigma - phi.
-  """
-
-  consistency: float = 1e-2
-  agreement: float = 1e-2
-  l1: float = 1e-5
-  l2: float = 10.0
+  consistency: float = 1e-2  # Lambda_ICCS, of the divergence from helpers.
+  agreement: float = 1e-2  # Of the cross-entropy with agreed labels.
+  l1: float = 1e-5  # Of the l1 norm of phi.
+  l2: float = 10.0  # Of the squared l2 norm of sigma - phi.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

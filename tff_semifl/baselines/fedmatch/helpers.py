@@ -32,14 +32,11 @@ _PROBE_STANDARD_DEVIATION = 125.0
 
 
 class ClientModel(NamedTuple):
-  """A client's stored model: phi, and whether the client trained it.
-
-  `output` has the model's probabilities for the noise image, float32 [classes].
-  """
+  """A client's stored model."""
 
   phi: Any
-  output: Any
-  is_usable: Any
+  output: Any  # Its probabilities for the noise image, float32 [classes].
+  is_usable: Any  # Whether the client trained it.
 
 
 def create_probe_image(

@@ -17,15 +17,11 @@ from tff_semifl.data import pipelines
 
 
 class ClientImages(NamedTuple):
-  """The images of some clients, one client after the other.
+  """The images of some clients, one client after the other."""
 
-  `client_id` and `num_images` are int32 [clients]; `image` is uint8 [images of
-  all clients, height, width, channels].
-  """
-
-  client_id: tf.Tensor
-  num_images: tf.Tensor
-  image: tf.Tensor
+  client_id: tf.Tensor  # int32 [clients]
+  num_images: tf.Tensor  # int32 [clients]
+  image: tf.Tensor  # uint8 [images of all clients, height, width, channels]
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
@@ -127,10 +123,9 @@ def select_own(
   num_images: tf.Tensor,
   dataset: tf.data.Dataset,
 ) -> pseudo_labels.GivenLabels:
-  """Selects the pseudo-labels of a client's own images.
+  """The pseudo-labels of a client's own images, counted from its first image.
 
-  `client_id` and `num_images` are fields of `ClientImages`. Image indices in
-  the result count from the client's first image.
+  `client_id` and `num_images` are fields of `ClientImages`.
   """
   own_id = pipelines.concatenate_chunks(dataset)['client_id']
   first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))

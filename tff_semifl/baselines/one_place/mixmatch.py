@@ -221,7 +221,7 @@ class ReMixMatch(pooled_method.PooledMethod):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Creates kernel and bias of the layer that predicts rotations."""
+    """Kernel and bias of the layer that predicts rotations."""
     features = classifier.features
     if features is None:
       raise ValueError(
@@ -299,11 +299,7 @@ def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
   Images are square, [batch, size, size, channels]. Returns the rotated images
   in another order, and the number of counterclockwise quarter turns of each
-  image, int32 [batch].
-
-  References:
-    Gidaris, Singh, Komodakis. Unsupervised representation learning by
-    predicting image rotations. ICLR 2018.
+  image, int32 [batch] (Gidaris et al., ICLR 2018).
   """
   parts = [images[turns::NUM_ROTATIONS] for turns in range(NUM_ROTATIONS)]
   turned = [tf.image.rot90(part, turns) for turns, part in enumerate(parts)]

@@ -28,18 +28,13 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LocalSteps:
-  """The steps that every node takes in a round.
-
-  Attributes:
-    num_steps: The number of steps T of a round; round 0 has no steps.
-    learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
-      learning rate.
-  """
+  """The steps that every node takes in a round; round 0 has no steps."""
 
   classifier: functional.ImageClassifier
   num_steps: int
   batch_size: int
   optimizer: tff.learning.optimizers.Optimizer
+  # Of the number of the step in the whole run, int32, from 0.
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
 
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
@@ -141,15 +136,12 @@ class LocalSteps:
 
 @dataclasses.dataclass
 class StepModel:
-  """The model in one step, with the weights before the step.
-
-  `images` are the images of the last pass in training mode.
-  """
+  """The model in one step, with the weights before the step."""
 
   classifier: functional.ImageClassifier
   weights: functional.ModelWeights
   dropout_seed: tf.Tensor
-  images: tf.Tensor | None = None
+  images: tf.Tensor | None = None  # Of the last pass in training mode.
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
     """Logits of uint8 images in training mode, float32 [batch, classes]."""
