@@ -111,10 +111,7 @@ class Averaging(system.System):
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> OptimizerPair:
-    """Creates the optimizers of clients and of the server.
-
-    Override it for other optimizers of TFF. Rounds set their learning rates.
-    """
+    """The optimizers of clients and of the server; TFF has others."""
     del classifier
     optimizer = self.optimizer.build()
     return optimizer, optimizer

@@ -5,7 +5,6 @@
 
 A prior is the shares of the classes among some images: float32 [classes], each
 above 0, with sum 1. The model learned from images with the server's prior. A
-client's prior may differ, while images of a class look the same everywhere. A
 client labels with its prior, and adds the prior to the logits in its losses, so
 that it does not unlearn classes that it lacks. The received and the returned
 model are both for the server's prior.
@@ -15,8 +14,6 @@ References:
   priori probabilities: a simple procedure. Neural Computation, 2002.
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
   adjustment. ICLR 2021.
-  Zhang, Li, Li, Xu, Wu, Ding, Wu. Federated learning with label distribution
-  skew via logits calibration. ICML 2022. Its clients know their labels.
 """
 
 import abc
@@ -59,10 +56,7 @@ def count_labels(server: hook_arguments.Server) -> tf.Tensor:
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:
-  """The prior of labeled images, float32 [classes], from counts of each class.
-
-  A class without labels counts as half a label, because a prior is above 0.
-  """
+  """The prior of labels, float32 [classes], in which 0 counts as 1/2."""
   counts = tf.maximum(counts, _ABSENT)
   return counts / tf.reduce_sum(counts)
 
@@ -70,12 +64,10 @@ def from_counts(counts: tf.Tensor) -> tf.Tensor:
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
   """The default weight of a client's prior when it labels, in [0, 1].
 
-  The estimate of a client's prior is as wrong as the model, whose mistakes get
-  rarer with more labels at the server. If the error is proportional to 1 / n
-  for `n` labels, the mixture of client and server prior with the least squared
-  error has the weight `n^2 / (n^2 + (2 C)^2)`, for `C` classes. The weight of
-  1/2 at two labels per class was found by experiments. `counts` are the labels
-  of each class, float32 [classes].
+  With an error of the estimate proportional to 1 / n, for n labels of C
+  classes, the weight of the least squared error is n^2 / (n^2 + (2 C)^2). The 2
+  was found by experiments. `counts` are the labels of each class, float32
+  [classes].
   """
   num_classes = tf.cast(tf.size(counts), tf.float32)
   labels = tf.square(tf.reduce_sum(counts))
@@ -87,9 +79,8 @@ def from_probabilities(
 ) -> tf.Tensor:
   """The maximum a posteriori prior of images, given class probabilities.
 
-  The Dirichlet distribution of priors has the parameters `1 + pseudo_count *
-  server_prior`, as if there were `pseudo_count` more images with the server's
-  prior. `probabilities` are float32 [images, classes]; there may be no image.
+  It is as if there were `pseudo_count` more images with the server's prior.
+  `probabilities` are float32 [images, classes]; there may be no image.
   """
   count = tf.cast(tf.shape(probabilities)[0], tf.float32)
   return (
@@ -107,8 +98,7 @@ def estimate(
   """Estimates the prior of unlabeled images by expectation maximization.
 
   `logits` are float32 [images, classes], of a model that learned from images of
-  `server_prior`; there may be no image. The first of the `iterations`, at least
-  1, averages the model's own probabilities, with the pseudo-count.
+  `server_prior`; there may be no image.
   """
 
   def iterate(prior: tf.Tensor) -> tuple[tf.Tensor]:
@@ -131,11 +121,7 @@ def adapt(
 
 
 def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
-  """The offset of logits in the losses on images with a prior.
-
-  Shares below 0.001 count as 0.001, so that a client still learns a little of
-  classes that it seems to lack.
-  """
+  """The offset of logits in losses; shares below 0.001 count as 0.001."""
   prior = tf.maximum(prior, _LEAST_SHARE)
   prior /= tf.reduce_sum(prior)
   return tf.math.log(prior) - tf.math.log(server_prior)
@@ -145,9 +131,7 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
 class PriorFixMix(composed.ComposedFixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
-  Without both uses they are SemiFL's clients. The server sends
-  `{'server_prior': ..., 'label_prior_weight': ...}`. All parts can be combined
-  with this client.
+  The server sends `{'server_prior': ..., 'label_prior_weight': ...}`.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -238,10 +222,7 @@ class TruePriorFixMix(PriorFixMix):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TruePriorSemiFL(averaging.Alternating):
-  """SemiFL with true client priors, an upper bound for estimated ones.
-
-  Clients use only the class counts of their labels.
-  """
+  """SemiFL with priors from true labels, an upper bound of client priors."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
 

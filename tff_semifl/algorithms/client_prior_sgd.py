@@ -141,11 +141,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """Labels a batch, given the client's class shares.
-
-    Class shares are estimated from the batch and other images of the client, up
-    to `client_labeled_images`.
-    """
+    """Labels a batch, given class shares of up to `client_labeled_images`."""
     classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
     # The images of the batch come first, then other images in a random order.

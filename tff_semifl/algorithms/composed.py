@@ -3,8 +3,7 @@
 
 """SemiFL's client with parts of later methods, chosen by name.
 
-To add a part, write a file and its test, and add its name below. A part of
-another package has the name `package.module:NAME`.
+A part of another package has the name `package.module:NAME`.
 """
 
 import dataclasses

@@ -38,8 +38,7 @@ Labels = pseudo_labels.PseudoLabels
 class Fix(method.Method):
   """Labels once with the received model, and trains on confident images.
 
-  With the default parts this is SemiFL without the mix loss (section 3.3). See
-  `client_parts` for what the parts do.
+  With the default parts this is SemiFL without the mix loss (section 3.3).
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
@@ -149,12 +148,11 @@ PARALLEL_SEMIFL = averaging.Parallel(client=Fix())
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelEachBatch(method.Method):
-  """Labels each batch with the model in training, as FixMatch does.
+  """Labels each weakly augmented batch with the model in training (FixMatch).
 
-  Weakly augmented images are labeled. The loss is the mean over the images with
-  a confident label, strongly augmented. As in the code of SemiFL's authors, a
-  model with static batch normalization labels with the statistics of the whole
-  batch and trains with the statistics of the selected images.
+  As in the code of SemiFL's authors, static batch normalization is by the
+  statistics of the whole batch for labels, and of the selected images in
+  training.
   """
 
   relabel = 'batch'
@@ -196,10 +194,10 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> averaging.OptimizerPair:
-    """Creates the clients' optimizer, for phi, and the server's, for sigma.
+    """The clients' optimizer, for phi, and the server's, for sigma.
 
-    Gradients are clipped by the norm over all weights. Because sigma and phi
-    have equal gradients, clipped steps are shorter than with plain kernels.
+    Gradients are clipped by the norm over all weights: steps are shorter than
+    with plain kernels.
     """
     parts = fedmatch_networks.find_parts(classifier.trainable_names)
     of_clients, of_server = super().create_optimizers(classifier)

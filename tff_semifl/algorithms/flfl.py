@@ -73,10 +73,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
 
   def loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The loss of a batch, strongly augmented (equations 12 and 13).
-
-    The loss is 0 if no label counts. Gradients are at the perturbed weights.
-    """
+    """The loss of a batch (equations 12 and 13), 0 if no label counts."""
     weights, labels = step.weights, step.labels
     logits = step.logits(step.strong)
     is_sure = step.rows.weigh(
@@ -115,8 +112,8 @@ def ascent(
 ) -> list[tf.Tensor]:
   """ASAM's step up the loss, of length `radius` relative to the weights.
 
-  The effect does not depend on the scale of weights. A bias has size 1. The
-  step is zero where the gradient is zero. `names` are `<layer>/<weight>:0`.
+  A bias has size 1. The step is zero where the gradient is zero. `names` are
+  `<layer>/<weight>:0`.
   """
   sizes = [
     tf.ones_like(weight)
@@ -134,10 +131,7 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """1 minus the mean confidence, also for a client that trained on no image.
-
-    0 for a client without images.
-    """
+    """1 minus the mean confidence; 0 for a client without images."""
     return pseudo_labels.mean_over_images(1.0 - client.labels.confidences)
 
 

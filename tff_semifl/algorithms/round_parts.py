@@ -39,9 +39,7 @@ def build_round_parts(
 ) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
-  If `ingredients.computes_statistics`, rounds end with batch normalization
-  statistics of the server's images. The default aggregator is the uniform mean
-  of the clients with an update.
+  The default aggregator is the uniform mean of the clients with an update.
   """
   weights_type = ingredients.classifier.weights_type
   return composition.Parts(
@@ -107,11 +105,7 @@ def _do_nothing(
 def build_batch_norm_statistics(
   ingredients: system.Ingredients,
 ) -> tff.Computation | None:
-  """Builds the computation of statistics from the server's images.
-
-  Its type is (<W@SERVER, L*@SERVER> -> W@SERVER). None if rounds do not end
-  with statistics.
-  """
+  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), None without statistics."""
   classifier = ingredients.classifier
   if classifier.batch_moments is None or not ingredients.computes_statistics:
     return None
@@ -154,10 +148,7 @@ def build_server_work(
   *,
   rate_factor: float = 1.0,
 ) -> server_work_lib.ServerWork:
-  """Builds the server's training on its labels.
-
-  The learning rate is the round's learning rate times `rate_factor`.
-  """
+  """The server's training, with `rate_factor` times the learning rate."""
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
     return server_work_lib.SupervisedTraining(

@@ -4,8 +4,8 @@
 """Training on true labels, in one place or at clients: bounds and data sharing.
 
 In data sharing the server trains a model on a few labeled images of all
-classes, and sends some of these images to every client. Clients train on these
-and on their own images. No other system here sends images from the server.
+classes, and sends some of these images to every client, to train on beside its
+own.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -51,10 +51,7 @@ class TrainOnLabels(method.Method):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Supervised(averaging.Averaging):
-  """Federated averaging of clients with labels, an upper bound.
-
-  The server has no images and takes no step.
-  """
+  """Federated averaging of clients with labels; the server takes no step."""
 
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False

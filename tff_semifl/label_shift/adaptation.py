@@ -8,10 +8,9 @@ classifier assumes, the posterior of a class is (Saerens et al., 2002)
 
     p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
 
-with the weight w = 1, or less where images of a class differ between sites.
-The shares of a site are the mean of their posterior, given the site's unlabeled
-images, under the Dirichlet prior of `share_prior`, which keeps the shares near
-m where images are few or sites are alike.
+with w = 1, or less where images of a class differ between sites. The shares of
+a site are the mean of their posterior, given the site's unlabeled images, under
+the Dirichlet prior of `share_prior`.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a

@@ -42,11 +42,7 @@ class InputMoments(NamedTuple):
 
 
 def summarize(inputs: tf.Tensor) -> tf.Tensor:
-  """A few numbers for each input of a network, float32 [batch, numbers].
-
-  `inputs` are images, [batch, height, width, channels], or feature vectors,
-  [batch, features].
-  """
+  """Float32 [batch, numbers], of images, [batch, ...], or [batch, features]."""
   inputs = tf.cast(inputs, tf.float32)
   if inputs.shape.rank == 2:
     return inputs

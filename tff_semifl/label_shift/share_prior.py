@@ -6,9 +6,8 @@
 The class shares of a site are drawn from a Dirichlet distribution with
 parameters s * m: m are the class shares that the classifier assumes, and the
 strength s is small where sites differ. Strength, and the temperature that
-divides the logits of the classifier, are those with the largest evidence for
-own class shares at all clients. Each client computes the evidence at all points
-of a grid, so that one sum over clients suffices.
+divides the logits, are those with the largest evidence for own class shares at
+all clients, of a grid, so that one sum over clients suffices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -204,7 +203,6 @@ def log_likelihoods(
 ) -> tf.Tensor:
   """The logarithms of p(image | class), up to a number for each image.
 
-  `logits` are float32 [images, classes]: log-probabilities, up to a number for
-  each image, under the class shares `mean_shares`.
+  `logits`, float32 [images, classes], are under the class shares `mean_shares`.
   """
   return logits / temperature - tf.math.log(mean_shares)

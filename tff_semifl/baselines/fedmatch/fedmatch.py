@@ -191,10 +191,9 @@ class FedMatch(system.System):
     """A client's training with helpers, phi of other clients, stacked.
 
     An image counts if the model in training is confident without augmentation.
-    The consistency term draws the prediction for the image to the helpers'
-    predictions. The agreement term draws the prediction under strong
-    augmentation to the majority class of client and helpers. Both terms are
-    zero if no image counts. Regularization keeps phi sparse and close to sigma.
+    The consistency term draws its prediction to the helpers'. The agreement
+    term draws the prediction under strong augmentation to the majority class of
+    client and helpers.
     """
     classifier, factors = ingredients.classifier, self.client_loss_weights
     kernels = fedmatch_networks.find_parts(classifier.trainable_names)
@@ -306,12 +305,9 @@ def fedmatch_round(
   """A round of FedMatch, in which models of other clients help to label.
 
   The server trains sigma, then clients train phi, and the mean of the clients'
-  phi is the new phi. Evaluation ignores small values of phi. Round 0 has no
-  clients, so the server trains in one round more than in the authors' code.
-
-  The memory of a client is phi of its helpers before a round, and a
-  `ClientModel` after it. The program that runs the process chooses helpers.
-  Kernels of the model have two parts, as in `create_fedmatch_resnet`.
+  phi is the new phi. Round 0 has no clients, so the server trains in one round
+  more than in the authors' code. The memory of a client is phi of its helpers
+  before a round, and a `ClientModel` after it.
   """
 
   def apply(is_used, weights, update):

@@ -61,11 +61,9 @@ def build_helped_work(
 ) -> client_work.ClientWork:
   """Builds client work that takes helpers and returns a `ClientModel`.
 
-  The memory before a round is phi of the client's helpers, stacked along the
-  first dimension, initially of zero helpers; the memory after a round is a
-  `ClientModel`. `build_work` is (phi of helpers) -> client work with these
-  helpers, whose optimizer is reset in each round. `seed` determines the noise
-  image.
+  The memory before a round is phi of the client's helpers, stacked, initially
+  of none. `build_work` is (phi of helpers) -> client work, whose optimizer is
+  reset in each round. `seed` determines the noise image.
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -153,8 +151,8 @@ def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
 class Helpers:
   """A `client_states.Memories` that keeps clients' models and chooses helpers.
 
-  Each client's model and output are in files. A run can resume after any of the
-  last `num_kept` rounds.
+  Models and outputs are in files. A run can resume after any of the last
+  `num_kept` rounds.
   """
 
   def __init__(
@@ -230,9 +228,8 @@ def choose_helpers(
 ) -> list[Sequence[int]]:
   """Chooses the clients with the nearest outputs, the nearest first.
 
-  `outputs` are float [clients, classes], NaN for clients without a known model.
-  Clients without a known model get no helpers; with at most `num_helpers` known
-  models, no client gets helpers.
+  `outputs` are float [clients, classes], NaN for clients without a known model,
+  which get no helpers. With at most `num_helpers` known models, no client does.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:

@@ -49,10 +49,7 @@ class PiModel(pooled_method.PooledMethod):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeanTeacher(pooled_method.PooledMethod):
-  """Mean Teacher: a moving average of the student's weights is the teacher.
-
-  The teacher normalizes by batch statistics, as the student does.
-  """
+  """Mean Teacher: an average of the student's weights is the teacher."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=50.0

@@ -38,8 +38,7 @@ NUM_ROTATIONS = 4
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   """Exchanges part i of block 0 with part i of block i, for each i from 1.
 
-  Each of the n blocks, of the same shape, is cut into n parts. Interleaving
-  twice is the identity.
+  Each of the n blocks, of the same shape, is cut into n parts.
   """
   number = len(blocks)
   # If rows cannot be divided evenly, later parts have one more.

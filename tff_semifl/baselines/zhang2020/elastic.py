@@ -11,8 +11,6 @@ clients have labels; the server has no images and does not train.
       EASGD:       z, x = z + a sum(x - z), x + a (z - x)
       overlap SGD: z, x = z + momentum step to the mean of x, x + a (z - x)
 
-`python -m launch.train easgd --moving_rate=0.05`
-
 References:
   Zhang, Choromanska, LeCun. Deep learning with elastic averaging SGD. NeurIPS
   2015.
@@ -141,10 +139,7 @@ class EASGD(_Elastic):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OverlapSGD(_Elastic):
-  """Overlap local SGD: clients are pulled to the anchor of the last round.
-
-  Clients do not wait for the average of a round, and receive it in the next.
-  """
+  """Overlap local SGD: clients do not wait for the average of a round."""
 
   pull_back: float = settings.setting(
     0.6,
@@ -186,10 +181,9 @@ def build_elastic_work(
 ) -> client_work.ClientWork:
   """Builds client work in which each client trains a model x of its own.
 
-  With z for the anchor, the update is z - x, and the client's next model is
-  (1 - pull) * x + pull * z. A client that is rejected or has no images has an
-  update of zero and keeps its memory. `max_update_norm_ratio` bounds the change
-  of the client's own model.
+  With z for the anchor, the update is z - x, and the client's next model is (1
+  - pull) * x + pull * z. A client that is rejected or has no images has an
+  update of zero and keeps its memory.
   """
   kernel_index = client_work.find_classifier_kernel(classifier)
 

@@ -109,9 +109,8 @@ class LocalSteps:
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """The indices of the images of a round, and the batch size.
 
-    Each pass over the images drops the incomplete batch at the end. A node with
-    fewer images than a batch takes all its images in each step; the authors'
-    code would take none.
+    Each pass drops the incomplete batch at the end. A node with fewer images
+    than a batch takes all in each step; the authors' code would take none.
     """
     batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
     batches_per_pass = tf.maximum(num_images // batch_size, 1)
@@ -217,10 +216,9 @@ def train_on_pseudo_labels(
   """A client's training on pseudo-labels that are made in each step.
 
   Clients without confident images also have an update, because momentum and
-  weight decay change the weights. `confidence_threshold`, in (0, 1], is
-  inclusive. `views_fn` is (images, node) -> views, a structure of tensors;
-  `logits_fn` is (`StepModel`, batch of views) -> logits for the pseudo-labels,
-  logits in the loss.
+  weight decay change the weights. `views_fn` is (images, node) -> views, a
+  structure of tensors; `logits_fn` is (`StepModel`, batch of views) -> logits
+  for the pseudo-labels, logits in the loss.
   """
   num_images = tf.shape(data['image'])[0]
   node = federated_process.Node(context, data['client_id'])
