@@ -25,7 +25,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
-from tff_semifl.algorithms import composed
+from tff_semifl.algorithms import flfl
 from tff_semifl.algorithms import system
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
@@ -128,7 +128,7 @@ def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PriorFixMix(composed.ComposedFixMix):
+class PriorFixMix(flfl.ComposedFixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
   The server sends `{'server_prior': ..., 'label_prior_weight': ...}`.

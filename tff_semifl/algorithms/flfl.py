@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""(FL)^2, semi-supervised federated learning with few labels: parts and system.
+"""(FL)^2: its parts and system, and SemiFL's client with parts chosen by name.
 
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
@@ -143,3 +143,44 @@ FLFL = averaging.Alternating(
   ),
   local_training=training_settings.ClientEpochs(client_batch_size=32),
 )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComposedFixMix(fix_mix.FixMix):
+  """SemiFL's client with parts of later methods, each chosen by name."""
+
+  selection: client_parts.Selection = settings.choice(
+    {
+      'fixed_threshold': client_parts.FixedThreshold(),
+      'class_adaptive': ClassAdaptiveThresholds(),
+    },
+    'fixed_threshold',
+    'The images to train on. fixed_threshold: those above a confidence;'
+    ' class_adaptive of (FL)^2: a threshold for each class, by how often the'
+    ' client predicts it.',
+    load=settings.outside(client_parts.Selection),
+  )
+  alignment: client_parts.Alignment | None = settings.choice(
+    {'none': None, 'distribution': client_parts.DistributionAlignment()},
+    'none',
+    'Alignment of predictions: none, or distribution, to equal class shares'
+    ' over all clients.',
+    load=settings.outside(client_parts.Alignment),
+  )
+  regularizer: client_parts.Regularizer | None = settings.choice(
+    {'none': None, 'sharpness_aware': SharpnessAwareConsistency()},
+    'none',
+    'A further loss of clients: none, or sharpness_aware, the consistency of'
+    ' (FL)^2.',
+    load=settings.outside(client_parts.Regularizer),
+  )
+  weighting: client_parts.Weighting | None = settings.choice(
+    {'equal': None, 'learning_status': LearningStatus()},
+    'equal',
+    'Weights of the updates of clients that train: equal, or learning_status of'
+    ' (FL)^2, which gives more weight where the model is less confident.',
+    load=settings.outside(client_parts.Weighting),
+  )
+
+
+COMPOSED_SEMIFL = averaging.Alternating(client=ComposedFixMix())

@@ -30,7 +30,7 @@ SYSTEMS = references.Options(
     'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',
     'flfl': 'algorithms.flfl:FLFL',
     # SemiFL with one or more parts of later methods.
-    'composed_semifl': 'algorithms.composed:COMPOSED_SEMIFL',
+    'composed_semifl': 'algorithms.flfl:COMPOSED_SEMIFL',
     'client_prior_semifl': 'algorithms.client_prior:CLIENT_PRIOR_SEMIFL',
     'client_prior_sgd': 'algorithms.client_prior_sgd:ClientPriorSGD',
     'client_prior_network': (
