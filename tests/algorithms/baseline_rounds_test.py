@@ -99,7 +99,7 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
       'data_sharing',
       {
         'shared_fraction': 0.32,
-        'warm_up_epochs': 2,
+        'server_pretraining_epochs': 2,
         'server_batch_size': 2,
         'global_momentum': 0.0,
       },

@@ -20,7 +20,7 @@ from tff_semifl.experiment import presets
 _DIGITS = 'semifl/digits_50_iid'
 _DIGEST = '904fbd1dbf7a8676db93684a5bd37e3b5523b5d252d94deb7d528d241d14cd21'
 _DIGEST_OF_SETTINGS = (
-  '727c47e5dbda4d8898e7329f6b8ee67cad8532d740c4227335c452d288fe53d7'
+  '58cf26d894fbe04d6fd53cd81cf068aa7f1f4db384c45530c09cf5d9586d4f76'
 )
 _IN_ONE_PLACE = (
   'pi_model',

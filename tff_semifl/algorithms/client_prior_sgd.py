@@ -7,10 +7,6 @@ In each round a client estimates the class shares and the labels of its images
 together (`class_shares`), and sends the gradient of a batch with these labels.
 From sums over clients the server estimates how much clients differ, and the
 bias of the mean label; neither is a setting.
-
-References:
-  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
-  priori probabilities: a simple procedure. Neural Computation, 2002.
 """
 
 import collections

@@ -136,13 +136,13 @@ def _create_client(
   )
   # Models may start with the same loss for all images.
   generator = np.random.default_rng(1)
-  weights = model.initial_weights._replace(
-    trainable=tuple(
-      tf.constant(each + generator.normal(0, 0.1, each.shape), tf.float32)
-      for each in model.initial_weights.trainable
-    ),
+  trainable = tuple(
+    (each + generator.normal(0, 0.1, each.shape)).astype(np.float32)
+    for each in model.initial_weights.trainable
   )
-  weights = tf.nest.map_structure(tf.convert_to_tensor, weights)
+  weights = tf.nest.map_structure(
+    tf.constant, model.initial_weights._replace(trainable=trainable)
+  )
   context = federated_process.RoundContext(
     tf.constant(0), tf.constant(1), tf.constant(0.1)
   )

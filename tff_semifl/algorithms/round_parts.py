@@ -67,12 +67,10 @@ def build_process_without_clients(
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> Any:
   """Builds a process in which only the server trains."""
-  # Never takes a step.
-  optimizer = tff.learning.optimizers.build_sgdm(1.0)
   client_work = client_work_lib.build_client_work(
     ingredients.classifier,
     _do_nothing,
-    optimizer=optimizer,
+    optimizer=tff.learning.optimizers.build_sgdm(1.0),
     max_update_norm_ratio=1.0,
   )
   return composition.build(

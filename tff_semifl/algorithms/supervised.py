@@ -111,17 +111,6 @@ class TrainOnSharedLabels(TrainOnLabels):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WarmUp(training_settings.ServerBatches):
-  """The server's training before clients train."""
-
-  warm_up_epochs: float = settings.setting(
-    5.0,
-    'Epochs of the server on its images in round 0, before clients train.',
-    settings.AT_LEAST_0,
-  )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSharing(averaging.Averaging):
   """Federated averaging of clients with labels, with images from the server."""
 
@@ -129,14 +118,14 @@ class DataSharing(averaging.Averaging):
   uses_strong_views = False
 
   client: TrainOnSharedLabels = TrainOnSharedLabels()
-  warm_up: WarmUp = WarmUp()
+  server: training_settings.PretrainedBatches = (
+    training_settings.PretrainedBatches(server_pretraining_epochs=5.0)
+  )
 
   @property
   def server_training(self) -> training_settings.ServerTraining:
     return training_settings.ServerTraining(
-      server_batch_size=self.warm_up.server_batch_size,
-      server_epochs=0.0,
-      server_pretraining_epochs=self.warm_up.warm_up_epochs,
+      **settings.as_dict(self.server), server_epochs=0.0
     )
 
   def count_steps(

@@ -29,18 +29,12 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 class Labels(enum.Enum):
   """Who has labels and images."""
 
-  # The server has some labels, clients the other images.
-  AT_SERVER = enum.auto()
-  # The server has some labels; other images are not used.
-  AT_SERVER_ALONE = enum.auto()
-  # The server has all images and labels of some; there are no clients.
-  AT_SERVER_WITH_POOL = enum.auto()
-  # The server has all images with labels; there are no clients.
-  ALL_AT_SERVER = enum.auto()
-  # Clients have all images with labels, the server none.
-  AT_CLIENTS = enum.auto()
-  # The server has some labels, clients the other images with labels.
-  AT_SERVER_AND_CLIENTS = enum.auto()
+  AT_SERVER = enum.auto()  # The server has some, clients the other images.
+  AT_SERVER_ALONE = enum.auto()  # The server has some; others are not used.
+  AT_SERVER_WITH_POOL = enum.auto()  # All images in one place, some labels.
+  ALL_AT_SERVER = enum.auto()  # All images and labels in one place.
+  AT_CLIENTS = enum.auto()  # Clients have all images with labels.
+  AT_SERVER_AND_CLIENTS = enum.auto()  # Clients have labels of theirs, too.
 
   @property
   def has_clients(self) -> bool:

@@ -5,12 +5,9 @@
 
 The shares pi of the classes among a client's examples are drawn from a
 Dirichlet distribution with parameters alpha. Variational Bayes finds the
-posteriors of the classes of all examples and of pi together, as it does for the
-words of a document and its topics. Several models can be used at once: their
-dimensions stand between the dimension of examples and that of classes.
-
-References:
-  Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
+posteriors of the classes of all examples and of pi together (Blei, Ng, Jordan.
+Latent Dirichlet allocation. JMLR, 2003). Several models can be used at once:
+their dimensions stand between those of examples and classes.
 """
 
 from collections.abc import Callable

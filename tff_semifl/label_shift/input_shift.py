@@ -82,16 +82,9 @@ def find_moments(sums: InputSums, num_clients: float) -> InputMoments | None:
   mean, squared_mean, variance = (
     np.asarray(each, np.float64) / num_clients for each in sums
   )
-  return InputMoments(
-    *(
-      tuple(np.maximum(each, floor).tolist())
-      for each, floor in (
-        (mean, -np.inf),
-        (squared_mean - mean**2, 0.0),
-        (variance, 0.0),
-      )
-    )
-  )
+  between = np.maximum(squared_mean - mean**2, 0.0)
+  within = np.maximum(variance, 0.0)
+  return InputMoments(*(tuple(x.tolist()) for x in (mean, between, within)))
 
 
 def measure_shift(

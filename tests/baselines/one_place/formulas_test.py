@@ -96,18 +96,14 @@ def _mixmatch_loss(step, seen):
   ) + 50 * min(step.num / 4, 1) * tf.reduce_mean(difference**2)
 
 
-_UDA_TEMPERATURE = 0.4
-
-
 def _uda_loss(step, seen):
   num, ratio = pooled_reference.BATCH_SIZE, 2
   logits = step.f(tf.concat([step.x, step.weak(), step.strong()], axis=0))
   x, weak, strong = tf.split(logits, [num, ratio * num, ratio * num])
   weak = tf.stop_gradient(weak)
-  # Confidence is that of predictions before sharpening.
   is_sure = tf.nn.softmax(weak).numpy().max(axis=1) >= _THRESHOLD
   seen.append(is_sure)
-  target = tf.nn.softmax(weak / _UDA_TEMPERATURE)
+  target = tf.nn.softmax(weak)
   divergence = tf.reduce_sum(
     target * (tf.math.log(target) - tf.nn.log_softmax(strong)), axis=1
   )
@@ -115,7 +111,6 @@ def _uda_loss(step, seen):
   return supervised + 2 * tf.reduce_mean(is_sure * divergence)
 
 
-_BATCHES = 3
 _SIZE = 2
 
 
@@ -123,12 +118,12 @@ class _Formula:
   """The loss, which remembers predictions."""
 
   def __init__(self):
-    self.recent = [np.full(3, 1 / 3)] * _BATCHES
+    self.recent = [np.full(3, 1 / 3)] * mixmatch.ALIGNED_BATCHES
     # Class shares of the five labels.
     self.wanted = np.array([2, 2, 1]) / 5
 
   def loss(self, step):
-    weak, strong = step.weak(), [step.strong(0), step.strong(1)]
+    weak, strong = step.weak(), step.strong()
     probabilities = tf.nn.softmax(step.f(weak)).numpy()
     ratio = (1e-6 + self.wanted) / (1e-6 + np.mean(self.recent, axis=0))
     # Normalizing before the power gives the same guess.
@@ -137,8 +132,8 @@ class _Formula:
     self.recent = [*self.recent[1:], probabilities.mean(axis=0)]
     images, labels = mixed_reference.mix(
       step,
-      np.concatenate([step.x, weak, *strong]),
-      np.concatenate([step.y, guess, guess, guess]),
+      np.concatenate([step.x, weak, strong]),
+      np.concatenate([step.y, guess, guess]),
       concentration=0.75,
     )
     logits = mixed_reference.predict(step, images)
@@ -153,8 +148,8 @@ class _Formula:
       )
       + 0.5
       * ramp
-      * tf.reduce_mean(pooled_reference.cross_entropy(guess, step.f(strong[0])))
-      + 0.25 * self._rotation_loss(step, strong[0])
+      * tf.reduce_mean(pooled_reference.cross_entropy(guess, step.f(strong)))
+      + 0.5 * self._rotation_loss(step, strong)
     )
 
   def _rotation_loss(self, step, views):
@@ -221,7 +216,6 @@ class FormulasTest(parameterized.TestCase):
       {
         'confidence_threshold': _THRESHOLD,
         'unlabeled_loss_weight': 2,
-        'target_temperature': _UDA_TEMPERATURE,
       },
       _uda_loss,
     ),
@@ -245,9 +239,6 @@ class FormulasTest(parameterized.TestCase):
       'remixmatch',
       {
         'guess_temperature': _TEMPERATURE,
-        'num_strong_augmentations': 2,
-        'aligned_batches': _BATCHES,
-        'rotation_loss_weight': 0.25,
         'ramp_up_steps': 4,
       },
       _Formula().loss,

@@ -4,11 +4,8 @@
 """FedMatch with labels at the server.
 
 Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
-train phi, both on images in a fixed order.
-
-The authors' program divides the learning rate by three after 20 validations
-without improvement. This schedule is left out, because it needs labels at the
-clients.
+train phi, both on images in a fixed order. The authors' schedule of the
+learning rate is left out, because it needs labels at the clients.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -53,6 +50,10 @@ class _Averaging(aggregators.Aggregation):
   )
 
 
+# Of the server's loss, lambda_s in FedMatch.
+_SUPERVISED_WEIGHT = 10.0
+
+
 class ClientLossWeights(NamedTuple):
   """The weights of the terms of a client's loss."""
 
@@ -87,11 +88,6 @@ class FedMatch(system.System):
   )
   confidence: training_settings.Confidence = training_settings.Confidence(
     confidence_threshold=0.75
-  )
-  supervised_loss_weight: float = settings.setting(
-    10.0,
-    "Weight of the server's loss, lambda_s in FedMatch.",
-    settings.AT_LEAST_0,
   )
   num_helpers: int = settings.setting(
     2,
@@ -165,7 +161,7 @@ class FedMatch(system.System):
       output = training_loop.cross_entropy(
         training_loop.train_logits(classifier, model, images), labels
       )
-      return output._replace(loss=self.supervised_loss_weight * output.loss)
+      return output._replace(loss=_SUPERVISED_WEIGHT * output.loss)
 
     return training_loop.TrainingLoop(
       optimizer=optimizer,

@@ -3,10 +3,10 @@
 
 """FedMatch's helpers: clients whose models label for another client.
 
-The server keeps the model of each client and the model's output for a fixed
-noise image. Every tenth round the server sends each client of the cohort with a
-known model the two models with the most similar outputs. Models travel from
-client to client, so neither secure aggregation nor noise can hide a model.
+The server keeps the model of each client and its output for a fixed noise
+image. Every tenth round it sends each client of the cohort with a known model
+the two models with the most similar outputs. Neither secure aggregation nor
+noise can hide these models.
 """
 
 from collections.abc import Callable, Sequence

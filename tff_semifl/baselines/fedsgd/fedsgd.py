@@ -9,9 +9,7 @@
               gradient of CE(strong(batch), labels) / batch size
       weights = step(server's gradient + mean of clients' gradients)
 
-A comparison for systems with several local steps: federated SGD communicates
-after each step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is from Figure 2 of
-SemiFL. `FedSGDAsInSemiFL` reproduces the program of SemiFL's authors.
+`FedSGDAsInSemiFL` reproduces the program of SemiFL's authors for Figure 2.
 """
 
 import collections

@@ -18,7 +18,6 @@ References:
   2020. Its authors' code has all of these methods.
 """
 
-from collections.abc import Callable
 import dataclasses
 from typing import Any
 
@@ -44,42 +43,38 @@ class PiModel(pooled_method.PooledMethod):
     self, step: pooled_method.PooledStep, memory: Any
   ) -> pooled_method.PooledStepOutput:
     del memory
-    return _loss(step, step.logits, self.consistency)
+    # Three passes, each normalized by its own batch.
+    (labeled_logits,) = step.logits(step.labeled_images())
+    (targets,) = self.target_logits(step, step.weak_images(0))
+    (logits,) = step.logits(step.weak_images(1))
+    return pooled_method.PooledStepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.consistency.factor(step.progress)
+      * losses.consistency(
+        tf.stop_gradient(tf.nn.softmax(targets)), tf.nn.softmax(logits)
+      ),
+      labeled_logits,
+    )
+
+  def target_logits(
+    self, step: pooled_method.PooledStep, images: tf.Tensor
+  ) -> list[tf.Tensor]:
+    """The logits of the targets, float32 [batch, classes]."""
+    return step.logits(images)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MeanTeacher(pooled_method.PooledMethod):
+class MeanTeacher(PiModel):
   """Mean Teacher: an average of the student's weights is the teacher."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=50.0
   )
 
-  def loss(
-    self, step: pooled_method.PooledStep, memory: Any
-  ) -> pooled_method.PooledStepOutput:
-    del memory
-    return _loss(step, step.teacher_logits, self.consistency)
-
-
-def _loss(
-  step: pooled_method.PooledStep,
-  target_logits: Callable[[tf.Tensor], list[tf.Tensor]],
-  consistency: pooled_method.RampedLoss,
-) -> pooled_method.PooledStepOutput:
-  """The loss with targets from `target_logits`, (images) -> [logits]."""
-  # Three passes, each normalized by its own batch.
-  (labeled_logits,) = step.logits(step.labeled_images())
-  (targets,) = target_logits(step.weak_images(0))
-  (logits,) = step.logits(step.weak_images(1))
-  return pooled_method.PooledStepOutput(
-    losses.cross_entropy(labeled_logits, step.labels)
-    + consistency.factor(step.progress)
-    * losses.consistency(
-      tf.stop_gradient(tf.nn.softmax(targets)), tf.nn.softmax(logits)
-    ),
-    labeled_logits,
-  )
+  def target_logits(
+    self, step: pooled_method.PooledStep, images: tf.Tensor
+  ) -> list[tf.Tensor]:
+    return step.teacher_logits(images)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -120,43 +115,6 @@ class PseudoLabeling(pooled_method.PooledMethod):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class UDA(pooled_method.PooledMethod):
-  """UDA: predictions under strong augmentation follow those under weak."""
-
-  uses_strong_augmentation = True
-
-  confidence: training_settings.Confidence = training_settings.Confidence()
-  unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
-  target_temperature: float = settings.setting(
-    1.0,
-    'Temperature that sharpens predictions for weak augmentation, the targets:'
-    ' 1 in the code of FixMatch, 0.4 in the paper of UDA. The confidence'
-    ' threshold applies before sharpening.',
-    settings.ABOVE_0,
-  )
-
-  def loss(
-    self, step: pooled_method.PooledStep, memory: Any
-  ) -> pooled_method.PooledStepOutput:
-    del memory
-    labeled_logits, weak_logits, strong_logits = step.logits(
-      step.labeled_images(), step.weak_images(), step.strong_images()
-    )
-    is_sure = pseudo_labels.is_confident(
-      pseudo_labels.from_logits(weak_logits),
-      self.confidence.confidence_threshold,
-    )
-    return pooled_method.PooledStepOutput(
-      losses.cross_entropy(labeled_logits, step.labels)
-      + self.unlabeled.unlabeled_loss_weight
-      * losses.divergence(
-        weak_logits / self.target_temperature, strong_logits, is_sure
-      ),
-      labeled_logits,
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMatch(pooled_method.PooledMethod):
   """FixMatch: pseudo-labels from weak, losses under strong augmentation."""
 
@@ -172,19 +130,33 @@ class FixMatch(pooled_method.PooledMethod):
     labeled_logits, weak_logits, strong_logits = step.logits(
       step.labeled_images(), step.weak_images(), step.strong_images()
     )
-    labels = pseudo_labels.from_logits(weak_logits)
+    is_sure = pseudo_labels.is_confident(
+      pseudo_labels.from_logits(weak_logits),
+      self.confidence.confidence_threshold,
+    )
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.unlabeled.unlabeled_loss_weight
-      * losses.cross_entropy(
-        strong_logits,
-        labels.labels,
-        pseudo_labels.is_confident(
-          labels, self.confidence.confidence_threshold
-        ),
-      ),
+      * self.unlabeled_loss(weak_logits, strong_logits, is_sure),
       labeled_logits,
     )
+
+  def unlabeled_loss(
+    self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor
+  ) -> tf.Tensor:
+    """The mean loss of unlabeled images, of which those that are sure count."""
+    labels = pseudo_labels.from_logits(weak_logits).labels
+    return losses.cross_entropy(strong_logits, labels, is_sure)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UDA(FixMatch):
+  """UDA: predictions under strong augmentation follow those under weak."""
+
+  def unlabeled_loss(
+    self, weak_logits: tf.Tensor, strong_logits: tf.Tensor, is_sure: tf.Tensor
+  ) -> tf.Tensor:
+    return losses.divergence(weak_logits, strong_logits, is_sure)
 
 
 PI_MODEL = pooled.Pooled(method=PiModel())

@@ -33,6 +33,11 @@ from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
 NUM_ROTATIONS = 4
+# The last batches whose mean prediction ReMixMatch aligns with the labels.
+ALIGNED_BATCHES = 128
+# The weights of ReMixMatch's losses: of mixed unlabeled images, of strongly
+# augmented images that are not mixed, and of their rotations.
+_MIXED_WEIGHT, _STRONG_WEIGHT, _ROTATION_WEIGHT = 1.5, 0.5, 0.5
 
 
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
@@ -185,36 +190,12 @@ class ReMixMatch(pooled_method.PooledMethod):
   uses_strong_augmentation = True
 
   mixing: Mixing = Mixing()
-  num_strong_augmentations: int = settings.setting(
-    1,
-    'Strong augmentations of each unlabeled image: 1 by default in the code of'
-    ' FixMatch, 8 in the paper.',
-    settings.AT_LEAST_1,
-  )
-  aligned_batches: int = settings.setting(
-    128,
-    'Number of last batches whose mean prediction is aligned with the labels.',
-    settings.AT_LEAST_1,
-  )
-  mixed_loss_weight: float = settings.setting(
-    1.5, 'Weight of the loss of mixed unlabeled images.', settings.AT_LEAST_0
-  )
-  strong_loss_weight: float = settings.setting(
-    0.5,
-    'Weight of the loss of the first strongly augmented images, not mixed.',
-    settings.AT_LEAST_0,
-  )
-  rotation_loss_weight: float = settings.setting(
-    0.5,
-    'Weight of the loss of predicting the rotation of these images.',
-    settings.AT_LEAST_0,
-  )
 
   def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
     """The initial mean predictions of the last batches."""
     num_classes = classifier.num_classes
     return np.full(
-      [self.aligned_batches, num_classes], 1.0 / num_classes, np.float32
+      [ALIGNED_BATCHES, num_classes], 1.0 / num_classes, np.float32
     )
 
   def create_head(
@@ -249,13 +230,10 @@ class ReMixMatch(pooled_method.PooledMethod):
   def loss(
     self, step: pooled_method.PooledStep, memory: Any
   ) -> pooled_method.PooledStepOutput:
-    weak_images = step.weak_images()
-    strong_images = [
-      step.strong_images(key) for key in range(self.num_strong_augmentations)
-    ]
+    weak_images, strong_images = step.weak_images(), step.strong_images()
     # Separate passes, each normalized by its own batch.
     (weak_logits,) = step.logits(weak_images)
-    (strong_logits,) = step.logits(strong_images[0])
+    (strong_logits,) = step.logits(strong_images)
     weak_logits = tf.stop_gradient(weak_logits)
     newest = tf.reduce_mean(tf.nn.softmax(weak_logits), axis=0, keepdims=True)
     aligned = client_parts.align(
@@ -265,7 +243,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     mixed = mix(
       step,
       step.labeled_images(),
-      [weak_images, *strong_images],
+      [weak_images, strong_images],
       guesses,
       concentration=self.mixing.mixup_concentration,
     )
@@ -273,11 +251,11 @@ class ReMixMatch(pooled_method.PooledMethod):
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + schedules.ramp_up(step.num, self.mixing.ramp_up_steps)
       * (
-        self.mixed_loss_weight
+        _MIXED_WEIGHT
         * losses.cross_entropy(mixed.unlabeled_logits, mixed.guesses)
-        + self.strong_loss_weight * losses.cross_entropy(strong_logits, guesses)
+        + _STRONG_WEIGHT * losses.cross_entropy(strong_logits, guesses)
       )
-      + self.rotation_loss_weight * _rotation_loss(step, strong_images[0]),
+      + _ROTATION_WEIGHT * _rotation_loss(step, strong_images),
       mixed.labeled_logits,
       tf.concat([memory[1:], newest], axis=0),
     )

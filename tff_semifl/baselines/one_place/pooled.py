@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Semi-supervised learning in one place, without clients.
+"""Semi-supervised learning in one place: the baselines of SemiFL's Table 1.
 
-The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch,
-https://github.com/google-research/fixmatch. The global model of the process is
-an average over steps; the model in training, the student, is part of the
-server's state.
+Defaults are those of https://github.com/google-research/fixmatch. The global
+model of the process is an average over steps; the model in training, the
+student, is part of the server's state.
 """
 
 import collections

@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
@@ -42,9 +41,16 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 
-_Anchor = tuple[
-  tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
-]
+# The pull (alpha) and the momentum of the anchor in Table 4 of Zhang et al.
+_PULL, _MOMENTUM = 0.6, 0.7
+
+
+class _Anchor(NamedTuple):
+  """How clients are tied to the anchor, and how the anchor moves."""
+
+  pull: float  # The fraction of the way to it that a client moves in a round.
+  aggregator: tff.aggregators.AggregationFactory  # Of updates.
+  optimizer: tff.learning.optimizers.Optimizer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +66,7 @@ class _Elastic(zhang2020.ManyShortRounds):
     classifier = ingredients.classifier
     optimizer = self.optimizer.build()
     steps = self.create_steps(classifier, optimizer)
-    factory, anchor_optimizer = self.build_anchor()
+    anchor = self.build_anchor()
     weights_type = classifier.weights_type
     return composition.build(
       composition.Parts(
@@ -75,12 +81,14 @@ class _Elastic(zhang2020.ManyShortRounds):
             ingredients.weak_augmentation,
           ),
           optimizer=optimizer,
-          pull=self.pull,
+          pull=anchor.pull,
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
-        aggregator=aggregators.create(factory, weights_type.trainable),
+        aggregator=aggregators.create(
+          anchor.aggregator, weights_type.trainable
+        ),
         finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
-          anchor_optimizer, weights_type
+          anchor.optimizer, weights_type
         ),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
@@ -94,46 +102,21 @@ class _Elastic(zhang2020.ManyShortRounds):
       rounds.semifl_round,
     )
 
-  @property
-  @abc.abstractmethod
-  def pull(self) -> float:
-    """The fraction of the way to the anchor that a client moves in a round."""
-
   @abc.abstractmethod
   def build_anchor(self) -> _Anchor:
-    """Builds the aggregation of updates and the optimizer of the anchor."""
+    """Builds the anchor."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
   """EASGD: clients and the center variable are pulled toward each other."""
 
-  moving_rate: float | None = settings.setting(
-    None,
-    'Fraction of the way to the anchor that clients are pulled, and that each'
-    ' client pulls the anchor (alpha): at most 1 / --clients_per_round, by'
-    ' default 0.9 / --clients_per_round.',
-    settings.FRACTION,
-  )
-
-  @property
-  def pull(self) -> float:
-    num_clients = max(self.cohorts.filled_size, 1)
-    if self.moving_rate is None:
-      return 0.9 / num_clients
-    if self.moving_rate * num_clients > 1:
-      raise settings.SettingError(
-        'moving_rate',
-        self.moving_rate,
-        f'must be at most 1 / {num_clients}, one over the clients of a round:'
-        ' together they would pull the anchor beyond themselves',
-      )
-    return self.moving_rate
-
   def build_anchor(self) -> _Anchor:
-    return (
+    pull = 0.9 / max(self.cohorts.filled_size, 1)
+    return _Anchor(
+      pull,
       tff.aggregators.SumFactory(),
-      tff.learning.optimizers.build_sgdm(self.pull),
+      tff.learning.optimizers.build_sgdm(pull),
     )
 
 
@@ -141,26 +124,12 @@ class EASGD(_Elastic):
 class OverlapSGD(_Elastic):
   """Overlap local SGD: clients do not wait for the average of a round."""
 
-  pull_back: float = settings.setting(
-    0.6,
-    'Fraction of the way to the anchor that clients are pulled (alpha).',
-    settings.BELOW_1,
-  )
-  anchor_momentum: float = settings.setting(
-    0.7, 'Momentum of the anchor from round to round.', settings.BELOW_1
-  )
-
-  @property
-  def pull(self) -> float:
-    return self.pull_back
-
   def build_anchor(self) -> _Anchor:
-    return (
+    return _Anchor(
+      _PULL,
       aggregators.Mean().build(),
       # The pull leaves this fraction of an update.
-      tff.learning.optimizers.build_sgdm(
-        1.0 - self.pull_back, momentum=self.anchor_momentum
-      ),
+      tff.learning.optimizers.build_sgdm(1.0 - _PULL, momentum=_MOMENTUM),
     )
 
 

@@ -3,9 +3,8 @@
 
 """Grouping-based averaging of Zhang et al. (2020), equations 5 to 7.
 
-In each round the clients take slots, which are divided into groups. Each group
-has its own model. The server is a member of every group, which keeps the models
-of the groups close to each other.
+In each round the clients take slots, which are divided into groups with models
+of their own. The server is a member of every group.
 """
 
 import collections
