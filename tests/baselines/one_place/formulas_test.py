@@ -10,12 +10,13 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import fix_mix_reference
 from tests import linear_reference
 from tests import pooled_reference
 from tests import small_systems
-from tests.baselines.one_place import mixed_reference
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
 
 _THRESHOLD = 0.6
 _TEMPERATURE = 0.7
@@ -76,19 +77,59 @@ def _fixmatch_loss(step, seen):
   )
 
 
+def _mix(step, images, labels, concentration):
+  """Mixes each image with one of a new order, in float64."""
+  seed = step.seed('MIXUP_COEFFICIENT')
+  number = len(images)
+  order = tf.random.experimental.stateless_shuffle(
+    tf.range(number), random_draws.fold_in(seed, 0)
+  ).numpy()
+  share = fix_mix_reference.draw_beta(
+    number, random_draws.fold_in(seed, 1), concentration
+  )
+  share = np.maximum(share, 1 - share)[:, None]
+  return tuple(
+    share * rows + (1 - share) * rows[order] for rows in (images, labels)
+  )
+
+
+def _predict(step, images):
+  """Returns logits by passes that have an even share of each kind.
+
+  Part i of the labeled images is passed with block i, in the place of its part
+  i, which is passed with the rest of the labeled ones.
+  """
+  size = pooled_reference.BATCH_SIZE
+  num_blocks = len(images) // size
+  # The last parts have the remainder.
+  bounds = np.cumsum(
+    [0]
+    + [
+      size // num_blocks + (i >= num_blocks - size % num_blocks)
+      for i in range(num_blocks)
+    ]
+  )
+  rows = np.arange(len(images)).reshape(num_blocks, size)
+  for i in range(1, num_blocks):
+    part = slice(bounds[i], bounds[i + 1])
+    rows[0, part], rows[i, part] = rows[i, part].copy(), rows[0, part].copy()
+  logits = tf.concat([step.f(images[block]) for block in rows], axis=0)
+  return tf.gather(logits, np.argsort(rows.ravel()))
+
+
 def _mixmatch_loss(step, seen):
   del seen  # There is no threshold.
   views = [step.weak(0), step.weak(1)]
   guess = sum(tf.nn.softmax(step.f(view)).numpy() for view in views) / 2
   guess = guess ** (1 / _TEMPERATURE)
   guess /= guess.sum(axis=1, keepdims=True)
-  images, labels = mixed_reference.mix(
+  images, labels = _mix(
     step,
     np.concatenate([step.x, *views]),
     np.concatenate([step.y, guess, guess]),
     concentration=0.5,
   )
-  logits = mixed_reference.predict(step, images)
+  logits = _predict(step, images)
   num = pooled_reference.BATCH_SIZE
   difference = labels[num:] - tf.nn.softmax(logits[num:])
   return tf.reduce_mean(
@@ -130,13 +171,13 @@ class _Formula:
     guess = (probabilities * ratio) ** (1 / _TEMPERATURE)
     guess /= guess.sum(axis=1, keepdims=True)
     self.recent = [*self.recent[1:], probabilities.mean(axis=0)]
-    images, labels = mixed_reference.mix(
+    images, labels = _mix(
       step,
       np.concatenate([step.x, weak, strong]),
       np.concatenate([step.y, guess, guess]),
       concentration=0.75,
     )
-    logits = mixed_reference.predict(step, images)
+    logits = _predict(step, images)
     num = pooled_reference.BATCH_SIZE
     ramp = min(step.num / 4, 1)
     return (

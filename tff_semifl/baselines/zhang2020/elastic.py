@@ -20,7 +20,6 @@ References:
 
 import abc
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -29,6 +28,7 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
+from tff_semifl.augment import augmentation
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.core import client_work
@@ -38,7 +38,6 @@ from tff_semifl.core import optimizers
 from tff_semifl.core import rounds
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
-from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 
 # The pull (alpha) and the momentum of the anchor in Table 4 of Zhang et al.
@@ -74,13 +73,8 @@ class _Elastic(zhang2020.ManyShortRounds):
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,
         client_work=build_elastic_work(
-          classifier,
-          functools.partial(
-            local_steps.train_labeled_client,
-            steps,
-            ingredients.weak_augmentation,
-          ),
-          optimizer=optimizer,
+          steps,
+          ingredients.weak_augmentation,
           pull=anchor.pull,
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
@@ -141,10 +135,9 @@ class ElasticMemory(NamedTuple):
 
 
 def build_elastic_work(
-  classifier: functional.ImageClassifier,
-  train_fn: client_work.LocalTrainingFn,
+  steps: local_steps.LocalSteps,
+  weak_augmentation: augmentation.Augmentation,
   *,
-  optimizer: tff.learning.optimizers.Optimizer,
   pull: float,
   max_update_norm_ratio: float,
 ) -> client_work.ClientWork:
@@ -154,6 +147,7 @@ def build_elastic_work(
   - pull) * x + pull * z. A client that is rejected or has no images has an
   update of zero and keeps its memory.
   """
+  classifier, optimizer = steps.classifier, steps.optimizer
   kernel_index = client_work.find_classifier_kernel(classifier)
 
   def initialize_memory() -> ElasticMemory:
@@ -168,7 +162,9 @@ def build_elastic_work(
   ) -> tuple[client_work.ClientResult, client_work.ClientSums]:
     anchor, context = received
     own = anchor._replace(trainable=tuple(memory.trainable))
-    local = train_fn(
+    local = local_steps.train_labeled_client(
+      steps,
+      weak_augmentation,
       own,
       context,
       pipelines.concatenate_chunks(dataset),
