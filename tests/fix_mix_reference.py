@@ -64,18 +64,14 @@ def train_client(
   mix_loss_weight: float,
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
-  soft_labels: bool = False,
-  mix_once_per_round: bool = False,
-  mix_before_augmentation: bool = False,
   accumulator=None,
   offsets_fn=_no_offset,
   dropout_rate: float = 0.0,
 ) -> ClientRound:
   """Labels and trains by Algorithm 1 (A.6 to A.9).
 
-  D12 to D14 are `soft_labels`, `mix_once_per_round` and
-  `mix_before_augmentation`. `offsets_fn` is logits of all images -> what is
-  added to logits for labels, and to logits in losses.
+  `offsets_fn` is logits of all images -> what is added to logits for labels,
+  and to logits in losses.
   """
   purpose = random_seeds.Purpose
 
@@ -96,7 +92,6 @@ def train_client(
   label_offset, loss_offset = offsets_fn(logits)
   probabilities = linear_reference.softmax(logits + label_offset)
   labels = probabilities.argmax(axis=1)
-  targets = probabilities if soft_labels else labels
   confident = np.flatnonzero(probabilities.max(axis=1) >= threshold)
   sgd = linear_reference.NumpySGD(weights, learning_rate, accumulator)
   loss_sum, num_correct, num_examples = 0.0, 0, 0
@@ -106,36 +101,32 @@ def train_client(
     )
     mix = tf.random.stateless_uniform(
       [len(confident)],
-      stateless_seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
+      stateless_seed(purpose.MIX_DRAW, epoch),
       minval=0,
       maxval=len(images),
       dtype=tf.int32,
     ).numpy()
     strong_views = view(strong, images[fix], purpose.STRONG_VIEW, epoch)
-    weak_views, mix_views = images[fix], images[mix]
-    if not mix_before_augmentation:
-      weak_views = view(weak, weak_views, purpose.WEAK_VIEW, epoch)
-      mix_views = view(weak, mix_views, purpose.MIX_VIEW, epoch)
+    weak_views = view(weak, images[fix], purpose.WEAK_VIEW, epoch)
+    mix_views = view(weak, images[mix], purpose.MIX_VIEW, epoch)
     for batch_num, start in enumerate(range(0, len(fix), batch_size)):
       batch = slice(start, start + batch_size)
       fix_labels = labels[fix[batch]]
-      fix_targets, mix_targets = targets[fix[batch]], targets[mix[batch]]
+      mix_labels = labels[mix[batch]]
       (share,) = draw_beta(
         1, stateless_seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num), 0.75
       )
       mixed = share * weak_views[batch].astype(np.float64)
       mixed += (1 - share) * mix_views[batch]
-      if mix_before_augmentation:
-        mixed = view(weak, mixed, purpose.WEAK_VIEW, epoch, batch_num)
       # Strong augmentations and mixtures have separate dropout masks.
       strong_batch = drop(strong_views[batch], epoch, batch_num, 0)
       mixed = drop(mixed, epoch, batch_num, 1)
       strong_logits = linear_reference.logits(sgd.weights, strong_batch)
       num_correct += np.sum(strong_logits.argmax(axis=1) == fix_labels)
       loss = sgd.step(
-        (1.0, strong_batch, fix_targets),
-        (mix_loss_weight * share, mixed, fix_targets),
-        (mix_loss_weight * (1 - share), mixed, mix_targets),
+        (1.0, strong_batch, fix_labels),
+        (mix_loss_weight * share, mixed, fix_labels),
+        (mix_loss_weight * (1 - share), mixed, mix_labels),
         offset=loss_offset,
       )
       loss_sum += loss * len(fix_labels)

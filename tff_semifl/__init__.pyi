@@ -10,23 +10,14 @@ imports a module when one of its names is first used.
 from tff_semifl.algorithms.averaging import Alternating as Alternating
 from tff_semifl.algorithms.averaging import Parallel as Parallel
 from tff_semifl.algorithms.client_parts import (
-  AveragedTeacher as AveragedTeacher,
-)
-from tff_semifl.algorithms.client_prior import (
-  LogitAdjustment as LogitAdjustment,
-)
-from tff_semifl.algorithms.client_prior_semifl import (
-  ClientPriorFixMix as ClientPriorFixMix,
-)
-from tff_semifl.algorithms.cohort_averages import (
   DistributionAlignment as DistributionAlignment,
 )
-from tff_semifl.algorithms.cohort_averages import FreeMatch as FreeMatch
-from tff_semifl.algorithms.cohort_averages import SoftMatch as SoftMatch
+from tff_semifl.algorithms.client_prior import (
+  ClientPriorFixMix as ClientPriorFixMix,
+)
 from tff_semifl.algorithms.fix_mix import Fix as Fix
 from tff_semifl.algorithms.fix_mix import FixMix as FixMix
 from tff_semifl.algorithms.fix_mix import LabelEachBatch as LabelEachBatch
-from tff_semifl.algorithms.flexmatch import FlexMatch as FlexMatch
 from tff_semifl.algorithms.flfl import (
   ClassAdaptiveThresholds as ClassAdaptiveThresholds,
 )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of SemiFL as a whole: types, whole rounds in NumPy."""
+"""Tests of whole rounds of SemiFL, against NumPy."""
 
 import functools
 
@@ -26,38 +26,6 @@ _NOBODY_IS_SURE = {'confidence_threshold': 1.0, 'keep_server_momentum': False}
 @functools.cache
 def _build(**changes):
   return linear_problem.build('semifl', changes)
-
-
-class ComputationTest(absltest.TestCase):
-  def test_types(self):
-    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
-    state = (
-      f'<global_model_weights={weights},'
-      'aggregator=<value_sum_process=<>,weight_sum_process=<>>,'
-      'finalizer=<learning_rate=float32,momentum=float32,'
-      'accumulator=<float32[4,3],float32[3]>>,'
-      'server_work=<learning_rate=float32,'
-      'accumulator=<float32[4,3],float32[3]>>,'
-      'guidance=<>,round_num=int32,seed=int32>@SERVER'
-    )
-    process = _build()
-    self.assertEqual(
-      process.initialize.type_signature.compact_representation(),
-      f'( -> {state})',
-    )
-    self.assertEqual(
-      process.next.type_signature.compact_representation(),
-      f'(<state={state},'
-      'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
-      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
-      f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,highest_confidence=float32,'
-      'num_participating=float32,num_rejected=float32,'
-      'weight_diversity=float32,relative_weight_diversity=float32>,'
-      'server=<loss=float32,accuracy=float32>,'
-      'aggregator=<mean_value=<>,mean_weight=<>>,learning_rate=float32>'
-      '@SERVER,memories=<>,given_labels=<>>)',
-    )
 
 
 class RoundTest(simulation_test_case.SimulationTestCase):

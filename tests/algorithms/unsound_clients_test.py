@@ -5,7 +5,6 @@
 
 import dataclasses
 import functools
-from typing import Any
 from unittest import mock
 
 from absl.testing import absltest
@@ -73,24 +72,6 @@ class _MeanConfidence(client_parts.FixedThreshold):
     confidences = update.labels.confidences
     number = tf.cast(tf.size(confidences), tf.float32)
     return tf.reduce_sum(confidences) / number
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Weights(client_parts.Weighting):
-  """Weighs clients by a given function."""
-
-  weigh_fn: Any = None
-
-  def weigh(self, update):
-    return self.weigh_fn(update)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Selected(client_parts.FixedThreshold):
-  """Selects numbers of images."""
-
-  def select(self, update, labels):
-    return labels.labels
 
 
 @functools.cache
@@ -164,18 +145,6 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     self._assert_same_state(found.state, expected.state)
     self._assert_finite(found)
     self.assertEqual(found.metrics['client']['num_rejected'], 1.0)
-
-  @parameterized.named_parameters(
-    ('weight', {'weighting': _Weights(weigh_fn=lambda *_: tf.constant(1))}),
-    ('weights', {'weighting': _Weights(weigh_fn=lambda *_: tf.ones([3]))}),
-    ('selection', {'selection': _Selected()}),
-  )
-  def test_results_of_another_type_name_the_part(self, parts):
-    [part] = parts.values()
-    with self.assertRaisesRegex(
-      TypeError, f'^{type(part).__name__}: .* must return '
-    ):
-      _build_with(fix_mix.FixMix(**parts))
 
   def test_round_of_a_liar_alone_is_the_servers(self):
     process = _build_with_liars()

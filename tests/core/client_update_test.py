@@ -84,32 +84,6 @@ class SemiFLTest(absltest.TestCase):
     }.items():
       self.assertAlmostEqual(output.measurements[name], value, places=5)
 
-  def test_options_equal_numpy_d12_d13_d14(self):
-    options = {'mix_once_per_round': True, 'mix_before_augmentation': True}
-    clients = plain_work.build_linear_clients(
-      fix_mix.FixMix(),
-      {
-        'confidence_threshold': self.threshold,
-        'soft_pseudo_labels': True,
-        **options,
-      },
-      weak=linear_reference.mirrored,
-    )
-    output = clients(self.weights, _CONTEXT, _data((3, self.images)))
-    expected = fix_mix_reference.train_client(
-      self.weights.trainable,
-      self.images,
-      threshold=self.threshold,
-      mix_loss_weight=1.0,
-      weak=linear_reference.mirrored,
-      soft_labels=True,
-      **options,
-      **_CLIENT,
-    )
-    linear_reference.assert_is_update(
-      output.result[0].update, self.weights.trainable, expected.weights
-    )
-
   def test_clients_that_are_sure_of_nothing_or_have_no_images(self):
     # Above all confidences but one.
     order = np.argsort(self.confidences)

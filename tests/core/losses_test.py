@@ -9,7 +9,6 @@ from scipy import special
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl.algorithms import supervised_fedavg
 from tff_semifl.core import losses
 from tff_semifl.core import training_loop
 
@@ -115,18 +114,6 @@ class BatchLossesTest(tf.test.TestCase):
     self.assertAllClose(gradient[1], errors.sum(0), rtol=1e-4, atol=1e-6)
     self.assertAllClose(
       output.loss, -np.log(probabilities[_ROWS, _LABELS]).mean(), rtol=1e-5
-    )
-
-  def test_logits_of_absent_classes_are_0_and_have_no_gradient(self):
-    logits = tf.constant([[1.0, 2.0, 3.0, 4.0], [-5.0, -6.0, -7.0, -8.0]])
-    # Labels of all images, not of the batch.
-    labels = tf.constant([3, 1, 1, 3, 3])
-    with tf.GradientTape() as tape:
-      tape.watch(logits)
-      masked = supervised_fedavg.mask_absent(logits, labels)
-    self.assertAllEqual(masked, [[0, 2, 0, 4], [0, -6, 0, -8]])
-    self.assertAllEqual(
-      tape.gradient(masked, logits), np.tile([0, 1, 0, 1], [2, 1])
     )
 
 

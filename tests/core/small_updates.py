@@ -5,6 +5,7 @@
 
 import collections
 import contextlib
+import dataclasses
 import functools
 from typing import Any
 from unittest import mock
@@ -15,6 +16,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import small_systems
 from tests.core import plain_work
+from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import round_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.core import client_work
@@ -37,18 +39,20 @@ _THRESHOLD = 0.5
 # The forms of a loop. PADDED has the operations of COMPILED, without XLA.
 DYNAMIC, COMPILED, PADDED = 'dynamic', 'compiled', 'padded'
 
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _SoftWeights(client_parts.Selection):
+  def select(self, client, labels):
+    return labels.confidences**2
+
+
 # All parts that no named system has.
 _PARTS = {
-  'selection': 'softmatch',
+  'selection': _SoftWeights(),
   'regularizer': 'sharpness_aware',
   'consistency_threshold': _THRESHOLD,
   'alignment': 'distribution',
-  'adjustment': 'client_classes',
-  'labeler': 'averaged_teacher',
   'weighting': 'learning_status',
-  'soft_pseudo_labels': True,
-  'mix_once_per_round': True,
-  'mix_before_augmentation': True,
 }
 
 

@@ -20,7 +20,7 @@ from tff_semifl.experiment import presets
 _DIGITS = 'semifl/digits_50_iid'
 _DIGEST = '904fbd1dbf7a8676db93684a5bd37e3b5523b5d252d94deb7d528d241d14cd21'
 _DIGEST_OF_SETTINGS = (
-  '338e4dd121a286f9a9e2399a16d1c14b4afb2372620722671159c6712f935c3e'
+  '58cf26d894fbe04d6fd53cd81cf068aa7f1f4db384c45530c09cf5d9586d4f76'
 )
 _IN_ONE_PLACE = (
   'pi_model',
@@ -44,7 +44,6 @@ _NOT_OF_CELLS = {
   'jit_compile',
   'max_update_norm_ratio',
   'keep_best',
-  'measure_pseudo_labels',
   'metrics',
   'rounds_per_evaluation',
   'runtime',

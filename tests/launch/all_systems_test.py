@@ -59,19 +59,15 @@ _OTHERS = {
   },
   # Few steps of large batches: rounding would separate the runtimes in 140.
   'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
-  # One part of each kind; flfl and flexmatch_semifl test others.
+  # One part of each kind; flfl tests others.
   'composed_semifl': {
-    'selection': 'softmatch',
-    'labeler': 'averaged_teacher',
+    'selection': 'class_adaptive',
     'alignment': 'distribution',
-    'adjustment': 'client_classes',
     'regularizer': 'sharpness_aware',
     'weighting': 'learning_status',
   },
   'flfl': {'consistency_threshold': 0.12},
   'client_prior_semifl': {
-    'selection': 'freematch',
-    'labeler': 'averaged_teacher',
     'regularizer': 'sharpness_aware',
   },
 }

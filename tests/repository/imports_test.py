@@ -48,7 +48,7 @@ _WITHOUT_TFF = (
   'tff_semifl/augment/',
   'tff_semifl/core/losses.py',
   'tff_semifl/algorithms/client_prior.py',
-  'tff_semifl/algorithms/cohort_averages.py',
+  'tff_semifl/algorithms/client_parts.py',
   'tff_semifl/data/partition.py',
   'tff_semifl/export/',
 )

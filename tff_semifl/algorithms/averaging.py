@@ -61,10 +61,6 @@ class Averaging(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    return composition.build(self.build_parts(ingredients), self.run_round)
-
-  def build_parts(self, ingredients: system.Ingredients) -> composition.Parts:
-    """Builds the parts of rounds."""
     classifier, client = ingredients.classifier, self.client
     client_optimizer, server_optimizer = self.create_optimizers(classifier)
     aggregator = aggregators.create(
@@ -78,7 +74,7 @@ class Averaging(system.System):
       _refuse_reports(client)
     server = self.server_training
     rate = server.server_learning_rate
-    return round_parts.build_round_parts(
+    parts = round_parts.build_round_parts(
       ingredients,
       client_work.build_client_work(
         classifier,
@@ -107,17 +103,16 @@ class Averaging(system.System):
       global_momentum=self.client_momentum.global_momentum,
       guides=client.guides,
     )
+    return composition.build(parts, self.run_round)
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
   ) -> OptimizerPair:
-    """Creates the optimizers of clients and of the server.
-
-    Override it for other optimizers of TFF. Rounds set their learning rates.
-    """
+    """The optimizers of clients and of the server; TFF has others."""
     del classifier
-    optimizer = self.optimizer.build()
-    return optimizer, optimizer
+    return self.optimizer.build(), self.optimizer.build(
+      self.server_training.server_optimizer
+    )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
@@ -129,8 +124,11 @@ class Averaging(system.System):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SemiSupervisedAveraging(Averaging):
-  """Base of systems in which the server trains on its labels, too."""
+class Alternating(Averaging):
+  """Alternate training: clients train, then the server fine-tunes their mean.
+
+  With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
+  """
 
   server: training_settings.ServerTraining = training_settings.ServerTraining()
 
@@ -138,23 +136,9 @@ class SemiSupervisedAveraging(Averaging):
   def server_training(self) -> training_settings.ServerTraining:
     return self.server
 
-  def create_optimizers(
-    self, classifier: functional.ImageClassifier
-  ) -> OptimizerPair:
-    of_clients, _ = super().create_optimizers(classifier)
-    return of_clients, self.optimizer.build(self.server.server_optimizer)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Alternating(SemiSupervisedAveraging):
-  """Alternate training: clients train, then the server fine-tunes their mean.
-
-  With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
-  """
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Parallel(SemiSupervisedAveraging):
+class Parallel(Alternating):
   """Parallel training: server and clients train the same weights."""
 
   plain_average: bool = settings.setting(
@@ -175,7 +159,7 @@ class Parallel(SemiSupervisedAveraging):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ParallelInTwoGroups(SemiSupervisedAveraging):
+class ParallelInTwoGroups(Alternating):
   """FedRGD as in SemiFL's tables: two groups of clients, the server in both."""
 
   def run_round(self, *arguments: Any) -> federated_process.RoundOutput:

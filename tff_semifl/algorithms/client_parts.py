@@ -3,34 +3,35 @@
 
 """The parts of a client that labels its images once, as in SemiFL.
 
-Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does.
-Parts of later methods are in separate files. All parts can be combined. A part
-may keep a state at the server, updated by clients' sums over pseudo-labels.
+Each part is a field of `fix_mix.Fix`; a field of None does as SemiFL does. All
+parts can be combined. A part may keep a state at the server, updated by sums
+over clients' images, which secure aggregation can add.
 
 References:
-  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
-  consistency targets improve semi-supervised deep learning results. NeurIPS
-  2017. They average weights over steps; this package averages over rounds.
+  Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
+  Semi-supervised learning with distribution alignment and augmentation
+  anchoring. ICLR 2020.
 """
 
 import abc
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
 from tff_semifl.models import functional
 
 # The usual arguments of hooks.
 Client = hook_arguments.ClientContext
 Labels = pseudo_labels.PseudoLabels
+
+# From FixMatch's code: bounds the factor of a class that is never predicted.
+_EPSILON = 1e-6
 
 
 class ClientPart(method.Guiding, settings.Settings):
@@ -50,21 +51,6 @@ class Selection(ClientPart, abc.ABC):
     """The selection, bool [images], or weights of images, float32, >= 0."""
 
 
-class ClassThresholds(Selection):
-  """Base of the rules with a threshold for each class."""
-
-  def thresholds(self, client: Client, labels: Labels) -> tf.Tensor:
-    """The thresholds, float32 [classes]; by default the server's message."""
-    del labels
-    return client.guidance
-
-  def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    """Selects images at or above their class's threshold, bool [images]."""
-    return pseudo_labels.is_confident(
-      labels, tf.gather(self.thresholds(client, labels), labels.labels)
-    )
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixedThreshold(Selection):
   """Trains on images with a confidence of at least a fixed threshold."""
@@ -79,28 +65,12 @@ class FixedThreshold(Selection):
     )
 
 
-class Labeler(ClientPart, abc.ABC):
-  """Base of rules for which model labels, in place of the received model."""
-
-  @abc.abstractmethod
-  def choose(self, client: Client) -> functional.ModelWeights:
-    """The weights that label."""
-
-
 class Alignment(ClientPart, abc.ABC):
   """Base of rules that turn logits into pseudo-labels."""
 
   @abc.abstractmethod
   def label(self, client: Client, logits: tf.Tensor) -> Labels:
     """Labels of images, from their logits, float32 [images, classes]."""
-
-
-class Adjustment(ClientPart, abc.ABC):
-  """Base of rules for an offset of the logits in the losses."""
-
-  @abc.abstractmethod
-  def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
-    """The offset to add, float32 [classes]; None adds nothing."""
 
 
 class Regularizer(ClientPart, abc.ABC):
@@ -119,53 +89,60 @@ class Weighting(ClientPart, abc.ABC):
     """The weight of an update, a float32 scalar, at least 0."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AveragedTeacher(Labeler):
-  """Labels by a moving average of the server's models.
+def align(
+  logits: tf.Tensor,
+  predicted: tf.Tensor,
+  wanted: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """Logits of the probabilities times `wanted / predicted`.
 
-  The decay in round t is min(`teacher_decay`, (1 + t) / (10 + t)).
-  The average is sent to clients beside the model that they train, which doubles
-  the download. Its batch normalization statistics are of the server's images,
-  even if the model's statistics are of other images.
+  `predicted` is the mean of the model's predictions, float32 [classes].
+  `wanted` are class shares, by default equal.
+  """
+  excess = tf.math.log(predicted + _EPSILON)
+  if wanted is not None:
+    excess -= tf.math.log(wanted + _EPSILON)
+  return logits - excess
+
+
+class Predictions(NamedTuple):
+  """Sums over images, float32: probabilities, [classes], and a count."""
+
+  probabilities: tf.Tensor
+  num_images: tf.Tensor
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistributionAlignment(Alignment):
+  """Aligns predictions to equal class shares over all clients.
+
+  The server keeps a moving average of predictions, float32 [classes].
   """
 
-  teacher_decay: float = settings.setting(
+  alignment_decay: float = settings.setting(
     0.9,
-    'Decay of the moving average of models in a round, less in the first'
-    ' rounds; with 0 the teacher is the model itself.',
+    'Decay of the average class shares in a round; with 0 they are those of the'
+    ' last round.',
     settings.BELOW_1,
   )
 
-  def init_guidance(
-    self, model: functional.ImageClassifier
-  ) -> functional.ModelWeights:
-    return tf.nest.map_structure(tf.constant, model.initial_weights)
+  def init_guidance(self, model: functional.ImageClassifier) -> tf.Tensor:
+    return tf.fill([model.num_classes], 1.0 / model.num_classes)
 
-  def tell(
-    self, kept: functional.ModelWeights, server: hook_arguments.Server
-  ) -> functional.ModelWeights:
-    model = server.model
-    if model.batch_moments is None:
-      return kept
-    return batch_norm_statistics.compute_server_statistics(
-      model, kept, server.data
-    )
+  def label(self, client: Client, logits: tf.Tensor) -> Labels:
+    aligned = pseudo_labels.from_logits(align(logits, client.guidance))
+    return aligned._replace(unaligned=tf.nn.softmax(logits))
 
   def guidance(
-    self,
-    kept: functional.ModelWeights,
-    sums: tuple[()],
-    server: hook_arguments.Server,
-  ) -> functional.ModelWeights:
-    del sums  # Clients report nothing.
-    t = tf.cast(server.round_num, tf.float32)
-    decay = tf.minimum(self.teacher_decay, (1.0 + t) / (10.0 + t))
-    return functional.ModelWeights(
-      optimizers.move_average(
-        tuple(kept.trainable), tuple(server.weights.trainable), decay
-      ),
-      kept.non_trainable,
-    )
+    self, kept: tf.Tensor, sums: Predictions, server: hook_arguments.Server
+  ) -> tf.Tensor:
+    del server
+    mean = tf.math.divide_no_nan(sums.probabilities, sums.num_images)
+    moved = self.alignment_decay * kept + (1.0 - self.alignment_decay) * mean
+    return tf.where(sums.num_images > 0, moved, kept)
 
-  def choose(self, client: Client) -> functional.ModelWeights:
-    return client.guidance
+  def report(self, client: Client) -> Predictions:
+    found = client.labels.unaligned
+    return Predictions(
+      tf.reduce_sum(found, axis=0), tf.cast(tf.shape(found)[0], tf.float32)
+    )

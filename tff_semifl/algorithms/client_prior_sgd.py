@@ -7,10 +7,6 @@ In each round a client estimates the class shares and the labels of its images
 together (`class_shares`), and sends the gradient of a batch with these labels.
 From sums over clients the server estimates how much clients differ, and the
 bias of the mean label; neither is a setting.
-
-References:
-  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
-  priori probabilities: a simple procedure. Neural Computation, 2002.
 """
 
 import collections
@@ -141,11 +137,7 @@ class ClientPriorSGD(gradient_steps.GradientSteps):
     data: Mapping[str, tf.Tensor],
     batch: tf.Tensor,
   ) -> tuple[pseudo_labels.PseudoLabels, Mapping[str, Any]]:
-    """Labels a batch, given the client's class shares.
-
-    Class shares are estimated from the batch and other images of the client, up
-    to `client_labeled_images`.
-    """
+    """Labels a batch, given class shares of up to `client_labeled_images`."""
     classifier = ingredients.classifier
     num_images = tf.shape(data['image'])[0]
     # The images of the batch come first, then other images in a random order.

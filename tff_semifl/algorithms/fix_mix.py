@@ -11,6 +11,7 @@ References:
 """
 
 import dataclasses
+import types
 from typing import Any
 
 import tensorflow as tf
@@ -21,7 +22,10 @@ from tff_semifl.algorithms import client_parts
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
+from tff_semifl.core import optimizers
 from tff_semifl.core import pseudo_labels
+from tff_semifl.models import fedmatch_networks
+from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
 from tff_semifl.randomness import random_seeds
 
@@ -34,29 +38,17 @@ Labels = pseudo_labels.PseudoLabels
 class Fix(method.Method):
   """Labels once with the received model, and trains on confident images.
 
-  With the default parts this is SemiFL without the mix loss (section 3.3). See
-  `client_parts` for what the parts do.
+  With the default parts this is SemiFL without the mix loss (section 3.3).
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
-  labeler: client_parts.Labeler | None = None
   alignment: client_parts.Alignment | None = None
-  adjustment: client_parts.Adjustment | None = None
   regularizer: client_parts.Regularizer | None = None
   weighting: client_parts.Weighting | None = None
-  measure_pseudo_labels: bool = settings.setting(
-    True,
-    'Whether to compare pseudo-labels with true labels, which only a simulation'
-    ' knows; training never uses them. Otherwise, and where the classes are'
-    ' unknown, cells of metrics.csv are empty.',
-  )
 
   def label(self, client: Client, state: Any) -> tuple[Labels, tf.Tensor]:
     del state
-    by = client
-    if self.labeler is not None:
-      by = client.by(self.labeler.choose(client.of_part('labeler')))
-    labels = self.pseudo_label(client, by.logits())
+    labels = self.pseudo_label(client, client.logits())
     offset = self.logit_offset(client, labels)
     if offset is not None:
       labels = labels._replace(offset=offset)
@@ -69,19 +61,12 @@ class Fix(method.Method):
     return self.alignment.label(client.of_part('alignment'), logits)
 
   def logit_offset(self, client: Client, labels: Labels) -> tf.Tensor | None:
-    if self.adjustment is None:
-      return None
-    return self.adjustment.logit_offset(client.of_part('adjustment'), labels)
+    """An offset of logits in the losses, float32 [classes]; by default none."""
+    del client, labels
+    return None
 
   def select(self, client: Client, labels: Labels) -> tf.Tensor:
-    selected = tf.convert_to_tensor(
-      self.selection.select(client.of_part('selection'), labels)
-    )
-    if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
-      raise method.wrong_result(
-        self.selection.select, 'bool or float32 [images]', selected
-      )
-    return selected
+    return self.selection.select(client.of_part('selection'), labels)
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     del state
@@ -93,19 +78,12 @@ class Fix(method.Method):
 
   def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The mean cross-entropy of strongly augmented images."""
-    return step.cross_entropy(
-      step.logits(step.strong), self.targets(step.labels)
-    )
-
-  def targets(self, labels: Labels) -> tf.Tensor:
-    """The labels in the loss: the most probable classes."""
-    return labels.labels
+    return step.cross_entropy(step.logits(step.strong))
 
   def weigh(self, client: Client) -> tf.Tensor:
     if self.weighting is None:
       return super().weigh(client)
-    weight = self.weighting.weigh(client.of_part('weighting'))
-    return method.check_scalar(self.weighting.weigh, weight)
+    return self.weighting.weigh(client.of_part('weighting'))
 
   @property
   def parts(self) -> dict[str, client_parts.ClientPart]:
@@ -119,10 +97,6 @@ class Fix(method.Method):
   @property
   def weighs_clients(self) -> bool:
     return self.weighting is not None
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    return self.measure_pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,24 +113,6 @@ class FixMix(Fix):
     'Weight of the loss of mixed images; 0 is training without mixup.',
     settings.AT_LEAST_0,
   )
-  soft_pseudo_labels: bool = settings.setting(
-    False,
-    'Whether clients train on the probabilities of all classes (equation 2 of'
-    ' SemiFL) instead of the most probable class (the code of its authors).',
-  )
-  mix_once_per_round: bool = settings.setting(
-    False,
-    "Whether a client draws the images for mixup once per round (SemiFL's"
-    ' paper) instead of in each epoch (the code of its authors).',
-  )
-  mix_before_augmentation: bool = settings.setting(
-    False,
-    "Whether images are mixed before augmentation (SemiFL's paper) instead of"
-    ' after weak augmentation (the code of its authors).',
-  )
-
-  def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    return 0 if self.mix_once_per_round else epoch
 
   def fix_loss(self, step: hook_arguments.Step) -> tf.Tensor:
     """The fix loss plus the weighted mix loss (equations 5 and 6 of SemiFL)."""
@@ -174,25 +130,16 @@ class FixMix(Fix):
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
       concentration=self.mixup_concentration,
     )[0]
-    pair = (
-      (step.images, step.mix.images)
-      if self.mix_before_augmentation
-      else (step.weak, step.mix.weak)
+    first, second = (
+      tf.cast(images, tf.float32) for images in (step.weak, step.mix.weak)
     )
-    first, second = (tf.cast(images, tf.float32) for images in pair)
     mixture = coefficient * first + (1.0 - coefficient) * second
-    if self.mix_before_augmentation:
-      mixture = step.augment_weakly(mixture)
     logits = step.logits(mixture, dropout_key=1)
     own, other = (
-      step.cross_entropy(logits, self.targets(labels))
+      step.cross_entropy(logits, labels.labels)
       for labels in (step.labels, step.mix.labels)
     )
     return coefficient * own + (1.0 - coefficient) * other
-
-  def targets(self, labels: Labels) -> tf.Tensor:
-    """The labels in the losses: probabilities, or most probable classes."""
-    return labels.probabilities if self.soft_pseudo_labels else labels.labels
 
 
 SEMIFL = averaging.Alternating(client=FixMix())
@@ -201,12 +148,11 @@ PARALLEL_SEMIFL = averaging.Parallel(client=Fix())
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelEachBatch(method.Method):
-  """Labels each batch with the model in training, as FixMatch does.
+  """Labels each weakly augmented batch with the model in training (FixMatch).
 
-  Weakly augmented images are labeled. The loss is the mean over the images with
-  a confident label, strongly augmented. As in the code of SemiFL's authors, a
-  model with static batch normalization labels with the statistics of the whole
-  batch and trains with the statistics of the selected images.
+  As in the code of SemiFL's authors, static batch normalization is by the
+  statistics of the whole batch for labels, and of the selected images in
+  training.
   """
 
   relabel = 'batch'
@@ -228,3 +174,45 @@ class LabelEachBatch(method.Method):
 BATCH_LABEL_SEMIFL = averaging.Alternating(client=LabelEachBatch())
 FEDAVG_FIXMATCH = averaging.Parallel(client=LabelEachBatch())
 FEDRGD_AS_IN_SEMIFL = averaging.ParallelInTwoGroups(client=LabelEachBatch())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedMatchAsInSemiFL(averaging.Alternating):
+  """FedMatch as in SemiFL's tables: disjoint learning alone."""
+
+  usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
+  models = ('decomposed_wide_resnet',)
+
+  client: method.Method = LabelEachBatch()
+  reproduce_bugs: bool = settings.setting(
+    True,
+    "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
+    ' the outputs of each kernel only decay at the server, and no node trains'
+    ' normalization and classifier.',
+  )
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> averaging.OptimizerPair:
+    """The clients' optimizer, for phi, and the server's, for sigma.
+
+    Gradients are clipped by the norm over all weights: steps are shorter than
+    with plain kernels.
+    """
+    parts = fedmatch_networks.find_parts(classifier.trainable_names)
+    of_clients, of_server = super().create_optimizers(classifier)
+    if self.reproduce_bugs:
+      return (
+        optimizers.restrict(of_clients, parts.phi),
+        optimizers.restrict(
+          of_server, parts.sigma, optimizers.zero_second_half
+        ),
+      )
+    # Client and server both train normalization and classifier, which are
+    # averaged like phi.
+    return (
+      optimizers.restrict(
+        of_clients, [not is_sigma for is_sigma in parts.sigma]
+      ),
+      optimizers.restrict(of_server, [not is_phi for is_phi in parts.phi]),
+    )

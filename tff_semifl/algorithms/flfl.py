@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""(FL)^2, semi-supervised federated learning with few labels: parts and system.
+"""(FL)^2: its parts and system, and SemiFL's client with parts chosen by name.
 
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
@@ -18,7 +18,6 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
 from tff_semifl.algorithms import client_parts
-from tff_semifl.algorithms import cohort_averages
 from tff_semifl.algorithms import fix_mix
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import hook_arguments
@@ -33,16 +32,20 @@ _EPSILON = 1e-16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ClassAdaptiveThresholds(client_parts.ClassThresholds):
+class ClassAdaptiveThresholds(client_parts.Selection):
   """Trains on images above the threshold of their class at this client."""
 
-  def thresholds(
+  def select(
     self, client: client_parts.Client, labels: client_parts.Labels
   ) -> tf.Tensor:
+    """Selects images by equations 7 to 9 of (FL)^2, bool [images]."""
     del client
-    return cohort_averages.class_thresholds(
-      pseudo_labels.mean_over_images(labels.confidences),
-      pseudo_labels.mean_over_images(labels.probabilities),
+    shares = pseudo_labels.mean_over_images(labels.probabilities)
+    thresholds = pseudo_labels.mean_over_images(
+      labels.confidences
+    ) * tf.math.divide_no_nan(shares, tf.reduce_max(shares))
+    return pseudo_labels.is_confident(
+      labels, tf.gather(thresholds, labels.labels)
     )
 
 
@@ -70,10 +73,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
 
   def loss(self, step: hook_arguments.Step) -> tf.Tensor:
-    """The loss of a batch, strongly augmented (equations 12 and 13).
-
-    The loss is 0 if no label counts. Gradients are at the perturbed weights.
-    """
+    """The loss of a batch (equations 12 and 13), 0 if no label counts."""
     weights, labels = step.weights, step.labels
     logits = step.logits(step.strong)
     is_sure = step.rows.weigh(
@@ -112,8 +112,8 @@ def ascent(
 ) -> list[tf.Tensor]:
   """ASAM's step up the loss, of length `radius` relative to the weights.
 
-  The effect does not depend on the scale of weights. A bias has size 1. The
-  step is zero where the gradient is zero. `names` are `<layer>/<weight>:0`.
+  A bias has size 1. The step is zero where the gradient is zero. `names` are
+  `<layer>/<weight>:0`.
   """
   sizes = [
     tf.ones_like(weight)
@@ -131,10 +131,7 @@ class LearningStatus(client_parts.Weighting):
   """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, client: hook_arguments.ClientContext) -> tf.Tensor:
-    """1 minus the mean confidence, also for a client that trained on no image.
-
-    0 for a client without images.
-    """
+    """1 minus the mean confidence; 0 for a client without images."""
     return pseudo_labels.mean_over_images(1.0 - client.labels.confidences)
 
 
@@ -146,3 +143,44 @@ FLFL = averaging.Alternating(
   ),
   local_training=training_settings.ClientEpochs(client_batch_size=32),
 )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComposedFixMix(fix_mix.FixMix):
+  """SemiFL's client with parts of later methods, each chosen by name."""
+
+  selection: client_parts.Selection = settings.choice(
+    {
+      'fixed_threshold': client_parts.FixedThreshold(),
+      'class_adaptive': ClassAdaptiveThresholds(),
+    },
+    'fixed_threshold',
+    'The images to train on. fixed_threshold: those above a confidence;'
+    ' class_adaptive of (FL)^2: a threshold for each class, by how often the'
+    ' client predicts it.',
+    load=settings.outside(client_parts.Selection),
+  )
+  alignment: client_parts.Alignment | None = settings.choice(
+    {'none': None, 'distribution': client_parts.DistributionAlignment()},
+    'none',
+    'Alignment of predictions: none, or distribution, to equal class shares'
+    ' over all clients.',
+    load=settings.outside(client_parts.Alignment),
+  )
+  regularizer: client_parts.Regularizer | None = settings.choice(
+    {'none': None, 'sharpness_aware': SharpnessAwareConsistency()},
+    'none',
+    'A further loss of clients: none, or sharpness_aware, the consistency of'
+    ' (FL)^2.',
+    load=settings.outside(client_parts.Regularizer),
+  )
+  weighting: client_parts.Weighting | None = settings.choice(
+    {'equal': None, 'learning_status': LearningStatus()},
+    'equal',
+    'Weights of the updates of clients that train: equal, or learning_status of'
+    ' (FL)^2, which gives more weight where the model is less confident.',
+    load=settings.outside(client_parts.Weighting),
+  )
+
+
+COMPOSED_SEMIFL = averaging.Alternating(client=ComposedFixMix())

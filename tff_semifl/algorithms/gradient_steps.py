@@ -150,10 +150,9 @@ class GradientSteps(system.System):
   ) -> client_work.LocalTraining:
     """The client update: the gradient of one augmented batch.
 
-    A client takes one batch in each round in which it takes part, and each
-    image once an epoch; an epoch's last batch may be smaller. The loss is the
-    sum of the cross-entropies of images whose label is confident, divided by
-    the size of the batch.
+    A client takes each image once an epoch, a batch in each round in which it
+    takes part. The loss is the sum of the cross-entropies of images with a
+    confident label, divided by the size of the batch.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     node = federated_process.Node(context, data['client_id'])
@@ -213,10 +212,9 @@ class GradientSteps(system.System):
   def build_server_work(
     self, ingredients: system.Ingredients
   ) -> server_work.ServerWork:
-    """Builds server work that takes a step with server and client gradients.
+    """Builds server work that steps along its own and the clients' gradient.
 
-    The gradient of the step is the server's plus the mean of the clients',
-    which the server work takes as its last argument.
+    The clients' mean gradient is the last argument of the server work.
     """
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     augment = self.augment_at_server(ingredients)
@@ -291,11 +289,10 @@ def gradient_round(
   client_data: tff.Value,
   memories: tff.Value | None = None,
 ) -> federated_process.RoundOutput:
-  """Federated SGD: a round is one step of the global model.
+  """A round of federated SGD, one step of the global model.
 
-  The gradient of the step is the gradient of the server's batch plus the mean
-  of the clients' updates, which are gradients of their batches. The server work
-  is from `build_server_work`; the finalizer is not used.
+  The gradient is that of the server's batch plus the mean of the clients'
+  updates, which are gradients. The finalizer is not used.
   """
 
   def zero_if_unused(is_used, gradient):

@@ -31,10 +31,7 @@ _LOSS_TOLERANCE = 1e-3
 def check_labels(
   method: method_lib.Method, training: client_update.Training
 ) -> None:
-  """Checks that soft labels are probabilities, not logits.
-
-  Raises a TypeError if labels are below 0, or add up to more than 1.
-  """
+  """Raises a TypeError if soft labels are no probabilities, such as logits."""
 
   @tf.function(autograph=False)
   def compute() -> tf.Tensor:
@@ -66,10 +63,7 @@ def check_labels(
 def check_padding(
   method: method_lib.Method, training: client_update.Training
 ) -> None:
-  """Raises a ValueError for a method whose loss depends on padding.
-
-  For example, a plain mean over a batch depends on padding.
-  """
+  """Raises a ValueError for a method whose loss depends on padding."""
   training = dataclasses.replace(
     training,
     weak_augmentation=lambda images, seed: images,
@@ -129,10 +123,7 @@ class _LabelerOfAll(labeling.Labeler):
 def _create_client(
   method: method_lib.Method, training: client_update.Training
 ) -> tuple[_LabelerOfAll, labeling.Images]:
-  """The labeler of a client in round 1, near initial weights, and noise images.
-
-  The images have labels if clients have labels.
-  """
+  """The labeler of a client in round 1, near initial weights, and its noise."""
   model = training.model
   kind = example_kinds.kind_of(model.image_shape)
   noise = kind.draw_noise(
@@ -145,13 +136,13 @@ def _create_client(
   )
   # Models may start with the same loss for all images.
   generator = np.random.default_rng(1)
-  weights = model.initial_weights._replace(
-    trainable=tuple(
-      tf.constant(each + generator.normal(0, 0.1, each.shape), tf.float32)
-      for each in model.initial_weights.trainable
-    ),
+  trainable = tuple(
+    (each + generator.normal(0, 0.1, each.shape)).astype(np.float32)
+    for each in model.initial_weights.trainable
   )
-  weights = tf.nest.map_structure(tf.convert_to_tensor, weights)
+  weights = tf.nest.map_structure(
+    tf.constant, model.initial_weights._replace(trainable=trainable)
+  )
   context = federated_process.RoundContext(
     tf.constant(0), tf.constant(1), tf.constant(0.1)
   )

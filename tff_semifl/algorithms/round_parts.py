@@ -39,9 +39,7 @@ def build_round_parts(
 ) -> composition.Parts:
   """Builds the parts of rounds in which clients' updates are averaged.
 
-  If `ingredients.computes_statistics`, rounds end with batch normalization
-  statistics of the server's images. The default aggregator is the uniform mean
-  of the clients with an update.
+  The default aggregator is the uniform mean of the clients with an update.
   """
   weights_type = ingredients.classifier.weights_type
   return composition.Parts(
@@ -69,12 +67,10 @@ def build_process_without_clients(
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> Any:
   """Builds a process in which only the server trains."""
-  # Never takes a step.
-  optimizer = tff.learning.optimizers.build_sgdm(1.0)
   client_work = client_work_lib.build_client_work(
     ingredients.classifier,
     _do_nothing,
-    optimizer=optimizer,
+    optimizer=tff.learning.optimizers.build_sgdm(1.0),
     max_update_norm_ratio=1.0,
   )
   return composition.build(
@@ -107,11 +103,7 @@ def _do_nothing(
 def build_batch_norm_statistics(
   ingredients: system.Ingredients,
 ) -> tff.Computation | None:
-  """Builds the computation of statistics from the server's images.
-
-  Its type is (<W@SERVER, L*@SERVER> -> W@SERVER). None if rounds do not end
-  with statistics.
-  """
+  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), None without statistics."""
   classifier = ingredients.classifier
   if classifier.batch_moments is None or not ingredients.computes_statistics:
     return None
@@ -154,10 +146,7 @@ def build_server_work(
   *,
   rate_factor: float = 1.0,
 ) -> server_work_lib.ServerWork:
-  """Builds the server's training on its labels.
-
-  The learning rate is the round's learning rate times `rate_factor`.
-  """
+  """The server's training, with `rate_factor` times the learning rate."""
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
     return server_work_lib.SupervisedTraining(

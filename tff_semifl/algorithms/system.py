@@ -21,7 +21,6 @@ from tff_semifl.core import client_states
 from tff_semifl.core import federated_process
 from tff_semifl.core import method
 from tff_semifl.data import sources
-from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.models import functional
 from tff_semifl.privacy import privacy_key as privacy_key_lib
@@ -30,18 +29,12 @@ from tff_semifl.privacy import privacy_key as privacy_key_lib
 class Labels(enum.Enum):
   """Who has labels and images."""
 
-  # The server has some labels, clients the other images.
-  AT_SERVER = enum.auto()
-  # The server has some labels; other images are not used.
-  AT_SERVER_ALONE = enum.auto()
-  # The server has all images and labels of some; there are no clients.
-  AT_SERVER_WITH_POOL = enum.auto()
-  # The server has all images with labels; there are no clients.
-  ALL_AT_SERVER = enum.auto()
-  # Clients have all images with labels, the server none.
-  AT_CLIENTS = enum.auto()
-  # The server has some labels, clients the other images with labels.
-  AT_SERVER_AND_CLIENTS = enum.auto()
+  AT_SERVER = enum.auto()  # The server has some, clients the other images.
+  AT_SERVER_ALONE = enum.auto()  # The server has some; others are not used.
+  AT_SERVER_WITH_POOL = enum.auto()  # All images in one place, some labels.
+  ALL_AT_SERVER = enum.auto()  # All images and labels in one place.
+  AT_CLIENTS = enum.auto()  # Clients have all images with labels.
+  AT_SERVER_AND_CLIENTS = enum.auto()  # Clients have labels of theirs, too.
 
   @property
   def has_clients(self) -> bool:
@@ -55,61 +48,36 @@ class Labels(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """The model, augmentation and options from which a process is built.
-
-  Attributes:
-    weak_augmentation: For labeled images and for pseudo-labels.
-    strong_augmentation: For images that clients train on.
-    privacy_key: The key of the noise; None without differential privacy.
-    computes_statistics: Whether rounds end with static batch normalization
-      statistics of the server's images.
-    returns_given_labels: Whether rounds return the clients' pseudo-labels, for
-      a simulation that knows the truth.
-    num_features: Features that clients have beside each image, and that client
-      priors label by; None if they label by pixels.
-    jit_compile: Whether XLA compiles the clients' training loops.
-  """
+  """The model, augmentation and options from which a process is built."""
 
   classifier: functional.ImageClassifier
+  # For labeled images and for pseudo-labels.
   weak_augmentation: augmentation.Augmentation
+  # For images that clients train on.
   strong_augmentation: augmentation.Augmentation
   seed: int = 0
+  # The key of the noise; None without differential privacy.
   privacy_key: privacy_key_lib.PrivacyKey | None = None
+  # Whether rounds end with static batch normalization statistics of the
+  # server's images.
   computes_statistics: bool = True
+  # Whether rounds return clients' pseudo-labels, to be compared with the truth.
   returns_given_labels: bool = False
+  # Features of a client's image that client priors label by; None for pixels.
   num_features: int | None = None
-  jit_compile: bool = False
+  jit_compile: bool = False  # Whether XLA compiles clients' training loops.
 
 
 class Trained(NamedTuple):
-  """A trained model, for `System.describe_result`.
-
-  `weights` are the exported weights, from round `round_num`; `labeled` are the
-  server's examples; `metrics` are the metrics of the last round, by column of
-  metrics.csv. `find_right` is (weights -> bool [images]): whether the model
-  classifies each evaluation image correctly.
-  """
+  """A trained model, for `System.describe_result`."""
 
   classifier: functional.ImageClassifier
-  weights: functional.ModelWeights
-  round_num: int
-  labeled: sources.LabeledImages
+  weights: functional.ModelWeights  # The exported weights.
+  round_num: int  # Their round.
+  labeled: sources.LabeledImages  # The server's examples.
+  # Whether a model with these weights is right, bool [evaluation images].
   find_right: Callable[[functional.ModelWeights], np.ndarray]
-  metrics: Mapping[str, float]
-
-
-class Client(NamedTuple):
-  """A client for which a model predicts, for `System.predict`.
-
-  Attributes:
-    number: The client's number.
-    logits: float32 [images, classes], of the client's unlabeled images.
-    prior: The prior of clients' class shares; None if none was estimated.
-  """
-
-  number: int
-  logits: np.ndarray
-  prior: share_prior.SharePrior | None
+  metrics: Mapping[str, float]  # Of the last round, by column of metrics.csv.
 
 
 class Steps(NamedTuple):
@@ -125,35 +93,26 @@ class System(settings.Settings, abc.ABC):
   A subclass is a frozen dataclass. If it uses the settings `total_rounds`,
   `clients_per_round` or `client_dropout_probability`, it or one of its nested
   parts has them.
-
-  Attributes:
-    usual: Defaults of data, model and run settings, by name, where the system's
-      paper differs from SemiFL's.
-    labels: Who has labels and images.
-    clients_know_participation: Whether clients know in how many rounds they
-      took part.
-    cohorts_are_passes: Whether all clients take part before any does again.
-    gathers_images: Whether the images of clients are pooled in one place, in a
-      simulation only.
-    chooses_statistics: Whether the user chooses which images the batch
-      normalization statistics are computed from.
-    estimates_class_shares: Whether the class shares of clients are part of the
-      result, by `create_share_estimate`.
-    labels_by_features: Whether clients may have features beside images.
-    models: Names of the models that the system can train; empty for any.
-    lengths: Names of settings, besides `total_rounds`, that limit the length of
-      training.
   """
 
+  # Defaults of other settings where the system's paper differs from SemiFL's.
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
+  # Whether clients know in how many rounds they took part.
   clients_know_participation: ClassVar[bool] = False
+  # Whether all clients take part before any does again.
   cohorts_are_passes: ClassVar[bool] = False
+  # Whether clients' images are pooled in one place, in a simulation only.
   gathers_images: ClassVar[bool] = False
+  # Whether the user chooses images of the batch normalization statistics.
   chooses_statistics: ClassVar[bool] = True
+  # Whether `create_share_estimate` finds the class shares of clients.
   estimates_class_shares: ClassVar[bool] = False
+  # Whether clients may have features beside images.
   labels_by_features: ClassVar[bool] = False
+  # Names of the models that the system can train; empty for any.
   models: ClassVar[tuple[str, ...]] = ()
+  # Settings, besides `total_rounds`, that limit the length of training.
   lengths: ClassVar[tuple[str, ...]] = ()
 
   @property
@@ -180,22 +139,6 @@ class System(settings.Settings, abc.ABC):
     """Lines that describe the result; by default none."""
     del trained
     return iter(())
-
-  def predict(self, client: Client, logits: np.ndarray) -> np.ndarray:
-    """Logits for a client: by default with the class shares of the client.
-
-    `logits`, float32 [images, classes], are the exported model's for images of
-    the client that are not among `client.logits`. Only `--client_accuracy`
-    calls this; the exported model adapts by class shares.
-    """
-    if client.prior is None:
-      return logits
-    site = adaptation.estimate_site_shares(
-      tf.constant(client.logits), client.prior
-    )
-    return adaptation.adapt_logits(
-      tf.constant(logits), site.shares, client.prior
-    ).numpy()
 
   def find_share_prior(
     self, metrics: Mapping[str, float], mean_shares: np.ndarray
@@ -224,9 +167,8 @@ class System(settings.Settings, abc.ABC):
     num_clients: int,
     num_kept: int,
   ) -> client_states.Memories | None:
-    """Creates the store of clients' memories; None if clients have no memory.
+    """Creates the store of clients' memories; None if they have none.
 
-    By default each client has a memory, in files in the experiment's `folder`.
     A run can resume from any of the last `num_kept` rounds.
     """
     del num_clients  # Only clients that took part have a memory.
@@ -260,16 +202,13 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """Whether no round depends on the total number of rounds.
-
-    Then a run can be continued with more rounds, with the same result.
-    """
+    """Whether no round depends on the number of rounds, which may then grow."""
     rounds = [
-      part
+      part.of_any_number
       for part in settings.parts_of(self)
       if isinstance(part, training_settings.Rounds)
     ]
-    return bool(rounds) and all(part.are_of_any_number for part in rounds)
+    return bool(rounds) and all(rounds)
 
   @property
   def clients_per_round(self) -> int | None:

@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import math
 import types
-from typing import ClassVar
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -54,13 +53,7 @@ class Cohorts(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rounds(settings.Settings):
-  """The number of rounds and the learning rate.
-
-  `of_any_number` says that no round depends on the number of rounds. A derived
-  class must declare `of_any_number` again, because its schedule may differ.
-  """
-
-  of_any_number: ClassVar[bool] = True
+  """The number of rounds and the learning rate."""
 
   total_rounds: int | None = settings.setting(
     None,
@@ -78,9 +71,9 @@ class Rounds(settings.Settings):
   )
 
   @property
-  def are_of_any_number(self) -> bool:
-    """Whether no learning rate depends on the number of rounds."""
-    return vars(type(self)).get('of_any_number', False)
+  def of_any_number(self) -> bool:
+    """Whether no round depends on their number; a derived class says if so."""
+    return type(self) is Rounds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -95,12 +88,8 @@ class CosineSchedule(Rounds):
   )
 
   @property
-  def are_of_any_number(self) -> bool:
-    """Whether the learning rate is constant."""
-    kind = type(self)
-    return self.constant_learning_rate and (
-      kind.create_learning_rate_fn is CosineSchedule.create_learning_rate_fn
-    )
+  def of_any_number(self) -> bool:
+    return self.constant_learning_rate and type(self) is CosineSchedule
 
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
     """Creates the function round -> learning rate."""

@@ -234,10 +234,7 @@ class Steps:
     images = in_order.examples
     mix = None
     if self.labeler.method.relabel != 'batch':
-      drawn = rows.draw(
-        in_order.num_rows,
-        seed(_Purpose.MIX_DRAW, self.labeler.method.mix_key(epoch)),
-      )
+      drawn = rows.draw(in_order.num_rows, seed(_Purpose.MIX_DRAW, epoch))
       mix = hook_arguments.Mix(
         drawn.image,
         training.weak_augmentation(drawn.image, seed(_Purpose.MIX_VIEW, epoch)),
@@ -294,7 +291,6 @@ class Steps:
       model=self.training.model,
       rows=batch,
       image_weights=views.images.weight,
-      weak_augmentation=self.training.weak_augmentation,
       node=self.labeler.node,
       keys=(epoch, batch_num),
     )

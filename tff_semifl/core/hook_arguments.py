@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl.augment import augmentation
 from tff_semifl.core import federated_process
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
@@ -139,7 +138,6 @@ class Step:
   model: functional.ImageClassifier
   rows: rows_lib.Rows
   image_weights: tf.Tensor | None
-  weak_augmentation: augmentation.Augmentation
   node: federated_process.Node
   keys: Sequence[tf.Tensor]
   passes: dict[Any, tf.Tensor] = dataclasses.field(default_factory=dict)
@@ -160,12 +158,6 @@ class Step:
     `keys` distinguish several uses in one step.
     """
     return self.node.seed(purpose, *self.keys, *keys)
-
-  def augment_weakly(self, images: tf.Tensor) -> tf.Tensor:
-    """Weakly augments other images than the batch's, uint8 or float32."""
-    return self.weak_augmentation(
-      images, self.seed(random_seeds.Purpose.WEAK_VIEW)
-    )
 
   def logits(
     self,

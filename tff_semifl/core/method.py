@@ -187,10 +187,6 @@ class Method(Guiding, settings.Settings, abc.ABC):
     del client, state
     return ()
 
-  def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    """The random key of `Step.mix`; equal keys draw equal images."""
-    return epoch
-
   @property
   def parts(self) -> Guides:
     """Parts of the method by name, each with guidance of its own."""

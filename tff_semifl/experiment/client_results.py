@@ -19,12 +19,12 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import client_prior
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import model_results
 from tff_semifl.files import durable_files
+from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import share_prior
 from tff_semifl.metrics import client_accuracy
 from tff_semifl.metrics import intervals
@@ -46,7 +46,8 @@ def write_accuracies(
 ) -> None:
   """Writes a table and a figure of clients' accuracies.
 
-  With images that are held out at clients, also of `System.predict`'s.
+  With images that are held out at clients, also of predictions with the class
+  shares of each client.
   """
   data = experiment.data
   pool, shares = data.at_clients
@@ -102,17 +103,17 @@ def _predict_at_clients(
 
   `logits` are those of all held-out images, and `shares` each client's indices.
   """
+  if prior is None:
+    return logits.argmax(axis=1)
   data = experiment.data
   own = model_results.compute_logits(experiment, weights, data.unlabeled.images)
   predicted = logits.argmax(axis=1)
-  for number, (share, of_client) in enumerate(
-    zip(data.shares, shares, strict=True)
-  ):
-    client = system_lib.Client(number, own[share], prior)
-    adapted = experiment.settings.system.predict(
-      client, logits[of_client].astype(np.float32)
+  for share, of_client in zip(data.shares, shares, strict=True):
+    site = adaptation.estimate_site_shares(tf.constant(own[share]), prior)
+    adapted = adaptation.adapt_logits(
+      tf.constant(logits[of_client], tf.float32), site.shares, prior
     )
-    predicted[of_client] = adapted.argmax(axis=1)
+    predicted[of_client] = adapted.numpy().argmax(axis=1)
   return predicted
 
 

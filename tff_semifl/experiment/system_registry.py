@@ -19,37 +19,34 @@ SYSTEMS = references.Options(
     'parallel_semifl': 'algorithms.fix_mix:PARALLEL_SEMIFL',
     'fedavg_fixmatch': 'algorithms.fix_mix:FEDAVG_FIXMATCH',
     'fedrgd_as_in_semifl': 'algorithms.fix_mix:FEDRGD_AS_IN_SEMIFL',
-    'fedmatch_as_in_semifl': (
-      'baselines.fedmatch.as_in_semifl:FedMatchAsInSemiFL'
-    ),
+    'fedmatch_as_in_semifl': 'algorithms.fix_mix:FedMatchAsInSemiFL',
     'fedsgd_fixmatch': 'baselines.fedsgd.fedsgd:FedSGD',
     'fedsgd_fixmatch_as_in_semifl': (
       'baselines.fedsgd.fedsgd:FedSGDAsInSemiFL'
     ),
-    'supervised_fedavg': 'algorithms.supervised_fedavg:Supervised',
-    'labels_alone': 'baselines.one_place.centralized:LabelsAlone',
-    'all_labels': 'baselines.one_place.centralized:AllLabels',
+    'supervised_fedavg': 'algorithms.supervised:Supervised',
+    'labels_alone': 'algorithms.supervised:LabelsAlone',
+    'all_labels': 'algorithms.supervised:AllLabels',
     'fedmatch': 'baselines.fedmatch.fedmatch:FedMatch',
     'flfl': 'algorithms.flfl:FLFL',
     # SemiFL with one or more parts of later methods.
-    'flexmatch_semifl': 'algorithms.flexmatch:FLEXMATCH_SEMIFL',
-    'composed_semifl': 'algorithms.composed:COMPOSED_SEMIFL',
-    'client_prior_semifl': 'algorithms.client_prior_semifl:CLIENT_PRIOR_SEMIFL',
+    'composed_semifl': 'algorithms.flfl:COMPOSED_SEMIFL',
+    'client_prior_semifl': 'algorithms.client_prior:CLIENT_PRIOR_SEMIFL',
     'client_prior_sgd': 'algorithms.client_prior_sgd:ClientPriorSGD',
     'client_prior_network': (
       'algorithms.client_prior_network:ClientPriorNetwork'
     ),
-    'true_prior_semifl': 'algorithms.client_prior_semifl:TruePriorSemiFL',
+    'true_prior_semifl': 'algorithms.client_prior:TruePriorSemiFL',
     # A linear classifier on features or pixels.
     'client_priors': 'algorithms.client_priors.client_priors:ClientPriors',
     # Centralized training on labels and a pool of unlabeled images.
     'pi_model': 'baselines.one_place.consistency:PI_MODEL',
-    'pseudo_labeling': 'baselines.one_place.fixmatch:PSEUDO_LABELING',
+    'pseudo_labeling': 'baselines.one_place.consistency:PSEUDO_LABELING',
     'mean_teacher': 'baselines.one_place.consistency:MEAN_TEACHER',
     'mixmatch': 'baselines.one_place.mixmatch:MIXMATCH',
-    'uda': 'baselines.one_place.fixmatch:UDA_SYSTEM',
-    'remixmatch': 'baselines.one_place.remixmatch:REMIXMATCH',
-    'fixmatch': 'baselines.one_place.fixmatch:FIXMATCH',
+    'uda': 'baselines.one_place.consistency:UDA_SYSTEM',
+    'remixmatch': 'baselines.one_place.mixmatch:REMIXMATCH',
+    'fixmatch': 'baselines.one_place.consistency:FIXMATCH',
     # The systems of Zhang et al.
     'consistency_averaging': (
       'baselines.zhang2020.zhang2020:ConsistencyAveraging'
@@ -61,7 +58,7 @@ SYSTEMS = references.Options(
     # The baselines of Zhang et al.
     'easgd': 'baselines.zhang2020.elastic:EASGD',
     'overlap_sgd': 'baselines.zhang2020.elastic:OverlapSGD',
-    'data_sharing': 'algorithms.supervised_fedavg:DataSharing',
+    'data_sharing': 'algorithms.supervised:DataSharing',
   },
 )
 

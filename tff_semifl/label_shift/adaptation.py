@@ -8,10 +8,9 @@ classifier assumes, the posterior of a class is (Saerens et al., 2002)
 
     p(c | x) ~ p_m(c | x)^(1 / T) (pi_c / m_c)^w
 
-with the weight w = 1, or less where images of a class differ between sites.
-The shares of a site are the mean of their posterior, given the site's unlabeled
-images, under the Dirichlet prior of `share_prior`, which keeps the shares near
-m where images are few or sites are alike.
+with w = 1, or less where images of a class differ between sites. The shares of
+a site are the mean of their posterior, given the site's unlabeled images, under
+the Dirichlet prior of `share_prior`.
 
 References:
   Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
@@ -28,26 +27,20 @@ from tff_semifl.label_shift import share_prior
 # Of evidence in nats, over all images of a site: from here on, own shares are
 # likelier than the mean shares. A single image has 0, up to rounding.
 LEAST_EVIDENCE = 0.01
-
-
 # Lower probabilities are clipped, so that their logarithms are finite.
 _LEAST_PROBABILITY = 1e-30
 
 
 class SiteShares(NamedTuple):
-  """The class shares of a site, estimated from its images.
+  """The class shares of a site, estimated from its images, float32.
 
-  Attributes:
-    shares: float32 [classes], which add up to 1; the mean shares if evidence is
-      below `LEAST_EVIDENCE`.
-    deviations: float32 [classes], standard deviations of the posterior.
-    evidence: float32 scalar, how much likelier own shares make all images
-      together, in nats.
+  The shares add up to 1. They are the mean shares if evidence is below
+  `LEAST_EVIDENCE`.
   """
 
-  shares: tf.Tensor
-  deviations: tf.Tensor
-  evidence: tf.Tensor
+  shares: tf.Tensor  # [classes]
+  deviations: tf.Tensor  # [classes], standard deviations of the posterior.
+  evidence: tf.Tensor  # In nats, of own shares for all images together.
 
 
 def estimate_site_shares(
@@ -55,10 +48,8 @@ def estimate_site_shares(
 ) -> SiteShares:
   """Estimates the class shares of a site from its unlabeled images.
 
-  Args:
-    logits: float32 [images, classes], of images of the site, or logarithms of
-      the classifier's probabilities; there may be no image.
-    prior: The prior of the classifier.
+  `logits` are float32 [images, classes], of images of the site, or logarithms
+  of the classifier's probabilities; there may be no image.
   """
   mean_shares = tf.constant(prior.mean_shares, tf.float32)
   if not prior.clients_differ:
@@ -81,16 +72,10 @@ def estimate_site_shares(
 def adapt_logits(
   logits: tf.Tensor, shares: tf.Tensor, prior: share_prior.SharePrior
 ) -> tf.Tensor:
-  """The logits of a classifier that assumes other class shares.
+  """Logits, float32 [images, classes], that assume other class shares.
 
-  Args:
-    logits: float32 [images, classes], as in `estimate_site_shares`.
-    shares: float32 [classes], 0 or above, up to a factor; a class of share 0 is
-      never predicted.
-    prior: The prior of the classifier.
-
-  Returns:
-    float32 [images, classes].
+  `logits` are as in `estimate_site_shares`. `shares` are float32 [classes], 0
+  or above, up to a factor; a class of share 0 is never predicted.
   """
   mean_shares = tf.constant(prior.mean_shares, tf.float32)
   return logits / prior.temperature + prior.weight * (

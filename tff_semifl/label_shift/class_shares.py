@@ -5,12 +5,9 @@
 
 The shares pi of the classes among a client's examples are drawn from a
 Dirichlet distribution with parameters alpha. Variational Bayes finds the
-posteriors of the classes of all examples and of pi together, as it does for the
-words of a document and its topics. Several models can be used at once: their
-dimensions stand between the dimension of examples and that of classes.
-
-References:
-  Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
+posteriors of the classes of all examples and of pi together (Blei, Ng, Jordan.
+Latent Dirichlet allocation. JMLR, 2003). Several models can be used at once:
+their dimensions stand between those of examples and classes.
 """
 
 from collections.abc import Callable
@@ -33,10 +30,7 @@ LEAST_EVIDENCE = 0.02
 
 
 class Likelihoods(NamedTuple):
-  """The likelihoods p(example | class), up to a factor for each example.
-
-  Their exponentials are computed once for all iterations and bounds.
-  """
+  """The likelihoods p(example | class), up to a factor for each example."""
 
   relative: tf.Tensor  # [examples, ..., classes], divided by the largest.
   largest: tf.Tensor  # [examples, ...], the logarithm of the largest.
@@ -66,7 +60,7 @@ def find(
 
   `alpha` are the parameters of the Dirichlet prior, float [..., classes].
   `find_shift` is from the mean of the posteriors to the logits of an offset
-  that all examples of the client share; without it there is no offset.
+  that all examples of the client share.
   """
   relative = likelihoods.relative
   count = tf.cast(tf.shape(relative)[0], relative.dtype)
@@ -123,9 +117,7 @@ def evidence(
   """How much likelier a client's examples are with its own shares, float [...].
 
   A lower bound of log p(examples) with shares drawn for the client, minus that
-  with the mean shares for all clients, both with the client's offset. Near 0 or
-  below, clients are alike, and the client that has an example does not tell the
-  example's class.
+  with the mean shares. Near 0 or below, clients are alike.
   """
   return bound(likelihoods, alpha, shares) - likelihood_if_alike(
     likelihoods, alpha, shares

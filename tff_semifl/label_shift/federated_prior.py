@@ -27,13 +27,11 @@ class ClientSums(NamedTuple):
 
 
 def build_evidence(classifier: functional.ImageClassifier) -> tff.Computation:
-  """Builds the pass over clients.
+  """Builds the pass over clients, of which the server sees only sums.
 
   Its type is (<W@SERVER, float32[classes]@SERVER, {U*}@CLIENTS> ->
   ClientSums@SERVER): weights, the class shares that the classifier assumes, and
-  chunks of `pipelines.client_type`. The server sees only sums over clients: for
-  each temperature and strength three numbers, and for each number in a summary
-  of an image three more.
+  chunks of `pipelines.client_type`.
   """
   data_type = pipelines.client_type(classifier.image_shape)
   shares_type = tff.TensorType(np.float32, [classifier.num_classes])
@@ -73,11 +71,7 @@ def _read(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> tuple[tf.Tensor, ...]:
-  """Logits of a client's images, and sums of the images' summaries.
-
-  Returns float32 [images, classes], and in float64 the number of images, the
-  sum of summaries, [numbers], and that of their squares.
-  """
+  """Logits of a client's images; and count, sum and squares of summaries."""
 
   def add(found: tuple[tf.Tensor, ...], batch: tf.Tensor):
     logits, count, total, squares = found

@@ -26,39 +26,23 @@ LEAST_CLIENTS = 5
 
 
 class InputSums(NamedTuple):
-  """Sums over clients of the summaries' means and variances, float64.
-
-  Attributes:
-    mean: [numbers], of the client's mean.
-    squared_mean: [numbers], of the squared mean.
-    variance: [numbers], of the variance within the client.
-  """
+  """Sums over clients, float64 [numbers], of moments of their summaries."""
 
   mean: tf.Tensor
   squared_mean: tf.Tensor
-  variance: tf.Tensor
+  variance: tf.Tensor  # Within the client.
 
 
 class InputMoments(NamedTuple):
-  """The distribution of summaries over clients.
+  """The distribution of summaries over clients."""
 
-  Attributes:
-    mean: The mean over clients.
-    between: The variance of clients' means.
-    within: The mean variance of an image within a client.
-  """
-
-  mean: tuple[float, ...]
-  between: tuple[float, ...]
-  within: tuple[float, ...]
+  mean: tuple[float, ...]  # The mean over clients.
+  between: tuple[float, ...]  # The variance of clients' means.
+  within: tuple[float, ...]  # The mean variance of an image within a client.
 
 
 def summarize(inputs: tf.Tensor) -> tf.Tensor:
-  """A few numbers for each input of a network, float32 [batch, numbers].
-
-  `inputs` are images, [batch, height, width, channels], or feature vectors,
-  [batch, features].
-  """
+  """Float32 [batch, numbers], of images, [batch, ...], or [batch, features]."""
   inputs = tf.cast(inputs, tf.float32)
   if inputs.shape.rank == 2:
     return inputs
@@ -81,12 +65,10 @@ def count_numbers(shape: Sequence[int]) -> int:
 def to_sums(
   count: tf.Tensor, total: tf.Tensor, squares: tf.Tensor
 ) -> InputSums:
-  """A client's part of the sums.
+  """A client's part of the sums, float64.
 
-  Args:
-    count: float64 scalar, the number of the client's images; may be 0.
-    total: float64 [numbers], the sum of the summaries.
-    squares: float64 [numbers], the sum of their squares.
+  `count` is the number of its images, maybe 0; `total` and `squares`,
+  [numbers], are sums of the summaries and of their squares.
   """
   mean = tf.math.divide_no_nan(total, count)
   variance = tf.math.divide_no_nan(squares, count) - tf.square(mean)
@@ -100,16 +82,9 @@ def find_moments(sums: InputSums, num_clients: float) -> InputMoments | None:
   mean, squared_mean, variance = (
     np.asarray(each, np.float64) / num_clients for each in sums
   )
-  return InputMoments(
-    *(
-      tuple(np.maximum(each, floor).tolist())
-      for each, floor in (
-        (mean, -np.inf),
-        (squared_mean - mean**2, 0.0),
-        (variance, 0.0),
-      )
-    )
-  )
+  between = np.maximum(squared_mean - mean**2, 0.0)
+  within = np.maximum(variance, 0.0)
+  return InputMoments(*(tuple(x.tolist()) for x in (mean, between, within)))
 
 
 def measure_shift(
@@ -119,12 +94,8 @@ def measure_shift(
 
   The mean over the numbers of a summary of the squared difference between the
   site's mean and the clients', divided by its variance; about 1 for a site like
-  the clients.
-
-  Args:
-    mean: float32 [numbers], the mean over the site's images of `summarize`.
-    count: float32 scalar, the number of these images.
-    moments: The moments of training.
+  the clients. `mean`, float32 [numbers], is over `count` images of the site, a
+  float32 scalar; `moments` are those of training.
   """
   expected, between, within = (
     tf.constant(each, tf.float32) for each in moments

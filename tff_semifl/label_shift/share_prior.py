@@ -6,9 +6,8 @@
 The class shares of a site are drawn from a Dirichlet distribution with
 parameters s * m: m are the class shares that the classifier assumes, and the
 strength s is small where sites differ. Strength, and the temperature that
-divides the logits of the classifier, are those with the largest evidence for
-own class shares at all clients. Each client computes the evidence at all points
-of a grid, so that one sum over clients suffices.
+divides the logits, are those with the largest evidence for own class shares at
+all clients, of a grid, so that one sum over clients suffices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,24 +38,17 @@ MOST_IMAGES = 2000
 
 
 class SharePrior(NamedTuple):
-  """What a classifier needs to adapt to the class shares of a site.
+  """What a classifier needs to adapt to the class shares of a site."""
 
-  Attributes:
-    mean_shares: The class shares that the classifier assumes, each above 0.
-    strength: Strength of the Dirichlet prior; infinite if clients are alike.
-    temperature: Divides the classifier's logits.
-    evidence: How much likelier own shares make an image of a client, in nats.
-    weight: The exponent of ratios of shares in a posterior, in (0, 1]; below 1
-      where images of a class differ between clients.
-    inputs: The distribution of clients' images, of which a site may be outside;
-      None if unknown.
-  """
-
-  mean_shares: tuple[float, ...]
-  strength: float
-  temperature: float
+  mean_shares: tuple[float, ...]  # That the classifier assumes, each above 0.
+  strength: float  # Of the Dirichlet prior; infinite if clients are alike.
+  temperature: float  # Divides the classifier's logits.
+  # How much likelier own shares make an image of a client, in nats.
   evidence: float
+  # The exponent of ratios of shares in a posterior, in (0, 1]; below 1 where
+  # images of a class differ between clients.
   weight: float = 1.0
+  # The distribution of clients' images; None if unknown.
   inputs: input_shift.InputMoments | None = None
 
   @property
@@ -65,11 +57,7 @@ class SharePrior(NamedTuple):
     return math.isfinite(self.strength)
 
   def for_inputs(self, shape: Sequence[int]) -> 'SharePrior':
-    """The prior of a model that takes inputs of this shape.
-
-    If training had other inputs, such as the features of a frozen network,
-    nothing is known of these.
-    """
+    """The prior of a model with such inputs; training may have had features."""
     known = self.inputs and len(self.inputs.mean)
     if known == input_shift.count_numbers(shape):
       return self
@@ -106,26 +94,18 @@ def from_json(text: str | bytes) -> SharePrior:
 
 
 class Evidence(NamedTuple):
-  """Sums over clients, at each temperature and strength of the grid.
+  """Sums over clients, float32."""
 
-  Attributes:
-    evidence: float32 [temperatures, strengths], `class_shares.evidence`.
-    num_images: float32 scalar.
-    num_clients: float32 scalar, clients with images.
-  """
-
-  evidence: tf.Tensor
+  evidence: tf.Tensor  # [temperatures, strengths], `class_shares.evidence`.
   num_images: tf.Tensor
-  num_clients: tf.Tensor
+  num_clients: tf.Tensor  # Clients with images.
 
 
 def measure(logits: tf.Tensor, mean_shares: tf.Tensor) -> Evidence:
-  """The evidence of a client's images.
+  """The evidence of a client's images, from logits, float32 [images, classes].
 
-  Args:
-    logits: float32 [images, classes]; of a client with more than `MOST_IMAGES`
-      images, equally spaced ones are used.
-    mean_shares: float32 [classes], as in `SharePrior`.
+  Of more than `MOST_IMAGES` images, equally spaced ones are used. `mean_shares`
+  are float32 [classes], as in `SharePrior`.
   """
   num_images = tf.shape(logits)[0]
   step = 1 + tf.maximum(num_images - 1, 0) // MOST_IMAGES
@@ -159,13 +139,8 @@ def choose(
 ) -> SharePrior:
   """The prior of the largest evidence.
 
-  Args:
-    total: The sum over clients of `measure`, as arrays.
-    mean_shares: As in `measure`.
-    inputs: The sum over clients of the moments of their images, if known.
-
-  Raises:
-    ValueError: If clients have no image, or the evidence is not finite.
+  `total` and `inputs` are sums over clients, as arrays. Raises a ValueError if
+  clients have no image, or the evidence is not finite.
   """
   if not total.num_images:
     raise ValueError('no client has an image')
@@ -196,16 +171,15 @@ def create(
 def find_share_prior(
   client_logits: Iterable[np.ndarray], mean_shares: Sequence[float]
 ) -> SharePrior:
-  """Estimates the prior of a classifier from its logits at clients.
+  """Estimates the prior of any classifier from its logits at clients.
 
-  For any classifier whose logits are at hand. `launch.train` computes the same
-  sums with TFF, as `federated_prior` has them.
+  `launch.train` computes the same sums with TFF.
 
   Args:
     client_logits: For each client the logits of its unlabeled images, float32
       [images, classes], or logarithms of probabilities.
-    mean_shares: The class shares that the classifier assumes: those of its
-      labels, [classes], each above 0.
+    mean_shares: The class shares of the classifier's labels, [classes], each
+      above 0.
 
   Raises:
     ValueError: If the shares are no distribution, or as for `choose`.
@@ -229,7 +203,6 @@ def log_likelihoods(
 ) -> tf.Tensor:
   """The logarithms of p(image | class), up to a number for each image.
 
-  `logits` are float32 [images, classes]: log-probabilities, up to a number for
-  each image, under the class shares `mean_shares`.
+  `logits`, float32 [images, classes], are under the class shares `mean_shares`.
   """
   return logits / temperature - tf.math.log(mean_shares)

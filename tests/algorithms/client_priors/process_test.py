@@ -9,7 +9,6 @@ from absl.testing import absltest
 import numpy as np
 from scipy import special
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests import simulation_test_case
 from tests.algorithms.client_priors import numpy_reference
@@ -77,21 +76,6 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       outputs.append(process.next(state, server, _clients(*cohort)))
       state = outputs[-1].state
     return outputs
-
-  def test_types(self):
-    _, process = _build()
-    state_type = process.initialize.type_signature.result
-    self.assertEqual(state_type.placement, tff.SERVER)
-    next_type = process.next.type_signature
-    self.assertTrue(
-      state_type.is_assignable_from(next_type.result.state), next_type
-    )
-    prepare_type = process.preparations[0].type_signature
-    self.assertTrue(state_type.is_assignable_from(prepare_type.result))
-    self.assertEqual(
-      str(next_type.parameter.client_data),
-      '{<client_id=int32,image=float32[?,5]>*}@CLIENTS',
-    )
 
   def test_all_rounds_equal_numpy_and_tell_more_than_labels(self):
     classifier, process = _build(returns_given_labels=True, keep='head')

@@ -4,21 +4,19 @@
 """Losses of methods in one place against their formulas (F.3 to F.7)."""
 
 import functools
-import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import fix_mix_reference
 from tests import linear_reference
 from tests import pooled_reference
 from tests import small_systems
-from tests.baselines.one_place import mixed_reference
-from tff_semifl.baselines.one_place import fixmatch
 from tff_semifl.baselines.one_place import mixmatch
-from tff_semifl.baselines.one_place import remixmatch
 from tff_semifl.models import functional
+from tff_semifl.randomness import random_draws
 
 _THRESHOLD = 0.6
 _TEMPERATURE = 0.7
@@ -79,19 +77,59 @@ def _fixmatch_loss(step, seen):
   )
 
 
+def _mix(step, images, labels, concentration):
+  """Mixes each image with one of a new order, in float64."""
+  seed = step.seed('MIXUP_COEFFICIENT')
+  number = len(images)
+  order = tf.random.experimental.stateless_shuffle(
+    tf.range(number), random_draws.fold_in(seed, 0)
+  ).numpy()
+  share = fix_mix_reference.draw_beta(
+    number, random_draws.fold_in(seed, 1), concentration
+  )
+  share = np.maximum(share, 1 - share)[:, None]
+  return tuple(
+    share * rows + (1 - share) * rows[order] for rows in (images, labels)
+  )
+
+
+def _predict(step, images):
+  """Returns logits by passes that have an even share of each kind.
+
+  Part i of the labeled images is passed with block i, in the place of its part
+  i, which is passed with the rest of the labeled ones.
+  """
+  size = pooled_reference.BATCH_SIZE
+  num_blocks = len(images) // size
+  # The last parts have the remainder.
+  bounds = np.cumsum(
+    [0]
+    + [
+      size // num_blocks + (i >= num_blocks - size % num_blocks)
+      for i in range(num_blocks)
+    ]
+  )
+  rows = np.arange(len(images)).reshape(num_blocks, size)
+  for i in range(1, num_blocks):
+    part = slice(bounds[i], bounds[i + 1])
+    rows[0, part], rows[i, part] = rows[i, part].copy(), rows[0, part].copy()
+  logits = tf.concat([step.f(images[block]) for block in rows], axis=0)
+  return tf.gather(logits, np.argsort(rows.ravel()))
+
+
 def _mixmatch_loss(step, seen):
   del seen  # There is no threshold.
   views = [step.weak(0), step.weak(1)]
   guess = sum(tf.nn.softmax(step.f(view)).numpy() for view in views) / 2
   guess = guess ** (1 / _TEMPERATURE)
   guess /= guess.sum(axis=1, keepdims=True)
-  images, labels = mixed_reference.mix(
+  images, labels = _mix(
     step,
     np.concatenate([step.x, *views]),
     np.concatenate([step.y, guess, guess]),
     concentration=0.5,
   )
-  logits = mixed_reference.predict(step, images)
+  logits = _predict(step, images)
   num = pooled_reference.BATCH_SIZE
   difference = labels[num:] - tf.nn.softmax(logits[num:])
   return tf.reduce_mean(
@@ -99,32 +137,21 @@ def _mixmatch_loss(step, seen):
   ) + 50 * min(step.num / 4, 1) * tf.reduce_mean(difference**2)
 
 
-_UDA_TEMPERATURE = 0.4
-
-
 def _uda_loss(step, seen):
   num, ratio = pooled_reference.BATCH_SIZE, 2
   logits = step.f(tf.concat([step.x, step.weak(), step.strong()], axis=0))
   x, weak, strong = tf.split(logits, [num, ratio * num, ratio * num])
   weak = tf.stop_gradient(weak)
-  # Confidence is that of predictions before sharpening.
   is_sure = tf.nn.softmax(weak).numpy().max(axis=1) >= _THRESHOLD
   seen.append(is_sure)
-  target = tf.nn.softmax(weak / _UDA_TEMPERATURE)
+  target = tf.nn.softmax(weak)
   divergence = tf.reduce_sum(
     target * (tf.math.log(target) - tf.nn.log_softmax(strong)), axis=1
   )
-  annealed = 1 / 3 + step.progress * 2 / 3
-  of_class = (tf.nn.softmax(x).numpy() * step.y).sum(axis=1)
-  is_kept = of_class <= annealed
-  seen.append(is_kept)
-  supervised = tf.reduce_sum(
-    is_kept * pooled_reference.cross_entropy(step.y, x)
-  ) / max(is_kept.sum(), 1)
+  supervised = tf.reduce_mean(pooled_reference.cross_entropy(step.y, x))
   return supervised + 2 * tf.reduce_mean(is_sure * divergence)
 
 
-_BATCHES = 3
 _SIZE = 2
 
 
@@ -132,25 +159,25 @@ class _Formula:
   """The loss, which remembers predictions."""
 
   def __init__(self):
-    self.recent = [np.full(3, 1 / 3)] * _BATCHES
+    self.recent = [np.full(3, 1 / 3)] * mixmatch.ALIGNED_BATCHES
     # Class shares of the five labels.
     self.wanted = np.array([2, 2, 1]) / 5
 
   def loss(self, step):
-    weak, strong = step.weak(), [step.strong(0), step.strong(1)]
+    weak, strong = step.weak(), step.strong()
     probabilities = tf.nn.softmax(step.f(weak)).numpy()
     ratio = (1e-6 + self.wanted) / (1e-6 + np.mean(self.recent, axis=0))
     # Normalizing before the power gives the same guess.
     guess = (probabilities * ratio) ** (1 / _TEMPERATURE)
     guess /= guess.sum(axis=1, keepdims=True)
     self.recent = [*self.recent[1:], probabilities.mean(axis=0)]
-    images, labels = mixed_reference.mix(
+    images, labels = _mix(
       step,
-      np.concatenate([step.x, weak, *strong]),
-      np.concatenate([step.y, guess, guess, guess]),
+      np.concatenate([step.x, weak, strong]),
+      np.concatenate([step.y, guess, guess]),
       concentration=0.75,
     )
-    logits = mixed_reference.predict(step, images)
+    logits = _predict(step, images)
     num = pooled_reference.BATCH_SIZE
     ramp = min(step.num / 4, 1)
     return (
@@ -162,8 +189,8 @@ class _Formula:
       )
       + 0.5
       * ramp
-      * tf.reduce_mean(pooled_reference.cross_entropy(guess, step.f(strong[0])))
-      + 0.25 * self._rotation_loss(step, strong[0])
+      * tf.reduce_mean(pooled_reference.cross_entropy(guess, step.f(strong)))
+      + 0.5 * self._rotation_loss(step, strong)
     )
 
   def _rotation_loss(self, step, views):
@@ -230,8 +257,6 @@ class FormulasTest(parameterized.TestCase):
       {
         'confidence_threshold': _THRESHOLD,
         'unlabeled_loss_weight': 2,
-        'target_temperature': _UDA_TEMPERATURE,
-        'signal_annealing': 'linear',
       },
       _uda_loss,
     ),
@@ -255,32 +280,12 @@ class FormulasTest(parameterized.TestCase):
       'remixmatch',
       {
         'guess_temperature': _TEMPERATURE,
-        'num_strong_augmentations': 2,
-        'aligned_batches': _BATCHES,
-        'rotation_loss_weight': 0.25,
         'ramp_up_steps': 4,
       },
       _Formula().loss,
       ratio=2,
       head=head,
     )
-
-
-class UDATest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('none', [1, 1, 1]),
-    ('linear', [0, 0.5, 1]),
-    ('exp', [math.exp(-5), math.exp(-2.5), 1]),
-    ('log', [0, 1 - math.exp(-2.5), 1 - math.exp(-5)]),
-  )
-  def test_threshold_rises_from_a_guess_to_all_s8(self, annealing, risen):
-    found = fixmatch.annealed_threshold(tf.constant([0, 0.5, 1]), 10, annealing)
-    np.testing.assert_allclose(found, 0.1 + 0.9 * np.array(risen), rtol=1e-6)
-
-  def test_nothing_is_trained_on_where_all_is_known(self):
-    logits = tf.constant([[9.0, 0.0], [0.0, 9.0]])
-    loss = fixmatch.annealed_cross_entropy(logits, tf.constant([0, 1]), 0.5)
-    self.assertEqual(loss, 0)
 
 
 class HeadTest(absltest.TestCase):
@@ -332,7 +337,7 @@ class RotateTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(3, 4, 10)
   def test_says_how_often_each_was_turned(self, num_images):
     images = np.random.default_rng(0).uniform(size=(num_images, 5, 5, 2))
-    turned, num_turns = remixmatch.rotate(tf.constant(images))
+    turned, num_turns = mixmatch.rotate(tf.constant(images))
     self.assertEqual(num_turns.dtype, tf.int32)
     # Image 0, 4, 8, ... is not turned, 1, 5, 9, ... once, and so on.
     order = sorted(range(num_images), key=lambda i: (i % 4, i))

@@ -13,7 +13,6 @@ from tests import local_steps_reference
 from tests import simulation_test_case
 from tests.algorithms import zhang2020_reference
 from tests.core import linear_problem
-from tff_semifl import settings
 
 # The second round lacks a client.
 _COHORTS = ([0, 1, 2], [2, 0], [1, 2, 0])
@@ -125,12 +124,6 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
     ):
       for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
-
-  def test_clients_that_would_pull_too_much(self):
-    with self.assertRaisesRegex(
-      settings.SettingError, '^moving_rate=0.5: must be at most 1 / 3'
-    ):
-      zhang2020_reference.build('easgd', {'moving_rate': 0.5})
 
 
 if __name__ == '__main__':

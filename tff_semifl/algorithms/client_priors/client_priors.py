@@ -208,7 +208,7 @@ def describe_gain(
 def describe_doubts(logits: tf.Tensor, targets: tf.Tensor) -> Iterator[str]:
   """Yields a line if labels look wrong to the regression without them.
 
-  `logits` are [replicas, labels, classes]; `targets` are [labels, classes],
+  `logits` are [replicas, labels, classes]; `targets` [labels, classes],
   one-hot.
   """
   fold = server_labels.assign(targets)
@@ -230,8 +230,8 @@ def describe_choice(
 ) -> Iterator[str]:
   """Yields lines on the exported classifier, and why it was chosen.
 
-  `own` are the last round's metrics of the process; `has_labels` is whether
-  labels are enough for a choice.
+  `own` are the last round's metrics; `has_labels` is whether labels are enough
+  for a choice.
   """
   kept = _NAMES[int(own['kept'])]
   if own['held_out']:

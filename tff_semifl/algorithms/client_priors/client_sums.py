@@ -68,9 +68,9 @@ def compute(
 ) -> tuple[Means, Measurements, tf.Tensor]:
   """Computes what a client sends for x, float32 [examples, features].
 
-  Returns the means, all 0 if anything is not finite, and without an example all
-  0 but for the expected logarithms of the prior; the measurements, all 0 in
-  both cases; and the most probable class of each example, int32 [examples].
+  Returns the means and measurements, all 0 if anything is not finite; without
+  an example only the expected logarithms of the prior are not 0. Also returns
+  the most probable class of each example, int32 [examples].
   """
   count = tf.cast(tf.shape(x)[0], tf.float32)
   of_one = tf.math.divide_no_nan(1.0, count)

@@ -97,10 +97,7 @@ def next_momentum(momentum: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def inverse_of_bound(second: tf.Tensor, penalties: tf.Tensor) -> tf.Tensor:
-  """Inverts Boehning's bound of the Hessian; its steps never increase the loss.
-
-  `second` are the `second_moments`.
-  """
+  """Inverts Boehning's bound of the Hessian, from the `second_moments`."""
   num_features = tf.shape(second)[-1] - 1
   is_bias = tf.one_hot(num_features, num_features + 1, dtype=second.dtype)
   diagonal = tf.where(

@@ -4,11 +4,8 @@
 """FedMatch with labels at the server.
 
 Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
-train phi, both on images in a fixed order.
-
-The authors' program divides the learning rate by three after 20 validations
-without improvement. This schedule is left out, because it needs labels at the
-clients.
+train phi, both on images in a fixed order. The authors' schedule of the
+learning rate is left out, because it needs labels at the clients.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -53,18 +50,17 @@ class _Averaging(aggregators.Aggregation):
   )
 
 
+# Of the server's loss, lambda_s in FedMatch.
+_SUPERVISED_WEIGHT = 10.0
+
+
 class ClientLossWeights(NamedTuple):
-  """The weights of the terms of a client's loss.
+  """The weights of the terms of a client's loss."""
 
-  `consistency` (lambda_ICCS) is of the divergence from helpers, `agreement` of
-  the cross-entropy with agreed labels, `l1` of the l1 norm of phi, `l2` of the
-  squared l2 norm of sigma - phi.
-  """
-
-  consistency: float = 1e-2
-  agreement: float = 1e-2
-  l1: float = 1e-5
-  l2: float = 10.0
+  consistency: float = 1e-2  # Lambda_ICCS, of the divergence from helpers.
+  agreement: float = 1e-2  # Of the cross-entropy with agreed labels.
+  l1: float = 1e-5  # Of the l1 norm of phi.
+  l2: float = 10.0  # Of the squared l2 norm of sigma - phi.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,11 +88,6 @@ class FedMatch(system.System):
   )
   confidence: training_settings.Confidence = training_settings.Confidence(
     confidence_threshold=0.75
-  )
-  supervised_loss_weight: float = settings.setting(
-    10.0,
-    "Weight of the server's loss, lambda_s in FedMatch.",
-    settings.AT_LEAST_0,
   )
   num_helpers: int = settings.setting(
     2,
@@ -170,7 +161,7 @@ class FedMatch(system.System):
       output = training_loop.cross_entropy(
         training_loop.train_logits(classifier, model, images), labels
       )
-      return output._replace(loss=self.supervised_loss_weight * output.loss)
+      return output._replace(loss=_SUPERVISED_WEIGHT * output.loss)
 
     return training_loop.TrainingLoop(
       optimizer=optimizer,
@@ -196,10 +187,9 @@ class FedMatch(system.System):
     """A client's training with helpers, phi of other clients, stacked.
 
     An image counts if the model in training is confident without augmentation.
-    The consistency term draws the prediction for the image to the helpers'
-    predictions. The agreement term draws the prediction under strong
-    augmentation to the majority class of client and helpers. Both terms are
-    zero if no image counts. Regularization keeps phi sparse and close to sigma.
+    The consistency term draws its prediction to the helpers'. The agreement
+    term draws the prediction under strong augmentation to the majority class of
+    client and helpers.
     """
     classifier, factors = ingredients.classifier, self.client_loss_weights
     kernels = fedmatch_networks.find_parts(classifier.trainable_names)
@@ -311,12 +301,9 @@ def fedmatch_round(
   """A round of FedMatch, in which models of other clients help to label.
 
   The server trains sigma, then clients train phi, and the mean of the clients'
-  phi is the new phi. Evaluation ignores small values of phi. Round 0 has no
-  clients, so the server trains in one round more than in the authors' code.
-
-  The memory of a client is phi of its helpers before a round, and a
-  `ClientModel` after it. The program that runs the process chooses helpers.
-  Kernels of the model have two parts, as in `create_fedmatch_resnet`.
+  phi is the new phi. Round 0 has no clients, so the server trains in one round
+  more than in the authors' code. The memory of a client is phi of its helpers
+  before a round, and a `ClientModel` after it.
   """
 
   def apply(is_used, weights, update):

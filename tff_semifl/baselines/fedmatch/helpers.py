@@ -3,10 +3,10 @@
 
 """FedMatch's helpers: clients whose models label for another client.
 
-The server keeps the model of each client and the model's output for a fixed
-noise image. Every tenth round the server sends each client of the cohort with a
-known model the two models with the most similar outputs. Models travel from
-client to client, so neither secure aggregation nor noise can hide a model.
+The server keeps the model of each client and its output for a fixed noise
+image. Every tenth round it sends each client of the cohort with a known model
+the two models with the most similar outputs. Neither secure aggregation nor
+noise can hide these models.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,14 +32,11 @@ _PROBE_STANDARD_DEVIATION = 125.0
 
 
 class ClientModel(NamedTuple):
-  """A client's stored model: phi, and whether the client trained it.
-
-  `output` has the model's probabilities for the noise image, float32 [classes].
-  """
+  """A client's stored model."""
 
   phi: Any
-  output: Any
-  is_usable: Any
+  output: Any  # Its probabilities for the noise image, float32 [classes].
+  is_usable: Any  # Whether the client trained it.
 
 
 def create_probe_image(
@@ -64,11 +61,9 @@ def build_helped_work(
 ) -> client_work.ClientWork:
   """Builds client work that takes helpers and returns a `ClientModel`.
 
-  The memory before a round is phi of the client's helpers, stacked along the
-  first dimension, initially of zero helpers; the memory after a round is a
-  `ClientModel`. `build_work` is (phi of helpers) -> client work with these
-  helpers, whose optimizer is reset in each round. `seed` determines the noise
-  image.
+  The memory before a round is phi of the client's helpers, stacked, initially
+  of none. `build_work` is (phi of helpers) -> client work, whose optimizer is
+  reset in each round. `seed` determines the noise image.
   """
   parts = fedmatch_networks.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -156,8 +151,8 @@ def mean_of_counted(values: tf.Tensor, is_counted: tf.Tensor) -> tf.Tensor:
 class Helpers:
   """A `client_states.Memories` that keeps clients' models and chooses helpers.
 
-  Each client's model and output are in files. A run can resume after any of the
-  last `num_kept` rounds.
+  Models and outputs are in files. A run can resume after any of the last
+  `num_kept` rounds.
   """
 
   def __init__(
@@ -233,9 +228,8 @@ def choose_helpers(
 ) -> list[Sequence[int]]:
   """Chooses the clients with the nearest outputs, the nearest first.
 
-  `outputs` are float [clients, classes], NaN for clients without a known model.
-  Clients without a known model get no helpers; with at most `num_helpers` known
-  models, no client gets helpers.
+  `outputs` are float [clients, classes], NaN for clients without a known model,
+  which get no helpers. With at most `num_helpers` known models, no client does.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:

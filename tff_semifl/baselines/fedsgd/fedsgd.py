@@ -9,9 +9,7 @@
               gradient of CE(strong(batch), labels) / batch size
       weights = step(server's gradient + mean of clients' gradients)
 
-A comparison for systems with several local steps: federated SGD communicates
-after each step. `--preset=fedsgd_fixmatch/cifar10_4000_iid` is from Figure 2 of
-SemiFL. `FedSGDAsInSemiFL` reproduces the program of SemiFL's authors.
+`FedSGDAsInSemiFL` reproduces the program of SemiFL's authors for Figure 2.
 """
 
 import collections
@@ -68,9 +66,8 @@ class FedSGD(gradient_steps.GradientSteps):
 class FedSGDAsInSemiFL(system.System):
   """The program of SemiFL's authors: a batch of several clients.
 
-  The program made Figure 2, and is no longer in the authors' repository.
-  Clients would have to hand over their images, so this system only reproduces a
-  curve, and is not a method to use.
+  It made Figure 2, and is no longer in the authors' repository. Clients would
+  have to hand over their images: this is not a method to use.
   """
 
   measures_pseudo_labels = True
@@ -124,15 +121,11 @@ class FedSGDAsInSemiFL(system.System):
   ) -> tuple[Any, functional.ModelWeights, Mapping[str, Any]]:
     """Takes steps until each image of each client was in a step.
 
-        until each image was in a step:
-          S, U = a batch of the server, a batch of each client of a cohort
-          loss = CE(S) + (CE(strong(U), labels) if any label is confident)
+        S, U = a batch of the server, a batch of each client of a cohort
+        loss = CE(weak(S)) + (CE(strong(U), labels) if any label is confident)
 
-    The server's images are weakly augmented, the clients' images strongly;
-    pseudo-labels are predictions for weak augmentation. The three passes are
-    normalized separately. Either all images of U or none are trained on. The
-    server's batches are all full, from a stream of shuffled epochs; a client's
-    batches are consecutive images.
+    Pseudo-labels are predictions for weak(U). The three passes are normalized
+    separately.
     """
     classifier, purpose = ingredients.classifier, random_seeds.Purpose
     labeled = pipelines.concatenate_chunks(server_data)
@@ -278,10 +271,9 @@ def union_round(
   *,
   returns_given_labels: bool,
 ) -> federated_process.RoundOutput:
-  """A round that is one epoch of the clients' images.
+  """A round that is one epoch of the images, which clients hand over.
 
-  Clients hand over their images to the server, which takes all steps with one
-  learning rate. Round 0 has no clients and no steps.
+  Round 0 has no clients and no steps.
   """
   context = p.begin(state)
   gathered = union_images.build_gathering(p.classifier.image_shape)(client_data)

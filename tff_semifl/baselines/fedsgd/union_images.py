@@ -17,15 +17,11 @@ from tff_semifl.data import pipelines
 
 
 class ClientImages(NamedTuple):
-  """The images of some clients, one client after the other.
+  """The images of some clients, one client after the other."""
 
-  `client_id` and `num_images` are int32 [clients]; `image` is uint8 [images of
-  all clients, height, width, channels].
-  """
-
-  client_id: tf.Tensor
-  num_images: tf.Tensor
-  image: tf.Tensor
+  client_id: tf.Tensor  # int32 [clients]
+  num_images: tf.Tensor  # int32 [clients]
+  image: tf.Tensor  # uint8 [images of all clients, height, width, channels]
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
@@ -90,8 +86,8 @@ def draw_cohort(
 ) -> tf.Tensor:
   """Draws clients of a step uniformly among those with a batch left.
 
-  `num_left`, int32 [clients], counts the batches that are left. Returns indices
-  of different clients, int32 [up to `clients_per_step`].
+  `num_left`, int32 [clients], counts these batches. Returns indices of
+  different clients, int32 [up to `clients_per_step`].
   """
   values = tf.random.stateless_uniform(tf.shape(num_left), seed)
   # Values are at least 0, so that clients without a batch come last.
@@ -110,8 +106,8 @@ def find_images(
 ) -> tf.Tensor:
   """Indices of a step's images among the images of all clients, int32.
 
-  `cohort` are indices of clients and `earlier_steps` the clients' numbers of
-  earlier steps in the epoch; `num_images` is for all clients. All are int32.
+  `earlier_steps` are of the `cohort`, `num_images` of all clients. All are
+  int32.
   """
   within = (earlier_steps * batch_size)[:, tf.newaxis] + tf.range(batch_size)
   first_images = tf.gather(tf.cumsum(num_images, exclusive=True), cohort)
@@ -127,11 +123,7 @@ def select_own(
   num_images: tf.Tensor,
   dataset: tf.data.Dataset,
 ) -> pseudo_labels.GivenLabels:
-  """Selects the pseudo-labels of a client's own images.
-
-  `client_id` and `num_images` are fields of `ClientImages`. Image indices in
-  the result count from the client's first image.
-  """
+  """The pseudo-labels of a client's own images, counted from the first."""
   own_id = pipelines.concatenate_chunks(dataset)['client_id']
   first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
   number = tf.reduce_sum(
@@ -147,11 +139,7 @@ def select_own(
 def summarize_clients(
   sums: tf.Tensor, given: pseudo_labels.GivenLabels, num_images: tf.Tensor
 ) -> Mapping[str, tf.Tensor]:
-  """The clients' metrics, without weight diversity: clients have no updates.
-
-  `sums` are of loss, correct predictions and examples; `num_images` are the
-  images of each client.
-  """
+  """The clients' metrics, from sums of loss, correct predictions, examples."""
   loss, num_correct, num_examples = tf.unstack(sums)
   ratio = client_work.Ratio
   num_confident = tf.math.count_nonzero(given.share > 0, dtype=tf.float32)

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Semi-supervised learning in one place, without clients.
+"""Semi-supervised learning in one place: the baselines of SemiFL's Table 1.
 
-The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch,
-https://github.com/google-research/fixmatch. The global model of the process is
-an average over steps; the model in training, the student, is part of the
-server's state.
+Defaults are those of https://github.com/google-research/fixmatch. The global
+model of the process is an average over steps; the model in training, the
+student, is part of the server's state.
 """
 
 import collections
@@ -105,10 +104,7 @@ class KernelDecay(settings.Settings):
   def build(
     self, trainable_names: Sequence[str], num_others: int
   ) -> tff.learning.optimizers.Optimizer:
-    """The optimizer of the named weights, and of kernels and biases of a head.
-
-    `num_others` is the number of weights of the head.
-    """
+    """The optimizer of the named weights, and of `num_others` of a head."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
@@ -121,10 +117,7 @@ class KernelDecay(settings.Settings):
 
 
 class StudentState(NamedTuple):
-  """The server's state besides the averaged weights.
-
-  `trained` are the student's weights, then the weights of the method's head.
-  """
+  """The server's state; `trained` has weights of the student, then the head."""
 
   trained: Any
   optimizer: Any
@@ -187,11 +180,7 @@ class Pooled(system.System):
     context: federated_process.RoundContext,
     dataset: tf.data.Dataset,
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-    """Takes the steps of a round.
-
-    Labeled and unlabeled images of a step come from two endless streams of
-    shuffled epochs. Labeled images are also used as unlabeled images.
-    """
+    """Takes the steps of a round. Labeled images are unlabeled images, too."""
     data, steps = pipelines.concatenate_chunks(dataset), self.steps
     labeled, unlabeled = _draw_indices(data, context, steps)
     shares = _class_shares(data['label'], ingredients.classifier.num_classes)
@@ -295,10 +284,7 @@ def _draw_indices(
   context: federated_process.RoundContext,
   steps: Steps,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Indices of labeled and of unlabeled images for the steps of a round.
-
-  Both are int32 [steps, images of a step].
-  """
+  """Indices of labeled and unlabeled images, int32 [steps, images]."""
 
   def draw(num_images, size, purpose):
     # A round is one batch of the stream.

@@ -23,49 +23,32 @@ _Purpose = random_seeds.Purpose
 
 
 class PooledStepOutput(NamedTuple):
-  """The result of a loss function for a step.
+  """The result of a loss function for a step."""
 
-  Attributes:
-    loss: The loss, a scalar to minimize.
-    labeled_logits: float32 [labeled, classes], the student's logits of labeled
-      images, for the accuracy.
-    memory: The method's memory after the step, with an unchanged structure.
-  """
-
-  loss: tf.Tensor
+  loss: tf.Tensor  # A float32 scalar.
+  # float32 [labeled, classes], the student's, for the accuracy.
   labeled_logits: tf.Tensor
+  # The method's memory after the step, with an unchanged structure.
   memory: Any = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PooledStep:
-  """The images, augmentations and models of a step.
-
-  Attributes:
-    labeled: The labeled images, uint8 [labeled, ...].
-    labels: The true labels, int32 [labeled].
-    unlabeled: The unlabeled images, uint8 [unlabeled, ...].
-    student: The weights in training.
-    teacher: The moving average of the student's weights.
-    head: The weights of the method's head, tensors.
-    class_shares: float32 [classes], the share of each class among all labels.
-    unlabeled_ratio: The number of unlabeled images for each labeled image.
-    num: int32 scalar, the number of the step in the whole run, from 0.
-  """
+  """The images, augmentations and models of a step."""
 
   classifier: functional.ImageClassifier
-  labeled: tf.Tensor
-  labels: tf.Tensor
-  unlabeled: tf.Tensor
-  student: functional.ModelWeights
-  teacher: functional.ModelWeights
-  head: tuple[tf.Tensor, ...]
+  labeled: tf.Tensor  # Images, uint8 [labeled, ...].
+  labels: tf.Tensor  # int32 [labeled]
+  unlabeled: tf.Tensor  # Images, uint8 [unlabeled, ...].
+  student: functional.ModelWeights  # The weights in training.
+  teacher: functional.ModelWeights  # The moving average of the student's.
+  head: tuple[tf.Tensor, ...]  # The weights of the method's head.
   weak_augmentation: augmentation.Augmentation
   strong_augmentation: augmentation.Augmentation
-  class_shares: tf.Tensor
-  unlabeled_ratio: int
+  class_shares: tf.Tensor  # float32 [classes], among all labels.
+  unlabeled_ratio: int  # Unlabeled images for each labeled image.
   run_seed: tf.Tensor
-  num: tf.Tensor
+  num: tf.Tensor  # The number of the step in the whole run, int32, from 0.
   total_steps: int
   passes: Iterator[int] = dataclasses.field(default_factory=itertools.count)
 
@@ -139,10 +122,7 @@ class PooledMethod(settings.Settings, abc.ABC):
 
   @abc.abstractmethod
   def loss(self, step: PooledStep, memory: Any) -> PooledStepOutput:
-    """The loss of a step on labeled and unlabeled images.
-
-    `memory` is the method's memory after the step before.
-    """
+    """The loss of a step; `memory` is that after the step before."""
 
   def create_memory(self, classifier: functional.ImageClassifier) -> Any:
     """The method's memory before the first step, a structure of arrays."""

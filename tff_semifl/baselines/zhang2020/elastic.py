@@ -11,8 +11,6 @@ clients have labels; the server has no images and does not train.
       EASGD:       z, x = z + a sum(x - z), x + a (z - x)
       overlap SGD: z, x = z + momentum step to the mean of x, x + a (z - x)
 
-`python -m launch.train easgd --moving_rate=0.05`
-
 References:
   Zhang, Choromanska, LeCun. Deep learning with elastic averaging SGD. NeurIPS
   2015.
@@ -22,16 +20,15 @@ References:
 
 import abc
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import settings
 from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
+from tff_semifl.augment import augmentation
 from tff_semifl.baselines.zhang2020 import local_steps
 from tff_semifl.baselines.zhang2020 import zhang2020
 from tff_semifl.core import client_work
@@ -41,12 +38,18 @@ from tff_semifl.core import optimizers
 from tff_semifl.core import rounds
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
-from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 
-_Anchor = tuple[
-  tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
-]
+# The pull (alpha) and the momentum of the anchor in Table 4 of Zhang et al.
+_PULL, _MOMENTUM = 0.6, 0.7
+
+
+class _Anchor(NamedTuple):
+  """How clients are tied to the anchor, and how the anchor moves."""
+
+  pull: float  # The fraction of the way to it that a client moves in a round.
+  aggregator: tff.aggregators.AggregationFactory  # Of updates.
+  optimizer: tff.learning.optimizers.Optimizer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,7 +65,7 @@ class _Elastic(zhang2020.ManyShortRounds):
     classifier = ingredients.classifier
     optimizer = self.optimizer.build()
     steps = self.create_steps(classifier, optimizer)
-    factory, anchor_optimizer = self.build_anchor()
+    anchor = self.build_anchor()
     weights_type = classifier.weights_type
     return composition.build(
       composition.Parts(
@@ -70,19 +73,16 @@ class _Elastic(zhang2020.ManyShortRounds):
         seed=ingredients.seed,
         learning_rate_fn=steps.last_learning_rate,
         client_work=build_elastic_work(
-          classifier,
-          functools.partial(
-            local_steps.train_labeled_client,
-            steps,
-            ingredients.weak_augmentation,
-          ),
-          optimizer=optimizer,
-          pull=self.pull,
+          steps,
+          ingredients.weak_augmentation,
+          pull=anchor.pull,
           max_update_norm_ratio=self.rejection.max_update_norm_ratio,
         ),
-        aggregator=aggregators.create(factory, weights_type.trainable),
+        aggregator=aggregators.create(
+          anchor.aggregator, weights_type.trainable
+        ),
         finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
-          anchor_optimizer, weights_type
+          anchor.optimizer, weights_type
         ),
         # The server has no images and takes no step.
         server_work=round_parts.build_server_work(
@@ -96,76 +96,34 @@ class _Elastic(zhang2020.ManyShortRounds):
       rounds.semifl_round,
     )
 
-  @property
-  @abc.abstractmethod
-  def pull(self) -> float:
-    """The fraction of the way to the anchor that a client moves in a round."""
-
   @abc.abstractmethod
   def build_anchor(self) -> _Anchor:
-    """Builds the aggregation of updates and the optimizer of the anchor."""
+    """Builds the anchor."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
   """EASGD: clients and the center variable are pulled toward each other."""
 
-  moving_rate: float | None = settings.setting(
-    None,
-    'Fraction of the way to the anchor that clients are pulled, and that each'
-    ' client pulls the anchor (alpha): at most 1 / --clients_per_round, by'
-    ' default 0.9 / --clients_per_round.',
-    settings.FRACTION,
-  )
-
-  @property
-  def pull(self) -> float:
-    num_clients = max(self.cohorts.filled_size, 1)
-    if self.moving_rate is None:
-      return 0.9 / num_clients
-    if self.moving_rate * num_clients > 1:
-      raise settings.SettingError(
-        'moving_rate',
-        self.moving_rate,
-        f'must be at most 1 / {num_clients}, one over the clients of a round:'
-        ' together they would pull the anchor beyond themselves',
-      )
-    return self.moving_rate
-
   def build_anchor(self) -> _Anchor:
-    return (
+    pull = 0.9 / max(self.cohorts.filled_size, 1)
+    return _Anchor(
+      pull,
       tff.aggregators.SumFactory(),
-      tff.learning.optimizers.build_sgdm(self.pull),
+      tff.learning.optimizers.build_sgdm(pull),
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OverlapSGD(_Elastic):
-  """Overlap local SGD: clients are pulled to the anchor of the last round.
-
-  Clients do not wait for the average of a round, and receive it in the next.
-  """
-
-  pull_back: float = settings.setting(
-    0.6,
-    'Fraction of the way to the anchor that clients are pulled (alpha).',
-    settings.BELOW_1,
-  )
-  anchor_momentum: float = settings.setting(
-    0.7, 'Momentum of the anchor from round to round.', settings.BELOW_1
-  )
-
-  @property
-  def pull(self) -> float:
-    return self.pull_back
+  """Overlap local SGD: clients do not wait for the average of a round."""
 
   def build_anchor(self) -> _Anchor:
-    return (
+    return _Anchor(
+      _PULL,
       aggregators.Mean().build(),
       # The pull leaves this fraction of an update.
-      tff.learning.optimizers.build_sgdm(
-        1.0 - self.pull_back, momentum=self.anchor_momentum
-      ),
+      tff.learning.optimizers.build_sgdm(1.0 - _PULL, momentum=_MOMENTUM),
     )
 
 
@@ -177,20 +135,19 @@ class ElasticMemory(NamedTuple):
 
 
 def build_elastic_work(
-  classifier: functional.ImageClassifier,
-  train_fn: client_work.LocalTrainingFn,
+  steps: local_steps.LocalSteps,
+  weak_augmentation: augmentation.Augmentation,
   *,
-  optimizer: tff.learning.optimizers.Optimizer,
   pull: float,
   max_update_norm_ratio: float,
 ) -> client_work.ClientWork:
   """Builds client work in which each client trains a model x of its own.
 
-  With z for the anchor, the update is z - x, and the client's next model is
-  (1 - pull) * x + pull * z. A client that is rejected or has no images has an
-  update of zero and keeps its memory. `max_update_norm_ratio` bounds the change
-  of the client's own model.
+  With z for the anchor, the update is z - x, and the client's next model is (1
+  - pull) * x + pull * z. A client that is rejected or has no images has an
+  update of zero and keeps its memory.
   """
+  classifier, optimizer = steps.classifier, steps.optimizer
   kernel_index = client_work.find_classifier_kernel(classifier)
 
   def initialize_memory() -> ElasticMemory:
@@ -205,7 +162,9 @@ def build_elastic_work(
   ) -> tuple[client_work.ClientResult, client_work.ClientSums]:
     anchor, context = received
     own = anchor._replace(trainable=tuple(memory.trainable))
-    local = train_fn(
+    local = local_steps.train_labeled_client(
+      steps,
+      weak_augmentation,
       own,
       context,
       pipelines.concatenate_chunks(dataset),

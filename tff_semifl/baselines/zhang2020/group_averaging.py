@@ -3,9 +3,8 @@
 
 """Grouping-based averaging of Zhang et al. (2020), equations 5 to 7.
 
-In each round the clients take slots, which are divided into groups. Each group
-has its own model. The server is a member of every group, which keeps the models
-of the groups close to each other.
+In each round the clients take slots, which are divided into groups with models
+of their own. The server is a member of every group.
 """
 
 import collections
@@ -40,8 +39,7 @@ class SlotMemory(NamedTuple):
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   """The number of slots of a group; the last group may have fewer.
 
-  With 0 clients per round, the server trains alone in one group. Raises a
-  SettingError if a group would have no slot.
+  Raises a SettingError if a group would have no slot.
   """
   num_slots = max(clients_per_round, 1)
   size = -(-num_slots // num_groups)
@@ -68,21 +66,17 @@ def group_round(
 ) -> federated_process.RoundOutput:
   """A round of a server and groups of clients.
 
-  A client's memory contains its slot. With n slots in each group, slot s
-  belongs to group i = s // n, and its client starts from w_avg,i, which is the
-  aggregator's state. The server's replica for the group starts from w_avg, the
-  global model. With the weights w_s,i and w_k after the training of replica and
-  client, and the number n_i of clients of group i with an update:
+  With n slots in each group, the client of slot s belongs to group i = s // n,
+  and starts from w_avg,i, the aggregator's state. The server's replica for the
+  group starts from w_avg, the global model. With the weights w_s,i and w_k of
+  replica and client after training, and n_i clients of group i with an update:
 
       w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
       w_avg = mean of w_avg,i                                    (equation 6)
 
-  With one group this is federated averaging with the server as one more client
-  (equation 5). A group without clients continues with its replica.
-  Non-trainable weights are not averaged, as in the authors' code: the evaluated
-  model has the server's non-trainable weights. Round 0 has no steps
-  (`local_steps`), because Zhang et al. have no update of the server alone. The
-  metrics `aggregator` repeat the weight diversity of the clients' updates.
+  Non-trainable weights are the server's, as in the authors' code. Round 0 has
+  no steps. The metrics `aggregator` repeat the diversity of the clients'
+  updates.
   """
 
   def receive(group_weights, weights, memory):
@@ -197,12 +191,9 @@ def build_replicated_server_work(
 ) -> server_work.ServerWork:
   """Builds server work that trains a replica of one model for each group.
 
-  All replicas start from the same weights and labeled images, but have their
-  own order, augmentation, dropout and momentum. Optimizer states and trainable
-  weights of the replicas are stacked along the first dimension. Non-trainable
-  weights, for evaluation, are the running statistics of the first replica, if
-  the optimizer keeps any. Measurements are over all steps of all replicas, NaN
-  without steps.
+  Replicas have their own order, augmentation, dropout and momentum; states and
+  weights are stacked along the first dimension. Non-trainable weights are the
+  running statistics of the first replica, if the optimizer keeps any.
   """
 
   def initialize():
@@ -285,12 +276,10 @@ def _stack(structure: Any, number: int) -> Any:
 
 
 class SlotMemories:
-  """A `client_states.Memories` that keeps memories of slots instead of clients.
+  """A `client_states.Memories` of slots, as in the code of Zhang et al.
 
-  In the code of Zhang et al. momentum belongs to the slot that a client takes
-  in a round. Checkpoints contain the memories of all slots. Clients take slots
-  in the cohort's random order. If clients drop out, later clients move up; the
-  last slots stay free and keep their memories.
+  Clients take slots in the cohort's random order. If clients drop out, later
+  clients move up; the last slots stay free and keep their memories.
   """
 
   def __init__(

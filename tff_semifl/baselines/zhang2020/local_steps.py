@@ -28,18 +28,13 @@ from tff_semifl.randomness import random_seeds
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LocalSteps:
-  """The steps that every node takes in a round.
-
-  Attributes:
-    num_steps: The number of steps T of a round; round 0 has no steps.
-    learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
-      learning rate.
-  """
+  """The steps that every node takes in a round; round 0 has no steps."""
 
   classifier: functional.ImageClassifier
   num_steps: int
   batch_size: int
   optimizer: tff.learning.optimizers.Optimizer
+  # Of the number of the step in the whole run, int32, from 0.
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
 
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
@@ -114,9 +109,8 @@ class LocalSteps:
   ) -> tuple[tf.Tensor, tf.Tensor]:
     """The indices of the images of a round, and the batch size.
 
-    Each pass over the images drops the incomplete batch at the end. A node with
-    fewer images than a batch takes all its images in each step; the authors'
-    code would take none.
+    Each pass drops the incomplete batch at the end. A node with fewer images
+    than a batch takes all in each step; the authors' code would take none.
     """
     batch_size = tf.clip_by_value(num_images, 1, self.batch_size)
     batches_per_pass = tf.maximum(num_images // batch_size, 1)
@@ -141,15 +135,12 @@ class LocalSteps:
 
 @dataclasses.dataclass
 class StepModel:
-  """The model in one step, with the weights before the step.
-
-  `images` are the images of the last pass in training mode.
-  """
+  """The model in one step, with the weights before the step."""
 
   classifier: functional.ImageClassifier
   weights: functional.ModelWeights
   dropout_seed: tf.Tensor
-  images: tf.Tensor | None = None
+  images: tf.Tensor | None = None  # Of the last pass in training mode.
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
     """Logits of uint8 images in training mode, float32 [batch, classes]."""
@@ -225,10 +216,9 @@ def train_on_pseudo_labels(
   """A client's training on pseudo-labels that are made in each step.
 
   Clients without confident images also have an update, because momentum and
-  weight decay change the weights. `confidence_threshold`, in (0, 1], is
-  inclusive. `views_fn` is (images, node) -> views, a structure of tensors;
-  `logits_fn` is (`StepModel`, batch of views) -> logits for the pseudo-labels,
-  logits in the loss.
+  weight decay change the weights. `views_fn` is (images, node) -> views, a
+  structure of tensors; `logits_fn` is (`StepModel`, batch of views) -> logits
+  for the pseudo-labels, logits in the loss.
   """
   num_images = tf.shape(data['image'])[0]
   node = federated_process.Node(context, data['client_id'])

@@ -5,13 +5,9 @@
 
 In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
 of clients, or a replica of the server) keeps running averages of the statistics
-of its batches. Self-training labels with the client's statistics; evaluation
-is with the server's statistics.
-
-Running averages are part of the state of the node's optimizer. A running
-average with momentum m moves by m times its distance from the batch's
-statistic, which is a gradient step on half the squared distance. Another
-forward pass computes the statistics, and makes a step about a third longer.
+of its batches, in the state of its optimizer: a running average with momentum m
+moves by m times its distance from the batch's statistic, which is a gradient
+step on half the squared distance.
 """
 
 import collections
@@ -85,8 +81,7 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """An optimizer that also updates running averages, if the model has any.
 
-  The optimizer takes the trainable weights, followed by the running averages,
-  whose gradients come from `pull`.
+  It takes the trainable weights, then the averages, with gradients of `pull`.
   """
   if classifier.batch_moments is None:
     return optimizer
@@ -109,8 +104,7 @@ def pull(
 ) -> tf.Tensor:
   """A scalar 0 whose gradient pulls running averages to a batch's statistics.
 
-  `images` are float32 [batch, height, width, channels]. Variances are unbiased,
-  as in PyTorch.
+  `images` are float32 [batch, ...]. Variances are unbiased, as in PyTorch.
   """
   found = []
   for moments in classifier.batch_moments(weights, images):

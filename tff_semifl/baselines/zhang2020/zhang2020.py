@@ -9,14 +9,10 @@
       group's model = mean(its clients' models, the replica)
     mean model = mean of the groups' models
 
-For comparison, and where clients can communicate after a few steps:
-`python -m launch.train consistency_averaging --num_groups=2`
-
 References:
   Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
-  federated learning. 2020. Defaults are for CIFAR-10 (Table A.1). For SVHN
-  `schedule_steps` is 40960 and `schedule_half_turns` 2.3; for EMNIST
-  `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400.
+  federated learning. 2020. Defaults are for CIFAR-10 (Table A.1); presets
+  have those for SVHN and EMNIST.
 """
 
 import abc

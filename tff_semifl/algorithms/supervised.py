@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated averaging of clients with labels: an upper bound, and data sharing.
+"""Training on true labels, in one place or at clients: bounds and data sharing.
 
 In data sharing the server trains a model on a few labeled images of all
-classes, and sends some of these images to every client. Clients train on these
-and on their own images. No other system here sends images from the server.
+classes, and sends some of these images to every client, to train on beside its
+own.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -20,11 +20,13 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import averaging
+from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
+from tff_semifl.core import schedules
 from tff_semifl.data import pipelines
 from tff_semifl.randomness import random_seeds
 
@@ -36,13 +38,6 @@ class TrainOnLabels(method.Method):
   clients_have_labels = True
   labels_are_true = True
 
-  mask_absent_classes: bool = settings.setting(
-    False,
-    'Whether logits of classes of which a client has no image are 0 in its'
-    ' loss, as in HeteroFL. All rows of the classifier are averaged over all'
-    ' clients in any case.',
-  )
-
   def label(
     self, client: hook_arguments.ClientContext, state: Any
   ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -51,18 +46,12 @@ class TrainOnLabels(method.Method):
 
   def loss(self, step: hook_arguments.Step, state: Any) -> tf.Tensor:
     del state
-    logits = step.logits(step.weak)
-    if self.mask_absent_classes:
-      logits = mask_absent(logits, step.client.true_labels)
-    return step.cross_entropy(logits)
+    return step.cross_entropy(step.logits(step.weak))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Supervised(averaging.Averaging):
-  """Federated averaging of clients with labels, an upper bound.
-
-  The server has no images and takes no step.
-  """
+  """Federated averaging of clients with labels; the server takes no step."""
 
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
@@ -75,20 +64,6 @@ class Supervised(averaging.Averaging):
     return super().build(
       dataclasses.replace(ingredients, computes_statistics=False)
     )
-
-
-def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Replaces the logits of classes without images by 0, without gradient.
-
-  `logits` are float32 [batch, classes], `labels` are int32 [images], of all
-  images of the participant (Diao, Ding, Tarokh. HeteroFL: Computation and
-  communication efficient federated learning for heterogeneous clients. ICLR
-  2021).
-  """
-  is_present = tf.reduce_any(
-    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
-  )
-  return tf.where(is_present, logits, 0.0)
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
@@ -136,17 +111,6 @@ class TrainOnSharedLabels(TrainOnLabels):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class WarmUp(training_settings.ServerBatches):
-  """The server's training before clients train."""
-
-  warm_up_epochs: float = settings.setting(
-    5.0,
-    'Epochs of the server on its images in round 0, before clients train.',
-    settings.AT_LEAST_0,
-  )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSharing(averaging.Averaging):
   """Federated averaging of clients with labels, with images from the server."""
 
@@ -154,14 +118,14 @@ class DataSharing(averaging.Averaging):
   uses_strong_views = False
 
   client: TrainOnSharedLabels = TrainOnSharedLabels()
-  warm_up: WarmUp = WarmUp()
+  server: training_settings.PretrainedBatches = (
+    training_settings.PretrainedBatches(server_pretraining_epochs=5.0)
+  )
 
   @property
   def server_training(self) -> training_settings.ServerTraining:
     return training_settings.ServerTraining(
-      server_batch_size=self.warm_up.server_batch_size,
-      server_epochs=0.0,
-      server_pretraining_epochs=self.warm_up.warm_up_epochs,
+      **settings.as_dict(self.server), server_epochs=0.0
     )
 
   def count_steps(
@@ -174,3 +138,75 @@ class DataSharing(averaging.Averaging):
         [size + num_shared for size in client_sizes]
       ),
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelsAlone(system.System):
+  """Supervised training on the server's labels, without clients."""
+
+  labels = system.Labels.AT_SERVER_ALONE
+  uses_strong_views = False
+  lengths = ('total_epochs',)
+
+  total_epochs: int = settings.setting(
+    400,
+    'Epochs, and length of the cosine schedule of the learning rate. Each is a'
+    ' round, and the first is round 0.',
+    settings.AT_LEAST_1,
+  )
+  learning_rate: float = settings.setting(
+    0.1, 'Learning rate of the first epoch.', settings.ABOVE_0
+  )
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+  class_balance: training_settings.ClassBalance = (
+    training_settings.ClassBalance()
+  )
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    optimizer = self.optimizer.build()
+    return round_parts.build_process_without_clients(
+      ingredients,
+      round_parts.build_server_work(
+        ingredients,
+        optimizer,
+        training_settings.ServerTraining(
+          server_epochs=1.0,
+          server_batch_size=self.server.server_batch_size,
+          class_balance=self.class_balance,
+        ),
+      ),
+      # The schedule counts rounds from 1.
+      learning_rate_fn=lambda round_num: schedules.cosine_decay(
+        round_num + 1,
+        initial_value=self.learning_rate,
+        total_rounds=self.total_epochs,
+      ),
+    )
+
+  @property
+  def total_rounds(self) -> int:
+    """The number of the last round."""
+    return self.total_epochs - 1
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    del client_sizes
+    return system.Steps(
+      training_settings.count_epoch_steps(
+        num_labeled, self.server.filled_batch_size, 1
+      ),
+      0,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AllLabels(LabelsAlone):
+  """Supervised training on the labels of all images, an upper bound."""
+
+  labels = system.Labels.ALL_AT_SERVER
