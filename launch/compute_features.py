@@ -67,10 +67,6 @@ class ComputeFeatures(settings.Settings):
     ' that of the file .keras.',
     settings.at_least(32),
   )
-  input_range: str | None = settings.setting(
-    None,
-    'The range of pixels that a file .keras takes; by default 0_to_255.',
-  )
   photo_dir: str | None = settings.setting(
     None,
     'Input: folder with server/<class>, clients/<client> and test/<class>.',
@@ -198,7 +194,6 @@ def main(chosen: ComputeFeatures) -> None:
     backbone = backbones.load(
       chosen.backbone,
       image_size=chosen.size and (chosen.size, chosen.size),
-      input_range=chosen.input_range,
     )
   arrays = {}
   for beginning, (images, others) in _read_input(chosen, backbone).items():

@@ -51,7 +51,7 @@ class ImageFolder(image_task.Task):
   short_name = 'image_folder'
   gives_shares = True
   # A resumed run may read another folder, whose digest is compared.
-  told_by_data = ('image_dir', 'images_on_disk')
+  told_by_data = ('image_dir',)
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
@@ -82,13 +82,6 @@ class ImageFolder(image_task.Task):
     "Fraction of each class of the server's images that is used for testing"
     ' instead of training. It must be given if there is no test folder.',
     settings.INSIDE_0_TO_1,
-  )
-
-  images_on_disk: bool | None = settings.setting(
-    None,
-    "Whether clients' images are in a file in $TMPDIR, or /var/tmp, instead of"
-    ' in memory, and read when a client trains; results are the same. By'
-    f' default if they are more than {loaded_task.MAX_GIB_IN_MEMORY} GiB.',
   )
 
   sites: tuple[str, ...] = settings.setting(
@@ -151,7 +144,6 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
     create_form(folder.image_size, gray=folder.gray),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
-    images_on_disk=folder.images_on_disk,
     sites=folder.sites,
   )
 

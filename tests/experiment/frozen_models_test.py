@@ -115,11 +115,6 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
     ('semifl', {'model': 'frozen:'}, 'there is none of this name'),
     ('semifl', {'strong_augmentation': 'semifl'}, 'which are given noise'),
     ('semifl', {'backbone_size': 48}, 'choose that image_size'),
-    (
-      'semifl',
-      {'backbone_input_range': '0_to_1', 'model': 'frozen:efficientnet_lite0'},
-      'has its own',
-    ),
   )
   def test_bad_settings(self, system, changes, message):
     with self.assertRaisesRegex(settings.SettingError, message):

@@ -128,7 +128,6 @@ class ComputeFeaturesTest(parameterized.TestCase):
       {'backbone': 'resnet51'},
       '^backbone=resnet51: backbone resnet51: ',
     ),
-    ({'input_range': '0_to_1'}, "found '0_to_1', but .* has its own"),
     ({'output_file': 'a.csv'}, '^output_file=.*name a .npz file'),
   )
   def test_names_the_flag_that_is_wrong(self, values, message):

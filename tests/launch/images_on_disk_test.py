@@ -4,16 +4,19 @@
 """Tests that results do not depend on where images are kept."""
 
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
 import pytest
 
+from tasks import image_folder
 from tests import small_digits
 from tests import small_systems
 from tests.data import image_tree
 from tests.experiment import saved_run
 from tff_semifl.cli import commands
+from tff_semifl.experiment import loaded_task
 from tff_semifl.experiment import running
 
 _SETTINGS = {
@@ -46,13 +49,15 @@ class ImagesOnDiskTest(absltest.TestCase):
     command = commands.create('semifl', {'runtime': kind})
     self.enter_context(command.context())
 
-  def _run(self, folder, **changes):
+  def _run(self, folder, most_gib):
     """Trains, and returns the experiment and its results."""
+    self.enter_context(
+      mock.patch.object(loaded_task, 'MAX_GIB_IN_MEMORY', most_gib)
+    )
+    image_folder._read.cache_clear()
     command = commands.create(
       'semifl',
-      _SETTINGS
-      | {'image_dir': str(self.photos), 'output_dir': folder}
-      | changes,
+      _SETTINGS | {'image_dir': str(self.photos), 'output_dir': folder},
     )
     experiment = command.create_experiment()
     results = command.open_folder(experiment)
@@ -62,17 +67,17 @@ class ImagesOnDiskTest(absltest.TestCase):
   def test_results_are_the_same(self):
     self._enter_context('in_process')
     folder = self.create_tempdir().full_path
-    in_memory, expected = self._run(folder, images_on_disk=False)
+    in_memory, expected = self._run(folder, 1)
     self.assertNotIsInstance(in_memory.data.unlabeled.images, np.memmap)
     self.assertGreater(float(expected.rows[-1]['client/label_ratio']), 0)
     other_folder = self.create_tempdir().full_path
-    on_disk, found = self._run(other_folder, images_on_disk=True)
+    on_disk, found = self._run(other_folder, 0)
     self.assertIsInstance(on_disk.data.unlabeled.images, np.memmap)
     self.assertEqual(found, expected)
     with self.subTest('a run is resumed wherever its images are'):
       (results,) = pathlib.Path(folder).iterdir()
       (results / 'checkpoints' / 'program_state_2.npz').unlink()
-      _, resumed = self._run(folder, images_on_disk=True)
+      _, resumed = self._run(folder, 0)
       self.assertEqual(resumed, expected)
 
 

@@ -121,7 +121,7 @@ def _allocate(
       f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
       f' {sources.storage_folder()} ({getattr(error, "strerror", error)}); set'
       ' TMPDIR to a folder on a larger disk, or choose a smaller image_size',
-      'images_on_disk',
+      'image_size',
     ) from error
 
 

@@ -76,10 +76,6 @@ class Frozen(models.Linear):
     ' faster: time grows with the number of pixels.',
     settings.at_least(32),
   )
-  backbone_input_range: str | None = settings.setting(
-    None,
-    'The range of pixels that a file .keras takes; by default 0_to_255.',
-  )
   feature_cache: str | None = settings.setting(
     None,
     'Folder where features are kept, by images, weights and preparation. By'
@@ -143,7 +139,6 @@ class Frozen(models.Linear):
       return _load(
         self.reference.removeprefix(PREFIX),
         self.backbone_size,
-        self.backbone_input_range,
       )
 
   def _compute(self, data: sources.TaskData) -> sources.TaskData:
@@ -238,11 +233,7 @@ def _say_once(line: str) -> None:
 
 # Cached, since loading a network takes seconds and happens several times.
 @functools.cache
-def _load(
-  name: str, size: int | None, input_range: str | None
-) -> 'backbone_lib.Backbone':
+def _load(name: str, size: int | None) -> 'backbone_lib.Backbone':
   from tff_semifl.models.frozen import backbones
 
-  return backbones.load(
-    name, image_size=size and (size, size), input_range=input_range
-  )
+  return backbones.load(name, size and (size, size))

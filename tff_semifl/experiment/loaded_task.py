@@ -180,15 +180,14 @@ def create_folder_task(
   *,
   flip: bool = True,
   test_fraction: float | None = None,
-  images_on_disk: bool | None = None,
   sites: Sequence[str] = (),
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images; reads all images.
 
   Without a folder `test`, a share of the server's images of each class is for
   tests: evenly spaced among the sorted file names, whatever the seed. Clients'
-  images are kept in a file if chosen, or by default above 1 GiB. Sites that
-  hold clients' images are clients in the sorted order of their names.
+  images above 1 GiB are kept in a file. Sites that hold clients' images are
+  clients in the sorted order of their names.
   """
   folder = pathlib.Path(root)
   if sites and os.path.exists(folder / 'clients'):
@@ -212,9 +211,7 @@ def create_folder_task(
   found = image_folders.read_image_folders(
     root,
     form,
-    max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
-      images_on_disk, math.inf
-    ),
+    max_bytes_in_memory=MAX_GIB_IN_MEMORY * 2**30,
     has_clients=not sites,
   )
   unlabeled, shares = found.unlabeled, found.shares
@@ -263,8 +260,7 @@ def _report(
   """Warns of images on disk and changed images; describes the changes."""
   if isinstance(found.unlabeled, np.memmap):
     logging.warning(
-      "%s: clients' images, %.1f GB, are in a file in %s and not in memory;"
-      ' images_on_disk=false keeps them in memory',
+      "%s: clients' images, %.1f GB, are in a file in %s and not in memory",
       root,
       math.prod(found.unlabeled.shape) / 1e9,
       sources.storage_folder(),

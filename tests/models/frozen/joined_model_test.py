@@ -60,7 +60,7 @@ class JoinedModelTest(parameterized.TestCase):
 
   def test_exports_from_pixels_to_probabilities(self):
     image_shape = (2, 2, 1)
-    backbone = small_backbone.create(input_range='0_to_1')
+    backbone = small_backbone.create(1 / 255)
     images = small_backbone.noise(5, *image_shape)
     model = frozen_models.join(backbone, _KERNEL, _BIAS, image_shape)
     logits = backbone.features(images) @ _KERNEL + _BIAS

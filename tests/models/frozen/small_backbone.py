@@ -20,17 +20,17 @@ def create_network(
   return model
 
 
+def prepare(image_size: tuple[int, int]) -> backbone_lib.Preparation:
+  """The preparation of a network that takes pixels in 0..255."""
+  return backbone_lib.Preparation(image_size, '0_to_255', tf.identity)
+
+
 def create(
-  factor: float = 1.0,
-  input_range: str = '0_to_255',
-  image_size: tuple[int, int] = (4, 4),
+  factor: float = 1.0, image_size: tuple[int, int] = (4, 4)
 ) -> backbone_lib.Backbone:
   """Creates the backbone of that network."""
-  return backbone_lib.Backbone(
-    'small',
-    create_network(factor, image_size),
-    backbone_lib.in_range(image_size, input_range),
-  )
+  network = create_network(factor, image_size)
+  return backbone_lib.Backbone('small', network, prepare(image_size))
 
 
 def noise(number: int, *shape: int) -> np.ndarray:

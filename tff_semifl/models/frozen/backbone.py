@@ -68,17 +68,6 @@ def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
   return pixels.scale_and_crop(images, *image_size)
 
 
-def in_range(image_size: tuple[int, int], name: str) -> Preparation:
-  """A preparation for pixels in the range `name`, one of `pixels.RANGES`."""
-  if name not in pixels.RANGES:
-    raise ValueError(
-      f'input_range: found {name!r}; give one of {", ".join(pixels.RANGES)}'
-    )
-  return Preparation(
-    image_size, name, lambda images: pixels.rescale(images, name)
-  )
-
-
 class BackboneError(ValueError):
   """A backbone is unavailable or unusable; the message is one line."""
 

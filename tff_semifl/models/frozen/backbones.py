@@ -65,12 +65,11 @@ def load_application(
 
 
 def load_keras_file(
-  path: pathlib.Path,
-  image_size: tuple[int, int] | None = None,
-  input_range: str = '0_to_255',
+  path: pathlib.Path, image_size: tuple[int, int] | None = None
 ) -> backbone_lib.Backbone:
   """Loads a backbone from a file that `model.save('mine.keras')` wrote.
 
+  The model takes pixels in 0..255; one of other pixels begins with `Rescaling`.
   Keras' safe mode is on: no lambdas, and only layers of Keras, KerasCV and this
   package. If `image_size` is None, it is the model's size, or 224x224 if the
   model takes any size.
@@ -86,7 +85,9 @@ def load_keras_file(
       image_size = image_size or DEFAULT_SIZE
       inputs = tf.keras.Input((*image_size, shape[3]))
       network = tf.keras.Model(inputs, network(inputs))
-  prepare = backbone_lib.in_range(image_size or DEFAULT_SIZE, input_range)
+  prepare = backbone_lib.Preparation(
+    image_size or DEFAULT_SIZE, '0_to_255', tf.identity
+  )
   return backbone_lib.Backbone(str(path), network, prepare)
 
 
@@ -129,28 +130,15 @@ def check_modules(config: Any) -> None:
 
 
 def load(
-  name: str,
-  *,
-  image_size: tuple[int, int] | None = None,
-  input_range: str | None = None,
+  name: str, image_size: tuple[int, int] | None = None
 ) -> backbone_lib.Backbone:
   """Loads a pretrained backbone.
 
-  Args:
-    image_size: Height and width that images are resized to; None for 224x224,
-      or for the size of a `.keras` file. Time grows with the number of pixels.
-    input_range: For `.keras` files: the pixel range of the network, one of
-      `pixels.RANGES`; '0_to_255' by default.
+  Images are resized to `image_size`, height and width; by default to 224x224,
+  or to the size of a `.keras` file. Time grows with the number of pixels.
   """
   if name.endswith(SUFFIX):
-    return load_keras_file(
-      pathlib.Path(name), image_size, input_range or '0_to_255'
-    )
-  if input_range is not None:
-    raise ValueError(
-      f'input_range: found {input_range!r}, but {name} has its own; leave it'
-      ' out'
-    )
+    return load_keras_file(pathlib.Path(name), image_size)
   size = image_size or DEFAULT_SIZE
   if name == efficientnet_lite.NAME:
     return efficientnet_lite.load(size)
