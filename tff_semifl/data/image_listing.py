@@ -11,7 +11,6 @@ unreadable paths.
 
 from collections.abc import Iterator, Sequence
 import csv
-import itertools
 import os
 import pathlib
 
@@ -141,24 +140,19 @@ def read_labels(
   class_names: Sequence[str],
   problems: list[data_errors.Problem],
 ) -> np.ndarray:
-  """Reads labels from each `labels.csv` in clients' folders, at any depth.
+  """Reads the labels in each client's `labels.csv`.
 
   The labels, int32 [files], are for metrics only; a file without a label has
   `sources.UNKNOWN_LABEL`.
   """
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
-  folders = {
-    inner: [each for each in (inner, *inner.parents) if root in each.parents]
-    for inner in dict.fromkeys(file.parent for file in files)
-  }
   # Spreadsheets and file systems spell accented letters differently.
-  places = {
-    folder / own_labels.normalize(str(file.relative_to(folder))): number
-    for number, file in enumerate(files)
-    for folder in folders[file.parent]
-  } | {file: number for number, file in enumerate(files)}
-  for folder in dict.fromkeys(itertools.chain(*folders.values())):
-    path = folder / _LABELS
+  inside = [own_labels.normalize(str(file.relative_to(root))) for file in files]
+  places = {name: number for number, name in enumerate(inside)}
+  for client in dict.fromkeys(
+    file.relative_to(root).parts[0] for file in files
+  ):
+    path = root / client / _LABELS
     if not path.is_file():
       continue
     try:
@@ -167,9 +161,7 @@ def read_labels(
       problems.append(data_errors.Problem(path, f'cannot be read ({error})'))
       continue
     for name, label in rows:
-      place = places.get(
-        folder / name, places.get(folder / own_labels.normalize(name))
-      )
+      place = places.get(own_labels.normalize(str(pathlib.Path(client, name))))
       if place is None:
         problem = f'names {name}, which is no image of this folder'
       elif label not in class_names:
