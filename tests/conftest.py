@@ -8,6 +8,7 @@ import gc
 import os
 import re
 import signal
+import sys
 
 from absl import flags
 from absl import logging
@@ -81,3 +82,8 @@ def pytest_xdist_make_scheduler(config, log):
       super()._assign_work_unit(node)
 
   return ProgramsFirst(config, log)
+
+
+# Bazel's tests run this file.
+if __name__ == '__main__':
+  sys.exit(pytest.main(sys.argv[1:]))

@@ -6,7 +6,6 @@
 import contextlib
 import functools
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -146,7 +145,3 @@ class AddNoiseTest(tf.test.TestCase):
       tf.zeros([5, 3]), tf.constant([1, 2]), standard_deviation=_SCALE
     )
     self.assertAllEqual(more[:3], first)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests of the papers' versions of RandAugment as a whole: odds and boxes."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -154,7 +153,3 @@ class CutoutTest(parameterized.TestCase, tf.test.TestCase):
     self.assertGreaterEqual(areas.min(), (num_pixels // 2) ** 2)
     # Operations before the cutout make black pixels black or white, never gray.
     self.assertEqual(areas.max(), (num_pixels + 1) ** 2)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests that operations on gray levels equal Pillow's, to the bit."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from PIL import ImageEnhance
@@ -91,7 +90,3 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
       _run(color_operations.auto_contrast, images),
       pillow.apply(ImageOps.autocontrast, images),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

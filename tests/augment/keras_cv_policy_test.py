@@ -163,7 +163,3 @@ class GentleRandAugmentTest(absltest.TestCase):
         views[place].astype(np.int32) - views['eager'].astype(np.int32)
       )
       self.assertLessEqual(np.mean(difference > 0), 0.01, place)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 import functools
 from typing import Any
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from PIL import Image
@@ -280,7 +279,3 @@ class OperationsTest(parameterized.TestCase, tf.test.TestCase):
     signed = draws['color'](num_draws, _SEED).numpy()
     self.assertEqual(set(signed.tolist()), set(range(-4, 5)))
     self.assertEqual(fedmatch_policy.NUM_OPERATIONS, 6)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@
 The operations do arithmetic, so that a view tells which were applied.
 """
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -156,7 +155,3 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def test_number_of_channels(self):
     with self.assertRaisesRegex(ValueError, '1 or 3 channels .* found 2'):
       _augment(_images([1], 2), [_add(1)])
-
-
-if __name__ == '__main__':
-  absltest.main()

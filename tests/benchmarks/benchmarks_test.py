@@ -178,7 +178,3 @@ class MeasurementsTest(_TestCase):
       ],
       num_repetitions=1,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -144,7 +144,3 @@ class DeviceCheckTest(absltest.TestCase):
       ' not compiled',
       output.getvalue(),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

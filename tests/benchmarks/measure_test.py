@@ -119,7 +119,3 @@ class BenchmarkTest(absltest.TestCase):
       self.assertGreater(min(values), 0)
     table = measurement.Measurement(**measured).table()
     self.assertContainsSubset(table.splitlines(), lines)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -53,7 +53,3 @@ class ShiftedDigitsTest(absltest.TestCase):
       contrast = 1 - 0.8 * client / 9
       expected = (same.unlabeled[share] - 127.5) * contrast + 127.5
       np.testing.assert_allclose(data.unlabeled[share], expected, atol=0.5)
-
-
-if __name__ == '__main__':
-  absltest.main()

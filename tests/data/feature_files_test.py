@@ -161,7 +161,3 @@ class FeatureFilesTest(parameterized.TestCase, tf.test.TestCase):
       ValueError, 'has no array test_features; it has feat'
     ):
       feature_files.read_test(self._path, ['0', '1', '2'])
-
-
-if __name__ == '__main__':
-  tf.test.main()

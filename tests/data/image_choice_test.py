@@ -78,7 +78,3 @@ class ChooseImagesTest(absltest.TestCase):
     self.assertEqual(found.num_considered, 50)
     with self.assertRaisesRegex(ValueError, 'found 0 images to choose 3 from'):
       image_choice.choose_images(features[:0], 3)
-
-
-if __name__ == '__main__':
-  absltest.main()

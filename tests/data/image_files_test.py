@@ -11,7 +11,6 @@ import tempfile
 from unittest import mock
 import zlib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -305,7 +304,3 @@ class DamagedFilesTest(parameterized.TestCase):
         data_errors.DataError, '^is neither a file nor a link to one$'
       ):
         image_files.read_size(folder / f'{name}.png')
-
-
-if __name__ == '__main__':
-  absltest.main()

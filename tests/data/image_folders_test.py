@@ -351,7 +351,3 @@ class ListTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(data_errors.DataError, f'/{name} {reason}$'):
         image_listing.list_files([str(self._root / name)])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -85,7 +85,3 @@ class ImageBatchesTest(absltest.TestCase):
     with self.assertRaises(data_errors.DataError) as raised:
       image_reading.check_files(files, 1)
     self.assertEqual(str(raised.exception), '; '.join(left_out))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -63,7 +63,3 @@ class CheckLabelsTest(absltest.TestCase):
     np.testing.assert_allclose(found[0], [0, 1, 0], atol=1e-6)
     alone = label_check.check_labels(x[:1], np.array([1]), 2)
     self.assertTrue(np.isfinite(alone).all())
-
-
-if __name__ == '__main__':
-  absltest.main()

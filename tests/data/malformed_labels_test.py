@@ -3,7 +3,6 @@
 
 """Tests of partitions of any labels, by any numbers that settings allow."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -76,7 +75,3 @@ class MalformedLabelsTest(parameterized.TestCase):
         labels, num_classes, skew, num_clients, seed
       ),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -97,7 +97,3 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
   def test_refuses(self, clients, message):
     with self.assertRaisesRegex(ValueError, f'^{message}'):
       own_data.concatenate('clients', clients)
-
-
-if __name__ == '__main__':
-  tf.test.main()

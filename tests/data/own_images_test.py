@@ -213,7 +213,3 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
   def test_refuses(self, create, message):
     with self.assertRaisesRegex(ValueError, f'train: found .*{message}'):
       own_images.read_dataset('train', create(), labeled=True)
-
-
-if __name__ == '__main__':
-  tf.test.main()

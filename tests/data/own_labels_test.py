@@ -3,7 +3,6 @@
 
 """Tests of the forms in which labels may be given."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -131,7 +130,3 @@ class IndexByClientTest(parameterized.TestCase):
       own_labels.index_by_client(
         'l', labels, [np.arange(1), np.arange(1, 3)], ('cat', 'dog')
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

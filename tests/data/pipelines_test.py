@@ -5,7 +5,6 @@
 
 import collections
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -333,7 +332,3 @@ class ConcatenateChunksTest(parameterized.TestCase, tf.test.TestCase):
     found = _concatenate_client(dataset)
     self.assertEqual(found['client_id'], expected)
     self.assertAllEqual(found['image'], data.images)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests of resizing, beside Pillow's."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
@@ -69,7 +68,3 @@ class FitToSizeTest(parameterized.TestCase):
       function(tf.zeros([2, 5, 7, num_channels], tf.uint8)).shape,
       (2, 12, 16, num_channels),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

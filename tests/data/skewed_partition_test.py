@@ -368,7 +368,3 @@ class LabelSkewTest(absltest.TestCase):
       found = data_figures.measure_label_skew(counts)
       self.assertAlmostEqual(found, _measure_pair_by_pair(counts), places=12)
     self.assertEqual(data_figures.measure_label_skew(np.array([[1, 2]])), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

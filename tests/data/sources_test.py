@@ -164,7 +164,3 @@ class SiteImagesTest(tf.test.TestCase):
       self.assertTrue(sites.is_name(name), name)
     for name in ('', '-a', 'a b', 'a/b', 'ä', 'a,b', 'a"', 'x' * 65, 'a\n'):
       self.assertFalse(sites.is_name(name), name)
-
-
-if __name__ == '__main__':
-  tf.test.main()

@@ -8,7 +8,6 @@ import io
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_datasets as tfds
@@ -115,7 +114,3 @@ class DamagedFilesTest(parameterized.TestCase):
   def test_description_that_is_none(self):
     self._records.with_name('dataset_info.json').write_text('{')
     self._assert_refused('cifar10')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -120,7 +120,3 @@ class ExamplesTest(absltest.TestCase):
       self.assertAlmostEqual(said, expected)
       self.assertBetween(found, expected - 0.1, expected + 0.1)
     self.assertTrue((self.folder / 'theorem_1.svg').exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

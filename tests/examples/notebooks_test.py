@@ -8,7 +8,6 @@ import pathlib
 import re
 from unittest import mock
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import nbclient
 import nbformat
@@ -116,7 +115,3 @@ class NotebooksTest(parameterized.TestCase):
     cells = _find_code(notebook)
     self.assertEqual([_find_kinds(cell) for cell in cells], stored)
     self.assertLen(_find_accuracies(cells), num_accuracies)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 
 import dataclasses
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -210,7 +209,3 @@ class PaddingTest(parameterized.TestCase):
 
   def test_others_are_taken(self):
     self._build(_StepMean(weighting=_Counting()))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -98,7 +98,3 @@ class PublicNamesTest(absltest.TestCase):
         )
         self.assertEqual(failed, 0)
         self.assertGreater(tried, num_examples)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 
 import functools
 
-from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -90,7 +89,3 @@ class JitCompileTest(tf.test.TestCase):
       self.assertAllClose(
         gradient, other, rtol=1e-3, atol=1e-4 * np.abs(other).max()
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

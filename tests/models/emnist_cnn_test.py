@@ -3,7 +3,6 @@
 
 """Tests for the networks for EMNIST: count of B.3, and second networks."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -110,7 +109,3 @@ class EmnistCnnTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotAllClose(
       model.trainable_weights[0], other.trainable_weights[0]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests of features, the inputs of the last layer, and of the linear model."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -79,7 +78,3 @@ class CreateLinearTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(
       classifier.logits(classifier.initial_weights, inputs), model(inputs)
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 
 import functools
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
@@ -195,7 +194,3 @@ class FedMatchResNetTest(tf.test.TestCase):
       rtol=1e-4,
       atol=1e-5,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 
 import math
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -185,7 +184,3 @@ class OtherModelsTest(tf.test.TestCase):
     second.kernel = first.kernel
     with self.assertRaisesRegex(ValueError, 'must not share weights'):
       functional.from_keras(_connect(first, second))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests that converted Keras models compute the same."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -251,7 +250,3 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     model.trainable = False
     with self.assertRaisesRegex(ValueError, 'has no weights to train'):
       functional.from_keras(model)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests that dropout is a function of its seed alone."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -64,7 +63,3 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
   def test_rate_that_there_is_not(self, rate):
     with self.assertRaisesRegex(ValueError, f'in .0, 1., found {rate}'):
       keyed_dropout.KeyedDropout(rate, key=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -3,7 +3,6 @@
 
 """Tests of models that are refused: probabilities, layers that are not pure."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
@@ -211,7 +210,3 @@ class RefusedLayersTest(parameterized.TestCase, tf.test.TestCase):
       inputs = tf.keras.Input(_SHAPE)
       x = tf.keras.layers.Flatten()(layer(layer(inputs)))
       functional.from_keras(tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x)))
-
-
-if __name__ == '__main__':
-  absltest.main()

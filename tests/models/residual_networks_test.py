@@ -9,7 +9,6 @@ The second network, `residual_reference`, reads B.1 and B.2 and the weights.
 import collections
 import functools
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -287,7 +286,3 @@ class FixMatchWideResNetTest(parameterized.TestCase):
         )
       elif 'bias' in weight.name:
         np.testing.assert_array_equal(values, np.zeros_like(values))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 
 import contextlib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -214,7 +213,3 @@ class NormalizeTest(parameterized.TestCase, tf.test.TestCase):
     within = tf.function(_differentiate)(*arguments)
     for each in (found, within):
       self.assertAllClose(each, expected, rtol=1e-4, atol=1e-5)
-
-
-if __name__ == '__main__':
-  absltest.main()

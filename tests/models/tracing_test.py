@@ -5,7 +5,6 @@
 
 import sys
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
@@ -56,7 +55,3 @@ class AsItIsTest(parameterized.TestCase):
       jit_compile=jit_compile,
     )
     self.assertEqual(fn(tf.constant(_VALUES)).numpy().tolist(), _NOT_NEGATIVE)
-
-
-if __name__ == '__main__':
-  absltest.main()

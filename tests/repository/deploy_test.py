@@ -106,7 +106,3 @@ class SlurmRayTest(absltest.TestCase):
     self.assertTrue((folder / 'results/small/export').exists())
     # The token is gone, with all that was started.
     self.assertCountEqual(os.listdir(folder), ['bin', 'results'])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -39,7 +39,3 @@ class DocumentsTest(absltest.TestCase):
     for path in source_tree.find_python_files():
       cited = _CITED.findall((_ROOT / path).read_text())
       self.assertContainsSubset(cited, known, path)
-
-
-if __name__ == '__main__':
-  absltest.main()

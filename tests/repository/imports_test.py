@@ -94,7 +94,3 @@ class ImportsTest(absltest.TestCase):
         if problem := _check(path, module):
           wrong.append(f'{path}:{line}: imports {module}: {problem}')
     self.assertEmpty(wrong, 'See _ROOMS for what each room may import.')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from importlib import metadata
 import re
 import tomllib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from packaging import requirements
 from packaging import utils
@@ -102,7 +101,3 @@ class PackagesTest(parameterized.TestCase):
       licences = _read_licences(name)
       self.assertRegex(licences, _FREE, name)
       self.assertNotRegex(licences, _NOT_FREE, name)
-
-
-if __name__ == '__main__':
-  absltest.main()

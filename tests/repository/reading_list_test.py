@@ -46,7 +46,3 @@ class ReadingListTest(absltest.TestCase):
     }
     self.assertLessEqual(len(files), _MOST_FILES, lines)
     self.assertLessEqual(sum(lines.values()), _MOST_LINES, lines)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@
 import csv
 import statistics
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -139,7 +138,3 @@ class ResultsTest(parameterized.TestCase):
       f' | {points.mean():+.1f} ± {error:.1f} |',
       results_pages.fill_in('<!-- runs cifar10_1000_iid -->\n<!-- end -->'),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -45,7 +45,3 @@ class StyleTest(absltest.TestCase):
         self.assertStartsWith(source, _LICENSE_LINES)
         if not path.startswith('tests/'):
           self.assertEmpty(_find_arguments_without_hint(source))
-
-
-if __name__ == '__main__':
-  absltest.main()

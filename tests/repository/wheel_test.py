@@ -118,7 +118,3 @@ class WheelTest(absltest.TestCase):
     self.assertEqual(self.run_there('tff-semifl', '--version'), shown)
     output = self.run_there('tff-semifl', *_COMMAND.split())
     self.assertRegex(output, 'test accuracy after round 1: ')
-
-
-if __name__ == '__main__':
-  absltest.main()

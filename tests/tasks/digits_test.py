@@ -3,7 +3,6 @@
 
 """Tests for the digits that come with scikit-learn."""
 
-from absl.testing import absltest
 import numpy as np
 from sklearn import datasets
 import tensorflow as tf
@@ -62,7 +61,3 @@ class DigitsTest(tf.test.TestCase):
     ]
     # Depth 7 is one block a group; the second group halves the size.
     self.assertEqual(blocks, [(8, 8, 32), (4, 4, 64)])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@
 import os
 import pathlib
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
@@ -112,7 +111,3 @@ class FeaturesTest(tf.test.TestCase):
     after = self._create()
     self.assertAllEqual(after.load().train.labels, labels)
     self.assertNotEqual(before.data_description, after.data_description)
-
-
-if __name__ == '__main__':
-  absltest.main()

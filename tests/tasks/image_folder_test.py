@@ -6,7 +6,6 @@
 import pathlib
 import shutil
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -207,7 +206,3 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.rmtree(self._root)
     with self.assertRaisesRegex(settings.SettingError, 'is missing'):
       task.create()
-
-
-if __name__ == '__main__':
-  absltest.main()

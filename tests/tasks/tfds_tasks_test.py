@@ -8,7 +8,6 @@ A few images of noise, in TFDS' format, stand for theirs.
 
 import dataclasses
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -178,7 +177,3 @@ class SplitsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(found.labels.dtype, np.int32)
       np.testing.assert_array_equal(found.images, written.images)
       np.testing.assert_array_equal(found.labels, written.labels)
-
-
-if __name__ == '__main__':
-  absltest.main()

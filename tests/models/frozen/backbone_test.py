@@ -3,7 +3,6 @@
 
 """Tests of frozen networks as functions of images."""
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -98,7 +97,3 @@ class PreparationTest(parameterized.TestCase):
     for shape in ((2, 4, 4), (2, 4, 4, 2)):
       with self.assertRaisesRegex(ValueError, 'found images of shape'):
         prepare(tf.zeros(shape))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -140,7 +140,3 @@ class KerasFilesTest(parameterized.TestCase):
     ) as caught:
       backbones.load_keras_file(path)
     self.assertNotIn('\n', str(caught.exception))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -65,7 +65,3 @@ class EfficientNetLiteTest(absltest.TestCase):
       ),
     ):
       efficientnet_lite.load((32, 32))
-
-
-if __name__ == '__main__':
-  absltest.main()

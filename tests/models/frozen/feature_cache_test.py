@@ -8,7 +8,6 @@ import os
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -154,7 +153,3 @@ class FeatureCacheTest(parameterized.TestCase):
   def test_is_readable_by_its_user_alone(self):
     self._compute()
     self.assertEqual(self._folder.stat().st_mode & 0o777, 0o700)
-
-
-if __name__ == '__main__':
-  absltest.main()

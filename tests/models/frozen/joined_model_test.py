@@ -5,7 +5,6 @@
 
 import pathlib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -84,7 +83,3 @@ class JoinedModelTest(parameterized.TestCase):
     model = frozen_models.join(backbone, kernel, _BIAS, (32, 32, 3))
     expected = _softmax(backbone.features(images) @ kernel + _BIAS)
     self._check_exports(model, images, expected, 1e-4)
-
-
-if __name__ == '__main__':
-  absltest.main()
