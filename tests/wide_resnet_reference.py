@@ -88,7 +88,7 @@ class WideResNetSGD(linear_reference.NumpySGD):
 
   def logits(self, images: np.ndarray) -> np.ndarray:
     """Returns float64 [num_images, classes], in training mode."""
-    return self._forward(self.weights, images).numpy()
+    return forward(self._names, self.weights, images).numpy()
 
   def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
     """Takes a step on a sum of losses, and returns that sum."""
@@ -97,7 +97,7 @@ class WideResNetSGD(linear_reference.NumpySGD):
       tape.watch(weights)
       loss = 0.0
       for factor, images, labels in terms:
-        logits = self._forward(weights, images)
+        logits = forward(self._names, weights, images)
         chosen = tf.gather(logits, labels, batch_dims=1)
         loss += factor * tf.reduce_mean(
           tf.reduce_logsumexp(logits, axis=1) - chosen
@@ -106,51 +106,57 @@ class WideResNetSGD(linear_reference.NumpySGD):
     self.move(gradients)
     return float(loss)
 
-  def _forward(
-    self, weights: Sequence[tf.Tensor], images: np.ndarray
-  ) -> tf.Tensor:
-    """The network of B.1: stem, blocks, normalization, mean, classifier."""
-    by_name = dict(zip(self._names, weights, strict=True))
-    kernels = self._in_order_of_creation(
-      lambda name: name.startswith('conv2d') and name.endswith('/kernel:0')
-    )
-    threes = collections.deque(
-      by_name[name] for name in kernels if by_name[name].shape[0] == 3
-    )
-    ones = collections.deque(
-      by_name[name] for name in kernels if by_name[name].shape[0] == 1
-    )
-    norms = collections.deque(
-      (by_name[name], by_name[name.replace('gamma', 'beta')])
-      for name in self._in_order_of_creation(lambda name: 'gamma' in name)
-    )
 
-    def activate(x: tf.Tensor) -> tf.Tensor:
-      gamma, beta = norms.popleft()
-      return tf.nn.relu(_normalize(x) * gamma + beta)
+def forward(
+  names: Sequence[str],
+  weights: Sequence[tf.Tensor],
+  images: np.ndarray,
+  *,
+  strides: Sequence[int] = _STRIDES,
+  mean: Sequence[float] = _MEAN,
+  deviation: Sequence[float] = _STANDARD_DEVIATION,
+  normalize: Callable[[tf.Tensor], tf.Tensor] = _normalize,
+) -> tf.Tensor:
+  """The network of B.1: stem, blocks, normalization, mean, classifier."""
+  by_name = dict(zip(names, weights, strict=True))
 
-    x = (images / 255 - np.array(_MEAN)) / np.array(_STANDARD_DEVIATION)
-    x = _convolve(tf.constant(x, tf.float64), threes.popleft(), 1)
-    for stride in _STRIDES:
-      h = activate(x)
-      changes_channels = threes[0].shape[2] != threes[0].shape[3]
-      skip = _convolve(h, ones.popleft(), stride) if changes_channels else x
-      h = _convolve(h, threes.popleft(), stride)
-      x = skip + _convolve(activate(h), threes.popleft(), 1)
-    x = tf.reduce_mean(activate(x), axis=(1, 2))
-    assert not (threes or ones or norms), 'Some layers were not used.'
-    [kernel] = [w for n, w in by_name.items() if 'dense' in n and 'kernel' in n]
-    [bias] = [w for n, w in by_name.items() if 'dense' in n and 'bias' in n]
-    return x @ kernel + bias
+  def number(name: str) -> int:
+    suffix = name.partition('/')[0].rpartition('_')[2]
+    return int(suffix) if suffix.isdigit() else 0
 
-  def _in_order_of_creation(self, is_asked_for: Callable[[str], bool]):
-    """Returns names of weights, by the numbers of their layers."""
+  # In the order of the layers' creation.
+  ordered = sorted(names, key=number)
+  kernels = [
+    by_name[name]
+    for name in ordered
+    if name.startswith('conv2d') and name.endswith('/kernel:0')
+  ]
+  threes = collections.deque(each for each in kernels if each.shape[0] == 3)
+  ones = collections.deque(each for each in kernels if each.shape[0] == 1)
+  norms = collections.deque(
+    (by_name[name], by_name[name.replace('gamma', 'beta')])
+    for name in ordered
+    if 'gamma' in name
+  )
 
-    def number(name: str) -> int:
-      suffix = name.partition('/')[0].rpartition('_')[2]
-      return int(suffix) if suffix.isdigit() else 0
+  def activate(x: tf.Tensor) -> tf.Tensor:
+    gamma, beta = norms.popleft()
+    return tf.nn.relu(normalize(x) * gamma + beta)
 
-    return sorted(filter(is_asked_for, self._names), key=number)
+  x = (images / 255 - np.array(mean)) / np.array(deviation)
+  x = _convolve(tf.constant(x, tf.float64), threes.popleft(), 1)
+  for stride in strides:
+    h = activate(x)
+    changes_channels = threes[0].shape[2] != threes[0].shape[3]
+    # A projection takes the activated input, the identity the raw one.
+    skip = _convolve(h, ones.popleft(), stride) if changes_channels else x
+    h = _convolve(h, threes.popleft(), stride)
+    x = skip + _convolve(activate(h), threes.popleft(), 1)
+  x = tf.reduce_mean(activate(x), axis=(1, 2))
+  assert not (threes or ones or norms), 'Some layers were not used.'
+  [kernel] = [w for n, w in by_name.items() if 'dense' in n and 'kernel' in n]
+  [bias] = [w for n, w in by_name.items() if 'dense' in n and 'bias' in n]
+  return x @ kernel + bias
 
 
 def relative_error(

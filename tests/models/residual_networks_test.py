@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of residual networks: published counts, and a second network in NumPy.
+"""Tests of residual networks: published counts, and second networks.
 
-The second network, `residual_reference`, reads B.1 and B.2 and the weights.
+The second networks are made of B.1, B.2 and the weights.
 """
 
 import collections
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import wide_resnet_reference
 from tests.models import residual_reference
 from tff_semifl.models import fedmatch_networks
 from tff_semifl.models import keras_conversion
@@ -114,13 +115,14 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     images = _noise()
     self.assertAllClose(
       model(images, training=True),
-      residual_reference.forward(
-        model,
-        images.astype(np.float64),
+      wide_resnet_reference.forward(
+        [each.name for each in model.trainable_weights],
+        [each.numpy().astype('float64') for each in model.trainable_weights],
+        images,
         strides=strides,
-        pixel_mean=_MEAN,
-        pixel_standard_deviation=_STANDARD_DEVIATION,
-        normalize=normalize,
+        mean=_MEAN,
+        deviation=_STANDARD_DEVIATION,
+        normalize=lambda x: normalize(x.numpy()),
       ),
       rtol=1e-3,
       atol=1e-3,

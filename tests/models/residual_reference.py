@@ -1,9 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A second residual network in NumPy, and access to the parts of the first."""
-
-import collections
+"""Operations of residual networks in NumPy, and access to their parts."""
 
 import numpy as np
 import tensorflow as tf
@@ -112,36 +110,3 @@ def normalize_groups(x, num_groups):
   deviations = groups - groups.mean(axis=(1, 2, 4), keepdims=True)
   variance = np.mean(deviations**2, axis=(1, 2, 4), keepdims=True)
   return (deviations / np.sqrt(variance + 1e-5)).reshape(x.shape)
-
-
-def forward(
-  model,
-  images,
-  *,
-  strides,
-  pixel_mean,
-  pixel_standard_deviation,
-  normalize=normalize_batch,
-):
-  """The network of B.1 in training mode, in float64."""
-  threes = collections.deque(k for k in get_kernels(model) if len(k) == 3)
-  ones = collections.deque(k for k in get_kernels(model) if len(k) == 1)
-  norms = collections.deque(get_norms(model))
-
-  def activate(x):
-    norm = norms.popleft()
-    return np.maximum(normalize(x) * norm.gamma + norm.beta, 0)
-
-  x = (images / 255 - np.array(pixel_mean)) / np.array(pixel_standard_deviation)
-  x = convolve(x, threes.popleft(), 1)
-  for stride in strides:
-    h = activate(x)
-    changes_channels = threes[0].shape[2] != threes[0].shape[3]
-    # A projection takes the activated input, the identity the raw one.
-    skip = convolve(h, ones.popleft(), stride) if changes_channels else x
-    h = convolve(h, threes.popleft(), stride)
-    x = skip + convolve(activate(h), threes.popleft(), 1)
-  x = activate(x).mean(axis=(1, 2))
-  assert not (threes or ones or norms), 'Some layers were not used.'
-  kernel, bias = model.layers[-1].get_weights()
-  return x @ kernel + bias
