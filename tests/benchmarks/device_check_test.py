@@ -125,22 +125,3 @@ class DeviceCheckTest(absltest.TestCase):
     self.assertTrue(device_updates.are_equal(compared))
     compared.values['XLA'][:] = [float('nan')]
     self.assertFalse(device_updates.are_equal(compared))
-
-    # The time limit leaves out all other parts.
-    path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
-    output = io.StringIO()
-    with (
-      mock.patch.object(device_updates, 'compare', return_value=compared),
-      mock.patch.object(gpu, '_create_devices', lambda *_: ['a device']),
-      contextlib.redirect_stdout(output),
-      self.assertRaises(SystemExit) as ended,
-    ):
-      gpu.main(
-        settings.change(gpu.GPU(), {'output_file': str(path), 'minutes': 0})
-      )
-    self.assertEqual(ended.exception.code, 1)
-    self.assertIn(
-      'steps; rounds; 2 side by side; 4 side by side; 8 side by side; rounds,'
-      ' not compiled',
-      output.getvalue(),
-    )

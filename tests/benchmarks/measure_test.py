@@ -6,19 +6,15 @@
 import json
 import os
 import pathlib
-from unittest import mock
 
 from absl.testing import absltest
-import numpy as np
 import pytest
 import tensorflow as tf
 
-from benchmarks import augmentation
 from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.experiment import image_task
 
 
 class MeasurementTest(absltest.TestCase):
@@ -57,32 +53,6 @@ class MeasurementTest(absltest.TestCase):
       measured.table().splitlines()[2:],
       ['| a | 2 | 1 | 10 | 1.00 |', '| b | 8 | 2 | 30 | 3.00 |'],
     )
-
-
-class AugmentationTest(absltest.TestCase):
-  def test_each_epoch_makes_a_strong_view_of_a_weak_view_of_each_image(self):
-    seen = []
-
-    def policy(images, seed):
-      tf.numpy_function(
-        lambda *values: seen.append([np.copy(value) for value in values]),
-        [images, seed],
-        [],
-      )
-      return images
-
-    with mock.patch.dict(
-      image_task.AUGMENTATIONS, {'watched': lambda: policy}, clear=True
-    ):
-      measured = augmentation.measure(2, num_images=6, num_epochs=3)
-    self.assertLen(measured.values['watched'], 2)
-    # Two repetitions, and one before them.
-    self.assertLen(seen, 3 * 3)
-    for images, _ in seen:
-      self.assertEqual(images.shape, (6, 32, 32, 3))
-    # Each epoch of a repetition augments anew.
-    self.assertLen({images.tobytes() for images, _ in seen}, 3)
-    self.assertLen({seed.tobytes() for _, seed in seen}, 3)
 
 
 class BenchmarkTest(absltest.TestCase):

@@ -7,7 +7,6 @@ import doctest
 import re
 import subprocess
 import sys
-import textwrap
 
 from absl.testing import absltest
 import pytest
@@ -20,26 +19,6 @@ _PAGE_ON_EXTENDING = source_tree.PROJECT_ROOT / 'docs' / 'extending.md'
 
 
 class PublicNamesTest(absltest.TestCase):
-  @pytest.mark.slow
-  def test_keras_builds_models_when_imported_while_absl_runs(self):
-    program = """
-      from absl import app
-      import tff_semifl as sfl
-
-      def main(_):
-        digits = sfl.TASKS['digits'].create()
-        import tensorflow as tf
-        pixels = tf.keras.Input(digits.image_shape)
-        tf.keras.Model(pixels, tf.keras.layers.Flatten()(pixels))
-
-      app.run(main)
-    """
-    subprocess.run(
-      [sys.executable, '-c', textwrap.dedent(program)],
-      cwd=source_tree.PROJECT_ROOT,
-      check=True,
-    )
-
   def test_each_is_there_and_says_what_it_is(self):
     self.assertContainsSubset(sfl.__all__, dir(sfl))
     for name in sfl.__all__:

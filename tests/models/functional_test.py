@@ -103,28 +103,6 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     for each, mean in zip(found, means, strict=True):
       self.assertAllClose(each, expected[mean.ref()], rtol=1e-3, atol=1e-3)
 
-  def test_gradients_are_those_of_the_model(self):
-    images = _random_images(6)
-    labels = tf.constant([0, 1, 2, 3, 4, 0])
-
-    def loss(logits):
-      return tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-      )
-
-    weights = tf.nest.map_structure(
-      tf.constant, self._classifier.initial_weights
-    )
-    with tf.GradientTape() as tape:
-      tape.watch(weights.trainable)
-      found = loss(self._classifier.train_logits(weights, images))
-    found = tape.gradient(found, weights.trainable)
-    with tf.GradientTape() as tape:
-      expected = loss(self._model(images, training=True))
-    expected = tape.gradient(expected, self._model.trainable_weights)
-    for each, gradient in zip(found, expected, strict=True):
-      self.assertAllClose(each, gradient, rtol=1e-3, atol=1e-4)
-
 
 def _connect(*layers):
   """Returns a sequence of image layers with a classifier."""
