@@ -111,7 +111,11 @@ class FrozenModelTest(parameterized.TestCase, tf.test.TestCase):
       experiment_folder.open_folder(other)
 
   @parameterized.parameters(
-    ('semifl', {'model': 'frozen:efficientnet_lite'}, 'did you mean'),
+    (
+      'semifl',
+      {'model': 'frozen:efficientnet_lite'},
+      'give efficientnet_lite0',
+    ),
     ('semifl', {'model': 'frozen:'}, 'there is none of this name'),
     ('semifl', {'strong_augmentation': 'semifl'}, 'which are given noise'),
     ('semifl', {'backbone_size': 48}, 'choose that image_size'),

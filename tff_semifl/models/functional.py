@@ -155,11 +155,8 @@ class ImageClassifier(NamedTuple):
   def weights_type(self) -> tff.Type:
     """The TFF type of the weights."""
     return tff.types.to_type(
-      ModelWeights(
-        *(
-          tuple((array.dtype, array.shape) for array in arrays)
-          for arrays in self.initial_weights
-        )
+      tf.nest.map_structure(
+        lambda array: (array.dtype, array.shape), self.initial_weights
       )
     )
 

@@ -20,14 +20,12 @@ from tff_semifl.models.frozen import backbones
 
 
 class BackbonesTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('mobilenetv2', r'mobilenetv2: .*\(did you mean MobileNetV2\?\)'),
-    ('efficientnet_lite', r'\(did you mean efficientnet_lite0\?\)'),
-    ('/tmp/no/folder', r'there is none of this name; give efficientnet_lite0'),
-  )
-  def test_names_what_there_is(self, name, message):
-    with self.assertRaisesRegex(backbone_lib.BackboneError, message):
-      backbones.load(name)
+  def test_names_what_there_is(self):
+    with self.assertRaisesRegex(
+      backbone_lib.BackboneError,
+      'mobilenetv2: there is none of this name; give efficientnet_lite0',
+    ):
+      backbones.load('mobilenetv2')
 
 
 class ApplicationTest(absltest.TestCase):

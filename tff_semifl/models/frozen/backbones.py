@@ -3,7 +3,6 @@
 
 """Pretrained backbones by name."""
 
-import difflib
 import inspect
 import json
 import pathlib
@@ -145,14 +144,7 @@ def load(
   if name in _application_names():
     return load_application(name, size)
   raise backbone_lib.BackboneError(
-    f'backbone {name}: there is none of this name{_guess(name)}; give'
+    f'backbone {name}: there is none of this name; give'
     f' {efficientnet_lite.NAME}, a network of Keras Applications, or a file'
     f' {SUFFIX}'
   )
-
-
-def _guess(name: str) -> str:
-  names = (efficientnet_lite.NAME, *_application_names())
-  known = {each.lower(): each for each in names}
-  found = difflib.get_close_matches(name.lower(), known, n=1)
-  return f' (did you mean {known[found[0]]}?)' if found else ''
