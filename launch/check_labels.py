@@ -49,7 +49,7 @@ class CheckLabels(settings.Settings):
 
 @dataclasses.dataclass(frozen=True)
 class _Doubt:
-  """A labeled image, and what other labels say of it."""
+  """A labeled image, and the label that the other labels suggest."""
 
   index: int
   label: str

@@ -45,7 +45,7 @@ _CUTOUT_SHARE = 2
 
 
 class Version(NamedTuple):
-  """Values and functions in which versions of this RandAugment differ.
+  """The differences between versions of this RandAugment.
 
   Attributes:
     names: The pool in the order of the version's code.

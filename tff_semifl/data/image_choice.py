@@ -106,7 +106,7 @@ def choose_images(
 
 
 def embed(features: np.ndarray) -> np.ndarray:
-  """Principal components of unit length, float32 [images, components]."""
+  """Principal components at unit length, float32 [images, components]."""
   features = np.asarray(features, np.float32)
   left, values, _ = extmath.randomized_svd(
     features - features.mean(axis=0),
@@ -151,7 +151,7 @@ def _find_clusters(points: np.ndarray, count: int, seed: int) -> np.ndarray:
 
 
 def _find_typical(points: np.ndarray) -> int:
-  """The index of the point that is nearest to its nearest neighbors."""
+  """The index of the point with the least mean distance to its neighbors."""
   count = min(_NEIGHBORS, len(points) - 1)
   if not count:
     return 0

@@ -3,8 +3,8 @@
 
 """The probability of each label, given the other labels and the images.
 
-Labels spread over a graph of nearest neighbors. What reaches a labeled image
-from itself is left out.
+Labels spread over a graph of nearest neighbors. The influence of a label on its
+own image is left out.
 
 References:
   Zhou et al. Learning with local and global consistency. NIPS 2003.
@@ -23,7 +23,7 @@ _NEIGHBORS = 10
 _SPREAD = 0.9
 # 0.9 to this power is 0.005.
 _STEPS = 50
-# Labels whose way back to themselves is found at the same time.
+# Labels whose influence on themselves is computed together.
 _BATCH_SIZE = 256
 _LEAST = 1e-12
 
@@ -34,7 +34,7 @@ def check_labels(
   num_classes: int,
   unlabeled: np.ndarray | None = None,
 ) -> np.ndarray:
-  """The probabilities of classes for each image without its own label.
+  """Class probabilities of each labeled image, given all labels but its own.
 
   A class that no other image has gets probability 0.
 
@@ -92,7 +92,7 @@ def _connect(points: np.ndarray) -> sparse.csr_matrix:
 
 
 def _spread(graph: sparse.csr_matrix, sent: np.ndarray) -> np.ndarray:
-  """What reaches each point of what points send, float64 [points, columns]."""
+  """Spreads labels over the graph, float64 [points, columns]."""
   received = sent
   for _ in range(_STEPS):
     received = _SPREAD * (graph @ received) + sent
