@@ -14,7 +14,6 @@ from tests import small_systems
 from tests.data import small_features
 from tff_semifl.cli import commands
 from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import own_data
 from tff_semifl.experiment import plan
 
 
@@ -79,28 +78,6 @@ class FeaturesTest(tf.test.TestCase):
     ).data
     self.assertAllEqual(np.bincount(found.labeled.labels), [2, 2, 2])
     self.assertLen(found.unlabeled.images, 40 + 7)
-
-  def test_own_data_are_the_same(self):
-    arrays = small_features.create()
-    ids = arrays['client_ids']
-    given = own_data.own_data(
-      (arrays['features'].astype(np.float64), arrays['labels']),
-      {'image': arrays['test_features'], 'label': arrays['test_labels']},
-      clients={
-        name: arrays['client_features'][ids == name] for name in np.unique(ids)
-      },
-    )
-    task = self._create()
-    self.assertEqual(given.image_shape, task.image_shape)
-    self.assertEqual(given.pixel_mean, task.pixel_mean)
-    self.assertEqual(
-      given.pixel_standard_deviation, task.pixel_standard_deviation
-    )
-    found, expected = given.load(), task.load()
-    self.assertAllEqual(found.train.images, expected.train.images)
-    self.assertAllEqual(found.test.images, expected.test.images)
-    for own, of_file in zip(found.shares, expected.shares, strict=True):
-      self.assertAllEqual(found.unlabeled[own], expected.unlabeled[of_file])
 
   def test_changed_file_is_read_again(self):
     before = self._create()
