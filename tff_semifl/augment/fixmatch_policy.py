@@ -45,27 +45,18 @@ _CUTOUT_SHARE = 2
 
 
 class Version(NamedTuple):
-  """The differences between versions of this RandAugment.
+  """The differences between versions of this RandAugment."""
 
-  Attributes:
-    names: The pool in the order of the version's code.
-    enhancement_at_zero: Factor of enhancements at level 0.
-    enhancement_range: The difference of factors at the full level and 0.
-    posterization_sign: 1 if posterizing keeps 4 bits and, depending on the
-      level, up to 4 more; -1 if up to 4 fewer.
-    fill: Gray level in 0..255 outside of a moved image.
-    compute_translation: (level, float64 [batch] in -9..9, width or height, an
-      int32 scalar) -> pixels to move by, [batch].
-    cut_out: (images, stateless seed, side of the box in pixels, an int32
-      scalar) -> images with a box covered.
-  """
-
-  names: str
-  enhancement_at_zero: float
-  enhancement_range: float
-  posterization_sign: int
-  fill: int
+  names: str  # The pool in the order of the version's code.
+  enhancement_at_zero: float  # The factor of enhancements at level 0.
+  enhancement_range: float  # The difference of factors at the full level and 0.
+  posterization_sign: int  # 1: keeps 4 bits or up to 4 more; -1: or fewer.
+  fill: int  # Gray level in 0..255 outside of a moved image.
+  # (level, float64 [batch] in -9..9, width or height, an int32 scalar) ->
+  # pixels to move by, [batch].
   compute_translation: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+  # (images, stateless seed, side of the box in pixels, an int32 scalar) ->
+  # images with a box covered.
   cut_out: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
 
 

@@ -13,19 +13,12 @@ ExampleShape = tuple[int, ...]
 
 
 class ExampleKind(NamedTuple):
-  """A kind of examples.
+  """A kind of examples."""
 
-  Attributes:
-    name: The plural noun.
-    dtype: The dtype of values, in data and in computations.
-    unit: The value that counts as 1 in means and standard deviations.
-    draw_noise: (generator, shape) -> random values of the dtype: uniform
-      pixels, or standard normal features.
-  """
-
-  name: str
-  dtype: np.dtype
-  unit: float
+  name: str  # The plural noun.
+  dtype: np.dtype  # Of values, in data and in computations.
+  unit: float  # The value that counts as 1 in means and standard deviations.
+  # (generator, shape) -> random values: uniform pixels, or normal features.
   draw_noise: Callable[[np.random.Generator, Sequence[int]], np.ndarray]
 
 
