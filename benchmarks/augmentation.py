@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import measurement
-from tasks import tfds_data_sets
+from tasks import cifar
 from tff_semifl.experiment import image_task
 from tff_semifl.randomness import random_seeds
 
@@ -29,7 +29,7 @@ def measure(
   num_epochs: int = _NUM_EPOCHS,
 ) -> measurement.Measurement:
   """Measures strongly augmented images per second, of CIFAR-10's size."""
-  task = tfds_data_sets.CIFAR10().create()
+  task = cifar.CIFAR10().create()
   # Noise, as CIFAR-10 would have to be downloaded.
   images = np.random.default_rng(0).integers(
     256, size=(num_images, *task.image_shape), dtype=np.uint8

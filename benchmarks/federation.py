@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tasks import tfds_data_sets
+from tasks import cifar
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import pipelines
@@ -56,7 +56,7 @@ class Federation:
   def __init__(self, size: Size, *, jit_compile: bool = False):
     """Creates images and model; compiles nothing yet."""
     self.size = size
-    self.task = tfds_data_sets.CIFAR10().create()
+    self.task = cifar.CIFAR10().create()
     model = models.WideResNet(
       model_depth=size.model_depth, model_width=size.model_width
     )

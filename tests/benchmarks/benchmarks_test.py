@@ -23,7 +23,7 @@ from benchmarks import plain_round
 from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
-from tasks import tfds_data_sets
+from tasks import cifar
 from tests import small_digits
 from tff_semifl import runtime
 
@@ -53,14 +53,12 @@ class _TestCase(absltest.TestCase):
     # To build RandAugment and a WideResNet takes far longer than to measure
     # them here.
     data_set = dataclasses.replace(
-      tfds_data_sets.CIFAR10.data_set,
+      cifar.CIFAR10.data_set,
       build_strong_augmentation=lambda: (
         small_digits.SmallDigits().create().strong_augmentation
       ),
     )
-    self.enter_context(
-      mock.patch.object(tfds_data_sets.CIFAR10, 'data_set', data_set)
-    )
+    self.enter_context(mock.patch.object(cifar.CIFAR10, 'data_set', data_set))
     self.enter_context(small_digits.without_wide_resnet())
     self.enter_context(
       mock.patch.object(federation_lib, 'Federation', _create_federation)

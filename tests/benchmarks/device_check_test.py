@@ -20,7 +20,7 @@ from benchmarks import device_updates
 from benchmarks import federation as federation_lib
 from benchmarks import gpu
 from benchmarks import measurement
-from tasks import tfds_data_sets
+from tasks import cifar
 from tests import small_digits
 from tests.core import small_updates
 from tff_semifl import settings
@@ -42,14 +42,12 @@ class DeviceCheckTest(absltest.TestCase):
     super().setUp()
     # Building augmentations takes longer here than training.
     data_set = dataclasses.replace(
-      tfds_data_sets.CIFAR10.data_set,
+      cifar.CIFAR10.data_set,
       build_strong_augmentation=lambda: lambda images, seed: images,
       flip=False,
       padding=0,
     )
-    self.enter_context(
-      mock.patch.object(tfds_data_sets.CIFAR10, 'data_set', data_set)
-    )
+    self.enter_context(mock.patch.object(cifar.CIFAR10, 'data_set', data_set))
     self.enter_context(small_digits.without_wide_resnet())
 
   @pytest.mark.slow

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tasks import tfds_data_sets
+from tasks import cifar
+from tasks import emnist
+from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_policy
@@ -35,33 +37,27 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
   # Of C.1, by SemiFL's code (D18, D23, D28), and of Zhang et al. (C.6).
   @parameterized.parameters(
     (
-      tfds_data_sets.CIFAR10(),
+      cifar.CIFAR10(),
       (32, 32, 3),
       (0.4914, 0.4822, 0.4465),
       (0.2023, 0.1994, 0.2010),
       (28, 2, 4000, 10),
     ),
     (
-      tfds_data_sets.CIFAR100(),
+      cifar.CIFAR100(),
       (32, 32, 3),
       (0.5071, 0.4865, 0.4409),
       (0.2673, 0.2564, 0.2762),
       (28, 8, 10_000, 100),
     ),
     (
-      tfds_data_sets.SVHN(),
+      svhn.SVHN(),
       (32, 32, 3),
       (0.4377, 0.4438, 0.4728),
       (0.1980, 0.2010, 0.1970),
       (28, 2, 1000, 10),
     ),
-    (
-      tfds_data_sets.EMNIST(),
-      (28, 28, 1),
-      (0.1307,),
-      (0.3081,),
-      (28, 2, 4700, 47),
-    ),
+    (emnist.EMNIST(), (28, 28, 1), (0.1307,), (0.3081,), (28, 2, 4700, 47)),
     # CIFAR-10's for both (D23), and the least labels of their tables.
     *(
       (
@@ -71,7 +67,7 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
         (0.2471, 0.2435, 0.2616),
         (28, 2, 1000, 10),
       )
-      for part in (tfds_data_sets.CIFAR10, tfds_data_sets.SVHN)
+      for part in (cifar.CIFAR10, svhn.SVHN)
     ),
   )
   def test_are_the_published_ones(self, part, shape, mean, deviation, numbers):
@@ -85,10 +81,10 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_classes_are_in_the_order_of_their_labels(self):
-    names = tfds_data_sets.CIFAR100().create().class_names
+    names = cifar.CIFAR100().create().class_names
     # The order is alphabetical.
     self.assertEqual(sorted(set(names)), list(names))
-    names = tfds_data_sets.EMNIST().create().class_names
+    names = emnist.EMNIST().create().class_names
     self.assertEqual((names[0], names[10], names[35]), ('0', 'A', 'Z'))
     # 15 letters look alike (appendix A.1 of Zhang et al.).
     self.assertEqual(
@@ -99,7 +95,7 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
 
   @pytest.mark.slow
   def test_published_parameter_count(self):
-    task = tfds_data_sets.CIFAR100().create()
+    task = cifar.CIFAR100().create()
     model = models.WideResNet().create(task, seed=0)
     self.assertEqual(
       sum(int(np.prod(w.shape)) for w in model.trainable_weights), 23_401_012
@@ -108,10 +104,10 @@ class ConstantsTest(parameterized.TestCase, tf.test.TestCase):
 
 class ViewsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    (tfds_data_sets.CIFAR10(), True, 4),
-    (tfds_data_sets.CIFAR100(), True, 4),
+    (cifar.CIFAR10(), True, 4),
+    (cifar.CIFAR100(), True, 4),
     # As in SemiFL's code, not as in Zhang et al.'s (D28).
-    (tfds_data_sets.SVHN(), False, 4),
+    (svhn.SVHN(), False, 4),
   )
   def test_weak_views(self, part, flip, padding):
     task = part.create()
@@ -124,9 +120,9 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     # 28 / 8 rounded down.
-    (tfds_data_sets.EMNIST(), 3),
-    (tfds_data_sets.CIFAR10(zhang2020_augmentation=True), 4),
-    (tfds_data_sets.SVHN(zhang2020_augmentation=True), 4),
+    (emnist.EMNIST(), 3),
+    (cifar.CIFAR10(zhang2020_augmentation=True), 4),
+    (svhn.SVHN(zhang2020_augmentation=True), 4),
   )
   def test_views_of_zhang2020(self, part, padding):
     """A flip (D28), of letters and digits, too."""
@@ -148,12 +144,12 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
 
 class SplitsTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    (tfds_data_sets.CIFAR10(), 'cifar10', 10),
+    (cifar.CIFAR10(), 'cifar10', 10),
     # Fine labels: the written coarse ones are all 0.
-    (tfds_data_sets.CIFAR100(), 'cifar100', 100),
+    (cifar.CIFAR100(), 'cifar100', 100),
     # Two splits, and not the third.
-    (tfds_data_sets.SVHN(), 'svhn_cropped', 10, 'extra'),
-    (tfds_data_sets.EMNIST(), 'emnist/balanced', 47),
+    (svhn.SVHN(), 'svhn_cropped', 10, 'extra'),
+    (emnist.EMNIST(), 'emnist/balanced', 47),
   )
   def test_loads(self, part, name, num_classes, *others):
     size, _, num_channels = part.create().image_shape
