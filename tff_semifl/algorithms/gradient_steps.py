@@ -111,10 +111,7 @@ class GradientSteps(system.System):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     aggregator = aggregators.create(
-      self.averaging.aggregator.build(
-        clients_per_round=self.cohorts.clients_per_round,
-        key=ingredients.privacy_key,
-      ),
+      self.averaging.aggregator.build(),
       ingredients.classifier.weights_type.trainable,
     )
     work = client_work.build_client_work(

@@ -168,17 +168,10 @@ class LabelsAlone(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    optimizer = self.optimizer.build()
     return round_parts.build_process_without_clients(
       ingredients,
       round_parts.build_server_work(
-        ingredients,
-        optimizer,
-        training_settings.ServerTraining(
-          server_epochs=1.0,
-          server_batch_size=self.server.server_batch_size,
-          class_balance=self.class_balance,
-        ),
+        ingredients, self.optimizer.build(), self._training
       ),
       # The schedule counts rounds from 1.
       learning_rate_fn=lambda round_num: schedules.cosine_decay(
@@ -197,11 +190,14 @@ class LabelsAlone(system.System):
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     del client_sizes
-    return system.Steps(
-      training_settings.count_epoch_steps(
-        num_labeled, self.server.filled_batch_size, 1
-      ),
-      0,
+    return system.Steps(self._training.count_steps(num_labeled), 0)
+
+  @property
+  def _training(self) -> training_settings.ServerTraining:
+    return training_settings.ServerTraining(
+      server_epochs=1.0,
+      server_batch_size=self.server.server_batch_size,
+      class_balance=self.class_balance,
     )
 
 

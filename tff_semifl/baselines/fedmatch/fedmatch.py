@@ -40,6 +40,9 @@ from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
 from tff_semifl.randomness import random_seeds
 
+# Of the server's loss, lambda_s in FedMatch.
+_SUPERVISED_WEIGHT = 10.0
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Averaging(aggregators.Aggregation):
@@ -48,10 +51,6 @@ class _Averaging(aggregators.Aggregation):
   aggregator: aggregators.Aggregator = aggregators.choose_without_privacy(
     'FedMatch weighs its updates, which is not private'
   )
-
-
-# Of the server's loss, lambda_s in FedMatch.
-_SUPERVISED_WEIGHT = 10.0
 
 
 class ClientLossWeights(NamedTuple):

@@ -143,9 +143,9 @@ def build_elastic_work(
 ) -> client_work.ClientWork:
   """Builds client work in which each client trains a model x of its own.
 
-  With z for the anchor, the update is z - x, and the client's next model is (1
-  - pull) * x + pull * z. A client that is rejected or has no images has an
-  update of zero and keeps its memory.
+  With z for the anchor, the update is z - x, and the next model x + pull (z -
+  x). A client that is rejected or has no images has an update of zero and keeps
+  its memory.
   """
   classifier, optimizer = steps.classifier, steps.optimizer
   kernel_index = client_work.find_classifier_kernel(classifier)
