@@ -39,7 +39,7 @@ def measure(
 
     return run
 
-  with runtime.simulation_context('in_process'):
+  with runtime.simulation_context():
     state = federation.initial_state()
     arguments = [state, federation.server_data(), federation.client_data()]
     seconds = measurement.time_alternately(

@@ -57,14 +57,14 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
   )
   weights = federation.classifier.initial_weights
   with _without_tf32():
-    with runtime.simulation_context('in_process', devices=[_CPU]):
+    with runtime.simulation_context(devices=[_CPU]):
       update = build_update(federation, jit_compile=False)
       expected = _take(update, weights)
       changed = [
         _take(update, _change_a_little(weights, seed))
         for seed in range(_NUM_CHANGES)
       ]
-    with runtime.simulation_context('in_process', devices=[device]):
+    with runtime.simulation_context(devices=[device]):
       found = {
         name: _take(build_update(federation, jit_compile=form), weights)
         for name, form in FORMS.items()
@@ -107,7 +107,7 @@ def measure(
   federation = federation_lib.Federation(size._replace(num_clients=1))
   weights = federation.classifier.initial_weights
   first, others = {}, {name: [] for name in FORMS}
-  with runtime.simulation_context('in_process', devices=[device]):
+  with runtime.simulation_context(devices=[device]):
     updates = {
       name: build_update(federation, jit_compile=form)
       for name, form in FORMS.items()

@@ -17,9 +17,9 @@ def measure(
 ) -> measurement.Measurement:
   """Measures rounds in process, and on Ray with a single actor."""
   federation = federation_lib.Federation(size)
-  with runtime.simulation_context('in_process') as in_process:
+  with runtime.simulation_context() as in_process:
     state = federation.initial_state()
-    with runtime.simulation_context('ray') as ray:
+    with runtime.simulation_context(ray=runtime.RayOptions()) as ray:
       alternatives = {'in process': in_process, 'Ray': ray}
 
       def run_round() -> None:
@@ -49,7 +49,7 @@ def measure_traffic(
   """Measures the bytes that each of `num_repetitions` rounds sends, by kind."""
   federation = federation_lib.Federation(size)
   sent = {}
-  with runtime.simulation_context('ray') as ray:
+  with runtime.simulation_context(ray=runtime.RayOptions()) as ray:
     state = federation.process.initialize()
     for _ in range(num_repetitions):
       before = collections.Counter(ray.runner.sent)

@@ -21,7 +21,7 @@ def measure(
   federation = federation_lib.Federation(size or federation_lib.Size())
   run_plain_round = plain_round.build_round(federation)
   plain_state = plain_round.initial_state(federation)
-  with runtime.simulation_context('in_process'):
+  with runtime.simulation_context():
     state = federation.initial_state()
 
     def run_plain() -> None:
@@ -58,7 +58,7 @@ def profile(
     'results out': [],
     'all else': [],
   }
-  with runtime.simulation_context('in_process'):
+  with runtime.simulation_context():
     state = federation.initial_state()
     arguments = state, federation.server_data(), federation.client_data()
     federation.process.next(*arguments)

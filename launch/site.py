@@ -11,14 +11,13 @@ and the token of its cluster:
 
 Images are read and scaled first. The machine then belongs to the Ray cluster at
 --address until Ctrl-C: the site is a client of each program with
---task=image_folder and the site's name in --sites. For each program that runs
-here, a line has its hash.
+--task=image_folder and the site's name in --sites. A line is printed for each
+program that runs here.
 """
 
 import dataclasses
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -37,7 +36,6 @@ from tff_semifl.runtime import tied_process
 from tff_semifl.runtime.ray import options as ray_options
 from tff_semifl.runtime.ray import site as ray_site
 
-_HASH = re.compile('[0-9a-f]{64}')
 _STOP_SECONDS = 10
 
 
@@ -150,12 +148,6 @@ class SiteSettings(settings.Settings):
     'Whether images are gray, with one channel; the same as in the program that'
     ' trains.',
   )
-  approved: tuple[str, ...] = settings.setting(
-    (),
-    'Comma-separated hashes of programs that may run here, or names of files'
-    ' with a hash in each line; --dry_run of launch.train prints them. Other'
-    ' programs are refused. By default all may run.',
-  )
 
 
 def main(site: SiteSettings) -> None:
@@ -163,7 +155,6 @@ def main(site: SiteSettings) -> None:
   for name in ('name', 'address', 'image_dir'):
     if getattr(site, name) is None:
       raise settings.SettingError(name, None, 'it must be given')
-  approved = _read_approved(site.approved)
   with settings.blame('address', site.address, runtime.WorkerError):
     check_cluster(site.address)
   form = image_folder.create_form(site.image_size, gray=site.gray)
@@ -178,32 +169,13 @@ def main(site: SiteSettings) -> None:
     flush=True,
   )
   description = ray_site.Description(site.name, len(images), form.shape)
-  here = ray_site.Site(
-    description, images.filename, print_lines(site.name), approved
-  )
+  here = ray_site.Site(description, images.filename, print_lines(site.name))
   try:
     join(site.address, here, site.node_ip_address)
   except runtime.WorkerError as error:
     raise settings.SettingError(
       'address', site.address, f'{error}; the same command joins again'
     ) from error
-
-
-def _read_approved(given: tuple[str, ...]) -> list[str] | None:
-  """The approved hashes; None if all programs are approved."""
-  if not given:
-    return None
-  found = []
-  with settings.blame('approved', given, OSError, ValueError):
-    for each in given:
-      if _HASH.fullmatch(each):
-        found.append(each)
-        continue
-      for line in pathlib.Path(each).read_text().split():
-        if not _HASH.fullmatch(line):
-          raise ValueError(f'{each} has a line that is no hash: {line}')
-        found.append(line)
-  return found
 
 
 if __name__ == '__main__':

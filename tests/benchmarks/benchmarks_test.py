@@ -69,7 +69,7 @@ class _TestCase(absltest.TestCase):
 class FederationTest(_TestCase):
   def test_plain_round_is_the_round_of_the_process(self):
     federation = federation_lib.Federation(_SIZE)
-    with runtime.simulation_context('in_process'):
+    with runtime.simulation_context():
       state = federation.process.next(
         federation.initial_state(),
         federation.server_data(),

@@ -5,14 +5,12 @@
 
 from absl.testing import absltest
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import fix_mix_reference
 from tests import simulation_test_case
 from tests.core import linear_problem
-from tff_semifl import runtime
 from tff_semifl.core import federated_process
 from tff_semifl.randomness import random_seeds
 
@@ -66,23 +64,6 @@ class MemoriesTest(simulation_test_case.SimulationTestCase):
       federation.average([r.weights for r in rounds if r.num_confident])
       problem.train_server(federation.sgd, round_num)
     self.assertGreater(np.abs(accumulators[2][0]).max(), 0)
-
-  @pytest.mark.slow
-  def test_both_runtimes_give_the_same_numbers(self):
-    problem = linear_problem.LinearProblem()
-    results = []
-    for kind in ('in_process', 'native'):
-      with runtime.simulation_context(kind):
-        state = self.process.initialize()._replace(round_num=1)
-        memories = [self.process.initialize_memory()] * 2
-        output = self.process.next(
-          state, problem.server_data, problem.client_data([1, 2]), memories
-        )
-      results.append([each['accumulator'] for each in output.memories])
-    tf.nest.map_structure(
-      lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6),
-      *results,
-    )
 
 
 _CONTEXT = federated_process.RoundContext(7, 4, 0.1)

@@ -282,7 +282,7 @@ class FoldTest(parameterized.TestCase):
     computation = tff.tensorflow.computation(
       _fold_digits, tff.SequenceType({'digit': np.int32})
     )
-    with runtime.simulation_context('in_process'):
+    with runtime.simulation_context():
       self.assertEqual(computation(dataset), expected)
 
   def test_elements_of_different_sizes(self):
@@ -308,7 +308,7 @@ def _concatenate_client(dataset):
 class ConcatenateChunksTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context('in_process'))
+    self.enter_context(runtime.simulation_context())
 
   @parameterized.parameters([[7]], [[1] * 7], [[0, 5, 0, 2, 0]], [[]])
   def test_any_chunking_gives_the_same_whole(self, sizes):

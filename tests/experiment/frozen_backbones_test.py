@@ -77,7 +77,7 @@ class FrozenBackbonesTest(parameterized.TestCase):
       run_settings.RunSettings(output_dir=str(folder)),
     )
     before = experiment.classifier.initial_weights.trainable
-    with runtime.simulation_context('in_process'):
+    with runtime.simulation_context():
       final = running.run(
         experiment, experiment_folder.open_folder(experiment), quiet=True
       )

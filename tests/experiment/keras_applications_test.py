@@ -101,7 +101,7 @@ class TrainingTest(parameterized.TestCase):
 
   def _run(self, experiment):
     """Trains, and returns the classifier's weights before and after."""
-    self.enter_context(runtime.simulation_context('in_process'))
+    self.enter_context(runtime.simulation_context())
     before = experiment.classifier.initial_weights
     variables = experiment.classifier.variables.frozen
     frozen = [variable.numpy() for variable in variables]

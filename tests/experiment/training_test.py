@@ -10,12 +10,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from tests import linear_reference
 from tests.experiment import linear_program
 from tests.experiment import training_test_case
-from tff_semifl import runtime
 from tff_semifl.experiment import training
 
 
@@ -63,30 +61,6 @@ class TrainingTest(training_test_case.TrainingTestCase):
     ):
       self.train(folder, 4, program=program)
     self.assertEmpty(list(pathlib.Path(folder, 'checkpoints').iterdir()))
-
-
-class RuntimesTest(absltest.TestCase):
-  @pytest.mark.slow
-  def test_native_computes_the_same(self):
-    program = linear_program.create_program(
-      2, has_federated_statistics=True, keep_client_momentum=True
-    )
-    found = {}
-    for name in ('in_process', 'native'):
-      rows = []
-      with runtime.simulation_context(name):
-        final = training_test_case.train(
-          self.create_tempdir().full_path,
-          program,
-          lambda _, metrics, rows=rows: rows.append(
-            metrics._replace(seconds=0)
-          ),
-        )
-      self.assertLen(rows, 3)
-      self.assertGreater(rows[-1].client.label_ratio, 0)
-      found[name] = tf.nest.flatten((rows, final))
-    for a, b in zip(found['in_process'], found['native'], strict=True):
-      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 if __name__ == '__main__':

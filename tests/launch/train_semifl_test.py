@@ -203,16 +203,6 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertIn('ended by ComputationError', log)
     self.assertIn('Traceback (most recent call last)', log)
 
-  @pytest.mark.slow
-  def test_worker_of_the_native_runtime_ends_with_the_program(self):
-    with tempfile.TemporaryFile() as log:
-      process = self._start(log, '--runtime=native', '--clients_per_round=1')
-      code = process.wait()
-      log.seek(0)
-      self.assertEqual(code, 0, log.read().decode())
-    self.assertLen(saved_run.read_rows(self.experiment), 3)
-    self.assertEmpty(_processes_of_group(process.pid))
-
 
 if __name__ == '__main__':
   absltest.main()

@@ -151,7 +151,7 @@ class OtherModelsTest(tf.test.TestCase):
       lambda weights: classifier.logits(weights, images),
       classifier.weights_type,
     )
-    with runtime.simulation_context('in_process'):
+    with runtime.simulation_context():
       found = compute(classifier.initial_weights)
     self.assertAllClose(found, model(images), rtol=1e-4)
 

@@ -16,7 +16,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
-from tff_semifl.runtime import native
 
 
 def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
@@ -51,7 +50,7 @@ class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
     super().setUpClass()
     cls.in_process = runtime.InProcessContext()
     cls.addClassCleanup(cls.in_process.close)
-    cls.native = cls.enterClassContext(native.connect())
+    cls.native = tff.framework.get_context_stack().current
 
   @contextlib.contextmanager
   def use(self, context: tff.framework.SyncContext):

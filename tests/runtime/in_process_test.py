@@ -13,7 +13,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import in_process
 
@@ -149,7 +148,7 @@ class CachingTest(tf.test.TestCase):
     context = in_process.InProcessContext()
     with (
       mock.patch.object(
-        compiler, 'compile_to_block', wraps=compiler.compile_to_block
+        in_process, 'compile_to_block', wraps=in_process.compile_to_block
       ) as compile_mock,
       mock.patch.object(
         tf.compat.v1, 'wrap_function', wraps=tf.compat.v1.wrap_function

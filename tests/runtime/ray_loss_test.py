@@ -84,7 +84,6 @@ class LossTest(tf.test.TestCase):
 
   def _use(self, max_concurrent_clients=2, **options):
     return runtime.simulation_context(
-      'ray',
       max_concurrent_clients=max_concurrent_clients,
       ray=runtime.RayOptions(threads_per_operation=1, **options),
     )

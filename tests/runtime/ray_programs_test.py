@@ -13,8 +13,8 @@ from tff_semifl import runtime
 from tff_semifl.privacy import aggregators
 from tff_semifl.privacy import privacy_key
 from tff_semifl.runtime import cohorts
-from tff_semifl.runtime import compiler
 from tff_semifl.runtime import graph_functions
+from tff_semifl.runtime import in_process
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import values
 from tff_semifl.runtime.ray import programs as ray_programs
@@ -32,7 +32,7 @@ def _find_programs(computation, argument):
     programs.append(program)
     yield from ()
 
-  block = compiler.compile_to_block(computation)
+  block = in_process.compile_to_block(computation)
   evaluate = ray_programs.build_evaluate(
     block, graph_functions.GraphFunctionCache(), run
   )
@@ -61,7 +61,7 @@ def _run_without(absent, computation, argument):
         yield function([cohort.members(each)[client] for each in inputs])
 
   evaluate = ray_programs.build_evaluate(
-    compiler.compile_to_block(computation),
+    in_process.compile_to_block(computation),
     graph_functions.GraphFunctionCache(),
     run,
   )
@@ -124,7 +124,7 @@ class StagesTest(absltest.TestCase):
       return tff.federated_sum(tff.federated_map(work, x))
 
     with self.assertRaisesRegex(runtime.NotPortableError, 'tf.numpy_function'):
-      ray_programs.find_client_programs(work_at_clients)
+      _find_programs(work_at_clients, [1])
 
 
 if __name__ == '__main__':

@@ -53,7 +53,7 @@ class TwoActorsTest(agreement.AgreementTestCase):
     cls.enterClassContext(ray_machines.local_cluster(num_cpus=2))
     cls.ray = cls.enterClassContext(
       runtime.simulation_context(
-        'ray', ray=runtime.RayOptions(threads_per_operation=1)
+        ray=runtime.RayOptions(threads_per_operation=1)
       )
     )
 

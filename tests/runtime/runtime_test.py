@@ -5,13 +5,10 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import textwrap
-from unittest import mock
 
-from absl.testing import parameterized
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -19,52 +16,27 @@ import tensorflow_federated as tff
 
 from tff_semifl import runtime
 
-_Popen = subprocess.Popen
-_KINDS = ('in_process', 'native')
-
 
 @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
 def _sum(values):
   return tff.federated_sum(values)
 
 
-class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(*_KINDS)
-  def test_is_the_default_in_the_block_and_not_after(self, kind):
+class SimulationContextTest(tf.test.TestCase):
+  def test_is_the_default_in_the_block_and_not_after(self):
     before = tff.framework.get_context_stack().current
-    with runtime.simulation_context(kind) as context:
+    with runtime.simulation_context() as context:
       self.assertIs(tff.framework.get_context_stack().current, context)
       self.assertEqual(_sum([1, 2]), 3)
     self.assertIs(tff.framework.get_context_stack().current, before)
 
-  def test_worker_ends_with_the_block_and_its_loss_is_an_error(self):
-    workers = []
-
-    def start(*args, **options):
-      workers.append(_Popen(*args, **options))
-      return workers[-1]
-
-    with mock.patch.object(subprocess, 'Popen', start):
-      with self.assertRaisesRegex(ZeroDivisionError, 'as planned'):
-        with runtime.simulation_context('native'):
-          self.assertEqual(_sum([1, 2]), 3)
-          raise ZeroDivisionError('as planned')
-      self.assertEqual(workers[0].poll(), -signal.SIGKILL)
-      with runtime.simulation_context('native'):
-        self.assertEqual(_sum([1, 2]), 3)
-        workers[1].kill()
-        workers[1].wait()
-        with self.assertRaisesRegex(runtime.WorkerError, 'status -9'):
-          _sum([1, 2])
-
-  @parameterized.parameters(*_KINDS)
-  def test_arguments_reach_the_context(self, kind):
+  def test_arguments_reach_the_context(self):
     @tff.federated_computation
     def count():
       return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
 
     with runtime.simulation_context(
-      kind, default_num_clients=3, max_concurrent_clients=2
+      default_num_clients=3, max_concurrent_clients=2
     ):
       self.assertEqual(count(), 3)
 
@@ -87,7 +59,7 @@ class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(done.returncode, 0)
 
 
-class AsyncContextTest(parameterized.TestCase, tf.test.TestCase):
+class AsyncContextTest(tf.test.TestCase):
   def test_calls_may_overlap(self):
     async def run(context):
       return await asyncio.gather(

@@ -15,8 +15,8 @@ import tensorflow_federated as tff
 
 from tff_semifl import runtime
 from tff_semifl.runtime import cohorts
-from tff_semifl.runtime import compiler
 from tff_semifl.runtime import graph_functions
+from tff_semifl.runtime import in_process
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
@@ -71,7 +71,7 @@ def main() -> None:
   # A result of a context has no device any more: look inside.
   pool = cohorts.ClientPool(devices=names[1:])
   evaluate = stages.build_evaluate(
-    compiler.compile_to_block(work_at_clients),
+    in_process.compile_to_block(work_at_clients),
     graph_functions.GraphFunctionCache(),
   )
   scope = interpreter.Scope(cohorts.Cohort(len(datasets), pool), {})

@@ -55,22 +55,12 @@ class Command(settings_lib.Settings):
   def create_experiment(self) -> experiment_lib.Experiment:
     self.check()
     # First, because thread limits are fixed once TensorFlow runs.
-    runtime = self._limited_runtime
+    _ = self._limited_runtime
     with blame_output(self.run):
-      return experiment_lib.create_experiment(
-        self.experiment,
-        self.run,
-        has_xla=runtime.has_xla,
-      )
+      return experiment_lib.create_experiment(self.experiment, self.run)
 
   def check(self) -> None:
     runtime = self.runtime.runtime
-    if self.experiment.model.jit_compile and not runtime.has_xla:
-      raise settings_lib.SettingError(
-        'jit_compile',
-        True,
-        "TFF's worker has no XLA; use --runtime=in_process or leave it out",
-      )
     runtime.check()
     names = self.experiment.data.task.sites
     if names and not runtime.has_sites:

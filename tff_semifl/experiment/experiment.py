@@ -92,13 +92,8 @@ class Experiment:
 def create_experiment(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
-  *,
-  has_xla: bool = True,
 ) -> Experiment:
-  """Loads the data and builds everything that a run needs.
-
-  `has_xla` says whether the runtime can compile with XLA.
-  """
+  """Loads the data and builds everything that a run needs."""
   identity = settings.identify()
   task = settings.data.create_task(settings.model.model.create_task)
   create_model = functools.cache(functools.partial(settings.create_model, task))
@@ -150,9 +145,7 @@ def create_experiment(
     ),
     settings_lib.record_reads() as reads,
   ):
-    classifier, process = _try_to_compile(
-      build, settings.model, has_xla=has_xla
-    )
+    classifier, process = _try_to_compile(build, settings.model)
     statistics = settings.statistics and settings.statistics.create_pass(
       system, classifier, data, clients, settings.server_batch_size
     )
@@ -225,13 +218,10 @@ def _check_data(
 
 
 def _try_to_compile(
-  build: Callable[..., _Process],
-  model: experiment_settings.ChosenModel,
-  *,
-  has_xla: bool,
+  build: Callable[..., _Process], model: experiment_settings.ChosenModel
 ) -> _Process:
   """Builds the process, compiled by XLA if that is possible or demanded."""
-  if not has_xla or not model.compiles:
+  if not model.compiles:
     return build(jit_compile=False)
   try:
     built = build(jit_compile=True)

@@ -65,8 +65,7 @@ class ChosenModel(settings.Settings):
     None,
     'Compile training with XLA, once for each batch size and for each power of'
     ' two that numbers of images are padded to. By default on a GPU, where it'
-    ' can be. Not for --runtime=native or augmentations of KerasCV in local'
-    ' training.',
+    ' can be. Not for augmentations of KerasCV in local training.',
   )
 
   @property

@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import math
 import os
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import tensorflow as tf
 
@@ -41,8 +41,8 @@ class Threads(settings.Settings):
 
   max_concurrent_clients: int | None = settings.setting(
     None,
-    'Clients that train at the same time. By default one for each GPU, without'
-    ' a limit in a TFF worker, and else cores divided by threads per operation.'
+    'Clients that train at the same time. By default one for each GPU, else'
+    ' cores divided by threads per operation.'
     ' Results do not depend on it.',
     settings.AT_LEAST_1,
   )
@@ -153,10 +153,7 @@ class Runtime(settings.Settings, abc.ABC):
 
   Attributes:
     threads: Limits on threads and on concurrent clients.
-    has_xla: Whether the runtime compiles with XLA.
   """
-
-  has_xla: ClassVar[bool] = True
 
   threads: Threads = Threads()
 
@@ -193,27 +190,8 @@ class InProcess(Runtime):
   ) -> contextlib.AbstractContextManager[None]:
     del federation  # It has none.
     return runtime.simulation_context(
-      'in_process',
       max_concurrent_clients=self.threads.num_clients,
       client_threads_per_operation=self.threads.client_threads_per_operation,
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Native(Runtime):
-  """A TFF worker process on the CPU, to check the other runtimes against."""
-
-  has_xla = False
-
-  def context(
-    self, federation: sites.Federation | None = None
-  ) -> contextlib.AbstractContextManager[None]:
-    del federation  # It has none.
-    threads = self.threads.threads_per_operation
-    if threads is not None:
-      os.environ[_VARIABLE] = str(threads)
-    return runtime.simulation_context(
-      'native', max_concurrent_clients=self.threads.max_concurrent_clients
     )
 
 
@@ -271,7 +249,6 @@ class Ray(Runtime):
   ) -> Iterator[None]:
     try:
       with runtime.simulation_context(
-        'ray',
         max_concurrent_clients=self.threads.max_concurrent_clients,
         ray=runtime.RayOptions(
           address=self.ray_address,
@@ -298,9 +275,8 @@ class ChosenRuntime(settings.Settings):
   """The choice of the runtime."""
 
   runtime: Runtime = settings.choice(
-    {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},
+    {'in_process': InProcess(), 'ray': Ray()},
     'in_process',
     'What runs the computations: in_process, the TensorFlow of this program;'
-    " native, a worker process of TFF's, on the CPU, a check on the former;"
     ' ray, processes of a Ray cluster, here or on many machines.',
   )

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runtimes of TFF computations: this process, a worker, or a Ray cluster.
+"""Runtimes of TFF computations: this process, or a Ray cluster.
 
-with runtime.simulation_context('in_process'):
+with runtime.simulation_context():
   state = process.initialize()
   output = process.next(state, client_datasets)
 """
@@ -15,11 +15,10 @@ import contextlib
 import gc
 import inspect
 import threading
-from typing import Any, Literal, get_args
+from typing import Any
 
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import native
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
@@ -41,15 +40,12 @@ __all__ = (
   'simulation_context',
 )
 
-Kind = Literal['in_process', 'native', 'ray']
-
 # TFF's worker takes half a second to end, if it ends at all.
 _COLLECT_SECONDS = 5
 
 
 @contextlib.contextmanager
 def simulation_context(
-  kind: Kind = 'in_process',
   *,
   default_num_clients: int = 0,
   max_concurrent_clients: int | None = None,
@@ -64,22 +60,11 @@ def simulation_context(
   Args:
     default_num_clients: The number of clients if no argument of a computation
       determines it.
-    devices: See `InProcessContext`; for `in_process` only.
-    client_threads_per_operation: See `InProcessContext`; for `in_process` only.
-    ray: For `ray` only.
+    devices: See `InProcessContext`; not with `ray`.
+    client_threads_per_operation: See `InProcessContext`; not with `ray`.
+    ray: The Ray cluster that clients run on; by default this process runs all.
   """
-  if kind not in get_args(Kind):
-    raise ValueError(
-      f'Expected `kind` to be one of {sorted(get_args(Kind))}, found {kind!r}.'
-    )
-  if kind != 'ray' and ray is not None:
-    raise ValueError('`ray` is for the kind `ray`.')
-  if kind != 'in_process' and (devices or client_threads_per_operation):
-    raise ValueError(
-      '`devices` and `client_threads_per_operation` are for the kind '
-      '`in_process`.'
-    )
-  if kind == 'in_process':
+  if ray is None:
     creator = contextlib.closing(
       InProcessContext(
         default_num_clients=default_num_clients,
@@ -88,10 +73,12 @@ def simulation_context(
         client_threads_per_operation=client_threads_per_operation,
       )
     )
-  elif kind == 'native':
-    creator = native.connect(default_num_clients, max_concurrent_clients)
   else:
-    options = (ray or RayOptions())._replace(max_actors=max_concurrent_clients)
+    if devices or client_threads_per_operation:
+      raise ValueError(
+        '`devices` and `client_threads_per_operation` are not for `ray`.'
+      )
+    options = ray._replace(max_actors=max_concurrent_clients)
     ray_options.prepare(is_local=options.address is None)
     # Ray is optional, and its import takes a second.
     from tff_semifl.runtime.ray import context as ray_context

@@ -7,11 +7,12 @@ TFF's own contexts send computations and values to a worker process, and the
 worker in TFF's wheel has no GPU support. This context uses the TensorFlow of
 this process, without copying values:
 
-  computation --compiler--> building blocks --interpreter--> Python functions
+  computation --TFF--> building blocks --interpreter--> Python functions
     --graph_functions--> TensorFlow functions, called with eager tensors
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
 import functools
 import threading
 from typing import Any
@@ -20,14 +21,16 @@ import weakref
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import private_api
 from tff_semifl.runtime import cohorts
-from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import limited_functions
 from tff_semifl.runtime import stages
 from tff_semifl.runtime import values
+
+_types_lock = threading.RLock()
 
 
 class InProcessContext(tff.framework.SyncContext):
@@ -121,9 +124,7 @@ class InProcessContext(tff.framework.SyncContext):
     with self._compile_lock:
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
-        evaluate = self._build_evaluate(
-          compiler.compile_to_block(comp), self._functions
-        )
+        evaluate = self._build_evaluate(compile_to_block(comp), self._functions)
         self._compiled[id(comp)] = evaluate
         # Python reuses ids.
         weakref.finalize(comp, self._compiled.pop, id(comp), None)
@@ -137,3 +138,50 @@ def _name(comp: tff.framework.ConcreteComputation) -> str:
   if not isinstance(block, tff.framework.Lambda) or not block.parameter_name:
     return ''
   return f'In {block.parameter_name.removesuffix("_arg")!r}: '
+
+
+@contextlib.contextmanager
+def _equal_types_once() -> Iterator[None]:
+  """Makes TFF deserialize equal types of a computation only once.
+
+  Each part of a serialized computation has a type, mostly the type of the whole
+  state. For an ordinary network, deserializing all of these types takes a
+  second, nearly all of the time to compile a round. Only one thread at a time
+  can be in the `with` block.
+  """
+  with _types_lock:
+    serialization = private_api.type_serialization
+    read = serialization.deserialize_type
+    types = {}
+
+    # TFF also calls this function for the parts of a type.
+    def read_once(proto):
+      key = proto.SerializeToString(deterministic=True)
+      if key not in types:
+        types[key] = read(proto)
+      return types[key]
+
+    serialization.deserialize_type = read_once
+    try:
+      yield
+    finally:
+      serialization.deserialize_type = read
+
+
+@_equal_types_once()
+def compile_to_block(
+  computation: tff.framework.ConcreteComputation,
+) -> tff.framework.ComputationBuildingBlock:
+  """Reduces a computation to calls of TensorFlow and a few intrinsics."""
+  # TFF would serialize the block here, which takes a second for an ordinary
+  # network.
+  block = tff.framework.to_call_dominant(_replace_intrinsics(computation))
+  return private_api.disable_grappler(block)[0]
+
+
+def _replace_intrinsics(computation):
+  """Replaces means, sums and other intrinsics by `federated_aggregate`."""
+  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
+    computation.to_building_block()
+  )
+  return block

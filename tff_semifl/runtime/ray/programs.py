@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_graphs
-from tff_semifl.runtime import graph_digest
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import stages
@@ -104,28 +102,6 @@ def _call(compiled):
   )
 
 
-def find_client_programs(
-  computation: tff.framework.ConcreteComputation,
-) -> list[str]:
-  """The hashes, equal in all processes, of what clients run on data."""
-  cache = graph_functions.GraphFunctionCache()
-  programs = []
-
-  def build_clients(steps, outputs):
-    programs.append(build_program(steps, outputs, cache))
-    return stages.run_nothing
-
-  # Later stages are built first.
-  stages.build_evaluate(
-    compiler.compile_to_block(computation), cache, build_clients
-  )
-  return [
-    graph_digest.digest(read(program.content))
-    for program in reversed(programs)
-    if any(_has(each, tff.SequenceType) for each in program.input_types)
-  ]
-
-
 def _takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
   """Whether TensorFlow code in a step of the server takes a dataset."""
   return private_api.tree_analysis.contains(
@@ -171,7 +147,6 @@ def build_program(
   )
   # Fails here rather than in another process.
   interpreter.build_evaluate(function, cache)
-  function = graph_digest.drop_unused_functions(function)
   if function_graphs.calls_python(function):
     raise errors.NotPortableError(
       'tf.numpy_function and tf.py_function call Python code of this process,'

@@ -7,11 +7,10 @@
 processes of its machine. Only the processes of this machine read the images.
 """
 
-from collections.abc import Sequence
 import contextlib
 import json
 import os
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -19,9 +18,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import graph_digest
 from tff_semifl.runtime import sites
-from tff_semifl.runtime.ray import values as ray_values
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
 _IMAGE_RANK = 3
@@ -39,14 +36,12 @@ class Site(NamedTuple):
   """A site, as the processes of its machine see it.
 
   `images` is the path of a file with all images, uint8, concatenated, and
-  `messages` that of a file for messages to the site's operator. `approved` are
-  hashes of the programs that may run; None for any program.
+  `messages` that of a file for messages to the site's operator.
   """
 
   description: Description
   images: str
   messages: str
-  approved: Sequence[str] | None
 
   @classmethod
   def here(cls) -> 'Site | None':
@@ -89,23 +84,12 @@ class Site(NamedTuple):
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
     """Checks that a program may run here; logs it to the site's operator."""
-    found = graph_digest.digest(block)
-    if self.approved is not None and found not in self.approved:
-      self._refuse(f'program {found}, which --approved of launch.site lacks')
     result_type = block.type_signature.result
     if private_api.type_analysis.contains(result_type, _may_be_images):
-      self._refuse(f'program {found}, which returns images: {result_type}')
-    self._say(f'runs program {found}')
-
-  def check_inputs(self, messages: Sequence[Any]) -> None:
-    """Checks that encoded inputs contain no code, if programs need approval."""
-    if self.approved is not None and ray_values.has_graph(messages):
-      self._refuse('code that came beside a program: the graph of a dataset')
-
-  def _refuse(self, what: str) -> NoReturn:
-    line = f'refuses {what}'
-    self._say(line)
-    raise errors.SiteError(f'{self.description.name} {line}')
+      line = f'refuses a program that returns images: {result_type}'
+      self._say(line)
+      raise errors.SiteError(f'{self.description.name} {line}')
+    self._say('runs a program')
 
   def _say(self, line: str) -> None:
     """Sends a line to the site's operator."""
