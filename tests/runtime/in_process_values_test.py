@@ -158,19 +158,6 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(TypeError, 'a dataset or a list'):
       self._context.invoke(count, 3)
 
-  def test_a_function_may_be_an_argument(self):
-    @tff.federated_computation(
-      tff.FunctionType(np.int32, np.int32), _at_clients(np.int32)
-    )
-    def apply(fn, values):
-      return tff.federated_map(fn, values)
-
-    found = self._context.invoke(
-      apply, tff.structure.Struct.unnamed(_increment, [1, 2])
-    )
-
-    self.assertEqual(found, [2, 3])
-
   def test_value_that_clients_share(self):
     same = tff.federated_computation(
       lambda x: (x, tff.federated_sum(x)), _at_clients(np.int32, all_equal=True)

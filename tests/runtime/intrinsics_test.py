@@ -121,41 +121,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
       _invoke(run, [1.0, 2.0], [3.0, 1.0]), (3.0, 1.5, 1.25, 1.0, 2.0)
     )
 
-  @parameterized.parameters(0, 2)
-  def test_select(self, num_keys):
-    item_type = collections.OrderedDict(z=np.int32, a=np.int32)
-
-    @tff.tensorflow.computation(
-      collections.OrderedDict(
-        z=tff.TensorType(np.int32, [3]), a=tff.TensorType(np.int32, [3])
-      ),
-      np.int32,
-    )
-    def select(table, key):
-      return collections.OrderedDict(z=table['z'][key], a=table['a'][key])
-
-    @tff.federated_computation(
-      tff.FederatedType(tff.TensorType(np.int32, [num_keys]), tff.CLIENTS),
-      _INT_AT_SERVER,
-      tff.FederatedType(select.type_signature.parameter[0], tff.SERVER),
-    )
-    def run(keys, max_key, table):
-      return tff.federated_select(keys, max_key, table, select)
-
-    keys = [np.arange(num_keys, dtype=np.int32), np.ones([num_keys], np.int32)]
-    table = collections.OrderedDict(
-      z=np.array([10, 11, 12], np.int32), a=np.array([0, 1, 2], np.int32)
-    )
-    selected = _invoke(run, keys, 3, table)
-
-    self.assertEqual(
-      run.type_signature.result.member, tff.SequenceType(item_type)
-    )
-    self.assertEqual(
-      [list(dataset.as_numpy_iterator()) for dataset in selected],
-      [[dict(z=10 + k, a=k) for k in client] for client in keys],
-    )
-
 
 if __name__ == '__main__':
   tf.test.main()

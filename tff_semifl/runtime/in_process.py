@@ -103,13 +103,9 @@ class InProcessContext(tff.framework.SyncContext):
       if num_clients is None:
         num_clients = self._default_num_clients
       cohort = cohorts.Cohort(num_clients, self._pool)
-      function = self._embed_function(comp, cohort)
+      function = self._compile(comp)(interpreter.Scope(cohort, {}))
       if parameter_type is not None:
-        argument = values.embed(
-          arg,
-          parameter_type,
-          lambda inner: self._embed_function(inner, cohort),
-        )
+        argument = values.embed(arg, parameter_type)
       try:
         with self._pool.at_server():
           result = function(argument)
@@ -119,8 +115,7 @@ class InProcessContext(tff.framework.SyncContext):
         ) from errors.reason(error)
       return values.extract(result, comp.type_signature.result)
 
-  def _embed_function(self, comp, cohort):
-    """Compiles a computation to a function of runtime values."""
+  def _compile(self, comp):
     with self._compile_lock:
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
@@ -128,7 +123,7 @@ class InProcessContext(tff.framework.SyncContext):
         self._compiled[id(comp)] = evaluate
         # Python reuses ids.
         weakref.finalize(comp, self._compiled.pop, id(comp), None)
-    return evaluate(interpreter.Scope(cohort, {}))
+      return evaluate
 
 
 def _name(comp: tff.framework.ConcreteComputation) -> str:

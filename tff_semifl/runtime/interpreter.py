@@ -12,7 +12,6 @@ import functools
 import operator
 from typing import Any, NamedTuple
 
-import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import cohorts
@@ -94,9 +93,6 @@ def _build_intrinsic(block):
       )
     raise NotImplementedError(f'`{block.uri}` cannot be run: {hint}.')
   intrinsic = _INTRINSICS[block.uri]
-  if intrinsic is _select:
-    element_type = block.type_signature.result.member.element
-    intrinsic = functools.partial(_select, element_type)
   return lambda scope: functools.partial(intrinsic, scope.cohort)
 
 
@@ -129,31 +125,6 @@ def _map_all_equal(cohort, argument):
   return values.AllEqual(fn(value.member))
 
 
-def _select(element_type, cohort, argument):
-  """For each client, the dataset of the slices that its keys select."""
-  keys, _, server_value, select_fn = argument
-  spec = values.to_element_spec(element_type)
-
-  def stack(tensor_spec, *tensors):
-    if tensors:
-      return tf.stack(tensors)
-    shape = [0, *(size or 0 for size in tensor_spec.shape)]
-    return tf.zeros(shape, tensor_spec.dtype)
-
-  def select(client_keys):
-    elements = [
-      values.to_element(select_fn([server_value, key]), element_type)
-      for key in client_keys
-    ]
-    return tf.data.experimental.to_variant(
-      tf.data.Dataset.from_tensor_slices(
-        tf.nest.map_structure(stack, spec, *elements)
-      )
-    )
-
-  return cohort.map(select, keys)
-
-
 def _zip_at_clients(cohort, argument):
   members = _map_struct(cohort.members, argument)
   return tuple(
@@ -179,7 +150,6 @@ _INTRINSICS = {
   'federated_eval_at_server': lambda cohort, fn: fn(None),
   'federated_map': lambda cohort, argument: cohort.map(*argument),
   'federated_map_all_equal': _map_all_equal,
-  'federated_select': _select,
   'federated_value_at_clients': _at_clients,
   'federated_value_at_server': _at_server,
   'federated_zip_at_clients': _zip_at_clients,

@@ -38,8 +38,6 @@ BuildClients = Callable[[Sequence[Step], Sequence[str]], RunClients]
 BuildStep = Callable[[Step], interpreter.Evaluate]
 
 _AGGREGATE = 'federated_aggregate'
-# Intrinsics that are computed after the steps of clients.
-_AFTER_CLIENTS = (_AGGREGATE, 'federated_select')
 # Intrinsics that work on each client separately.
 _CLIENT_STEPS = (
   'federated_map',
@@ -94,7 +92,7 @@ def _split(steps: Sequence[Step]) -> list[list[Step]]:
   stages = []
   for name, block in steps:
     stage = max((known_from.get(each, 0) for each in _names(block)), default=0)
-    known_from[name] = stage + (_uri(block) in _AFTER_CLIENTS)
+    known_from[name] = stage + (_uri(block) == _AGGREGATE)
     stages.extend([] for _ in range(stage + 1 - len(stages)))
     stages[stage].append((name, block))
   return stages
@@ -102,21 +100,16 @@ def _split(steps: Sequence[Step]) -> list[list[Step]]:
 
 def _build_stage(steps, wanted, cache, build_clients, build_step):
   """A function that evaluates a stage and adds its values to a scope."""
-  of_clients, before, after, folds = [], [], [], []
+  of_clients, before, folds = [], [], []
   for name, block in steps:
     uri = _uri(block)
     if uri in _CLIENT_STEPS:
       of_clients.append((name, block))
     elif uri == _AGGREGATE:
       folds.append(_build_fold(name, block.argument, cache))
-    elif uri in _AFTER_CLIENTS:
-      after.append((name, interpreter.build_evaluate(block, cache)))
     else:
       before.append((name, build_step((name, block))))
-  names = {name for name, _ in of_clients}
-  kept = names & wanted.union(
-    *(_names(block) for _, block in steps if _uri(block) == 'federated_select')
-  )
+  kept = wanted & {name for name, _ in of_clients}
   needed = kept | {fold.source for fold in folds}
   outputs = [name for name, _ in of_clients if name in needed]
   run_clients = build_clients(of_clients, outputs) if outputs else run_nothing
@@ -125,8 +118,6 @@ def _build_stage(steps, wanted, cache, build_clients, build_step):
     for name, step in before:
       scope.names[name] = step(scope)
     _fold_clients(scope, run_clients, outputs, kept, folds)
-    for name, step in after:
-      scope.names[name] = step(scope)
 
   return evaluate
 

@@ -8,7 +8,7 @@
 | tensor | an eager `tf.Tensor` |
 | dataset | its variant tensor |
 | struct | a list |
-| function | a callable of one argument |
+| function inside of a computation | a callable of one argument |
 | value at the server | its member |
 | value at clients | a tuple with one member per client, or an `AllEqual` |
 """
@@ -59,26 +59,19 @@ def _count_clients(value: Any, value_type: tff.Type) -> set[int]:
   return set()
 
 
-def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
+def embed(value: Any, value_type: tff.Type) -> Any:
   """Converts a value of the user to a value of the runtime."""
   if isinstance(value_type, tff.TensorType):
     return _embed_tensor(value, value_type)
   if isinstance(value_type, tff.SequenceType):
     return _embed_sequence(value, value_type)
   if isinstance(value_type, tff.StructType):
-    return [
-      embed(v, t, embed_function) for v, t in _struct_items(value, value_type)
-    ]
+    return [embed(v, t) for v, t in _struct_items(value, value_type)]
   if isinstance(value_type, tff.FederatedType):
     if not value_type.all_equal:
-      return tuple(embed(v, value_type.member, embed_function) for v in value)
-    member = embed(value, value_type.member, embed_function)
+      return tuple(embed(v, value_type.member) for v in value)
+    member = embed(value, value_type.member)
     return AllEqual(member) if value_type.placement is tff.CLIENTS else member
-  if isinstance(value_type, tff.FunctionType) and isinstance(
-    value, tff.framework.ConcreteComputation
-  ):
-    value_type.check_assignable_from(value.type_signature)
-    return embed_function(value)
   raise TypeError(f'A {type(value)} cannot be passed as {value_type}.')
 
 
@@ -90,16 +83,6 @@ def extract(value: Any, value_type: tff.Type) -> Any:
   """
   return private_api.type_conversions.type_to_py_container(
     _to_struct(value, value_type, lambda tensor: tensor.numpy()), value_type
-  )
-
-
-def to_element(value: Any, element_type: tff.Type) -> Any:
-  """Converts a tensor or struct of the runtime to an element of a dataset.
-
-  The containers are the same as in datasets of `to_dataset` with this type.
-  """
-  return private_api.type_conversions.type_to_py_container(
-    _to_struct(value, element_type, lambda tensor: tensor), element_type
   )
 
 
@@ -200,7 +183,9 @@ def _to_containers(dataset, element_type):
 
     def convert(*parts):
       element = embed(parts if is_tuple else parts[0], element_type)
-      return to_element(element, element_type)
+      return private_api.type_conversions.type_to_py_container(
+        _to_struct(element, element_type, lambda tensor: tensor), element_type
+      )
 
     return dataset.map(convert)
 

@@ -122,12 +122,6 @@ def build_program(
   bodies = [(name, rewriter.rewrite_step(block)) for name, block in steps]
   inputs = list(rewriter.inputs.values())
   input_types = tuple(_member_type(block.type_signature) for block in inputs)
-  for input_type in input_types:
-    if _has(input_type, tff.FunctionType):
-      raise NotImplementedError(
-        'A computation that is an argument of another cannot be sent to'
-        f' clients with --runtime=ray: {input_type}.'
-      )
   parameter = tff.framework.Reference(_INPUTS, tff.StructType(input_types))
   taken = [
     (f'{_INPUT}_{i}', tff.framework.Selection(parameter, index=i))
