@@ -12,7 +12,6 @@ import tensorflow_federated as tff
 from tff_semifl import settings
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
-from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import client_update
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import composition
@@ -55,7 +54,7 @@ def build_round_parts(
       tff.learning.optimizers.build_sgdm(1.0, momentum=global_momentum),
       weights_type,
     ),
-    statistics=build_batch_norm_statistics(ingredients),
+    computes_statistics=ingredients.computes_statistics,
     guides=guides or {},
   )
 
@@ -98,16 +97,6 @@ def _do_nothing(
     ),
     weight=zero,
   )
-
-
-def build_batch_norm_statistics(
-  ingredients: system.Ingredients,
-) -> tff.Computation | None:
-  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), None without statistics."""
-  classifier = ingredients.classifier
-  if classifier.batch_moments is None or not ingredients.computes_statistics:
-    return None
-  return batch_norm_statistics.build_server_batch_norm_statistics(classifier)
 
 
 def build_local_training(

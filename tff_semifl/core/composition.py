@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.core import batch_norm_statistics
 from tff_semifl.core import client_work as client_work_lib
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
@@ -84,8 +85,8 @@ class Parts:
   Attributes:
     learning_rate_fn: Round -> learning rate of server and clients.
     aggregator: Aggregates the updates; if weighted, by weights of at least 0.
-    statistics: The computation (<W@SERVER, L*@SERVER> -> W@SERVER), or None for
-      models without static batch normalization.
+    computes_statistics: Whether rounds end with statistics of the server's
+      images, in models with static batch normalization.
     guides: Objects with a state that the server keeps and broadcasts, by name.
   """
 
@@ -96,7 +97,7 @@ class Parts:
   server_work: server_work_lib.ServerWork
   aggregator: tff.templates.AggregationProcess | Any = None
   finalizer: tff.learning.templates.FinalizerProcess | Any = None
-  statistics: tff.Computation | None = None
+  computes_statistics: bool = False
   guides: method.Guides = dataclasses.field(default_factory=dict)
 
   def begin(self, state: tff.Value) -> tff.Value:
@@ -179,9 +180,12 @@ class Parts:
     self, weights: tff.Value, server_data: tff.Value
   ) -> tff.Value:
     """Recomputes batch normalization statistics, if the model has any."""
-    if self.statistics is None:
+    if not self.computes_statistics or self.classifier.batch_moments is None:
       return weights
-    return self.statistics(weights, server_data)
+    compute = functools.partial(
+      batch_norm_statistics.compute_server_statistics, self.classifier
+    )
+    return run(compute, weights, server_data)
 
   def finish(
     self,

@@ -45,7 +45,6 @@ class Experiment:
   All defaults of `settings` and `run` are filled in.
 
   Attributes:
-    identity: What identifies system, task and model besides their settings.
     used_settings: The system's settings, by name, that were read while its
       process was built. A setting that an overridden hook ignores is missing.
     preparation_dataset: The server's features, in place of images in
@@ -65,7 +64,6 @@ class Experiment:
   """
 
   settings: experiment_settings.ExperimentSettings
-  identity: Mapping[str, Any]
   run: run_settings.RunSettings
   task: image_task.ImageTask
   model: tf.keras.Model
@@ -94,7 +92,6 @@ def create_experiment(
   run: run_settings.RunSettings,
 ) -> Experiment:
   """Loads the data and builds everything that a run needs."""
-  identity = settings.identify()
   task = settings.data.create_task(settings.model.model.create_task)
   create_model = functools.cache(functools.partial(settings.create_model, task))
   settings = filled_settings.fill_in(settings, task, create_model)
@@ -152,7 +149,6 @@ def create_experiment(
   is_secret = private_mean and private_mean.insecure_fixed_privacy_key is None
   return Experiment(
     settings=settings,
-    identity=identity,
     run=run,
     task=task,
     model=model,

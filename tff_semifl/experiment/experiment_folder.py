@@ -242,7 +242,7 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
-    experiment.identity,
+    experiment.settings.identify(),
     experiment.data.notes,
   )
   frozen = experiment.classifier.variables.frozen

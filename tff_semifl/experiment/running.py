@@ -149,7 +149,7 @@ def _train(
     progress.Display(folder.path.name, experiment.total_rounds) as display,
     _own_event_loop() as loop,
   ):
-    observer = _Observer(experiment, folder, write, None if quiet else display)
+    observer = Observer(experiment, folder, write, None if quiet else display)
     others = run_settings.create_managers(
       experiment.run.release_managers,
       folder.path,
@@ -184,7 +184,7 @@ def _train(
     return final
 
 
-class _Observer:
+class Observer:
   """Reports the progress of a run: log, display or JSON, TensorBoard, warnings.
 
   `write` adds a line to the log; `display` is None for a quiet run.

@@ -120,10 +120,10 @@ def load(path: pathlib.Path) -> ExportedModel:
   """Loads an exported model."""
   if not path.exists():
     raise ExportedModelError(f'{path} is missing')
-  return _TFLiteModel(path) if path.is_file() else _SavedModel(path)
+  return TFLiteModel(path) if path.is_file() else SavedModel(path)
 
 
-class _SavedModel(ExportedModel):
+class SavedModel(ExportedModel):
   """A SavedModel, which resizes images itself."""
 
   def __init__(self, path: pathlib.Path):
@@ -159,7 +159,7 @@ class _SavedModel(ExportedModel):
     return outputs['probabilities'].numpy()
 
 
-class _TFLiteModel(ExportedModel):
+class TFLiteModel(ExportedModel):
   """A TFLite model; `predict` resizes images for the model."""
 
   def __init__(self, path: pathlib.Path):

@@ -24,10 +24,9 @@ from tff_semifl.label_shift import input_shift
 NAME = 'class_share_prior.json'
 TEMPERATURES = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 STRENGTHS = tuple(
-  float(each)
-  for each in np.geomspace(
+  np.geomspace(
     class_shares.LEAST_STRENGTH, class_shares.GREATEST_STRENGTH, 13
-  )
+  ).tolist()
 )
 # Of evidence, in nats an image, below which clients count as alike. A wrong
 # classifier mistakes its errors for shares: Fashion-MNIST, 40 labels alone,

@@ -179,18 +179,15 @@ class Metric(NamedTuple):
 
 
 METRICS = {
-  each.name: each
-  for each in (
-    Metric('accuracy', accuracy),
-    Metric('balanced_accuracy', balanced_accuracy),
-    Metric('macro_f1', macro_f1),
-    Metric('recall', recall, by_class=True),
-    Metric('precision', precision, by_class=True),
-    Metric('auc', auc),
-    Metric('ece', ece, higher_is_better=False),
-    Metric('nll', nll, higher_is_better=False),
-    Metric('brier', brier, higher_is_better=False),
-  )
+  'accuracy': Metric('accuracy', accuracy),
+  'balanced_accuracy': Metric('balanced_accuracy', balanced_accuracy),
+  'macro_f1': Metric('macro_f1', macro_f1),
+  'recall': Metric('recall', recall, by_class=True),
+  'precision': Metric('precision', precision, by_class=True),
+  'auc': Metric('auc', auc),
+  'ece': Metric('ece', ece, higher_is_better=False),
+  'nll': Metric('nll', nll, higher_is_better=False),
+  'brier': Metric('brier', brier, higher_is_better=False),
 }
 
 

@@ -114,7 +114,7 @@ class AsyncContext(tff.framework.AsyncContext):
     return await asyncio.to_thread(self._context.invoke, comp, arg)
 
 
-class _EndedContext(tff.framework.SyncContext):
+class EndedContext(tff.framework.SyncContext):
   """The last context of a process, which refuses all computations."""
 
   def invoke(self, comp: Any, arg: Any) -> Any:
@@ -129,7 +129,7 @@ def _discard_default_context() -> None:
   interpreter shutdown this fails with a traceback, and the worker runs on.
   """
   held = [tff.framework.get_context_stack().current]
-  tff.framework.set_default_context(_EndedContext())
+  tff.framework.set_default_context(EndedContext())
 
   def collect():
     held.clear()

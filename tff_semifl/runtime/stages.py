@@ -193,7 +193,7 @@ def _at_client(value: Any, client: int) -> Any:
   return value
 
 
-class _Fold(NamedTuple):
+class Fold(NamedTuple):
   """A step `name` that aggregates the client values of the step `source`.
 
   `source` is None if `value` is not the output of a step.
@@ -208,7 +208,7 @@ class _Fold(NamedTuple):
 
 
 def _build_fold(name, argument, cache):
-  """The `_Fold` of a call of `federated_aggregate`."""
+  """The `Fold` of a call of `federated_aggregate`."""
   value, *functions = (
     tff.framework.Selection(argument, index=i)
     if not isinstance(argument, tff.framework.Struct)
@@ -217,7 +217,7 @@ def _build_fold(name, argument, cache):
   )
   source = value.name if isinstance(value, tff.framework.Reference) else None
   built = (interpreter.build_evaluate(b, cache) for b in (value, *functions))
-  return _Fold(name, source, *built)
+  return Fold(name, source, *built)
 
 
 def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:

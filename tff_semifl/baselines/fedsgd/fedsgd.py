@@ -24,7 +24,6 @@ import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.algorithms import gradient_steps
-from tff_semifl.algorithms import round_parts
 from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_settings
 from tff_semifl.baselines.fedsgd import union_images
@@ -103,7 +102,7 @@ class FedSGDAsInSemiFL(system.System):
           ),
           train=functools.partial(self._train, ingredients, optimizer),
         ),
-        statistics=round_parts.build_batch_norm_statistics(ingredients),
+        computes_statistics=ingredients.computes_statistics,
       ),
       union_round,
       returns_given_labels=ingredients.returns_given_labels,
