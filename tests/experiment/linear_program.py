@@ -28,13 +28,12 @@ _THRESHOLD = 0.37
 # Fields of an experiment that training does not use.
 _UNUSED = (
   'settings',
-  'identity',
   'run',
   'task',
   'model',
   'classifier',
   'data',
-  'used_settings',
+  'system_settings',
   'privacy_key',
 )
 

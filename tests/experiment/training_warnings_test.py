@@ -60,7 +60,9 @@ class TrainingWarningsTest(parameterized.TestCase):
         data=types.SimpleNamespace(
           test=sources.LabeledImages((), range(chosen['num_test_images']))
         ),
-        used_settings={'confidence_threshold': chosen['confidence_threshold']},
+        system_settings={
+          'confidence_threshold': chosen['confidence_threshold']
+        },
       ),
     )
     with self.assertLogs(level='WARNING') as logs:
@@ -183,7 +185,7 @@ class BeforeTrainingTest(absltest.TestCase):
     with small_systems.without_computations():
       experiment = command.create_experiment()
     return dataclasses.replace(
-      experiment, used_settings={'confidence_threshold': threshold}
+      experiment, system_settings={'confidence_threshold': threshold}
     )
 
   def _find(self, **changes):

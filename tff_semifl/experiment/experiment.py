@@ -45,8 +45,7 @@ class Experiment:
   All defaults of `settings` and `run` are filled in.
 
   Attributes:
-    used_settings: The system's settings, by name, that were read while its
-      process was built. A setting that an overridden hook ignores is missing.
+    system_settings: The system's settings by name.
     preparation_dataset: The server's features, in place of images in
       preparations; None if preparations take images.
     privacy_key: The secret key of a private run, or None.
@@ -70,7 +69,7 @@ class Experiment:
   classifier: functional.ImageClassifier
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
-  used_settings: Mapping[str, Any]
+  system_settings: Mapping[str, Any]
   privacy_key: privacy_key_lib.PrivacyKey | None
   process: federated_process.FederatedProcess
   evaluation: tff.Computation
@@ -136,11 +135,8 @@ def create_experiment(
     measures_pseudo_labels,
     features and features.labeled.shape[1],
   )
-  with (
-    settings_lib.blame(
-      'sites', settings.data.task.sites, data_errors.DataError
-    ),
-    settings_lib.record_reads() as reads,
+  with settings_lib.blame(
+    'sites', settings.data.task.sites, data_errors.DataError
   ):
     classifier, process = _try_to_compile(build, settings.model)
     statistics = settings.statistics and settings.statistics.create_pass(
@@ -155,9 +151,7 @@ def create_experiment(
     classifier=classifier,
     data=data,
     clients=clients,
-    used_settings={
-      name: value for name, value in values.items() if name in reads
-    },
+    system_settings=values,
     privacy_key=key if is_secret else None,
     process=process,
     evaluation=evaluation.build_evaluation(

@@ -255,7 +255,7 @@ class Observer:
       describe_early_end(self._experiment, final),
       training_warnings.describe_idle_rounds(
         metrics_table.read_metrics(self._folder.metrics_path),
-        self._experiment.used_settings.get('confidence_threshold'),
+        self._experiment.system_settings.get('confidence_threshold'),
       ),
     ):
       if line is not None:

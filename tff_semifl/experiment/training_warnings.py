@@ -61,7 +61,7 @@ def _describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
     f' {names[least]} to {sizes[most]} of {names[most]};'
     ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
   )
-  balance = experiment.used_settings
+  balance = experiment.system_settings
   if (
     sizes[most] >= _IMBALANCED * max(sizes[least], 1)
     and balance.get('server_logit_adjustment') == 0
@@ -97,7 +97,7 @@ def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
       'the server takes no step in a round, so that its labels are unused;'
       f' raise --server_epochs (now {values.get("server_epochs")})'
     )
-  threshold = experiment.used_settings.get('confidence_threshold')
+  threshold = experiment.system_settings.get('confidence_threshold')
   if threshold is not None and threshold <= 1 / len(names):
     yield (
       f'--confidence_threshold={threshold:g} leaves out no image: with'
@@ -132,7 +132,7 @@ class TrainingWarnings:
     self._num_classes = experiment.task.num_classes
     self._num_test_images = len(experiment.data.test.labels)
     # None if the system does not use the threshold.
-    self._threshold = experiment.used_settings.get('confidence_threshold')
+    self._threshold = experiment.system_settings.get('confidence_threshold')
     self._num_unlabeled = 0
     self._num_wrong = 0
     self._problems_named = set()
