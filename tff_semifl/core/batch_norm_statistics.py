@@ -178,14 +178,7 @@ def _fold_batches(
   add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
   batch_size: int,
 ) -> tuple[tf.Tensor, ...]:
-  """Combines the moments of each layer's inputs over batches of images.
-
-  Batches cross the boundaries of chunks, uint8 [number, height, width,
-  channels]; the last one may be smaller. At most a chunk and a batch of images
-  are in memory. `add_fn` is (total, moments of a batch) -> total for one layer,
-  each float64 [3, channels]. Returns a total for each layer, float32 [3,
-  channels]; zeros without images.
-  """
+  """A total for each layer, float32 [3, channels], over batches of images."""
 
   def add_batch(totals: tuple[tf.Tensor, ...], batch: tf.Tensor):
     moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
@@ -250,11 +243,7 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def _average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
-  """Adds the moments of a batch to plain means over batches.
-
-  `total`, float [3, channels], is the number of batches, the mean of the batch
-  means and the mean of the unbiased batch variances.
-  """
+  """Adds a batch to the number of batches and the means of its statistics."""
   num_batches, *averages = tf.unstack(total)
   _, *statistics = tf.unstack(unbiased_statistics(moments))
   num_batches += 1.0
@@ -278,11 +267,7 @@ def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
 def _replace_statistics(
   weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
 ) -> functional.ModelWeights:
-  """The weights with new statistics.
-
-  `statistics` has float32 [3, channels] for each layer: count, mean, variance.
-  A count of 0 keeps the old statistics.
-  """
+  """The weights with new statistics; a count of 0 keeps the old ones."""
   counts, new = [], []
   for layer in statistics:
     count, mean, variance = tf.unstack(layer)

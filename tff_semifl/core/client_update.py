@@ -138,10 +138,7 @@ def _train(
 def _measure_confidences(
   confidences: tf.Tensor,
 ) -> Mapping[str, client_work.Ratio]:
-  """A client's highest confidence, to be averaged over clients with images.
-
-  The average reveals less about one client than the maximum over clients would.
-  """
+  """A client's highest confidence, to be averaged over clients with images."""
   return collections.OrderedDict(
     highest_confidence=client_work.Ratio(
       tf.maximum(tf.reduce_max(confidences), 0.0),

@@ -56,7 +56,6 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     gradients: Weights,
     scale: tf.Tensor | None = None,
   ) -> tuple[Mapping[str, Any], Weights]:
-    """Takes a step along `gradients`, times `scale` unless it is None."""
     learning_rate = state[LEARNING_RATE_KEY]
 
     def move(g, w, a, is_decayed):
@@ -96,12 +95,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Wrapped(tff.learning.optimizers.Optimizer):
-  """An optimizer with clipping, decay in the gradient, and frozen weights.
-
-  `inner` takes the steps and has the state. `clip_norm` bounds the joint norm
-  of the gradients of all weights. `is_trained` says for each weight whether it
-  is trained, None for all.
-  """
+  """An optimizer with clipping, decay in the gradient, and frozen weights."""
 
   inner: tff.learning.optimizers.Optimizer
   clip_norm: float | None = None

@@ -53,16 +53,12 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def __init__(
     self, l2_norm_clip: float, stddev: float, key: privacy_key.PrivacyKey
   ):
-    """Initializes the query.
-
-    `stddev` is the standard deviation of the noise of each element of the sum.
-    """
+    """`stddev` is the standard deviation of each element's noise."""
     super().__init__(l2_norm_clip, stddev)
     # Attributes of TensorFlow's operations are signed.
     self._hash_key = list(struct.unpack('<2q', key.derive('noise', 16)))
 
   def initial_global_state(self) -> Any:
-    """The state before the first sum."""
     return self._GlobalState(
       tf.constant(self._l2_norm_clip, tf.float32),
       tf.constant(self._stddev, tf.float32),
@@ -70,7 +66,6 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
     )
 
   def preprocess_record(self, params: Any, record: Any) -> Any:
-    """The clipped record; zeros if its norm is not finite in float32."""
     clipped, norm = self.preprocess_record_impl(params, record)
     # Clipping a record without a finite norm gives NaN.
     return tf.nest.map_structure(
@@ -80,7 +75,6 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def get_noised_result(
     self, sample_state: Any, global_state: Any
   ) -> tuple[Any, Any, dp_accounting.DpEvent]:
-    """The sum with noise, the next state and the privacy event."""
     noised = [
       tensor
       + global_state.stddev

@@ -39,12 +39,7 @@ _SMALLEST = 1e-7
 
 
 def _bits(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
-  """Random uint32 of a shape.
-
-  The bits are those of `tf.random.stateless_uniform` with the algorithm
-  'philox', with half as many operations. (Where XLA chooses the algorithm,
-  negative seeds have other bits.)
-  """
+  """Random uint32, the bits of `tf.random.stateless_uniform` with Philox."""
   scrambled = _philox([4], [_SCRAMBLING_KEY], tf.cast(seed, tf.uint64))
   words = tf.bitcast(tf.reshape(scrambled, [2, 2]), tf.uint64)
   # `tf.split` has no GPU kernel for uint64.
@@ -147,10 +142,7 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
-  """Draws by Marsaglia and Tsang's method, for a concentration above 1.
-
-  `fractions` are float64 [number, blocks, 2] in [0, 1).
-  """
+  """Draws by Marsaglia and Tsang's method, for a concentration above 1."""
   d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)
   number = fractions.shape[0]

@@ -123,11 +123,7 @@ class EndedContext(tff.framework.SyncContext):
 
 @atexit.register
 def _discard_default_context() -> None:
-  """Drops TFF's default context before the interpreter shuts down.
-
-  TFF's context stops its worker when the context is garbage-collected. At
-  interpreter shutdown this fails with a traceback, and the worker runs on.
-  """
+  """Drops TFF's default context, whose worker would outlive the process."""
   held = [tff.framework.get_context_stack().current]
   tff.framework.set_default_context(EndedContext())
 

@@ -153,10 +153,7 @@ def _pin_datasets_to_cpu(graph_def) -> None:
 
 
 def _initialize_before_use(graph_def, initializer: str) -> None:
-  """Makes all users of a resource depend on the node `initializer`.
-
-  A session runs the initializer first, but a function needs control inputs.
-  """
+  """Makes all users of a resource depend on the node `initializer`."""
   before = ancestors(graph_def, [initializer])
   resources = {
     node.name

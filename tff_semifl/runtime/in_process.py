@@ -137,13 +137,7 @@ def _name(comp: tff.framework.ConcreteComputation) -> str:
 
 @contextlib.contextmanager
 def _equal_types_once() -> Iterator[None]:
-  """Makes TFF deserialize equal types of a computation only once.
-
-  Each part of a serialized computation has a type, mostly the type of the whole
-  state. For an ordinary network, deserializing all of these types takes a
-  second, nearly all of the time to compile a round. Only one thread at a time
-  can be in the `with` block.
-  """
+  """Makes TFF deserialize equal types only once, as this takes a second."""
   with _types_lock:
     serialization = private_api.type_serialization
     read = serialization.deserialize_type

@@ -101,14 +101,6 @@ def build_function(result: Evaluate, name: str | None) -> Evaluate:
   return lambda scope: lambda argument: result(scope.bind(name, argument))
 
 
-def _aggregate(cohort, argument):
-  """Aggregates client values in the order of the clients."""
-  value, total, accumulate, _, report = argument
-  for client, member in zip(cohort.clients, cohort.members(value), strict=True):
-    total = cohort.run_for(client, accumulate, [total, member])
-  return report(total)
-
-
 def _at_clients(cohort, argument):
   del cohort
   return values.AllEqual(argument)
@@ -139,9 +131,9 @@ def _map_struct(fn, value):
   return fn(value)
 
 
-# Intrinsics: functions of the cohort and the argument.
+# Intrinsics but `federated_aggregate`, which `stages` evaluates: functions of
+# the cohort and the argument.
 _INTRINSICS = {
-  'federated_aggregate': _aggregate,
   'federated_apply': lambda cohort, argument: argument[0](argument[1]),
   'federated_broadcast': _at_clients,
   'federated_eval_at_clients': lambda cohort, fn: cohort.map(

@@ -41,7 +41,6 @@ class LimitedFunction(graph_functions.GraphFunction):
   def __init__(
     self, block: tff.framework.CompiledComputation, threads_per_operation: int
   ):
-    """Initializes the graph function."""
     super().__init__(block)
     self._code = block.proto.tensorflow
     self._threads_per_operation = threads_per_operation
@@ -86,11 +85,7 @@ def _build(
   fetches: Sequence[str],
   threads_per_operation: int,
 ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]] | None:
-  """A function from feeds to fetches that runs a graph in a session.
-
-  A session cannot be fed a dataset, but the dataset's graph, of which it makes
-  the dataset anew. None if the graph has no loop, or returns a dataset.
-  """
+  """Runs a graph in a session; None without a loop, or for a dataset."""
   if not function_graphs.has_loop(graph_def):
     return None
   nodes = {node.name: node for node in graph_def.node}
@@ -100,6 +95,7 @@ def _build(
       spec = graph_functions.placeholder_spec(
         nodes[function_graphs.node_name(name)]
       )
+      # A session cannot be fed a dataset, but the dataset's graph.
       is_dataset = spec.dtype == tf.variant
       fed = tf.compat.v1.placeholder(
         tf.string if is_dataset else spec.dtype, spec.shape

@@ -168,11 +168,7 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
 
 
 def _to_containers(dataset, element_type):
-  """Converts the elements of a dataset to the containers of a type.
-
-  A variant tensor has the parts of an element in the order of `tf.nest`:
-  dictionaries by sorted name, named tuples by field.
-  """
+  """Converts the elements of a dataset to the containers of a type."""
   spec = dataset.element_spec
   try:
     tf.nest.assert_same_structure(spec, to_element_spec(element_type))

@@ -113,9 +113,7 @@ def _take_apart(
   """Describes a value by nested lists of texts.
 
   If not strict, an object that cannot be compared is described by its type.
-  That is enough for values in a library function's closure, which follow from
-  the function's name and arguments. `outer` are the functions whose closures
-  have the value; a function that calls itself is among them.
+  `outer` are the functions whose closures have the value.
   """
 
   def read(part: Any) -> Any:
