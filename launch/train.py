@@ -74,7 +74,9 @@ class Training(settings.Settings):
 
 def main(own: Training, command: command_lib.Command) -> None:
   """Trains once, for each seed, or for each fold."""
-  seeds = own.seeds.read(command.experiment.seed)
+  seeds = [command.experiment.seed]
+  if own.seeds.seeds is not None:
+    seeds = own.seeds.read(*seeds)
   is_one = own.cross_validation is None and len(seeds) == 1
   with settings.blame('dry_run', own.dry_run):
     if own.dry_run and not is_one:

@@ -9,7 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
-from tff_semifl.core import schedules
+from tff_semifl.core import training_loop
 
 # Zhang et al.'s step is one of 1024 of an epoch (E.1).
 _EPOCH = 1024
@@ -27,7 +27,7 @@ def _equation_10(t, gamma, c, epochs, warm_up_epochs, epsilon):
 class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
   def test_cosine_decay_of_800_rounds_d7(self):
     values = [
-      schedules.cosine_decay(t, initial_value=0.03, total_rounds=800)
+      training_loop.cosine_decay(t, initial_value=0.03, total_rounds=800)
       for t in (0, 1, 2, 100, 400, 799, 800)
     ]
     # In round 0 only the server trains (D1).
@@ -49,7 +49,7 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
     for epoch in (0, 0.01, 1, 4.999, 5, 5.01, 20, 39.9, 70, 99, 150, 250, 299):
       step = int(epoch * _EPOCH)
       self.assertAllClose(
-        schedules.warm_up_and_cosine(
+        training_loop.warm_up_and_cosine(
           tf.constant(step),
           base_value=gamma,
           warm_up_steps=warm_up * _EPOCH,
@@ -67,7 +67,7 @@ class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
   )
   def test_ramp_up_rises_to_1_and_stays(self, position, length, expected):
     self.assertAllClose(
-      schedules.ramp_up(tf.constant(position), length), expected
+      training_loop.ramp_up(tf.constant(position), length), expected
     )
 
 

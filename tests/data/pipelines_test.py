@@ -11,7 +11,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import runtime
-from tff_semifl.data import folding
 from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -267,7 +266,7 @@ def _cut(structure, scalars, sizes):
 
 
 def _fold_digits(dataset):
-  return folding.fold(
+  return pipelines.fold(
     dataset, 0, lambda total, element: 10 * total + element['digit']
   )
 
@@ -287,7 +286,7 @@ class FoldTest(parameterized.TestCase):
 
   def test_elements_of_different_sizes(self):
     chunks = tf.data.Dataset.range(7).batch(3)
-    total = folding.fold(
+    total = pipelines.fold(
       chunks,
       tf.constant(0, tf.int64),
       lambda total, chunk: 10 * total + tf.reduce_sum(chunk),

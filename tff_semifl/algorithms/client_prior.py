@@ -30,7 +30,7 @@ from tff_semifl.algorithms import system
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
 from tff_semifl.core import pseudo_labels
-from tff_semifl.data import folding
+from tff_semifl.data import pipelines
 
 # The usual arguments of hooks.
 Client = hook_arguments.ClientContext
@@ -52,7 +52,7 @@ def count_labels(server: hook_arguments.Server) -> tf.Tensor:
     labels = tf.one_hot(chunk['label'], num_classes)
     return counts + tf.reduce_sum(labels, axis=0)
 
-  return folding.fold(server.data, tf.zeros([num_classes]), add_counts)
+  return pipelines.fold(server.data, tf.zeros([num_classes]), add_counts)
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:

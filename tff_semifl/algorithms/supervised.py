@@ -26,7 +26,7 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import federated_process
 from tff_semifl.core import hook_arguments
 from tff_semifl.core import method
-from tff_semifl.core import schedules
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.randomness import random_seeds
 
@@ -174,7 +174,7 @@ class LabelsAlone(system.System):
         ingredients, self.optimizer.build(), self._training
       ),
       # The schedule counts rounds from 1.
-      learning_rate_fn=lambda round_num: schedules.cosine_decay(
+      learning_rate_fn=lambda round_num: training_loop.cosine_decay(
         round_num + 1,
         initial_value=self.learning_rate,
         total_rounds=self.total_epochs,

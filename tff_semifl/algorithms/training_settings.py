@@ -18,7 +18,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.core import optimizers
-from tff_semifl.core import schedules
+from tff_semifl.core import training_loop
 
 # Values that replace None, by name of the setting, if the task does not define
 # the partition.
@@ -96,7 +96,7 @@ class CosineSchedule(Rounds):
     if self.constant_learning_rate:
       return lambda round_num: tf.constant(self.learning_rate)
     return functools.partial(
-      schedules.cosine_decay,
+      training_loop.cosine_decay,
       initial_value=self.learning_rate,
       total_rounds=settings.filled('total_rounds', self.total_rounds),
     )

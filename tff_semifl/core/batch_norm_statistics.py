@@ -25,7 +25,6 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
@@ -184,7 +183,7 @@ def _fold_batches(
     moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
     return tuple(map(add_fn, totals, _cast(moments, tf.float64)))
 
-  totals = folding.fold(
+  totals = pipelines.fold(
     images.rebatch(batch_size),
     _cast(_zero_moments(classifier), tf.float64),
     add_batch,

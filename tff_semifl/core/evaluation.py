@@ -12,7 +12,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.core import losses
 from tff_semifl.core import training_loop
-from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
@@ -45,7 +44,7 @@ def build_evaluation(
           no_logits, [None, classifier.num_classes]
         )
       )
-    num_correct, loss, count, *kept = folding.fold(
+    num_correct, loss, count, *kept = pipelines.fold(
       dataset,
       tuple(initial),
       functools.partial(_add_chunk, classifier, weights),

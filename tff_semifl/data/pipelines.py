@@ -8,22 +8,27 @@ number of images, which computations concatenate. One chunk is cheapest.
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import copy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
-from tff_semifl.data import folding
 from tff_semifl.data import sources
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
 
 ImageShape = example_kinds.ExampleShape
 _LABELS = tff.TensorType(np.int32, (None,))
+_Total = TypeVar('_Total')
+# Optimizing and tuning a dataset takes longer than reading a client's few
+# chunks: 9 ms instead of 1.4 ms for one chunk.
+_AS_IT_IS = tf.data.Options()
+_AS_IT_IS.experimental_optimization.apply_default_optimizations = False
+_AS_IT_IS.autotune.enabled = False
 
 
 def batch_type(image_shape: ImageShape) -> tff.TensorType:
@@ -272,7 +277,7 @@ def concatenate_chunks(
   are no chunks.
   """
   spec = dataset.element_spec
-  return folding.fold(
+  return fold(
     dataset,
     tf.nest.map_structure(
       lambda each: tf.zeros(_with_rows(each, 0), each.dtype), spec
@@ -298,3 +303,41 @@ def _append(total: tf.Tensor, chunk: tf.Tensor) -> tf.Tensor:
     lambda: chunk,
     lambda: tf.concat([total, chunk], axis=0),
   )
+
+
+def fold(
+  dataset: tf.data.Dataset,
+  initial: _Total,
+  add_fn: Callable[[_Total, Any], _Total],
+  shapes: Any = None,
+) -> _Total:
+  """Reduces a dataset to one value, in the order of its elements.
+
+  Runs on the GPU if there is one; `tf.data.Dataset.reduce` never does.
+
+  `add_fn` maps (result, element) to the next result. `shapes`, a structure like
+  `initial`, is needed only if the shapes of results change.
+  """
+
+  # `iter` needs a function. AutoGraph only costs time.
+  @tf.function(autograph=False)
+  def run(dataset: tf.data.Dataset) -> _Total:
+    iterator = iter(dataset.with_options(_AS_IT_IS))
+
+    def step(element: tf.experimental.Optional, total: _Total):
+      total = add_fn(total, element.get_value())
+      return iterator.get_next_as_optional(), total
+
+    first = iterator.get_next_as_optional()
+    invariants = None
+    if shapes is not None:
+      invariants = (tf.type_spec_from_value(first), shapes)
+    _, total = tf.while_loop(
+      lambda element, _: element.has_value(),
+      step,
+      (first, initial),
+      shape_invariants=invariants,
+    )
+    return total
+
+  return run(dataset)

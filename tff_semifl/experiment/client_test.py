@@ -44,8 +44,6 @@ class ClientTestSplit(settings.Settings):
 
     The number of a client's test images is rounded down.
     """
-    if not self.client_test_fraction:
-      return {}
     drawn = []
     for client, share in enumerate(shares):
       generator = random_seeds.numpy_generator(
@@ -71,8 +69,3 @@ class ClientTestSplit(settings.Settings):
     kept = [place[share[~is_test[share]]] for share in shares]
     tested = ClientTest(parts[1], [place[each] for each in drawn])
     return {'unlabeled': parts[0], 'shares': kept, 'client_test': tested}
-
-  def __str__(self) -> str:
-    """The part of an experiment's default name; may be empty."""
-    fraction = self.client_test_fraction
-    return f'clienttest{fraction:g}' if fraction else ''

@@ -123,9 +123,11 @@ def create_experiment(
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
     np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
   )
-  measurement = settings.selection.create_measurement(
-    run.metrics, task.class_names, data.test.labels
-  )
+  measurement = None
+  if run.metrics or settings.selection.keep_best is not None:
+    measurement = settings.selection.create_measurement(
+      run.metrics, task.class_names, data.test.labels
+    )
   build = functools.partial(
     _build_process,
     settings,
@@ -173,7 +175,9 @@ def create_experiment(
       private_mean, clients.num_clients, clients.clients_per_round
     ),
     measure=measurement or None,
-    model_choice=settings.selection.create_choice(measurement),
+    model_choice=None
+    if measurement is None
+    else settings.selection.create_choice(measurement),
   )
 
 

@@ -284,15 +284,21 @@ class DataSplit(settings.Settings):
     elif self.client_test is not None:
       shares, names = data.shares, data.client_names
     found = FederatedData(labeled, pool, shares, data.test, (), notes, names)
-    if self.client_test is None:
+    if not self._client_test_fraction:
       return found
     return found._replace(**self.client_test.hold_out(pool, shares, seed))
 
   def __str__(self) -> str:
     """The part of an experiment's default name; may be empty."""
     partition = self.clients and self.clients.partition
-    pieces = [self.server, partition, self.client_test]
-    return '_'.join(filter(None, [str(each) for each in pieces if each]))
+    pieces = [str(each) for each in (self.server, partition) if each]
+    if self._client_test_fraction:
+      pieces.append(f'clienttest{self._client_test_fraction:g}')
+    return '_'.join(filter(None, pieces))
+
+  @property
+  def _client_test_fraction(self) -> float:
+    return self.client_test.client_test_fraction if self.client_test else 0.0
 
 
 def choose_data_split(

@@ -15,6 +15,7 @@ from tff_semifl.algorithms import training_settings
 from tff_semifl.core import batch_norm_statistics
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import image_task
+from tff_semifl.experiment import model_selection
 from tff_semifl.experiment import runtimes
 from tff_semifl.models import functional
 
@@ -35,10 +36,11 @@ def fill_in(
   """
   _check_model(experiment, task)
   _check_privacy(experiment)
-  experiment.selection.check(
-    validates=experiment.validates,
-    can_validate='num_validation' in settings.as_dict(experiment.data),
-  )
+  if experiment.selection != model_selection.ModelSelection():
+    experiment.selection.check(
+      validates=experiment.validates,
+      can_validate='num_validation' in settings.as_dict(experiment.data),
+    )
   data = experiment.data.fill_in(task)
   system = experiment.system
   if system.clients_per_round is None and not system.all_clients_take_part:

@@ -10,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.label_shift import input_shift
 from tff_semifl.label_shift import share_prior
@@ -86,7 +85,7 @@ def _read(
 
   size = input_shift.count_numbers(classifier.image_shape)
   nothing = tf.zeros([size], tf.float64)
-  return folding.fold(
+  return pipelines.fold(
     dataset.map(operator.itemgetter('image')).rebatch(_BATCH_SIZE),
     (
       tf.zeros([0, classifier.num_classes]),

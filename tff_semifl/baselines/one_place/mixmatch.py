@@ -26,7 +26,7 @@ from tff_semifl.baselines.one_place import pooled
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import losses
 from tff_semifl.core import pseudo_labels
-from tff_semifl.core import schedules
+from tff_semifl.core import training_loop
 from tff_semifl.data import example_kinds
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_draws
@@ -175,7 +175,7 @@ class MixMatch(pooled_method.PooledMethod):
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.unlabeled.unlabeled_loss_weight
-      * schedules.ramp_up(step.num, self.mixing.ramp_up_steps)
+      * training_loop.ramp_up(step.num, self.mixing.ramp_up_steps)
       * losses.consistency(
         mixed.guesses, tf.nn.softmax(mixed.unlabeled_logits)
       ),
@@ -249,7 +249,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     )
     return pooled_method.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
-      + schedules.ramp_up(step.num, self.mixing.ramp_up_steps)
+      + training_loop.ramp_up(step.num, self.mixing.ramp_up_steps)
       * (
         _MIXED_WEIGHT
         * losses.cross_entropy(mixed.unlabeled_logits, mixed.guesses)

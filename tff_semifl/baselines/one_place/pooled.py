@@ -24,7 +24,6 @@ from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.core import federated_process
 from tff_semifl.core import method as method_lib
 from tff_semifl.core import optimizers
-from tff_semifl.core import schedules
 from tff_semifl.core import server_work
 from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
@@ -251,7 +250,7 @@ class Pooled(system.System):
 
   def _learning_rate(self, step: tf.Tensor) -> tf.Tensor:
     """The learning rate of a step of the run, counted from 0."""
-    return schedules.warm_up_and_cosine(
+    return training_loop.warm_up_and_cosine(
       step,
       base_value=self.optimizer.learning_rate,
       warm_up_steps=0,

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
-from tff_semifl.core import schedules
+from tff_semifl.core import training_loop
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -159,6 +159,6 @@ class RampedLoss(UnlabeledLoss):
 
   def factor(self, progress: tf.Tensor) -> tf.Tensor:
     """The weight at `progress`, the fraction of steps taken, a scalar."""
-    return self.unlabeled_loss_weight * schedules.ramp_up(
+    return self.unlabeled_loss_weight * training_loop.ramp_up(
       progress, self.ramp_up_share
     )

@@ -34,7 +34,7 @@ from tff_semifl.baselines.zhang2020 import running_statistics
 from tff_semifl.core import client_work
 from tff_semifl.core import composition
 from tff_semifl.core import federated_process
-from tff_semifl.core import schedules
+from tff_semifl.core import training_loop
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.privacy import aggregators
@@ -130,7 +130,7 @@ class ManyShortRounds(system.System):
       batch_size=self.batch_size,
       optimizer=optimizer,
       learning_rate_fn=functools.partial(
-        schedules.warm_up_and_cosine,
+        training_loop.warm_up_and_cosine,
         base_value=self.schedule.learning_rate,
         warm_up_steps=self.schedule.warm_up_steps,
         total_steps=self.schedule.schedule_steps,
