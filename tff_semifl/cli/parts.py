@@ -42,9 +42,8 @@ class OutputFile(settings.Settings):
       return None
     path = to_file(self.output_file)
     with settings.blame('output_file', self.output_file):
-      found = durable_files.describe_special_file(path)
-      if found is not None:
-        raise ValueError(f'is {found}; name a file')
+      if durable_files.is_special(path):
+        raise ValueError('is not a regular file; name a file')
       if path.exists() and not self.overwrite:
         raise ValueError('exists; name another file, or give --overwrite')
     return path

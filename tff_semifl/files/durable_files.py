@@ -10,7 +10,6 @@ import io
 import os
 import pathlib
 import shutil
-import stat
 from typing import Any, BinaryIO
 import zipfile
 
@@ -19,13 +18,6 @@ import tensorflow as tf
 import tree
 
 _TEMPORARY = '.temporary'
-_SPECIAL_FILES = {
-  stat.S_IFIFO: 'a FIFO',
-  stat.S_IFDIR: 'a folder',
-  stat.S_IFSOCK: 'a socket',
-  stat.S_IFCHR: 'a device',
-  stat.S_IFBLK: 'a device',
-}
 
 
 class OutputError(Exception):
@@ -48,24 +40,18 @@ def naming(
     ) from error
 
 
-def describe_special_file(path: pathlib.Path) -> str | None:
-  """The kind of a special file that is not safe to open.
+def is_special(path: pathlib.Path) -> bool:
+  """Whether a path is no regular file, such as a folder, a FIFO or a device.
 
-  Opening a FIFO may block, and a device may have no end. None for a regular
-  file or a missing path.
+  Opening a FIFO may block, and a device may have no end.
   """
-  try:
-    mode = path.stat().st_mode
-  except FileNotFoundError:
-    return 'a link to nothing' if path.is_symlink() else None
-  return _SPECIAL_FILES.get(stat.S_IFMT(mode))
+  return (path.exists() or path.is_symlink()) and not path.is_file()
 
 
 def require_file(path: pathlib.Path, remedy: str) -> None:
   """Raises an `OutputError` if a path exists, but is not a regular file."""
-  found = describe_special_file(path)
-  if found is not None:
-    raise OutputError(f'{path} is {found}, not a file; {remedy}')
+  if is_special(path):
+    raise OutputError(f'{path} is not a regular file; {remedy}')
 
 
 @contextlib.contextmanager
@@ -171,9 +157,8 @@ def write_arrays(path: pathlib.Path, structure: Any) -> None:
 def read_arrays(path: pathlib.Path) -> dict[str, np.ndarray]:
   """Reads arrays by name; a damaged or missing file is a `DamagedFileError`."""
   try:
-    found = describe_special_file(path)
-    if found is not None:
-      raise ValueError(f'it is {found}, not a file')
+    if is_special(path):
+      raise ValueError('it is not a regular file')
     content = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
       # If a damaged header makes an array shorter, `np.load` stops before the

@@ -27,7 +27,6 @@ class ClientPool:
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
   ):
-    """Initializes the pool; see `InProcessContext`."""
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:
       devices = [name for name in known if ':GPU:' in name] or known[:1]
@@ -71,7 +70,6 @@ class Cohort:
   """The clients of one call, or one of them, and the pool where they work."""
 
   def __init__(self, total: int, pool: ClientPool, client: int | None = None):
-    """Initializes a cohort of `total` clients, or of `client` alone."""
     self.clients = range(total) if client is None else (client,)
     # Clients that dropped out, whose values are None.
     self.absent: set[int] = set()

@@ -170,7 +170,6 @@ class GraphFunctionCache:
       [tff.framework.CompiledComputation], GraphFunction
     ] = GraphFunction,
   ):
-    """Initializes the cache; `create` constructs new graph functions."""
     self._create = create
     self._functions = weakref.WeakValueDictionary()
     self._lock = threading.Lock()

@@ -40,7 +40,6 @@ class Runner:
   """Runs programs for clients on the actors of a pool."""
 
   def __init__(self, pool: actor_pool.ActorPool, max_bytes: int):
-    """Initializes the runner; `max_bytes` is the limit of cached contents."""
     self.pool = pool
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
@@ -165,7 +164,6 @@ class RayContext(in_process.InProcessContext):
   """
 
   def __init__(self, runner: Runner, *, default_num_clients: int = 0):
-    """Initializes the context with a runner, which sends programs to actors."""
     super().__init__(
       default_num_clients=default_num_clients,
       max_concurrent_clients=1,
