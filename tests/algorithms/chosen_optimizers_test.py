@@ -53,7 +53,7 @@ class OptimizersTest(simulation_test_case.SimulationTestCase):
     self.assertGreater(np.abs(averaged[0] - tuned[0]).max(), 1e-3)
     self.assertTrue(np.isfinite(averaged[0]).all())
 
-  @parameterized.parameters(('sgd', 'adamw'), ('adam', None), ('adamw', 'sgd'))
+  @parameterized.parameters(('sgd', 'adamw'), ('adamw', None), ('adamw', 'sgd'))
   def test_first_step_is_the_chosen_one(
     self, client_optimizer, server_optimizer
   ):

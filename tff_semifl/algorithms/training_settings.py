@@ -24,7 +24,7 @@ from tff_semifl.core import training_loop
 # the partition.
 SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
 
-OPTIMIZERS = settings.one_of('sgd', 'adam', 'adamw')
+OPTIMIZERS = settings.one_of('sgd', 'adamw')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -149,9 +149,8 @@ class ClientOptimizer(ClippedNesterov):
   client_optimizer: str = settings.setting(
     'sgd',
     'Optimizer of clients, with clipping and weight decay: sgd, with Nesterov'
-    ' momentum; adam, with decay in the gradient, as in PyTorch; adamw, with'
-    ' decay apart. --momentum is beta_1 of adam and adamw; both need'
-    ' a smaller --learning_rate, such as 0.001.',
+    ' momentum; adamw, which without --weight_decay is Adam. --momentum is'
+    ' beta_1 of adamw, which needs a smaller --learning_rate, such as 0.001.',
     OPTIMIZERS,
   )
 
@@ -160,8 +159,7 @@ class ClientOptimizer(ClippedNesterov):
     name = name or self.client_optimizer
     if name == 'sgd':
       return super().build()
-    build = {'adam': optimizers.build_adam, 'adamw': optimizers.build_adamw}
-    return build[name](
+    return optimizers.build_adamw(
       beta_1=self.momentum,
       weight_decay=self.weight_decay,
       clip_norm=self.clip_norm or None,

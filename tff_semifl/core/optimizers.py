@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's SGD, Adam and AdamW, with gradient clipping and weight decay.
+"""SemiFL's SGD and AdamW, with gradient clipping and weight decay.
 
 TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
 optimizers multiply the learning rate into the momentum buffer, which is a
@@ -95,11 +95,10 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Wrapped(tff.learning.optimizers.Optimizer):
-  """An optimizer with clipping, decay in the gradient, and frozen weights."""
+  """An optimizer with clipping and frozen weights."""
 
   inner: tff.learning.optimizers.Optimizer
   clip_norm: float | None = None
-  gradient_decay: float = 0.0
   is_trained: Sequence[bool] | None = None
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity
 
@@ -122,10 +121,6 @@ class _Wrapped(tff.learning.optimizers.Optimizer):
     else:
       if scale is not None:
         of_own = tuple(scale * g for g in of_own)
-      if self.gradient_decay:
-        of_own = tuple(
-          g + self.gradient_decay * w for g, w in zip(of_own, own, strict=True)
-        )
       state, trained = self.inner.next(state, own, of_own)
     if self.is_trained is None:
       return state, trained
@@ -167,9 +162,6 @@ def restrict(
   """
   if not isinstance(optimizer, _Wrapped):
     optimizer = _Wrapped(inner=optimizer)
-  elif optimizer.is_trained is not None:
-    inner = iter(optimizer.is_trained)
-    is_trained = [each and next(inner) for each in is_trained]
   return dataclasses.replace(
     optimizer, is_trained=is_trained, mask_gradient=mask_gradient
   )
@@ -217,24 +209,6 @@ def build_nesterov_sgd(
   )
 
 
-def build_adam(
-  learning_rate: float = 0.001,
-  *,
-  beta_1: float = 0.9,
-  weight_decay: float = 0.0,
-  clip_norm: float | None = None,
-) -> tff.learning.optimizers.Optimizer:
-  """Builds TFF's Adam with clipping and decay as in `build_nesterov_sgd`.
-
-  As in PyTorch's Adam, decay is part of the gradient, and thus of the moments.
-  """
-  return _Wrapped(
-    inner=tff.learning.optimizers.build_adam(learning_rate, beta_1=beta_1),
-    gradient_decay=weight_decay,
-    clip_norm=clip_norm,
-  )
-
-
 def build_adamw(
   learning_rate: float = 0.001,
   *,
@@ -242,7 +216,7 @@ def build_adamw(
   weight_decay: float = 0.0,
   clip_norm: float | None = None,
 ) -> tff.learning.optimizers.Optimizer:
-  """Builds TFF's AdamW with clipping; decay is not part of the gradient."""
+  """Builds TFF's AdamW with clipping; without decay it is Adam."""
   return _Wrapped(
     inner=tff.learning.optimizers.build_adamw(
       learning_rate, beta_1=beta_1, weight_decay=weight_decay
