@@ -54,7 +54,7 @@ class MeasurementTest(parameterized.TestCase):
     (f'{_OUTSIDE}:macro_f1', 'has the name of another metric'),
     (f'{_OUTSIDE}:text', "failed .ValueError: returned 'good', not a number"),
     (f'{_OUTSIDE}:broken', 'failed .IndexError'),
-    ('tensorflow.keras.metrics:MeanIoU', 'cannot be created without arguments'),
+    ('tensorflow.keras.metrics:MeanIoU', 'must be a function of labels'),
   )
   def test_refuses(self, name, message):
     with self.assertRaisesRegex(

@@ -50,8 +50,8 @@ class RunSettings(settings.Settings):
     (),
     'Comma-separated further metrics, columns of metrics.csv:'
     ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
-    ' ece, nll, brier, top_K, or package.module:NAME, a tf.keras.metrics.Metric'
-    ' or a function of labels and logits.',
+    ' ece, nll, brier, top_K, or package.module:NAME, a function of labels and'
+    ' logits.',
   )
   client_accuracy: bool | None = settings.setting(
     None,

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 from scipy import stats
-import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.settings import references
@@ -23,12 +22,6 @@ from tff_semifl.settings import references
 _TOP = re.compile(r'top_([1-9][0-9]*)')
 # The bins of `ece`, as in Guo et al., ICML 2017.
 _NUM_BINS = 15
-# The metrics of Keras that take labels, not one-hot vectors.
-_OF_LABELS = (
-  tf.keras.metrics.SparseCategoricalAccuracy,
-  tf.keras.metrics.SparseCategoricalCrossentropy,
-  tf.keras.metrics.SparseTopKCategoricalAccuracy,
-)
 
 
 def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
@@ -214,35 +207,20 @@ def load(name: str) -> Metric:
 
 
 def _load_outside(reference: str) -> Metric:
-  """Loads a metric of a user or of Keras from `package.module:NAME`."""
+  """Loads a user's metric from `package.module:NAME`."""
   found = references.load(reference)
   name = reference.partition(':')[2]
   if is_own(name) or name == 'loss':
     raise ValueError(f'has the name of another metric, {name}')
-  if isinstance(found, type):
-    try:
-      found = found()
-    except Exception as error:
-      raise ValueError(
-        f'cannot be created without arguments: {error}'
-      ) from error
-  if not isinstance(found, tf.keras.metrics.Metric) and not callable(found):
+  if not callable(found) or isinstance(found, type):
     raise ValueError(
-      f'is a {type(found).__name__}; must be a tf.keras.metrics.Metric or a'
-      ' function of labels and logits'
+      f'is a {type(found).__name__}; must be a function of labels and logits'
     )
-
-  def compute(labels: np.ndarray, logits: np.ndarray) -> float:
-    if not isinstance(found, tf.keras.metrics.Metric):
-      return _to_number(found(labels, logits))
-    truth = labels
-    if not isinstance(found, _OF_LABELS):
-      truth = np.eye(logits.shape[1], dtype=np.float32)[labels]
-    found.reset_state()
-    found.update_state(truth, special.softmax(logits, axis=1))
-    return _to_number(found.result())
-
-  return Metric(name, compute, getattr(found, 'higher_is_better', True))
+  return Metric(
+    name,
+    lambda labels, logits: _to_number(found(labels, logits)),
+    getattr(found, 'higher_is_better', True),
+  )
 
 
 def _to_number(value: object) -> float:
