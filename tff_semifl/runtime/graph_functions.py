@@ -8,7 +8,7 @@ Each graph is imported once as a function, and called with eager tensors, which
 stay on their device. (TFF's worker runs each graph in a session instead.)
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 import functools
 import hashlib
 import threading
@@ -97,7 +97,7 @@ class GraphFunction:
     self._lock = threading.Lock()
     self._function = None
     self._feeds = (
-      list(flatten(_tensor_names(self._proto.parameter)))
+      tf.nest.flatten(_tensor_names(self._proto.parameter))
       if self._proto.HasField('parameter')
       else []
     )
@@ -108,12 +108,14 @@ class GraphFunction:
   def __call__(self, argument: Value) -> Value:
     """Runs the graph; `argument` is None if the graph has no parameter."""
     function = self._get_function()
-    tensors = list(flatten(argument))
+    tensors = tf.nest.flatten(argument)
     try:
       fetched = call(function, [tensors[index] for index in self._used_feeds])
     except tf.errors.OpError as error:
       raise errors.of_code(self._type, error) from error
-    return unflatten(self._result, map(release_attributes, fetched))
+    return tf.nest.pack_sequence_as(
+      self._result, [release_attributes(each) for each in fetched]
+    )
 
   def _get_function(self):
     with self._lock:
@@ -121,7 +123,7 @@ class GraphFunction:
         self._function, self._used_feeds = import_part(
           function_graphs.read(self._proto),
           self._feeds,
-          list(flatten(self._result)),
+          tf.nest.flatten(self._result),
         )
         self._proto = None  # Frees constants, which may include weights.
       return self._function
@@ -202,22 +204,6 @@ def _tensor_names(binding) -> Value:
   if kind == 'sequence':
     return binding.sequence.variant_tensor_name
   return binding.tensor.tensor_name
-
-
-def flatten(value: Value) -> Iterator[tf.Tensor]:
-  """Yields the tensors of a value."""
-  if isinstance(value, list):
-    for part in value:
-      yield from flatten(part)
-  else:
-    yield value
-
-
-def unflatten(nest: Value, tensors: Iterator[tf.Tensor]) -> Value:
-  """Nests tensors like `nest`."""
-  if isinstance(nest, list):
-    return [unflatten(part, tensors) for part in nest]
-  return next(tensors)
 
 
 def placeholder_spec(node: Any) -> tf.TensorSpec:

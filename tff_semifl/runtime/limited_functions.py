@@ -59,11 +59,12 @@ class LimitedFunction(graph_functions.GraphFunction):
     if run is None:
       return self(argument)
     try:
-      fetched = run(list(graph_functions.flatten(argument)))
+      fetched = run(tf.nest.flatten(argument))
     except tf.errors.OpError as error:
       raise errors.of_code(self._type, error) from error
-    return graph_functions.unflatten(
-      self._result, map(graph_functions.release_attributes, fetched)
+    return tf.nest.pack_sequence_as(
+      self._result,
+      [graph_functions.release_attributes(each) for each in fetched],
     )
 
   def _get_run(self):
@@ -72,7 +73,7 @@ class LimitedFunction(graph_functions.GraphFunction):
         self._run = _build(
           function_graphs.read(self._code),
           self._feeds,
-          list(graph_functions.flatten(self._result)),
+          tf.nest.flatten(self._result),
           self._threads_per_operation,
         )
         self._code = None  # Frees constants, which may include weights.

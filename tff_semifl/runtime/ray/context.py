@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import ray
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
@@ -120,16 +121,13 @@ class Runner:
 
 def _site(inputs: Sequence[Any], client: int) -> str | None:
   """The site that holds a client's data; None if this program holds them."""
-  pending = [
+  own = [
     value[client] for value in inputs if not isinstance(value, values.AllEqual)
   ]
-  while pending:
-    value = pending.pop()
-    if isinstance(value, sites.SiteDataset):
-      return value.site
-    if isinstance(value, list):
-      pending.extend(value)
-  return None
+  handles = [
+    each for each in tf.nest.flatten(own) if isinstance(each, sites.SiteDataset)
+  ]
+  return handles[0].site if handles else None
 
 
 class _Contents:
