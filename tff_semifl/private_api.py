@@ -21,16 +21,9 @@ from tensorflow_federated.proto.v0.computation_pb2 import Computation
 from tensorflow_federated.python.core.environments.tensorflow_backend import (
   compiled_computation_transformations as _code_transformations,
 )
-from tensorflow_federated.python.core.environments.tensorflow_backend import (
-  tensorflow_building_block_factory as tensorflow_blocks,
-)
 from tensorflow_federated.python.core.impl.compiler import array
-from tensorflow_federated.python.core.impl.compiler import (
-  building_block_factory as blocks,
-)
 from tensorflow_federated.python.core.impl.compiler import transformation_utils
 from tensorflow_federated.python.core.impl.compiler import tree_analysis
-from tensorflow_federated.python.core.impl.compiler import tree_transformations
 from tensorflow_federated.python.core.impl.types import type_analysis
 from tensorflow_federated.python.core.impl.types import type_conversions
 from tensorflow_federated.python.core.impl.types import type_serialization
