@@ -7,9 +7,6 @@ No other file imports private names. Check this file first when TensorFlow or
 TFF is upgraded.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import tensorflow as tf
 
 # Messages of TensorFlow that `tf.compat.v1` does not export.
@@ -17,6 +14,9 @@ from tensorflow.core.protobuf.config_pb2 import CallableOptions
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.eager.context import FunctionCallOptions
 from tensorflow.python.eager.context import context as eager_context
+from tensorflow.python.eager.polymorphic_function.concrete_function import (
+  ConcreteFunction,
+)
 from tensorflow_federated.proto.v0.computation_pb2 import Computation
 from tensorflow_federated.python.core.environments.tensorflow_backend import (
   compiled_computation_transformations as _code_transformations,
@@ -32,22 +32,10 @@ from tensorflow_federated.python.core.impl.utils import tensorflow_utils
 disable_grappler = (
   _code_transformations.transform_tf_call_ops_to_disable_grappler
 )
-
-
-def call_flat(
-  function: Any, arguments: Sequence[Any], captured: Sequence[Any]
-) -> list[tf.Tensor]:
-  """Calls a concrete function without processing its arguments in Python.
-
-  `captured` are the tensors that it captured, or replacements.
-  """
-  return function._call_flat(list(arguments), list(captured))
-
-
-def make_callable(session: Any, options: CallableOptions) -> Any:
-  """A function that runs a part of a session's graph.
-
-  TensorFlow optimizes the graph at once; with `Session.make_callable` each of
-  several threads would do so at its first call.
-  """
-  return session._make_callable_from_options(options)
+# (function, arguments, captured tensors or replacements, lists) -> results.
+# Calls a concrete function without processing its arguments in Python.
+call_flat = ConcreteFunction._call_flat
+# (session, `CallableOptions`) -> a function that runs a part of the session's
+# graph. TensorFlow optimizes the graph at once; with `Session.make_callable`
+# each of several threads would do so at its first call.
+make_callable = tf.compat.v1.Session._make_callable_from_options

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import zhang2020_networks
+from tff_semifl.randomness import random_draws
 
 _CREATORS = (
   zhang2020_networks.create_emnist_cnn,
@@ -47,7 +48,7 @@ def _pool(x):
 def _dropout(x, rate, key, *, noise_shape=None):
   """The layer's own draws: the test is of the places of dropout."""
   layer = keyed_dropout.KeyedDropout(rate, key=key, noise_shape=noise_shape)
-  with keyed_dropout.seeded(_SEED):
+  with random_draws.dropping_by(_SEED):
     mask = layer(tf.ones(x.shape), training=True).numpy()
   return x * mask
 

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.models import keyed_dropout
+from tff_semifl.randomness import random_draws
 
 _SEED = tf.constant([3, 4])
 _CHANNELS = (None, 1, 1, None)
@@ -15,7 +16,7 @@ _CHANNELS = (None, 1, 1, None)
 
 def _drop(inputs, seed=_SEED, **kwargs):
   layer = keyed_dropout.KeyedDropout(**({'rate': 0.25, 'key': 0} | kwargs))
-  with keyed_dropout.seeded(seed):
+  with random_draws.dropping_by(seed):
     return layer(inputs, training=True).numpy()
 
 

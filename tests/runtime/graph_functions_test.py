@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context as context_lib
 import tensorflow_federated as tff
 
+from tff_semifl import private_api
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graph_functions
 from tff_semifl.runtime.ray import values as ray_values
@@ -105,9 +106,13 @@ class GraphFunctionCacheTest(tf.test.TestCase):
 class CallTest(tf.test.TestCase):
   def test_leaves_options_as_they_were(self):
     before = context_lib.context().function_call_options
-    function = mock.Mock(_call_flat=mock.Mock(side_effect=ZeroDivisionError()))
-    with self.assertRaises(ZeroDivisionError):
-      graph_functions.call(function, [])
+    with (
+      mock.patch.object(
+        private_api, 'call_flat', side_effect=ZeroDivisionError()
+      ),
+      self.assertRaises(ZeroDivisionError),
+    ):
+      graph_functions.call(None, [])
     self.assertIs(context_lib.context().function_call_options, before)
 
 

@@ -140,7 +140,7 @@ def find_parts(trainable_names: Sequence[str]) -> Parts:
   return parts
 
 
-class _SparseLayer(tf.keras.layers.Layer):
+class SparseLayer(tf.keras.layers.Layer):
   """A layer with the kernel sigma + phi; phi is sparse in inference.
 
   The initial sigma is truncated normal with variance 1 / number of inputs. The
@@ -179,7 +179,7 @@ class _SparseLayer(tf.keras.layers.Layer):
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
-class SparseConvolution(_SparseLayer):
+class SparseConvolution(SparseLayer):
   """A padded 3x3 convolution of float [batch, height, width, channels]."""
 
   def build(self, input_shape: tf.TensorShape) -> None:
@@ -190,7 +190,7 @@ class SparseConvolution(_SparseLayer):
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
-class SparseDense(_SparseLayer):
+class SparseDense(SparseLayer):
   """A linear layer without bias, of float [batch, features]."""
 
   def build(self, input_shape: tf.TensorShape) -> None:

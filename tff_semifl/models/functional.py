@@ -23,6 +23,7 @@ from tff_semifl.models import keyed_dropout
 from tff_semifl.models import model_checks
 from tff_semifl.models import pure_functions
 from tff_semifl.models import static_batch_norm
+from tff_semifl.randomness import random_draws
 
 ModelWeights = tff.learning.models.ModelWeights
 
@@ -101,7 +102,7 @@ def _collect_moments(
   model: tf.keras.Model, images: tf.Tensor
 ) -> list[tuple[static_batch_norm.StaticBatchNormalization, tf.Tensor]]:
   with (
-    keyed_dropout.turned_off(),
+    random_draws.dropping_by(random_draws.NO_DROPOUT),
     static_batch_norm.collecting_moments() as collected,
   ):
     model(images, training=True)

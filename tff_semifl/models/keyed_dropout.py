@@ -4,37 +4,16 @@
 """Dropout that is a function of a seed.
 
 Keras's own layers draw from hidden generators. This layer draws with a seed
-that is an argument of `train_logits`. A context variable passes the seed to the
-layers, so that the model keeps a single input.
+that is an argument of `train_logits`. `random_draws.dropping_by` passes the
+seed to the layers, so that the model keeps a single input.
 """
 
-from collections.abc import Iterator, Sequence
-import contextlib
-import contextvars
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
-
-_SEED = contextvars.ContextVar('seed', default=None)
-# A value of `_SEED` that turns dropout off.
-_OFF = object()
-
-
-def turned_off() -> contextlib.AbstractContextManager[None]:
-  """Turns off the dropout of layers that are called in this context."""
-  return seeded(_OFF)
-
-
-@contextlib.contextmanager
-def seeded(seed: tf.Tensor) -> Iterator[None]:
-  """Sets the seed, int32 [2], of dropout layers called in this context."""
-  token = _SEED.set(seed)
-  try:
-    yield
-  finally:
-    _SEED.reset(token)
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
@@ -67,8 +46,8 @@ class KeyedDropout(tf.keras.layers.Layer):
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
     """Drops some of `inputs` if `training`."""
-    seed = _SEED.get()
-    if not training or seed is _OFF:
+    seed = random_draws.dropout_seed.get()
+    if not training or seed is random_draws.NO_DROPOUT:
       return inputs
     if seed is None:
       raise ValueError(

@@ -17,8 +17,8 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
+from tff_semifl.randomness import random_draws
 
 
 def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,7 +57,7 @@ def in_training(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
 
 def without_dropout(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
   """The outputs of a model in training mode, without dropout."""
-  with keyed_dropout.turned_off():
+  with random_draws.dropping_by(random_draws.NO_DROPOUT):
     return model(images, training=True)
 
 
@@ -85,7 +85,7 @@ def build(
   ) -> tf.Tensor | list[tf.Tensor]:
     nonlocal needs_seed
     with (
-      keyed_dropout.seeded(seed),
+      random_draws.dropping_by(seed),
       static_batch_norm.with_padding(*num_real or [None]),
     ):
       outputs = call_fn(model, images)

@@ -117,6 +117,22 @@ _source = contextvars.ContextVar(
 )
 
 
+# The seed of dropout layers, int32 [2].
+dropout_seed = contextvars.ContextVar('dropout_seed', default=None)
+# A value of `dropout_seed` that turns dropout off.
+NO_DROPOUT = object()
+
+
+@contextlib.contextmanager
+def dropping_by(seed: tf.Tensor | object) -> Iterator[None]:
+  """A context in which dropout layers draw by `seed`, or not at all."""
+  token = dropout_seed.set(seed)
+  try:
+    yield
+  finally:
+    dropout_seed.reset(token)
+
+
 def select_batch(
   num_images: tf.Tensor,
   batch_size: int,
