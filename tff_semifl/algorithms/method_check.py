@@ -38,7 +38,7 @@ def check_labels(
     with random_draws.drawing_by(portable_draws):
       labeler, images = _create_client(method, training)
       rows = rows_lib.Rows(images)
-      context = labeler.context(rows, labeler.received)
+      context = labeler.context(rows)
       labels, _, _ = labeler.label(context, rows, method.init_state(context))
       return labels.probabilities
 
@@ -78,7 +78,7 @@ def check_padding(
     with random_draws.drawing_by(portable_draws):
       labeler, images = _create_client(method, training)
       real = rows_lib.Rows(rows_lib.take(images, 0, _NUM_IMAGES))
-      context = labeler.context(real, labeler.received)
+      context = labeler.context(real)
       state = method.init_state(context)
       if method.relabel == 'round':
         labels, labeled, _ = labeler.label(context, real, state)

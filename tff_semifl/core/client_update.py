@@ -98,7 +98,7 @@ def _train(
   method = labeler.method
   all_images = rows_lib.Rows(images)
   number = all_images.number
-  context = labeler.context(all_images, labeler.received)
+  context = labeler.context(all_images)
   state = method.init_state(context)
   given = None
   if method.relabel == 'round':
@@ -210,45 +210,31 @@ class Steps:
     self, epoch: tf.Tensor, now: training_loop.TrainingResult
   ) -> tuple[rows_lib.Rows, Any]:
     """The augmented images of an epoch, and the loop's state."""
-    rows, state = self.rows, now.state
-    if self.labeler.method.relabel == 'epoch':
-      weights = self._weights(now.trainable)
-      _, images, new = self.labeler.label(
-        self.labeler.context(rows, weights, epoch), rows, state[0]
-      )
-      rows, state = rows.replace(images), (state[0], state[1].extend(new))
-    selected = rows
-    if self.labeler.method.relabel != 'batch':
-      selected = rows.keep(rows.examples.is_selected)
-    return self._augment(selected, rows, epoch), state
-
-  def _augment(
-    self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor
-  ) -> rows_lib.Rows:
-    """Augments the selected images, and draws images for mixup from `rows`."""
-    training, seed = self.training, self.labeler.node.seed
+    training, rows = self.training, self.rows
+    seed = self.labeler.node.seed
+    is_labeled = self.labeler.method.relabel == 'round'
+    selected = rows.keep(rows.examples.is_selected) if is_labeled else rows
     in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))
     images = in_order.examples
     mix = None
-    if self.labeler.method.relabel != 'batch':
+    if is_labeled:
       drawn = rows.draw(in_order.num_rows, seed(_Purpose.MIX_DRAW, epoch))
       mix = hook_arguments.Mix(
         drawn.image,
         training.weak_augmentation(drawn.image, seed(_Purpose.MIX_VIEW, epoch)),
         drawn.label,
       )
-    return in_order.replace(
-      labeling.AugmentedImages(
-        images,
-        weak=training.weak_augmentation(
-          images.image, seed(_Purpose.WEAK_VIEW, epoch)
-        ),
-        strong=training.strong_augmentation(
-          images.image, seed(_Purpose.STRONG_VIEW, epoch)
-        ),
-        mix=mix,
-      )
+    augmented = labeling.AugmentedImages(
+      images,
+      weak=training.weak_augmentation(
+        images.image, seed(_Purpose.WEAK_VIEW, epoch)
+      ),
+      strong=training.strong_augmentation(
+        images.image, seed(_Purpose.STRONG_VIEW, epoch)
+      ),
+      mix=mix,
     )
+    return in_order.replace(augmented), now.state
 
   def _select(
     self, batch: rows_lib.Rows, now: training_loop.TrainingResult

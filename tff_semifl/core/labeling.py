@@ -64,21 +64,13 @@ class Labeler:
   received: functional.ModelWeights
   node: federated_process.Node
 
-  def context(
-    self,
-    rows: rows_lib.Rows,
-    weights: functional.ModelWeights,
-    *keys: tf.Tensor,
-  ) -> hook_arguments.ClientContext:
-    """The `ClientContext` for labeling all images, each weakly augmented once.
-
-    `rows` are `Images`; `keys` distinguish several labelings in one round.
-    """
+  def context(self, rows: rows_lib.Rows) -> hook_arguments.ClientContext:
+    """The `ClientContext` for labeling all `Images`, weakly augmented once."""
     model = self.model
     views = rows.replace(
       self.weak_augmentation(
         rows.examples.image,
-        self.node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW, *keys),
+        self.node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW),
       )
     )
 
@@ -92,7 +84,7 @@ class Labeler:
       guidance=messages.get(method_lib.OWN),
       part_guidance=messages,
       received=self.received,
-      weights=weights,
+      weights=self.received,
       num_classes=model.num_classes,
       logits_fn=functools.partial(
         _infer, views, model.logits, model.num_classes

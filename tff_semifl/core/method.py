@@ -129,15 +129,15 @@ class Method(Guiding, settings.Settings, abc.ABC):
   """Base of client methods, dataclasses whose fields are settings.
 
   Attributes:
-    relabel: When images are labeled: once a round by the received model, or at
-      the beginning of each epoch or for each batch by the model in training.
-      With 'batch', `ClientContext.images` are the weakly augmented batch.
+    relabel: When images are labeled: once a round by the received model, or
+      for each batch by the model in training. With 'batch',
+      `ClientContext.images` are the weakly augmented batch.
     clients_have_labels: Whether clients know the true labels of their images.
     labels_are_true: Whether `label` returns true labels, so that pseudo-label
       quality is not measured.
   """
 
-  relabel: ClassVar[Literal['round', 'epoch', 'batch']] = 'round'
+  relabel: ClassVar[Literal['round', 'batch']] = 'round'
   clients_have_labels: ClassVar[bool] = False
   labels_are_true: ClassVar[bool] = False
 
