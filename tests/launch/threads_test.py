@@ -107,29 +107,6 @@ class ThreadsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    # Pixels, threads as the flag says, and as they are in a worker of TFF.
-    (_pixels(_FEW, _FEW), None, 1),
-    (_pixels(_FEW + 1, _FEW), None, None),
-    (_pixels(_FEW, _FEW + 1), None, None),
-    (_pixels(_FEW, _FEW, math.inf), None, 1),
-    (_pixels(10, 10), 3, 3),
-    (_pixels(math.inf, math.inf), 3, 3),
-  )
-  def test_one_number_of_threads(self, pixels, chosen, expected):
-    threads = runtimes.Threads(threads_per_operation=chosen)
-    with _new_program() as set_threads:
-      limited = runtimes.Native(threads=threads).limit_threads(lambda: pixels)
-      self.assertEqual(limited.threads.threads_per_operation, expected)
-      self.assertEqual(
-        set_threads.mock_calls, [mock.call(expected)] if expected else []
-      )
-      limited.context()
-      self.assertEqual(
-        os.environ.get(_VARIABLE), None if expected is None else f'{expected}'
-      )
-      self.assertNotIn(runtime_lib.OWN_THREADS, os.environ)
-
-  @parameterized.parameters(
     # Pixels; threads of all and of clients as flags say, and as they are, for
     # clients where they have others; and clients at a time, on eight cores.
     (_pixels(_FEW, _FEW), None, None, 1, None, 8),

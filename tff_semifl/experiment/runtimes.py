@@ -7,7 +7,6 @@ import abc
 from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
-import math
 import os
 from typing import NamedTuple, Self
 
@@ -57,19 +56,12 @@ class Threads(settings.Settings):
   )
 
   def limit(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    """Sets the threads per operation, before TensorFlow initializes.
-
-    `count_pixels` is called only if no number of threads is chosen.
-    """
-    number = self.threads_per_operation
-    if number is None and _is_free():
-      pixels = count_pixels()
-      if max(pixels.of_clients, pixels.of_server) <= _FEW_PIXELS:
-        number = 1
-    is_chosen = self.threads_per_operation is not None
-    if number is None or not _set_threads(number, is_chosen=is_chosen):
-      return self
-    return dataclasses.replace(self, threads_per_operation=number)
+    """Sets the threads per operation, before TensorFlow initializes."""
+    # By default a process uses all cores: one for each needs much memory.
+    del count_pixels
+    if self.threads_per_operation is not None:
+      _set_threads(self.threads_per_operation, is_chosen=True)
+    return self
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -227,12 +219,6 @@ class Ray(Runtime):
   def has_sites(self) -> bool:
     """Whether an existing cluster is joined; a new cluster has no sites."""
     return self.ray_address is not None
-
-  def limit_threads(self, count_pixels: Callable[[], BatchPixels]) -> Self:
-    # By default a process uses all cores: one for each needs much memory.
-    del count_pixels
-    unknown = BatchPixels(math.inf, math.inf, math.inf)
-    return super().limit_threads(lambda: unknown)
 
   def check(self) -> None:
     with settings.blame('runtime', 'ray', runtime.WorkerError):
