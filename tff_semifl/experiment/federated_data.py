@@ -243,9 +243,8 @@ class DataSplit(settings.Settings):
   """How a task's images are split among server, clients and test.
 
   `server` is a `Validation` if all training images are labeled, and None if
-  clients have all images, with labels. `clients` is None without clients, or if
-  the task gives the partition; `client_test` is None without clients. A pool
-  has training images whose labels are hidden, then images of unknown class.
+  clients have all images. `clients` is None without clients, or if the task
+  gives the partition; `client_test` is None without clients.
   """
 
   server: _ServerLabels | Validation | None
@@ -284,7 +283,7 @@ class DataSplit(settings.Settings):
     elif self.client_test is not None:
       shares, names = data.shares, data.client_names
     found = FederatedData(labeled, pool, shares, data.test, (), notes, names)
-    if not self._client_test_fraction:
+    if not self.client_test or not self.client_test.client_test_fraction:
       return found
     return found._replace(**self.client_test.hold_out(pool, shares, seed))
 
@@ -292,13 +291,9 @@ class DataSplit(settings.Settings):
     """The part of an experiment's default name; may be empty."""
     partition = self.clients and self.clients.partition
     pieces = [str(each) for each in (self.server, partition) if each]
-    if self._client_test_fraction:
-      pieces.append(f'clienttest{self._client_test_fraction:g}')
+    if self.client_test and self.client_test.client_test_fraction:
+      pieces.append(f'clienttest{self.client_test.client_test_fraction:g}')
     return '_'.join(filter(None, pieces))
-
-  @property
-  def _client_test_fraction(self) -> float:
-    return self.client_test.client_test_fraction if self.client_test else 0.0
 
 
 def choose_data_split(
