@@ -81,7 +81,7 @@ def main(chosen: CheckLabels) -> None:
   if chosen.images.image_dir is not None:
     others = chosen.images.read_unlabeled().features
   doubts = _find_doubts(labeled, others)
-  labeling_inputs.write_table(path, _COLUMNS, _list_rows(labeled, doubts))
+  parts.write_table(path, _COLUMNS, _list_rows(labeled, doubts))
   print(f'labels: {len(doubts)}')
   for each in doubts[:_PRINTED]:
     print(f'  {labeled.files[each.index]}: {each}')

@@ -74,7 +74,7 @@ def main(chosen: ChooseImages) -> None:
     (images.files[index], '', num_alike)
     for index, num_alike in zip(found.indices, found.num_alike, strict=True)
   ]
-  labeling_inputs.write_table(path, _COLUMNS, rows)
+  parts.write_table(path, _COLUMNS, rows)
   print(f'images: {len(images.files)}')
   if found.num_considered < len(images.files):
     print(f'considered: {found.num_considered} of these, at random')

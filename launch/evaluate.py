@@ -31,6 +31,7 @@ from tff_semifl import settings
 from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.cli import site_shares
+from tff_semifl.data import data_errors
 from tff_semifl.data import example_kinds
 from tff_semifl.data import feature_files
 from tff_semifl.data import image_listing
@@ -88,7 +89,8 @@ def main(evaluate: Evaluate) -> None:
         else _batches_of_folder
       )
       batches = read(model, images[0])
-  scores = _score(evaluate, model, batches)
+  with evaluate.model.blame_images(data_errors.DataError):
+    scores = _score(evaluate, model, batches)
   accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
   print(f'accuracy: {accuracy}')
   print(f'loss: {scores.loss:.4f}')
@@ -102,8 +104,6 @@ def main(evaluate: Evaluate) -> None:
   for name, num_right, size in rows:
     of_all = f' of {size}' if size else ''
     print(f'{name}: {intervals.show(num_right, size)}{of_all}')
-  for line in _list_floors(scores):
-    print(line)
   measured = scores.measure()
   for line in run_facts.describe_metrics(measured):
     print(line)
@@ -137,36 +137,11 @@ def _score(
   if not evaluate.shares.adapts:
     return scores_lib.score(model, batches)
   inputs = site_shares.SiteInputs(model)
-
-  def read() -> _Batches:
-    for images, labels in batches:
-      inputs.add(images)
-      yield images, labels
-
-  scores = scores_lib.score(model, read())
+  scores = scores_lib.score(model, inputs.watch(batches))
   accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
   print(f"accuracy with the labels' class shares: {accuracy}")
-  probabilities, _, lines = evaluate.shares.adapt(
-    model, scores.probabilities, inputs
-  )
-  for line in lines:
-    print(line)
+  probabilities, _ = evaluate.shares.adapt(model, scores.probabilities, inputs)
   return dataclasses.replace(scores, probabilities=probabilities)
-
-
-def _list_floors(scores: scores_lib.Scores) -> Iterator[str]:
-  """Yields a line on accuracy and coverage at each confidence threshold."""
-  for each in scores.floors():
-    reached = 'no test image'
-    if each.num_images:
-      reached = (
-        f'{each.num_images / scores.num_images:.1%} of test images, of which'
-        f' {intervals.show(each.num_right, each.num_images)} are correct'
-      )
-    yield (
-      f'confidence {each.floor:g} or more: {reached};'
-      f' {each.share_of_noise:.1%} of noise images'
-    )
 
 
 def _batches_of_task(
@@ -198,11 +173,11 @@ def _batches_of_features(
 def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
-  """Checks the images in class folders, and returns batches."""
+  """Yields batches of images in class folders."""
   classes = image_listing.list_classes(folder)
   unknown = [name for name in classes if name not in model.class_names]
   if unknown:
-    raise ValueError(
+    raise data_errors.DataError(
       f'the model has no class {", ".join(unknown)}; its classes are'
       f' {_list(model.class_names)}'
     )
@@ -211,11 +186,8 @@ def _batches_of_folder(
     for name, files in classes.items()
     for file in files
   }
-  image_reading.check_files(labels, model.num_channels)
-  return (
-    (images, np.array([labels[file] for file in files]))
-    for files, images in image_reading.read_batches(labels, model.num_channels)
-  )
+  for files, images in image_reading.read_batches(labels, model.num_channels):
+    yield images, np.array([labels[file] for file in files])
 
 
 def _list(names: tuple[str, ...]) -> str:

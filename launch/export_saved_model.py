@@ -20,7 +20,6 @@ import pathlib
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.data import data_errors
 from tff_semifl.data import sources
@@ -33,7 +32,6 @@ from tff_semifl.experiment import model_results
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import site_shares
 from tff_semifl.export import saved_model
-from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
 from tff_semifl.label_shift import share_prior
@@ -85,24 +83,11 @@ class Export(settings.Settings):
   intended_use: str | None = settings.setting(
     None, 'What the model is for, for its card.'
   )
-  labels_alone_accuracy: float | None = settings.setting(
-    None,
-    'Test accuracy of the same model trained without clients, as launch.demo'
-    ' measures it, in [0, 1], for its card.',
-    settings.FRACTION,
-  )
-  temperature_scaling: bool = settings.setting(
-    False,
-    'Whether to calibrate probabilities by a temperature that divides logits:'
-    ' the one with the least negative log likelihood on the validation images'
-    ' of an experiment with --num_validation.',
-  )
   takes_shares: bool = settings.setting(
     False,
     'Whether TFLite models take class shares as a second input, float32 [1,'
     ' classes].',
   )
-  confidence: parts.LeastConfidence = parts.LeastConfidence()
 
 
 def main(export: Export) -> None:
@@ -125,12 +110,6 @@ def main(export: Export) -> None:
     trained = saved_experiment.read_trained_model(folder)
     privacy = client_privacy.describe(hparams.flags, trained.last_round)
     prior = site_shares.read(folder)
-  if export.takes_shares:
-    with settings.blame('takes_shares', True):
-      if prior is None:
-        raise ValueError(f'the experiment has no {share_prior.NAME}')
-      if formats == [export_formats.SAVED_MODEL]:
-        raise ValueError('is for TFLite; a SavedModel has a signature for it')
   export_path = pathlib.Path(export.export_dir or folder / 'export').absolute()
   with settings.blame('export_dir', export_path, ValueError, OSError):
     foreign = export_formats.find_foreign_file(export_path)
@@ -153,22 +132,12 @@ def main(export: Export) -> None:
         f'lacks {checkpoints.FROZEN_WEIGHTS}, the frozen weights of its model'
       )
     kinds.assign(trained.weights, trained.frozen_weights)
-  temperature = None
-  if export.temperature_scaling:
-    with settings.blame('temperature_scaling', True):
-      temperature = export_formats.fit_temperature(
-        model, export_formats.load_validation_images(experiment.data, task)
-      )
-  model = experiment.model.model.to_export(model, task)
-  if temperature is not None:
-    model = temperature_lib.apply(model, temperature)
-    # The prior's temperature is that of the logits before.
-    if prior is not None and prior.clients_differ:
-      prior = prior._replace(temperature=prior.temperature / temperature.value)
-  phone_model = model
+  model = phone_model = experiment.model.model.to_export(model, task)
   if export.takes_shares:
+    with settings.blame('takes_shares', True):
+      if prior is None:
+        raise ValueError(f'the experiment has no {share_prior.NAME}')
     phone_model = tflite.take_shares(model, prior)
-  least_confidence = export.confidence.value_for(task.class_names, 0.0)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
     with settings.blame('format', export.format):
@@ -195,7 +164,8 @@ def main(export: Export) -> None:
         model if name == export_formats.SAVED_MODEL else phone_model,
         task.class_names,
         calibration_images=calibration_images,
-        facts=export_formats.Facts(privacy, least_confidence, prior),
+        privacy=privacy,
+        prior=prior,
       )
       files.append(export_formats.examine(name, file, test))
     model_card.ModelCard(
@@ -207,24 +177,13 @@ def main(export: Export) -> None:
       files=files,
       why_not_tested=why_not_tested,
       privacy=privacy,
-      least_confidence=least_confidence,
       stated={
         'license': export.license,
         'intended use': export.intended_use,
-        'accuracy of the labels alone': None
-        if export.labels_alone_accuracy is None
-        else f'{export.labels_alone_accuracy:.1%}',
       },
-      temperature=temperature,
-      result=_describe_result(export, folder, prior),
+      result=_describe_result(folder, prior),
     ).write(path)
   print(model_card.format_table(files))
-  if temperature is not None:
-    print(
-      f'temperature: {temperature.value:.4g}, of {temperature.num_images}'
-      f' validation images: their NLL is {temperature.nll_after:.4f}, and'
-      f' {temperature.nll_before:.4f} without'
-    )
   if privacy is not None:
     print(f'privacy: {privacy.headline}')
   if why_not_tested is not None:
@@ -238,14 +197,12 @@ def main(export: Export) -> None:
 
 
 def _describe_result(
-  export: Export, folder: pathlib.Path, prior: share_prior.SharePrior | None
+  folder: pathlib.Path, prior: share_prior.SharePrior | None
 ) -> list[str]:
   """Lines on the result for the card."""
   lines = model_results.read_by_system(folder)
   if prior is not None:
     lines.append(site_shares.describe(prior))
-  if export.takes_shares:
-    lines.append('the TFLite models have a second input, class_shares')
   if (folder / client_results.ACCURACIES).exists():
     measured = client_results.read_accuracies(folder)
     lines.extend(client_results.describe_accuracies(measured))

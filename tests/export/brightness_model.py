@@ -34,12 +34,9 @@ def create(num_channels: int = 3) -> tf.keras.Model:
   return model
 
 
-def export(
-  folder: pathlib.Path, least_confidence: float = 0.0, **options: Any
-) -> dict[str, str]:
+def export(folder: pathlib.Path, **options: Any) -> dict[str, str]:
   """Exports the classifier."""
   model = create()
-  options = {'least_confidence': least_confidence, **options}
   saved_model.export_saved_model(
     model, CLASS_NAMES, folder / 'export', **options
   )

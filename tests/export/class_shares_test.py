@@ -98,6 +98,8 @@ class ClassSharesTest(parameterized.TestCase):
       loaded.predict(_IMAGES)[:, 1], _with_shares(0.5), atol=0.02
     )
     self.assertEqual(loaded.prior.temperature, 1)
+    with self.assertRaisesRegex(ValueError, 'float16 will do'):
+      tflite.check_is_for_integers(model)
 
   @parameterized.parameters(9, 40)
   def test_prior_of_features_knows_nothing_of_pixels(self, size):
@@ -112,11 +114,6 @@ class ClassSharesTest(parameterized.TestCase):
     for path in paths.values():
       prior = exported_model.load(pathlib.Path(path)).prior
       self.assertEqual(prior.inputs is not None, size == 9)
-
-  def test_shares_are_not_for_integers(self):
-    model = tflite.take_shares(brightness_model.create(), _PRIOR)
-    with self.assertRaisesRegex(ValueError, 'float16 will do'):
-      tflite.check_is_for_integers(model)
 
   def test_alike_clients_have_the_global_model(self):
     prior = _PRIOR._replace(strength=math.inf, temperature=1.0)

@@ -34,14 +34,12 @@ class ExportedModelTest(parameterized.TestCase):
       cls._model,
       small_model.CLASS_NAMES,
       cls._folder / 'export',
-      least_confidence=0.75,
     )
     (cls._folder / 'model.tflite').write_bytes(
       tflite.convert(
         cls._model,
         small_model.CLASS_NAMES,
         tflite.Precision.FLOAT32,
-        least_confidence=0.75,
       )
     )
 
@@ -51,7 +49,6 @@ class ExportedModelTest(parameterized.TestCase):
     model = exported_model.load(self._folder / name)
     self.assertEqual(model.class_names, small_model.CLASS_NAMES)
     self.assertEqual(model.image_shape, _SHAPE)
-    self.assertEqual(model.least_confidence, 0.75)
     for num_images, shape in ((1, _SHAPE), (5, _SHAPE), (3, (30, 20, 1))):
       images = small_model.random_images(num_images, shape)
       fitted = pixels.fit_to_size(tf.constant(images), 8, 12).numpy()
@@ -86,10 +83,6 @@ class ExportedModelTest(parameterized.TestCase):
     with zipfile.ZipFile(self._folder / 'zip.tflite', 'w') as archive:
       archive.writestr('labels.txt', 'cat')
     self._assert_refused('zip.tflite', r'is no TFLite model \(')
-    with zipfile.ZipFile(self._folder / 'floor.tflite', 'w') as archive:
-      archive.writestr('labels.txt', 'cat')
-      archive.writestr('least_confidence.txt', 'much')
-    self._assert_refused('floor.tflite', 'is no TFLite model of')
 
   @pytest.mark.slow
   def test_models_of_others(self):

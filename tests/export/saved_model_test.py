@@ -90,42 +90,6 @@ class SavedModelTest(parameterized.TestCase):
     # The predictions above are of all three classes.
     self.assertLen(set(expected.argmax(axis=1)), 3)
 
-  def test_least_confidence(self):
-    model = small_model.create()
-    images = small_model.random_images(50, (8, 8, 1))
-    expected = small_model.probabilities(model, images)
-    floor = float(np.median(expected.max(axis=1)))
-    self._export(model, least_confidence=floor)
-    module = tf.saved_model.load(str(self.path))
-    encoded = tf.map_fn(tf.io.encode_png, images, fn_output_signature=tf.string)
-    for outputs in (
-      module.signatures['serving_default'](images=tf.constant(images)),
-      module.signatures['serving_encoded'](image_bytes=encoded),
-    ):
-      found = outputs['probabilities'].numpy()
-      np.testing.assert_allclose(found, expected, atol=1e-5)
-      self.assertEqual(
-        [name.decode() for name in outputs['class_name'].numpy()],
-        [
-          _NAMES[each.argmax()] if each.max() >= floor else 'unknown'
-          for each in found
-        ],
-      )
-      num_unknown = sum(outputs['class_name'].numpy() == b'unknown')
-      # Rounding may move confidences near the median across it.
-      self.assertBetween(num_unknown, 23, 27)
-
-  @parameterized.parameters(
-    (_NAMES, 1.5, 'least_confidence: found 1.5; give a probability'),
-    (('a', 'unknown', 'b'), 0.5, 'the model has a class unknown; leave out'),
-  )
-  def test_least_confidence_that_cannot_be(self, names, floor, message):
-    with self.assertRaisesRegex(ValueError, message):
-      saved_model.export_saved_model(
-        small_model.create(), names, self.path, least_confidence=floor
-      )
-    self.assertFalse(self.path.exists())
-
   def test_layer_with_an_if_on_a_tensor(self):
     serve = self._export(
       tf.keras.Sequential(

@@ -28,7 +28,6 @@ from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.cli import program
 from tff_semifl.export import exported_model
-from tff_semifl.export import temperature as temperature_lib
 
 # A model of one's own has no width.
 _SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}
@@ -80,36 +79,6 @@ class ExportSavedModelTest(parameterized.TestCase):
       'not fully trained: round 1 of 2', (export / 'README.md').read_text()
     )
 
-  def test_temperature_of_the_validation_images(self):
-    values = {**small_digits.SETTINGS, 'model_width': None}
-    model = trained_experiment.save(
-      self._experiment, **values, num_validation=20
-    )
-
-    def fit(labels, logits):
-      self.assertEqual(logits.shape, (20, 10))
-      return temperature_lib.Temperature(2.5, len(labels), 1.0, 0.5)
-
-    # The weights here are random: no temperature suits them.
-    with mock.patch.object(temperature_lib, 'fit', fit):
-      printed = self._export(temperature_scaling='true')
-    export = self._experiment / 'export'
-    images = small_model.random_images(5, model.input_shape[1:])
-    found = np.log(exported_model.load(export).predict(images))
-    logits = model(images.astype(np.float32)).numpy()
-    # Differences of logits equal those of log probabilities.
-    self.assertIn('temperature: 2.5, of 20 validation images', printed)
-    np.testing.assert_allclose(
-      found - found[:, :1],
-      (logits - logits[:, :1]) / 2.5,
-      rtol=2e-3,
-      atol=1e-4,
-    )
-    self.assertIn(
-      'logits are divided by 2.5, which minimizes',
-      (export / 'README.md').read_text(),
-    )
-
   @pytest.mark.slow
   def test_cifar10_needs_no_cifar10(self):
     model = trained_experiment.save(
@@ -157,9 +126,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     images.rename(moved)
     self._assert_refused(f'--image_dir={images}: .*is missing')
     with contextlib.redirect_stderr(io.StringIO()) as lines:
-      printed = self._export(
-        image_dir=moved, format='saved_model,tflite_int8', least_confidence=0.75
-      )
+      printed = self._export(image_dir=moved, format='saved_model,tflite_int8')
     # Before the conversion, and before the test.
     for name in ('saved_model', 'tflite_int8'):
       self.assertGreaterEqual(lines.getvalue().count(f' {name}'), 2)
@@ -169,10 +136,6 @@ class ExportSavedModelTest(parameterized.TestCase):
     self.assertEqual(exported_model.load(export).class_names, ('cat', 'dog'))
     card = (export / 'README.md').read_text()
     self.assertIn('| data | 4 labeled images, 3 of 3 clients, 3 of', card)
-    self.assertIn('Least confidence: 0.75.', card)
-    self.assertIn('| least confidence | test images | of these correct |', card)
-    for path in (export, export / 'model_int8.tflite'):
-      self.assertEqual(exported_model.load(path).least_confidence, 0.75)
     changed = self._folder / 'changed'
     moved.rename(changed)
     image_tree.write_image(changed / 'server/cat/new.png', 9)

@@ -4,12 +4,10 @@
 """Tests of predicting the classes of images."""
 
 import csv
-import io
 import pathlib
 import subprocess
 import sys
 import tempfile
-from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -54,6 +52,7 @@ class PredictTest(parameterized.TestCase):
     with self._output.open(newline='') as file:
       return list(csv.DictReader(file))
 
+  @pytest.mark.slow
   def test_needs_no_tff(self):
     code = (
       "import sys; sys.modules['tensorflow_federated'] = None;"
@@ -67,7 +66,7 @@ class PredictTest(parameterized.TestCase):
   def test_folder(self, model):
     printed = self._predict(model)
     self.assertEqual(printed[0], 'images: 3')
-    self.assertEqual(printed[-1], f'predictions: {self._output}')
+    self.assertEqual(printed[-1], f'table: {self._output}')
     rows = self._rows()
     self.assertLen(rows, 3)
     for row, (name, level) in zip(rows, self._levels.items(), strict=True):
@@ -78,52 +77,6 @@ class PredictTest(parameterized.TestCase):
       self.assertAlmostEqual(
         float(row['probability']), max(dog, 1 - dog), delta=1e-4
       )
-    self.assertEqual(
-      printed[1:-1],
-      [
-        f'  {row["path"]}: {row["class_name"]}'
-        f' ({float(row["probability"]):.1%})'
-        for row in rows
-      ],
-    )
-
-  def test_standard_output_has_the_table_alone(self):
-    self._predict()
-    binary = io.TextIOWrapper(io.BytesIO())
-    chosen = settings.change(
-      predict.Predict(),
-      {
-        'exported_model': str(self._models['saved_model']),
-        'images': (str(self._photos),),
-        'output_file': '-',
-      },
-    )
-    with mock.patch.object(sys, 'stdout', binary):
-      predict.main(chosen)
-    self.assertEqual(binary.buffer.getvalue(), self._output.read_bytes())
-
-  @pytest.mark.slow
-  def test_least_confidence(self):
-    dogs = [*map(brightness_model.probability_of_dog, self._levels.values())]
-    sure = [max(dog, 1 - dog) for dog in dogs]
-    floor = (min(sure) + max(sure)) / 2
-    names = [
-      'unknown' if each < floor else 'dog' if dog > 0.5 else 'cat'
-      for each, dog in zip(sure, dogs, strict=True)
-    ]
-    self.assertIn('unknown', names)
-    self._predict(least_confidence=floor)
-    self.assertEqual([row['class_name'] for row in self._rows()], names)
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    with_floor = brightness_model.export(folder, floor)
-    for model in with_floor.values():
-      self._predict(model, overwrite='true')
-      self.assertEqual([row['class_name'] for row in self._rows()], names)
-    # The flag takes precedence.
-    self._predict(
-      with_floor['saved_model'], least_confidence=0, overwrite='true'
-    )
-    self.assertNotIn('unknown', [row['class_name'] for row in self._rows()])
 
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
@@ -160,18 +113,6 @@ class PredictTest(parameterized.TestCase):
       self._predict(overwrite='true')
     self.assertEqual(self._output.read_text(), 'old')
     self.assertEqual(list(self._output.parent.iterdir()), [self._output])
-
-  def test_unreadable_files_can_be_left_out(self):
-    for name in ('b/e.png', 'notes.txt'):
-      (self._photos / name).write_text('no image')
-    with self.assertLogs(level='WARNING') as logs:
-      printed = self._predict(skip_unreadable='true')
-    self.assertEqual(
-      printed[:2], ['images: 3', 'left out, as they cannot be read: 2']
-    )
-    self.assertLen(self._rows(), 3)
-    self.assertLen(logs.output, 2)
-    self.assertIn('b/e.png is no JPEG, ', logs.output[0])
 
   @parameterized.parameters(
     ({'exported_model': ''}, 'exported_model=: '),

@@ -71,9 +71,7 @@ class ModelCardTest(absltest.TestCase):
       confidence = confidence or np.trace(confusion) / np.sum(confusion)
       rest = (1 - confidence) / 2
       probabilities = np.where(np.eye(3)[predicted], confidence, rest)
-      scores = scores_lib.Scores(
-        labels, probabilities.astype(np.float32), np.array([150, 20, 1, 0, 0])
-      )
+      scores = scores_lib.Scores(labels, probabilities.astype(np.float32))
     model_card.ModelCard(
       name='mine',
       model=_create_model((8, 12, 3)),
@@ -146,19 +144,6 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     with PIL.Image.open(self._folder / 'confusion_matrix.png') as fig:
       self.assertGreater(min(fig.size), 300)
-
-  def test_says_what_a_least_confidence_does(self):
-    card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
-    for text in (
-      '| 0.5 | 100.0% | 58.0% (44.2% to 70.6%) | 75.0% |',
-      '| 0.99 | 0.0% | no images | 0.0% |',
-      'Least confidence: 0. ',
-    ):
-      self.assertIn(text, card)
-    card = self._write(why_not_tested='no images', least_confidence=0.95)
-    self.assertIn('Least confidence: 0.95.', card)
-    self.assertIn('`unknown`', card)
-    self.assertNotIn('images of noise', card)
 
   def test_says_how_far_probabilities_are_from_the_share_right(self):
     confusion = [[25, 25, 0], [25, 25, 0], [0, 0, 0]]

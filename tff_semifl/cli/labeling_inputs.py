@@ -3,11 +3,9 @@
 
 """Inputs and outputs of the programs that choose images and check labels."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import contextlib
-import csv
 import dataclasses
-import io
 import pathlib
 from typing import NamedTuple
 
@@ -118,20 +116,6 @@ def check_outputs(
   sheet = path.with_suffix('.html')
   dataclasses.replace(output, output_file=str(sheet)).check()
   return path, sheet
-
-
-def write_table(
-  path: pathlib.Path, columns: Sequence[str], rows: Iterable[Sequence[object]]
-) -> None:
-  """Writes a CSV table, and prints its path."""
-  with parts.replacing(path) as file:
-    # File names need not be valid text: other bytes are written unchanged.
-    text = io.TextIOWrapper(file, 'utf-8', errors='surrogateescape', newline='')
-    csv.writer(text, lineterminator='\n').writerows([columns, *rows])
-    text.flush()
-    # Detached, because `replacing` closes the file.
-    text.detach()
-  print(f'table: {path}')
 
 
 def write_page(path: pathlib.Path, content: str) -> None:

@@ -3,9 +3,11 @@
 
 """Settings that several programs have: files, models, seeds."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import contextlib
+import csv
 import dataclasses
+import io
 import pathlib
 from typing import BinaryIO
 
@@ -14,17 +16,6 @@ from tff_semifl.export import exported_model as exported_model_lib
 from tff_semifl.files import durable_files
 
 _MAX_SEED = 2**31 - 1
-
-
-def are_figures(files: Sequence[str]) -> bool:
-  """Whether there are files, all in formats of figures."""
-  suffixes = {pathlib.Path(file).suffix for file in files}
-  return bool(files) and suffixes <= {'.png', '.pdf', '.svg'}
-
-
-FIGURES = settings.Values(
-  'files that each end in .png, .pdf or .svg', are_figures
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,6 +64,20 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
     yield file
 
 
+def write_table(
+  path: pathlib.Path, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
+  """Writes a CSV table to the file --output_file, and prints its path."""
+  with replacing(path) as file:
+    # File names need not be valid text: other bytes are written unchanged.
+    text = io.TextIOWrapper(file, 'utf-8', errors='surrogateescape', newline='')
+    csv.writer(text, lineterminator='\n').writerows([columns, *rows])
+    text.flush()
+    # Detached, because `replacing` closes the file.
+    text.detach()
+  print(f'table: {path}')
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportedModel(settings.Settings):
   """An exported model, and the files that it is used on."""
@@ -106,32 +111,6 @@ class ExportedModel(settings.Settings):
   ) -> contextlib.AbstractContextManager[None]:
     """Turns errors in the `with` block into errors of --images."""
     return settings.blame('images', self.images, *errors)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class LeastConfidence(settings.Settings):
-  """The probability below which no class is predicted."""
-
-  least_confidence: float | None = settings.setting(
-    None,
-    'Least probability of the most probable class for an image to be given it;'
-    f' below, the class is {exported_model_lib.UNKNOWN}.'
-    ' launch.export_saved_model: the value of the exported model, by default 0.'
-    ' launch.predict: by default the value of the model. launch.evaluate shows'
-    ' how many test images and noise images such thresholds leave, and how many'
-    ' of the test images are right.',
-    settings.FRACTION,
-  )
-
-  def value_for(self, class_names: Sequence[str], default: float) -> float:
-    """The probability, checked for a model of these classes."""
-    if self.least_confidence is None:
-      return default
-    with settings.blame('least_confidence', self.least_confidence):
-      exported_model_lib.check_least_confidence(
-        class_names, self.least_confidence
-      )
-    return self.least_confidence
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,11 +3,9 @@
 
 """Predictions with the class shares of the site that images are from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import csv
 import dataclasses
-import io
-import pathlib
 
 from absl import logging
 import numpy as np
@@ -15,10 +13,11 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.export import exported_model
-from tff_semifl.files import durable_files
 from tff_semifl.label_shift import adaptation
 from tff_semifl.label_shift import input_shift
 
+# Of a file of class shares.
+COLUMNS = ('class_name', 'share')
 # Classes whose share is printed.
 _NUM_SHOWN = 5
 
@@ -36,6 +35,14 @@ class SiteInputs:
       summaries = self._model.summarize(images)
       self._total += np.sum(summaries, axis=0, dtype=np.float64)
       self._count += len(images)
+
+  def watch(
+    self, batches: Iterable[tuple[np.ndarray, np.ndarray]]
+  ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields batches of images and labels, and adds the images."""
+    for images, labels in batches:
+      self.add(images)
+      yield images, labels
 
   def warn_of_shift(self) -> None:
     """Logs a warning if the images are unlike those of training."""
@@ -106,21 +113,17 @@ class SiteShares(settings.Settings):
     model: exported_model.ExportedModel,
     probabilities: np.ndarray,
     inputs: SiteInputs,
-  ) -> tuple[np.ndarray, np.ndarray, list[str]]:
+  ) -> tuple[np.ndarray, np.ndarray]:
     """Adapts the probabilities of a site's images, float32 [images, classes].
 
-    Returns:
-      The probabilities, float32 [images, classes]; the class shares, float32
-      [classes]; and lines about them.
-
-    Raises:
-      settings.SettingError: If the images tell too little about shares.
+    Returns probabilities, float32 [images, classes], and class shares, float32
+    [classes]; prints lines about them. Raises a `settings.SettingError` if the
+    images tell too little about shares.
     """
     prior = model.prior
     logits = adaptation.to_logits(tf.constant(probabilities))
     if self.class_shares is not None:
       shares = read_shares(self.class_shares, model.class_names)
-      lines = []
     else:
       found = adaptation.estimate_site_shares(logits, prior)
       evidence, count = float(found.evidence), len(logits)
@@ -133,10 +136,10 @@ class SiteShares(settings.Settings):
           ' shares fit them; predict without this flag',
         )
       shares = found.shares.numpy()
-      lines = [
+      print(
         f'class shares of {count} images (evidence {evidence:.3g} nats):'
         f' {_list(model.class_names, shares, found.deviations.numpy())}'
-      ]
+      )
       inputs.warn_of_shift()
     adapted = tf.nn.softmax(
       adaptation.adapt_logits(logits, shares, prior)
@@ -144,10 +147,8 @@ class SiteShares(settings.Settings):
     changed = np.count_nonzero(
       adapted.argmax(axis=1) != probabilities.argmax(axis=1)
     )
-    lines.append(
-      f'with these shares {changed} of {len(adapted)} images change class'
-    )
-    return adapted, shares, lines
+    print(f'with these shares {changed} of {len(adapted)} images change class')
+    return adapted, shares
 
 
 def _list(
@@ -172,7 +173,7 @@ def read_shares(file: str, class_names: Sequence[str]) -> np.ndarray:
     found = {}
     with open(file, newline='', encoding='utf-8') as table:
       for row in csv.DictReader(table):
-        if not {'class_name', 'share'} <= row.keys():
+        if not {*COLUMNS} <= row.keys():
           raise ValueError('has not the columns class_name and share')
         if row['class_name'] not in class_names:
           raise ValueError(f'the model has no class {row["class_name"]}')
@@ -188,15 +189,3 @@ def read_shares(file: str, class_names: Sequence[str]) -> np.ndarray:
     if not np.all(np.isfinite(shares)) or shares.min() < 0 or not shares.any():
       raise ValueError('shares must be 0 or above, and not all 0')
     return (shares / shares.sum()).astype(np.float32)
-
-
-def write_shares(
-  path: pathlib.Path, class_names: Sequence[str], shares: np.ndarray
-) -> None:
-  """Writes class shares as `read_shares` reads them."""
-  table = io.StringIO()
-  writer = csv.writer(table, lineterminator='\n')
-  writer.writerow(['class_name', 'share'])
-  writer.writerows(zip(class_names, shares.tolist(), strict=True))
-  with durable_files.naming(path), durable_files.replacing(path) as file:
-    file.write(table.getvalue().encode())

@@ -15,7 +15,7 @@
 | `test_labels`     | as `labels`, [t]                              | no     |
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import os
 import pathlib
 import zipfile
@@ -86,19 +86,13 @@ def read_vectors(
 def read_batches(
   files: Iterable[pathlib.Path],
   num_features: int,
-  *,
-  on_error: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[list[str], np.ndarray]]:
   """Yields batches of keys `<file>[<row>]` and float32 [batch, features]."""
   for file in files:
     try:
       vectors = read_vectors(file, num_features)
     except ValueError as error:
-      message = f'{file} {error}'
-      if on_error is None:
-        raise data_errors.DataError(message) from error
-      on_error(message)
-      continue
+      raise data_errors.DataError(f'{file} {error}') from error
     for start in range(0, len(vectors), _BATCH_SIZE):
       batch = vectors[start : start + _BATCH_SIZE]
       rows = range(start, start + len(batch))

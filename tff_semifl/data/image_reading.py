@@ -128,23 +128,19 @@ def _allocate(
 def read_batches(
   files: Iterable[pathlib.Path],
   num_channels: int,
-  *,
-  on_error: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[list[pathlib.Path], np.ndarray]]:
   """Yields files with their images, uint8 [batch, height, width, channels].
 
-  Images keep their sizes; a change of size begins a new batch. Files that
-  cannot be read are left out if `on_error` takes the error's message.
+  Images keep their sizes; a change of size begins a new batch. Raises one
+  `DataError` that names all files that cannot be read.
   """
-  paths, images = [], []
+  paths, images, problems = [], [], []
   for path in files:
     try:
       image = image_files.read_image_of_any_size(path, num_channels)
     except data_errors.DataError as error:
-      message = f'{path} {error}'
-      if on_error is None:
-        raise data_errors.DataError(message) from error
-      on_error(message)
+      problems.append(f'{path} {error}')
+    if problems:
       continue
     if images and (
       image.shape != images[0].shape
@@ -155,14 +151,7 @@ def read_batches(
       paths, images = [], []
     paths.append(path)
     images.append(image)
-  if images:
-    yield paths, np.stack(images)
-
-
-def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
-  """Raises a `DataError` that names all files that cannot be read."""
-  problems = []
-  for _ in read_batches(files, num_channels, on_error=problems.append):
-    pass
   if problems:
     raise data_errors.DataError('; '.join(problems))
+  if images:
+    yield paths, np.stack(images)

@@ -8,7 +8,7 @@ import dataclasses
 import fnmatch
 import math
 import pathlib
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -23,7 +23,6 @@ from tff_semifl.experiment import progress
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.label_shift import share_prior
 from tff_semifl.privacy import privacy_statement
@@ -70,14 +69,6 @@ class ExportedFile:
   scores: scores_lib.Scores | None
 
 
-class Facts(NamedTuple):
-  """What an export knows about a model; see `export_saved_model`."""
-
-  privacy: privacy_statement.PrivacyStatement | None
-  least_confidence: float
-  prior: share_prior.SharePrior | None
-
-
 def find_foreign_file(path: pathlib.Path) -> str | None:
   """The first file in a folder that no export writes; None without any."""
   if not path.exists():
@@ -119,17 +110,6 @@ def load_validation_images(
   return data.fill_in(task).load(task).test
 
 
-def fit_temperature(
-  model: tf.keras.Model, validation: sources.LabeledImages
-) -> temperature_lib.Temperature:
-  """Fits the temperature of probabilities to validation images."""
-  logits = [
-    model(images.astype(np.float32), training=False).numpy()
-    for images, _ in validation.batches(_BATCH_SIZE)
-  ]
-  return temperature_lib.fit(validation.labels, np.concatenate(logits))
-
-
 def _report(
   test: sources.LabeledImages, what: str
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -155,16 +135,16 @@ def write(
   class_names: Sequence[str],
   *,
   calibration_images: np.ndarray | None,
-  facts: Facts,
+  **facts: Any,
 ) -> pathlib.Path:
   """Exports a model in one format to a folder, and returns the file.
 
   `name` is one of `NAMES`; the SavedModel, which is the folder itself, must be
-  written first. For `calibration_images`, see `tflite.convert`.
+  written first. For `calibration_images` and `facts`, see `tflite.convert`.
   """
   if name == SAVED_MODEL:
     progress.say(f'exporting {name}')
-    saved_model.export_saved_model(model, class_names, path, **facts._asdict())
+    saved_model.export_saved_model(model, class_names, path, **facts)
     return path
   precision = _TFLITE[name]
   calibrated = ''
@@ -175,13 +155,7 @@ def write(
   )
   file = path / f'model_{precision.value}.tflite'
   file.write_bytes(
-    tflite.convert(
-      model,
-      class_names,
-      precision,
-      calibration_images,
-      **facts._asdict(),
-    )
+    tflite.convert(model, class_names, precision, calibration_images, **facts)
   )
   (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
   return file

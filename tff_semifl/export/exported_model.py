@@ -34,32 +34,12 @@ DESCRIPTION = 'description'
 CLASS_SHARES = 'class_shares'
 # Outputs of the `description` signature.
 IMAGE_SHAPE = 'image_shape'
-LEAST_CONFIDENCE = 'least_confidence'
-# Files packed into a TFLite model: class names, one per line; the confidence
-# threshold, unless 0.
+# Class names of a TFLite model, one a line, packed into the file.
 LABELS_FILE = 'labels.txt'
-LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
-# The class of images below the confidence threshold.
-UNKNOWN = 'unknown'
 
 
 class ExportedModelError(Exception):
   """A path is no usable exported model; the message is one line."""
-
-
-def check_least_confidence(
-  class_names: Sequence[str], least_confidence: float
-) -> None:
-  """Checks a threshold's range, and that no class is named `UNKNOWN`."""
-  if not 0 <= least_confidence <= 1:
-    raise ValueError(
-      f'least_confidence: found {least_confidence}; give a probability, in'
-      ' [0, 1]'
-    )
-  if least_confidence > 0 and UNKNOWN in class_names:
-    raise ValueError(
-      f'the model has a class {UNKNOWN}; leave out the least confidence'
-    )
 
 
 class ExportedModel(abc.ABC):
@@ -68,8 +48,6 @@ class ExportedModel(abc.ABC):
   class_names: tuple[str, ...]
   # Height, width and channels of the input; or the number of features.
   image_shape: tuple[int, ...]
-  # Images whose most probable class has a lower probability are `UNKNOWN`.
-  least_confidence: float
   # None without differential privacy.
   privacy: privacy_statement.PrivacyStatement | None
   # The prior of a site's class shares, for the probabilities of `predict`.
@@ -147,7 +125,6 @@ class SavedModel(ExportedModel):
     self.class_names = _normalize(name.decode() for name in names)
     description = signatures[DESCRIPTION]()
     self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
-    self.least_confidence = float(description[LEAST_CONFIDENCE])
     file = path / privacy_statement.NAME
     self.privacy = _read(privacy_statement.from_json, file.read_bytes, file)
     file = path / share_prior.NAME
@@ -167,9 +144,6 @@ class TFLiteModel(ExportedModel):
     try:
       with zipfile.ZipFile(path) as archive:
         names = archive.read(LABELS_FILE).decode()
-        self.least_confidence = 0.0
-        if LEAST_CONFIDENCE_FILE in archive.namelist():
-          self.least_confidence = float(archive.read(LEAST_CONFIDENCE_FILE))
         self.privacy = _read(
           privacy_statement.from_json,
           functools.partial(archive.read, privacy_statement.NAME),

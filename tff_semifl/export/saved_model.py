@@ -91,7 +91,6 @@ def export_saved_model(
   class_names: Sequence[str],
   path: pathlib.Path,
   privacy: privacy_statement.PrivacyStatement | None = None,
-  least_confidence: float = 0.0,
   prior: share_prior.SharePrior | None = None,
 ) -> None:
   """Saves a trained model with its signatures.
@@ -99,8 +98,8 @@ def export_saved_model(
   *   `serving_default`, also the loaded object's call: maps `images`, uint8
       [batch, height, width, channels] in 0..255, of any size (see `resizing`),
       to `probabilities`, float32 [batch, classes], and `class_name`, string
-      [batch], the most probable class or 'unknown'. A model of feature vectors
-      takes `features`, float32 [batch, features], instead.
+      [batch], the most probable class. A model of feature vectors takes
+      `features`, float32 [batch, features], instead.
   *   `serving_encoded`, only for models of images: maps `image_bytes`, string
       [batch], JPEG or PNG files of any sizes, to the outputs of
       `serving_default`.
@@ -114,8 +113,7 @@ def export_saved_model(
       a site with these shares. They are 0 or above, and not all 0; others are
       an error. They are scaled to add up to 1.
   *   `class_names`: the names of all classes.
-  *   `description`: the model's `image_shape`, int32 [3], and
-      `least_confidence`, float32 [].
+  *   `description`: the model's `image_shape`, int32 [3].
 
   Args:
     model: A model that maps float32 [batch, height, width, channels] in 0..255,
@@ -123,16 +121,12 @@ def export_saved_model(
     class_names: A name for each class.
     path: The folder to save to, new or empty.
     privacy: The privacy guarantee to the clients of the training.
-    least_confidence: Confidence threshold, in [0, 1]; if no class reaches this
-      probability, `class_name` is 'unknown'.
     prior: The prior of the class shares of a site.
 
   Raises:
-    ValueError: If the threshold is out of range, or a class is named 'unknown'.
     ExportError: If the saved model does not load, or its probabilities differ
       from the model's.
   """
-  exported_model.check_least_confidence(class_names, least_confidence)
   shape = model.input_shape[1:]
   prior = prior and prior.for_inputs(shape)
   module = tf.Module()
@@ -147,16 +141,11 @@ def export_saved_model(
     return model(fitted, training=False)
 
   def classify(logits: tf.Tensor) -> dict[str, tf.Tensor]:
-    probabilities = tf.nn.softmax(logits)
     name = tf.gather(names, tf.argmax(logits, axis=-1))
-    if least_confidence > 0:
-      is_sure = tf.reduce_max(probabilities, axis=-1) >= least_confidence
-      name = tf.where(is_sure, name, exported_model.UNKNOWN)
-    return {'probabilities': probabilities, 'class_name': name}
+    return {'probabilities': tf.nn.softmax(logits), 'class_name': name}
 
   description = {
     exported_model.IMAGE_SHAPE: tf.constant(shape),
-    exported_model.LEAST_CONFIDENCE: tf.constant(least_confidence, tf.float32),
   }
 
   spec, fit = _choose_input(shape)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from tff_semifl.data import example_kinds
 from tff_semifl.export import exported_model
 from tff_semifl.metrics import intervals
 from tff_semifl.metrics import metric as metric_lib
@@ -20,26 +19,8 @@ from tff_semifl.metrics import metric as metric_lib
 # of 1/256, and the loss of a 0 would be infinite.
 _MIN_PROBABILITY = 1e-7
 _METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
-# Confidence thresholds that are reported.
-FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # As in Guo et al., ICML 2017.
 _NUM_BINS = 15
-# Enough noise images for a standard error of at most 3.5 percentage points, in
-# batches no larger than the batches of test images.
-NUM_NOISE = 200
-_NOISE_BATCH_SIZE = 50
-
-
-class Floor(NamedTuple):
-  """The test images whose predicted class has a probability of `floor` or more.
-
-  `share_of_noise` is the share of noise images that reach `floor`, in 0..1.
-  """
-
-  floor: float
-  num_images: int
-  num_right: int
-  share_of_noise: float
 
 
 class MetricScore(NamedTuple):
@@ -57,10 +38,6 @@ class Scores:
   # int64 [images], and float32 [images, classes].
   labels: np.ndarray
   probabilities: np.ndarray
-  # The number of noise images, of `NUM_NOISE`, that reach each floor, int64
-  # [floors]. Pixel values are drawn independently and uniformly from 0..255;
-  # each feature is drawn independently from its values in test vectors.
-  confident_noise: np.ndarray
 
   @functools.cached_property
   def confusion(self) -> np.ndarray:
@@ -101,20 +78,6 @@ class Scores:
   def logits(self) -> np.ndarray:
     """Logits whose softmax is the predicted probabilities."""
     return np.log(np.maximum(self.probabilities, np.finfo(np.float32).tiny))
-
-  def floors(self) -> list[Floor]:
-    """A `Floor` for each of `FLOORS`."""
-    return [
-      Floor(
-        floor,
-        int(is_sure.sum()),
-        int((is_sure & self._is_right).sum()),
-        float(num_noise / NUM_NOISE),
-      )
-      for floor, is_sure, num_noise in zip(
-        FLOORS, _is_sure(self.probabilities), self.confident_noise, strict=True
-      )
-    ]
 
   def measure(self) -> dict[str, MetricScore]:
     """Metrics by name, with bootstrap intervals."""
@@ -189,7 +152,6 @@ class Scores:
           class_names, self.class_sizes, np.diag(self.confusion), strict=True
         )
       },
-      'confident': [each._asdict() for each in self.floors()],
       'confusion': self.confusion.tolist(),
     }
 
@@ -204,33 +166,5 @@ def score(
   width, channels], or feature vectors, float32 [batch, features]; labels are
   int [batch].
   """
-  seen, some = [], None
-  for images, labels in batches:
-    some = images if some is None else some
-    seen.append((labels, model.predict(images)))
-  labels, probabilities = map(np.concatenate, zip(*seen, strict=True))
-  return Scores(labels, probabilities, _score_noise(model, some))
-
-
-def _score_noise(
-  model: exported_model.ExportedModel, some: np.ndarray
-) -> np.ndarray:
-  """Counts the noise images at or above each floor, int64 [floors]."""
-  generator = np.random.default_rng(0)
-  shape = (_NOISE_BATCH_SIZE, *model.image_shape)
-  confident = np.zeros(len(FLOORS), np.int64)
-  for _ in range(NUM_NOISE // _NOISE_BATCH_SIZE):
-    if model.kind is example_kinds.FEATURES:
-      # The range of each feature is known only from the vectors.
-      rows = generator.integers(len(some), size=shape)
-      images = np.take_along_axis(some, rows, axis=0)
-    else:
-      images = model.kind.draw_noise(generator, shape)
-    confident += _is_sure(model.predict(images)).sum(axis=1)
-  return confident
-
-
-def _is_sure(probabilities: np.ndarray) -> np.ndarray:
-  """Whether images are at or above each floor, bool [floors, batch]."""
-  floors = np.array(FLOORS, np.float32)[:, np.newaxis]
-  return probabilities.max(axis=1) >= floors
+  seen = ((labels, model.predict(images)) for images, labels in batches)
+  return Scores(*map(np.concatenate, zip(*seen, strict=True)))

@@ -7,9 +7,8 @@ A model takes one image of the network's input size, uint8 [1, height, width,
 channels], or one feature vector, float32 [1, features]. It returns class
 probabilities, float32 [1, classes]. All operations are TFLite builtins. Class
 names are packed into the file as TFLite metadata: `unzip model.tflite` gives
-`labels.txt`. A confidence threshold other than 0 is also packed, but callers
-have to apply the threshold. A model from `take_shares` has a second input, the
-class shares of the phone or its site.
+`labels.txt`. A model from `take_shares` has a second input, the class shares of
+the phone or its site.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,7 +80,6 @@ def convert(
   precision: Precision,
   calibration_images: np.ndarray | None = None,
   privacy: privacy_statement.PrivacyStatement | None = None,
-  least_confidence: float = 0.0,
   prior: share_prior.SharePrior | None = None,
 ) -> bytes:
   """Converts a trained model to the content of a TFLite file.
@@ -91,7 +89,6 @@ def convert(
   for INT8, to measure the range of activations. `prior` is packed into the
   file.
   """
-  exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8
   if is_int8:
     check_is_for_integers(model)
@@ -123,8 +120,6 @@ def convert(
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = tf.uint8
   files = {exported_model.LABELS_FILE: '\n'.join(class_names)}
-  if least_confidence > 0:
-    files[exported_model.LEAST_CONFIDENCE_FILE] = str(least_confidence)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   if prior is not None:

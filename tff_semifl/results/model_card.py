@@ -17,7 +17,6 @@ from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import hparams_file
 from tff_semifl.experiment import saved_experiment
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.metrics import intervals
 from tff_semifl.plots import figures
 from tff_semifl.privacy import privacy_statement
@@ -44,8 +43,6 @@ class ModelCard(NamedTuple):
   why_not_tested: str | None
   stated: Mapping[str, str | None]
   privacy: privacy_statement.PrivacyStatement | None = None
-  least_confidence: float = 0.0
-  temperature: temperature_lib.Temperature | None = None
   result: Sequence[str] = ()
 
   def write(self, folder: pathlib.Path) -> None:
@@ -95,8 +92,6 @@ def _to_markdown(card: ModelCard) -> str:
     num_classes=len(card.class_names),
     class_names=', '.join(map(markdown.escape, card.class_names)),
     formats=format_table(card.files),
-    least_confidence=f'{card.least_confidence:g}',
-    temperature=_describe_temperature(card.temperature),
     use=markdown.facts(
       (what, text or 'not stated') for what, text in card.stated.items()
     ),
@@ -125,19 +120,6 @@ def _describe_input(shape: Sequence[int]) -> tuple[str, str]:
   colors = 'in color (3 channels)' if num_channels > 1 else 'gray (1 channel)'
   takes = f'uint8 images of {height}x{width} pixels, {colors}'
   return 'An image classifier', takes
-
-
-def _describe_temperature(
-  temperature: temperature_lib.Temperature | None,
-) -> str:
-  if temperature is None:
-    return ''
-  return (
-    f'Temperature scaling: logits are divided by {temperature.value:.4g}, which'
-    f' minimizes the mean negative log likelihood of {temperature.num_images}'
-    f' validation images ({temperature.nll_after:.4f} instead of'
-    f' {temperature.nll_before:.4f}). It changes no predicted class.'
-  )
 
 
 def _training(
@@ -186,9 +168,6 @@ def _describe_accuracy(
       f" {scores.loss:.3f} ({format_name}). Intervals of classes are Wilson's:",
       markdown.table(*_escape(run_facts.class_table(class_names, scores))),
       _list(f'{line}.' for line in metrics),
-      f'Shares of these images, and of {scores_lib.NUM_NOISE} images of noise,'
-      ' whose most probable class reaches a least confidence:',
-      markdown.table(*run_facts.floors_table(scores)),
       f'![Confusion matrix]({export_formats.CONFUSION_FIGURE})',
     ]
   )

@@ -44,7 +44,7 @@ _OFF = 0.15
 _UNBALANCED = 1.5
 _LIMITS_OF_ALL = (
   'Every image gets one of these classes, often with a high probability, even'
-  ' noise. With a least confidence some of these images are unknown, not all.',
+  ' noise.',
   'It was not tested on images from other cameras, places, people or years than'
   ' those of the task.',
   'It was not tested what the weights reveal about training images.',
@@ -72,19 +72,6 @@ def class_table(class_names: Sequence[str], scores: scores_lib.Scores) -> Table:
       )
     )
   return _CLASS_HEADINGS, rows
-
-
-def floors_table(scores: scores_lib.Scores) -> Table:
-  """A table of accuracy and coverage at each confidence threshold."""
-  return ('least confidence', 'test images', 'of these correct', 'noise'), [
-    (
-      f'{each.floor:g}',
-      f'{each.num_images / scores.num_images:.1%}',
-      intervals.show(each.num_right, each.num_images),
-      f'{each.share_of_noise:.1%}',
-    )
-    for each in scores.floors()
-  ]
 
 
 def settings_table(hparams: 'hparams_file.Hparams') -> Table:
