@@ -26,8 +26,10 @@ from tff_semifl.cli import commands
 from tff_semifl.cli import parts
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import metrics_table
+from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import model_results
+from tff_semifl.experiment import progress
+from tff_semifl.experiment import saved_experiment
 from tff_semifl.metrics import intervals
 from tff_semifl.results import markdown
 from tff_semifl.results import report
@@ -35,49 +37,47 @@ from tff_semifl.results import summary
 
 
 class Result(NamedTuple):
-  """The last test accuracy, in [0, 1], and the minutes of all rounds.
-
-  `is_right`, bool [images], is True for correctly classified test images.
-  """
+  """The last test accuracy, in [0, 1], and bool [images]: which are right."""
 
   accuracy: float
-  minutes: float
   is_right: np.ndarray
+
+  def __str__(self) -> str:
+    size = len(self.is_right)
+    interval = intervals.of_accuracy(round(self.accuracy * size), size)
+    return f'{self.accuracy:.1%} ({interval})'
 
 
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
-  """Accuracies and minutes as a Markdown table.
+  """Accuracies as a Markdown table.
 
   `rows` have, for each seed, the results of the labels alone and of SemiFL.
   """
   table_rows = [
-    (
-      str(seed),
-      _show(alone),
-      _show(semifl),
-      _show_difference(alone, semifl),
-      f'{alone.minutes:.1f} + {semifl.minutes:.1f}',
-    )
+    [str(seed), str(alone), str(semifl), _show_difference(alone, semifl)]
     for seed, alone, semifl in rows
   ]
   if len(rows) > 1:
     alone, semifl = (
-      [result.accuracy for result in column]
-      for column in list(zip(*rows, strict=True))[1:]
+      [row[column].accuracy for row in rows] for column in (1, 2)
     )
-    of_alone, found = summary.summarize(alone), summary.summarize(semifl)
+    means = (
+      summary.show_mean('accuracy', summary.summarize(each))
+      for each in (alone, semifl)
+    )
     gain = summary.compare(semifl, alone)
-    table_rows.append(
-      (
-        'mean',
-        summary.show_mean('accuracy', of_alone),
-        summary.show_mean('accuracy', found),
-        f'{summary.show_difference("accuracy", gain)} points',
-        '',
-      )
-    )
+    shown = f'{summary.show_difference("accuracy", gain)} points'
+    table_rows.append(['mean', *means, shown])
   return markdown.table(
-    ('seed', 'labels alone', 'SemiFL', 'difference', 'minutes'), table_rows
+    ('seed', 'labels alone', 'SemiFL', 'difference'), table_rows
+  )
+
+
+def _show_difference(before: Result, after: Result) -> str:
+  low, high = intervals.of_difference(before.is_right, after.is_right)
+  difference = after.accuracy - before.accuracy
+  return (
+    f'{100 * difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})'
   )
 
 
@@ -92,22 +92,7 @@ def describe(class_sizes: Sequence[int], num_seeds: int) -> str:
   return text
 
 
-def _show(result: Result) -> str:
-  num_images = len(result.is_right)
-  interval = intervals.of_accuracy(
-    round(result.accuracy * num_images), num_images
-  )
-  return f'{result.accuracy:.1%} ({interval})'
-
-
-def _show_difference(before: Result, after: Result) -> str:
-  low, high = intervals.of_difference(before.is_right, after.is_right)
-  difference = after.accuracy - before.accuracy
-  num_images = len(after.is_right)
-  return (
-    f'{100 * difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}),'
-    f' {round(difference * num_images):+d} of {num_images} images'
-  )
+_Run = tuple[experiment_lib.Experiment, experiment_folder.ExperimentFolder]
 
 
 def main(own: parts.Seeds, command: command_lib.Command) -> None:
@@ -116,16 +101,18 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
   with settings.blame('clients_per_round', 0):
     if command.experiment.system.clients_per_round == 0:
       raise ValueError('must be positive, to compare with training without any')
-  commands.check_has_no_name(command, 'each seed has two experiments')
+  with settings.blame('experiment_name', command.run.experiment_name):
+    if command.run.experiment_name is not None:
+      raise ValueError('each seed has two experiments; leave the flag out')
   # All folders are opened before the first run begins.
-  pairs = [_create_pair(command, seed) for seed in seeds]
+  pairs = [_open_pair(command, seed) for seed in seeds]
   with command.context(command_lib.find_federation(*pairs[0][1])):
     rows = [
-      (seed, _train(labels_alone), _train(with_clients))
-      for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
+      (seed, *(_train(*run) for run in pair))
+      for seed, pair in zip(seeds, pairs, strict=True)
     ]
   print(to_markdown(rows))
-  sizes = model_results.count_by_class(pairs[0][1].experiment)
+  sizes = model_results.count_by_class(pairs[0][1][0])
   print(f'\n{describe(sizes, len(seeds))}')
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
@@ -133,7 +120,7 @@ def main(own: parts.Seeds, command: command_lib.Command) -> None:
   path = pathlib.Path(command.run.output_dir) / 'report.html'
   # Runs without clients come first, as the baseline of differences.
   folders = [
-    run.folder.path for column in zip(*pairs, strict=True) for run in column
+    run[1].path for column in zip(*pairs, strict=True) for run in column
   ]
   with command_lib.blame_output(command.run):
     report.write(path, folders)
@@ -148,24 +135,26 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   return settings.change_present(command, {**quick, **changes})
 
 
-def _create_pair(
-  command: command_lib.Command, seed: int
-) -> tuple[commands.Run, commands.Run]:
+def _open_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
   """Opens the run of the labels alone, and the run with clients."""
-  with_clients = commands.open_run(command, {'seed': seed})
-  labels_alone = experiment_lib.without_clients(with_clients.experiment)
+  command = settings.change(command, {'seed': seed})
+  with_clients = command.create_experiment()
+  labels_alone = experiment_lib.without_clients(with_clients)
   return (
-    commands.Run(labels_alone, command.open_folder(labels_alone)),
-    with_clients,
+    (labels_alone, command.open_folder(labels_alone)),
+    (with_clients, command.open_folder(with_clients)),
   )
 
 
-def _train(run: commands.Run) -> Result:
-  kept = commands.train(run)
-  # From the table, which includes rounds before an interruption.
-  minutes = metrics_table.read_results(run.folder.metrics_path).minutes
-  is_right = model_results.find_right(run.experiment, kept.weights)
-  return Result(kept.accuracy, minutes, is_right)
+def _train(
+  experiment: experiment_lib.Experiment,
+  folder: experiment_folder.ExperimentFolder,
+) -> Result:
+  command_lib.run(experiment, folder, quiet=progress.is_quiet())
+  with command_lib.blame_output(experiment.run):
+    kept = saved_experiment.read_trained_model(folder.path)
+  is_right = model_results.find_right(experiment, kept.weights)
+  return Result(kept.accuracy, is_right)
 
 
 if __name__ == '__main__':

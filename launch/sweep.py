@@ -17,8 +17,8 @@ Each run is a process of `launch.train`, with the folder
 `<output_dir>/<system>_<flagfile>_seed<seed>`, whatever --output_dir a flagfile
 has, and a log of the same name with the suffix `.log`. The same command resumes
 an interrupted sweep and skips complete runs. The table has the complete runs,
-and is updated after each. Names also have the value of a varied setting, and
-`validation` for runs that validate.
+and is updated after each. A failed run does not end the sweep. Names also have
+the value of a varied setting, and `validation` for runs that validate.
 
 --vary and --values train each entry with each value of a setting. With
 --num_validation, a flag of `launch.train`, runs are evaluated on some of the
@@ -26,7 +26,7 @@ server's labeled images in place of the test images, and the program says which
 value has the least loss, and how to train with this value:
 
   python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
-    --values=0.01,0.03,0.1,0.3,1 --num_validation=20 --on_failure=go_on
+    --values=0.01,0.03,0.1,0.3,1 --num_validation=20
 
 --print_commands prints the commands of the runs instead, for GNU parallel, an
 array of SLURM jobs or Ray jobs. The same command without --print_commands makes
@@ -34,7 +34,6 @@ the table when these have ended.
 """
 
 from collections.abc import Mapping, Sequence
-import contextlib
 import csv
 import dataclasses
 import io
@@ -52,12 +51,6 @@ from tff_semifl.cli import sweep_runs
 from tff_semifl.experiment import progress
 from tff_semifl.files import durable_files
 from tff_semifl.results import sweep_table
-
-
-def _are_tables(files: Sequence[str]) -> bool:
-  return bool(files) and all(
-    pathlib.Path(file).suffix in ('.md', '.csv') for file in files
-  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,42 +77,16 @@ class Sweep(settings.Settings):
   output_dir: str = settings.setting(
     'results', 'Folder that holds the folders of all experiments.'
   )
-  parallel: int = settings.setting(
-    1,
-    'Number of runs at the same time. Each uses all cores, the same GPUs, and'
-    ' memory of its own: choose more than 1 only on a machine that one run does'
-    ' not keep busy.',
-    settings.AT_LEAST_1,
-  )
-  on_failure: str = settings.setting(
-    'stop',
-    'What to do if a run fails: stop starts no other run, but lets running ones'
-    ' end; go_on trains the remaining runs. The exit code is 1 in either case.',
-    settings.one_of('go_on', 'stop'),
-  )
   print_commands: bool = settings.setting(
     False,
     'Print the command of each run that is not complete, one a line, and run'
     ' and write nothing.',
-  )
-  table_files: tuple[str, ...] | None = settings.setting(
-    None,
-    'Comma-separated files for the table. By default table.md and table.csv in'
-    ' --output_dir.',
-    settings.Values('files that each end in .md or .csv', _are_tables),
   )
 
   @property
   def folder(self) -> pathlib.Path:
     """The folder of all experiments."""
     return pathlib.Path(self.output_dir)
-
-  @property
-  def table_paths(self) -> list[pathlib.Path]:
-    """The files of the table."""
-    if self.table_files is not None:
-      return [pathlib.Path(file) for file in self.table_files]
-    return [self.folder / 'table.md', self.folder / 'table.csv']
 
 
 _Runs = Mapping[sweep_table.Entry, Sequence[sweep_runs.Run]]
@@ -149,14 +116,12 @@ def main(sweep: Sweep, passed_on: Sequence[str]) -> None:
         failed = _train(sweep, by_entry, incomplete)
     finally:
       print(_write_table(sweep, by_entry))
-      for path in sweep.table_paths:
-        print(f'table: {path}')
+      print(f'table: {sweep.folder / "table.md"}')
     if runs[0].validates:
       for line in sweep_table.describe_choices(
         _rows(by_entry),
         command_line.spell_commands('python -m launch.train'),
         sweep_runs.without_validation(passed_on),
-        [run.entry.label for run in failed],
       ):
         print(line)
   if failed:
@@ -173,40 +138,27 @@ def _train(
 ) -> list[sweep_runs.Run]:
   """Trains runs, writes the table after each, and returns failed runs."""
   failed = []
-  with (
-    contextlib.closing(
-      sweep_runs.run(
-        runs,
-        num_parallel=sweep.parallel,
-        stop_on_failure=sweep.on_failure == 'stop',
-        say=_say,
+  # None shows the bar in a terminal only.
+  is_hidden = True if progress.is_quiet() else None
+  for run in tqdm.tqdm(runs, unit='run', disable=is_hidden):
+    _say(f'{run.name}: started, log: {run.log_path}')
+    exit_code = sweep_runs.execute(run.command, run.log_path)
+    _write_table(sweep, by_entry)
+    if not exit_code and run.is_complete():
+      results = run.read()
+      _say(
+        f'{run.name}: accuracy {results.accuracy:.1%},'
+        f' {results.minutes:.1f} minutes'
       )
-    ) as ended,
-    tqdm.tqdm(
-      total=len(runs),
-      unit='run',
-      # None shows the bar in a terminal only.
-      disable=True if progress.is_quiet() else None,
-    ) as bar,
-  ):
-    for run, exit_code in ended:
-      _write_table(sweep, by_entry)
-      if not exit_code and run.is_complete():
-        results = run.read()
-        _say(
-          f'{run.name}: accuracy {results.accuracy:.1%},'
-          f' {results.minutes:.1f} minutes'
-        )
-      else:
-        failed.append(run)
-        problem = (
-          f'ended well, but {run.folder} lacks the last round in its'
-          ' metrics.csv, or its model'
-        )
-        if exit_code:
-          problem = sweep_runs.describe_failure(run, exit_code)
-        bar.write(f'{run.name}: {problem}', file=sys.stderr)
-      bar.update()
+      continue
+    failed.append(run)
+    problem = (
+      f'ended well, but {run.folder} lacks the last round in its metrics.csv,'
+      ' or its model'
+    )
+    if exit_code:
+      problem = sweep_runs.describe_failure(run.log_path, exit_code)
+    tqdm.tqdm.write(f'{run.name}: {problem}', file=sys.stderr)
   return failed
 
 
@@ -240,31 +192,28 @@ def _create_runs(sweep: Sweep, passed_on: Sequence[str]) -> _Runs:
 
 def _rows(by_entry: _Runs) -> list[sweep_table.Row]:
   return [
-    sweep_table.Row(entry, [run.read_complete() for run in runs], runs[0].task)
+    sweep_table.Row(
+      entry,
+      [run.read() if run.is_complete() else None for run in runs],
+      runs[0].task,
+    )
     for entry, runs in by_entry.items()
   ]
 
 
 def _write_table(sweep: Sweep, by_entry: _Runs) -> str:
-  """Writes the table's files, and returns the table in Markdown."""
+  """Writes table.md and table.csv, and returns the table in Markdown."""
   (first, *_), *_ = by_entry.values()
-  tabulate = (
-    sweep_table.tabulate_validation if first.validates else sweep_table.tabulate
-  )
-  table, numbers = tabulate(_rows(by_entry))
+  kind = 'validation' if first.validates else 'test'
+  table, numbers = sweep_table.tabulate(_rows(by_entry), kind)
   text = io.StringIO()
   writer = csv.DictWriter(text, numbers[0], lineterminator='\n')
   writer.writeheader()
   writer.writerows(numbers)
-  with settings.blame(
-    'table_files', sweep.table_files, durable_files.OutputError
-  ):
-    for path in sweep.table_paths:
-      content = text.getvalue() if path.suffix == '.csv' else f'{table}\n'
-      with durable_files.naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with durable_files.replacing(path) as file:
-          file.write(content.encode())
+  for name, content in (('md', f'{table}\n'), ('csv', text.getvalue())):
+    path = sweep.folder / f'table.{name}'
+    with durable_files.naming(path), durable_files.replacing(path) as file:
+      file.write(content.encode())
   return table
 
 

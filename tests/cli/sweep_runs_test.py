@@ -17,7 +17,6 @@ import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 import pytest
 
 from launch import sweep
@@ -25,7 +24,6 @@ from tests import forked_programs
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import sweep_runs
-from tff_semifl.results import sweep_table
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -47,18 +45,8 @@ from tests.settings import example_parts
 from tff_semifl.cli import sweep_runs, program
 
 def main(_):
-  jobs = [
-    sweep_runs.Job(
-      name=name,
-      command=(sys.executable, '-c', {code!r}),
-      log_path=pathlib.Path({folder!r}, name),
-    )
-    for name in 'abc'
-  ]
-  for _ in sweep_runs.run(
-    jobs, num_parallel=2, stop_on_failure=True, say=lambda line: None
-  ):
-    pass
+  command = (sys.executable, '-c', {code!r})
+  sweep_runs.execute(command, pathlib.Path({folder!r}, 'a'))
 
 program.run(
   main, example_parts.Oven(), interrupted=program.RESUMES
@@ -84,10 +72,7 @@ class RunsTest(parameterized.TestCase):
   def test_complete_with_last_round_and_export(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     one = sweep_runs.Run(
-      name='semifl_my_seed0',
       command=(),
-      log_path=folder / 'semifl_my_seed0.log',
-      entry=sweep_table.Entry('semifl_my', 'semifl', 'flagfile', 'my.flags'),
       folder=folder / 'semifl_my_seed0',
       total_rounds=1,
     )
@@ -96,9 +81,9 @@ class RunsTest(parameterized.TestCase):
     (one.folder / 'export' / 'saved_model.pb').touch()
     metrics = one.folder / 'metrics.csv'
     lines = [
-      'round,test/accuracy,test/best_accuracy,seconds\n',
-      '0,0.5,0.5,60\n',
-      '1,0.25,0.5,30\n',
+      'round,test/accuracy,test/best_accuracy,test/loss,seconds\n',
+      '0,0.5,0.5,1,60\n',
+      '1,0.25,0.5,2,30\n',
     ]
     for number in range(3):
       metrics.write_text(''.join(lines[:number]))
@@ -106,12 +91,7 @@ class RunsTest(parameterized.TestCase):
         self.assertFalse(one.is_complete())
     metrics.write_text(''.join(lines))
     self.assertTrue(one.is_complete())
-    self.assertEqual(one.read()[:4], (1, 0.25, 0.5, 1.5))
-    self.assertIsNone(one.read_complete().own_mean)
-    (one.folder / 'client_accuracy.csv').write_text(
-      'client,images,right,adapted_right\n0,10,5,9\n1,10,7,8\n'
-    )
-    np.testing.assert_allclose(one.read_complete()[4:], [0.6, 0.5, 0.85, 0.8])
+    self.assertEqual(one.read(), (1, 0.25, 0.5, 2, 1.5))
     (one.folder / 'export' / 'saved_model.pb').unlink()
     self.assertFalse(one.is_complete())
 
@@ -200,10 +180,6 @@ class CommandLineTest(parameterized.TestCase):
     ),
     (['--vary=rate', '--values=1,2'], 'good.flags: flag --rate: '),
     (['--num_validation=0'], 'good.flags: flag --num_validation=0: '),
-    (
-      ['--table_files=/proc/no/table.md'],
-      '^table_files=.*cannot write /proc/no/table.md',
-    ),
     (['--output_dir=/proc/no'], '^output_dir=/proc/no: '),
   )
   def test_bad_flags(self, arguments, message):
@@ -213,7 +189,7 @@ class CommandLineTest(parameterized.TestCase):
     ('--totalrounds=3', '--totalrounds'),
     ('--seed=1', '--seed is not for a flagfile'),
     ('--num_validation=20', '--num_validation is not for a flagfile'),
-    ('--parallel=2', '--parallel'),
+    ('--vary=seed', '--vary'),
   )
   def test_bad_line_in_the_last_flagfile(self, line, message):
     self._write('bad.flags', f'{_FLAGS}{line}\n')
@@ -266,69 +242,35 @@ class ProcessesTest(absltest.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _job(self, name, code):
-    return sweep_runs.Job(
-      name=name,
-      command=(sys.executable, '-c', code),
-      log_path=self.folder / name,
-    )
-
-  def _run(self, jobs, num_parallel=1, stop_on_failure=True):
-    """Returns the names and exit codes of jobs in the order of their ends."""
-    return [
-      (job.name, exit_code)
-      for job, exit_code in sweep_runs.run(
-        jobs,
-        num_parallel=num_parallel,
-        stop_on_failure=stop_on_failure,
-        say=lambda line: None,
-      )
-    ]
-
-  def _log(self, name):
-    path = self.folder / name
+  def _log(self):
+    path = self.folder / 'a'
     return path.read_text() if path.exists() else ''
 
-  def _pid(self, name):
-    """Returns the process of a long job, None before the start."""
-    found = re.search(r'^ready (\d+)$', self._log(name), re.M)
+  def _pid(self):
+    """Returns the process of a long run, None before the start."""
+    found = re.search(r'^ready (\d+)$', self._log(), re.M)
     return found and int(found[1])
 
-  def test_failure(self):
-    jobs = [
-      self._job('good', ''),
-      self._job('bad', 'print("why"); raise SystemExit(3)'),
-      self._job('killed', 'import os; os.kill(os.getpid(), 9)'),
-      self._job('better', ''),
-    ]
-    ended = [('good', 0), ('bad', 3), ('killed', -9), ('better', 0)]
-    self.assertEqual(self._run(jobs, stop_on_failure=False), ended)
-    self.assertEqual(self._run(jobs), ended[:2])
-    self.assertRegex(
-      sweep_runs.describe_failure(jobs[1], 3),
-      '^failed with exit code 3; the end of its log .*/bad:\n(.*\n)*  why$',
-    )
-    self.assertStartsWith(
-      sweep_runs.describe_failure(jobs[2], -9),
-      'failed with signal 9 (Killed)',
-    )
-
-  def test_closing_ends_all_in_order(self):
-    jobs = [
-      self._job('a', _LONG.format(seconds=0.1)),
-      self._job('b', 'import time; time.sleep(1)'),
-    ]
-    with contextlib.closing(
-      sweep_runs.run(
-        jobs, num_parallel=2, stop_on_failure=True, say=lambda line: None
-      )
-    ) as ended:
-      self.assertEqual(next(ended), (jobs[1], 0))
-      forked_programs.wait_until(lambda: self._pid('a'))
-    self.assertEndsWith(self._log('a'), 'asked\nin order\n')
+  def test_exit_codes(self):
+    for code, expected, message in (
+      ('', 0, None),
+      (
+        'print("why"); raise SystemExit(3)',
+        3,
+        'exit code 3; the end .*\n  why$',
+      ),
+      ('import os; os.kill(os.getpid(), 9)', -9, r'signal 9 \(Killed\)'),
+    ):
+      log = self.folder / 'a'
+      found = sweep_runs.execute([sys.executable, '-c', code], log)
+      self.assertEqual(found, expected)
+      if message is not None:
+        self.assertRegex(
+          sweep_runs.describe_failure(log, found), f'(?s)^failed with {message}'
+        )
 
   def _start(self, seconds):
-    """Starts a program with two of three jobs at a time; waits for these."""
+    """Starts a program with a long run; waits for the run."""
     process = subprocess.Popen(
       [
         sys.executable,
@@ -347,39 +289,33 @@ class ProcessesTest(absltest.TestCase):
       ),
     )
     self.addCleanup(process.kill)
-    forked_programs.wait_until(lambda: all(self._pid(name) for name in 'ab'))
-    pids = [self._pid(name) for name in 'ab']
-    self.assertTrue(all(map(_exists, pids)))
-    return process, pids
+    forked_programs.wait_until(self._pid)
+    self.assertTrue(_exists(self._pid()))
+    return process
 
   @pytest.mark.slow
   def test_sigterm_is_passed_on(self):
-    process, pids = self._start(seconds=1)
+    process = self._start(seconds=1)
     process.send_signal(signal.SIGTERM)
     output, errors = process.communicate(timeout=30)
     self.assertEqual(process.returncode, 143, errors)
     self.assertEmpty(output)
-    self.assertIn('ending a, b; interrupt again', errors)
+    self.assertIn('ending a; interrupt again', errors)
     self.assertIn('the same command goes on', errors)
-    self.assertFalse(any(map(_exists, pids)))
-    for name in 'ab':
-      self.assertEndsWith(self._log(name), 'asked\nin order\n')
-    self.assertEmpty(self._log('c'))
+    self.assertFalse(_exists(self._pid()))
+    self.assertEndsWith(self._log(), 'asked\nin order\n')
 
   @pytest.mark.slow
   def test_second_interrupt_kills(self):
-    process, pids = self._start(seconds=60)
+    process = self._start(seconds=60)
     process.send_signal(signal.SIGINT)
-    forked_programs.wait_until(
-      lambda: all('\nasked\n' in self._log(name) for name in 'ab')
-    )
+    forked_programs.wait_until(lambda: '\nasked\n' in self._log())
     self.assertIsNone(process.poll())
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     self.assertEqual(process.returncode, -signal.SIGINT, errors)
-    forked_programs.wait_until(lambda: not any(map(_exists, pids)))
-    for name in 'ab':
-      self.assertEndsWith(self._log(name), 'asked\n')
+    forked_programs.wait_until(lambda: not _exists(self._pid()))
+    self.assertEndsWith(self._log(), 'asked\n')
 
 
 if __name__ == '__main__':

@@ -76,51 +76,6 @@ class DrawTest(parameterized.TestCase):
       federated_data.draw(labels, np.arange(35), number, _SEED)
 
 
-class FoldTest(absltest.TestCase):
-  def test_folds_are_even_disjoint_and_all(self):
-    labels = np.repeat([0, 1, 2], [20, 10, 3])
-    folds = [
-      federated_data.draw_fold(labels, np.arange(33), fold, 5, _SEED)
-      for fold in range(5)
-    ]
-    np.testing.assert_array_equal(np.sort(np.concatenate(folds)), np.arange(33))
-    self.assertSameElements({6, 7}, map(len, folds))
-    counts = [np.bincount(labels[fold], minlength=3) for fold in folds]
-    self.assertLessEqual(np.ptp(counts, axis=0).max(), 1)
-    again = federated_data.draw_fold(labels, np.arange(33)[::-1], 0, 5, _SEED)
-    np.testing.assert_array_equal(again, folds[0])
-    other = federated_data.draw_fold(labels, np.arange(33), 0, 5, _SEED + 1)
-    self.assertNotEqual(set(other), set(folds[0]))
-
-  def test_refuses_what_cannot_be_trained_and_validated_on(self):
-    for labels, num_folds, message in (
-      ([0, 0, 1], 2, 'class 1 has one labeled image'),
-      ([0, 0, 1, 1], 5, '4 labeled images, too few for 5 parts'),
-    ):
-      with self.assertRaisesRegex(ValueError, message):
-        federated_data.draw_fold(
-          np.array(labels), np.arange(len(labels)), 0, num_folds, _SEED
-        )
-
-  def test_setting(self):
-    without = _split(_LABELS.AT_SERVER)
-    parts = [
-      _split(_LABELS.AT_SERVER, validation_fold=f'{number}/4')
-      for number in range(1, 5)
-    ]
-    labeled = _identify(without.labeled.images)
-    held_out = [_identify(part.test.images) for part in parts]
-    self.assertEqual(sum(map(len, held_out)), 50)
-    self.assertEqual(set.union(*held_out), labeled)
-    for part, images in zip(parts, held_out, strict=True):
-      self.assertEqual(_identify(part.labeled.images), labeled - images)
-    for value in ('0/4', '5/4', '1/1', '2', '1/2/3'):
-      with self.assertRaisesRegex(settings.SettingError, 'such as 2/5'):
-        _split(_LABELS.AT_SERVER, validation_fold=value)
-    with self.assertRaisesRegex(settings.SettingError, 'leave num_validation'):
-      _split(_LABELS.AT_SERVER, validation_fold='1/2', num_validation=2)
-
-
 class ValidationTest(parameterized.TestCase):
   @parameterized.parameters(
     _LABELS.AT_SERVER,

@@ -66,7 +66,7 @@ class MetricsFileTest(parameterized.TestCase):
     )
 
 
-_HEADER = 'round,test/accuracy,test/best_accuracy,server/loss,seconds\n'
+_HEADER = 'round,test/accuracy,test/best_accuracy,test/loss,seconds\n'
 
 
 class ResultsTest(absltest.TestCase):
@@ -79,18 +79,15 @@ class ResultsTest(absltest.TestCase):
       f'{_HEADER}0,0.25,0.25,2.5,30\n1,0.75,0.75,1.5,10\n2,0.5,0.75,1,20\n'
     )
     # 30 + 10 + 20 seconds.
-    self.assertEqual(found, metrics_table.Results(2, 0.5, 0.75, 1.0))
+    self.assertEqual(found, metrics_table.Results(2, 0.5, 0.75, 1, 1.0))
 
   def test_validation_in_place_of_the_test(self):
     text = (
       'round,seconds,validation/accuracy,validation/loss,'
       'validation/best_accuracy\n0,30,0.75,0.5,0.75\n1,60,0.5,0.625,0.75\n'
     )
-    self.assertEqual(self._read(text), metrics_table.Results(1, 0.5, 0.75, 1.5))
-    file = self.create_tempfile('metrics.csv', text)
     self.assertEqual(
-      metrics_table.read_validation(pathlib.Path(file.full_path)),
-      metrics_table.Validation(0.625, 0.5, 1.5),
+      self._read(text), metrics_table.Results(1, 0.5, 0.75, 0.625, 1.5)
     )
 
   def test_no_round_yet(self):
@@ -99,7 +96,7 @@ class ResultsTest(absltest.TestCase):
       metrics_table.read_results(folder / 'none'),
       self._read(_HEADER),
     ):
-      self.assertEqual(found, metrics_table.Results(-1, 0, 0, 0))
+      self.assertEqual(found, metrics_table.Results(-1, 0, 0, 0, 0))
 
   def test_something_else_is_named(self):
     for text, message in (

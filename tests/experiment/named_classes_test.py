@@ -34,7 +34,6 @@ def _create(labels, test=None, system='semifl', num_labeled=None, **changes):
 
 class NamedClassesTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
-    ('fold', [0, 0, 1, 1, 2], {'validation_fold': '1/2'}),
     (
       'classes',
       [*range(3), 0, 0, 1, 1, 2],

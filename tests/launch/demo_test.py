@@ -10,6 +10,7 @@ from absl.testing import absltest
 import pytest
 
 from tests import forked_programs
+from tests.launch import programs
 
 
 class DemoTest(absltest.TestCase):
@@ -49,7 +50,7 @@ class DemoTest(absltest.TestCase):
     self.assertEqual(second.stderr.count('nothing to train'), 2)
 
   def test_bad_seeds_are_refused(self):
-    refused = self._run('--seeds=0,1', '--seed=2')
+    refused = programs.run_module('launch.demo', '--seeds=0,1', '--seed=2')
     self.assertEqual(refused.returncode, 1)
     self.assertRegex(
       refused.stderr, '^flag --seeds=0,1: --seeds replaces --seed.*\n$'

@@ -7,18 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
 import sys
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import program
 from tff_semifl.experiment import command as command_lib
-from tff_semifl.experiment import experiment as experiment_lib
-from tff_semifl.experiment import experiment_folder
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.experiment import presets
-from tff_semifl.experiment import progress
-from tff_semifl.experiment import saved_experiment
 from tff_semifl.experiment import system_registry
 
 _Own = TypeVar('_Own', bound=settings.Settings)
@@ -166,34 +162,6 @@ def run_on_data(
     beside(own, create_data),
     elsewhere=names_of_all_settings,
   )
-
-
-class Run(NamedTuple):
-  """An experiment and its folder."""
-
-  experiment: experiment_lib.Experiment
-  folder: experiment_folder.ExperimentFolder
-
-
-def open_run(command: command_lib.Command, changes: Mapping[str, Any]) -> Run:
-  """Builds an experiment, and opens its folder."""
-  command = settings.change(command, changes)
-  experiment = command.create_experiment()
-  return Run(experiment, command.open_folder(experiment))
-
-
-def train(run: Run) -> saved_experiment.TrainedModel:
-  """Trains or resumes a run, and returns the exported model."""
-  command_lib.run(run.experiment, run.folder, quiet=progress.is_quiet())
-  with command_lib.blame_output(run.experiment.run):
-    return saved_experiment.read_trained_model(run.folder.path)
-
-
-def check_has_no_name(command: command_lib.Command, why: str) -> None:
-  """Checks that no name is chosen, since all runs would share the name."""
-  with settings.blame('experiment_name', command.run.experiment_name):
-    if command.run.experiment_name is not None:
-      raise ValueError(f'{why}; leave the flag out')
 
 
 def _say_systems(how: str, *, is_asked: bool) -> NoReturn:

@@ -5,11 +5,10 @@
 
 The code of `launch.train` checks each run, with the same flags. Checks that
 need the data are left to the runs. No run outlives this process: interrupts are
-passed on to all runs, and all are killed when this process is killed.
+passed on to the run, which is killed when this process is killed.
 """
 
-import collections
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 import dataclasses
 import fnmatch
 import pathlib
@@ -23,14 +22,11 @@ from tff_semifl import settings
 from tff_semifl.cli import command_line
 from tff_semifl.cli import commands
 from tff_semifl.cli import program
-from tff_semifl.experiment import client_results
 from tff_semifl.experiment import command as command_lib
 from tff_semifl.experiment import experiment_folder
-from tff_semifl.experiment import federated_data
 from tff_semifl.experiment import metrics_table
 from tff_semifl.experiment import presets
 from tff_semifl.experiment import system_registry
-from tff_semifl.metrics import client_accuracy
 from tff_semifl.results import sweep_table
 from tff_semifl.runtime import tied_process
 from tff_semifl.settings import references
@@ -45,30 +41,21 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
   'output_dir',
-  *federated_data.VALIDATION_SETTINGS,
+  'num_validation',
   'flagfile',
   'preset',
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Job:
-  """A command, its name in messages, and the file for its output."""
-
-  name: str
-  command: tuple[str, ...]
-  log_path: pathlib.Path
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Run(Job):
-  """A job that trains an entry with a seed.
+class Run:
+  """A command that trains an entry with a seed.
 
   `task` identifies the task and its settings; runs of the same `task` have the
   same test images.
   """
 
-  entry: sweep_table.Entry
+  command: tuple[str, ...]
   folder: pathlib.Path
   total_rounds: int
   task: str = ''
@@ -78,22 +65,15 @@ class Run(Job):
     """Reads the latest results."""
     return metrics_table.read_results(self.folder / 'metrics.csv')
 
-  def read_complete(
-    self,
-  ) -> metrics_table.Results | metrics_table.Validation | None:
-    """Reads the results for the table; None if the run is incomplete."""
-    if not self.is_complete():
-      return None
-    if self.validates:
-      return metrics_table.read_validation(self.folder / 'metrics.csv')
-    if not (self.folder / client_results.ACCURACIES).exists():
-      return self.read()
-    spreads = [
-      client_accuracy.summarize(each)
-      for each in client_results.read_accuracies(self.folder)
-    ]
-    numbers = [n for each in spreads for n in (each.mean, each.worst_tenth)]
-    return metrics_table.Results(*self.read()[:4], *numbers)
+  @property
+  def name(self) -> str:
+    """The name in messages."""
+    return self.folder.name
+
+  @property
+  def log_path(self) -> pathlib.Path:
+    """The file for the output."""
+    return self.folder.with_name(f'{self.name}.log')
 
   def is_complete(self) -> bool:
     """Whether all rounds ran and the model was exported."""
@@ -181,10 +161,8 @@ def check_passed_on(arguments: Sequence[str]) -> None:
 
 
 def without_validation(arguments: Sequence[str]) -> list[str]:
-  """Removes the flags of a validation split, and their values."""
-  _, others = command_line.read(
-    arguments, dict.fromkeys(federated_data.VALIDATION_SETTINGS, str)
-  )
+  """Removes the flag of a validation split, and its value."""
+  _, others = command_line.read(arguments, {'num_validation': str})
   return others
 
 
@@ -233,7 +211,6 @@ def _create_run(
     command.check_folder()
   output_dir = pathlib.Path(command.run.output_dir)
   return Run(
-    name=name,
     command=(
       *(sys.executable, '-m', _TRAIN, entry.system_name),
       *arguments,
@@ -241,8 +218,6 @@ def _create_run(
       f'--output_dir={output_dir}',
       f'--experiment_name={name}',
     ),
-    log_path=output_dir / f'{name}.log',
-    entry=entry,
     folder=output_dir / name,
     total_rounds=command.experiment.system.total_rounds,
     task=repr(command.experiment.data.task),
@@ -254,7 +229,7 @@ def _check_source(entry: sweep_table.Entry) -> None:
   """Checks that a flagfile or preset has no flag that the sweep sets."""
   found = _find(
     commands.expand(entry.system_name, entry.arguments),
-    [*_NOT_FOR_ALL, *federated_data.VALIDATION_SETTINGS],
+    [*_NOT_FOR_ALL, 'num_validation'],
   )
   if found:
     remedy = 'leave it out' if found in _NOT_FOR_ALL else 'give it to the sweep'
@@ -269,67 +244,49 @@ def _find(arguments: Sequence[str], names: Sequence[str]) -> str | None:
   return next(iter(given), None)
 
 
-def run(
-  jobs: Sequence[Job],
-  *,
-  num_parallel: int,
-  stop_on_failure: bool,
-  say: Callable[[str], None],
-) -> Iterator[tuple[Job, int]]:
-  """Runs jobs in order; yields each ended job with the exit code.
+def execute(command: Sequence[str], log_path: pathlib.Path) -> int:
+  """Runs a command, with its output in a file; returns the exit code.
 
-  With `stop_on_failure`, no job starts after a failure. Closing or
-  interrupting the iterator sends SIGTERM to running jobs, and waits for jobs.
+  An interrupt of this process sends SIGTERM to the command, and waits for it; a
+  second one ends both at once.
   """
-  waiting = collections.deque(jobs)
-  running: dict[Job, subprocess.Popen] = {}
-  try:
-    while waiting or running:
-      while waiting and len(running) < num_parallel:
-        job = waiting.popleft()
-        running[job] = _start(job)
-        say(f'{job.name}: started, log: {job.log_path}')
-      time.sleep(_POLL_SECONDS)
-      for job in [job for job in running if running[job].poll() is not None]:
-        exit_code = running.pop(job).returncode
-        if exit_code and stop_on_failure:
-          waiting.clear()
-        yield job, exit_code
-  finally:
-    for process in running.values():
-      process.terminate()
-    if running:
-      names = ', '.join(job.name for job in running)
-      print(
-        f'\nending {names}; interrupt again to kill what runs', file=sys.stderr
-      )
-    # Polled, because `wait` would hold back a second interrupt for a moment.
-    while any(process.poll() is None for process in running.values()):
-      time.sleep(_POLL_SECONDS)
-
-
-def _start(job: Job) -> subprocess.Popen:
-  with job.log_path.open('ab') as log:
+  with log_path.open('ab') as log:
     # Marks in the log where the output of this run begins.
-    log.write(f'$ {shlex.join(job.command)}\n'.encode())
+    log.write(f'$ {shlex.join(command)}\n'.encode())
     log.flush()
-    return subprocess.Popen(
-      # The starting thread must stay until the job has ended.
-      tied_process.tied_command(job.command),
+    process = subprocess.Popen(
+      tied_process.tied_command(command),
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # Keeps the terminal's Ctrl-C from the job, which gets a signal from this
-      # process already; a second signal would kill the job at once.
+      # Keeps the terminal's Ctrl-C from the command, which gets a signal from
+      # this process already; a second signal would kill the command at once.
       start_new_session=True,
     )
+  try:
+    _wait(process)
+  except BaseException:
+    process.terminate()
+    print(
+      f'\nending {log_path.stem}; interrupt again to kill what runs',
+      file=sys.stderr,
+    )
+    _wait(process)
+    raise
+  return process.returncode
 
 
-def describe_failure(job: Job, exit_code: int) -> str:
-  """Describes a job's failure, with the end of the log."""
+def _wait(process: subprocess.Popen) -> None:
+  # Polled, because `wait` would hold back a second interrupt for a moment.
+  while process.poll() is None:
+    time.sleep(_POLL_SECONDS)
+
+
+def describe_failure(log_path: pathlib.Path, exit_code: int) -> str:
+  """Describes a run's failure, with the end of the log."""
   how = f'exit code {exit_code}'
   if exit_code < 0:
     how = f'signal {-exit_code} ({signal.strsignal(-exit_code)})'
-  lines = job.log_path.read_text(errors='replace').splitlines()
+  lines = log_path.read_text(errors='replace').splitlines()
   end = '\n'.join(f'  {line}' for line in lines[-_NUM_LOG_LINES:])
-  return f'failed with {how}; the end of its log {job.log_path}:\n{end}'
+  return f'failed with {how}; the end of its log {log_path}:\n{end}'

@@ -10,14 +10,12 @@ the test images are then not used.
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tff_semifl import settings
 from tff_semifl.algorithms import system as system_lib
-from tff_semifl.data import data_errors
 from tff_semifl.data import partition as partition_lib
 from tff_semifl.data import sources
 from tff_semifl.experiment import client_test as client_test_lib
@@ -25,14 +23,10 @@ from tff_semifl.experiment import image_task
 from tff_semifl.experiment import partitions
 from tff_semifl.randomness import random_seeds
 
-# The settings that choose a validation split; at most one is given.
-VALIDATION_SETTINGS = ('num_validation', 'validation_fold')
-_FOLD = re.compile(r'([1-9]\d*)/([1-9]\d*)')
-
 
 def has_validation(values: Mapping[str, Any]) -> bool:
   """Whether settings by name choose a validation split."""
-  return any(values.get(name) is not None for name in VALIDATION_SETTINGS)
+  return values.get('num_validation') is not None
 
 
 def draw(
@@ -67,44 +61,6 @@ def draw(
     [generator.permutation(len(candidates)), np.concatenate(turns)]
   )
   return np.sort(candidates[order[:num_validation]])
-
-
-def draw_fold(
-  labels: np.ndarray,
-  labeled: np.ndarray,
-  fold: int,
-  num_folds: int,
-  seed: int,
-) -> np.ndarray:
-  """Draws one of `num_folds` disjoint parts of the labeled images.
-
-  The sizes of parts differ by at most one, in all and in each class. The result
-  is int64, sorted indices of the images.
-  """
-  if num_folds > len(labeled):
-    raise ValueError(
-      f'the server has {len(labeled)} labeled images, too few for {num_folds}'
-      ' parts'
-    )
-  classes, sizes = np.unique(labels[labeled], return_counts=True)
-  if sizes.min() < 2:
-    raise data_errors.ClassError(
-      'class {} has one labeled image, and each class needs two: one to train'
-      ' on, and one to validate on',
-      classes[sizes.argmin()],
-    )
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.VALIDATION_SPLIT, num_folds
-  )
-  shuffled = generator.permutation(np.sort(labeled))
-  # Dealt out class by class, without a break between classes.
-  dealt = shuffled[np.argsort(labels[shuffled], kind='stable')]
-  return np.sort(dealt[fold::num_folds])
-
-
-def _is_fold(value: str) -> bool:
-  found = _FOLD.fullmatch(value)
-  return found is not None and int(found[1]) <= int(found[2]) >= 2
 
 
 class FederatedData(NamedTuple):
@@ -171,22 +127,6 @@ class Validation(settings.Settings):
     ' the same ones for the same labels and seed. Nobody trains on them.',
     settings.AT_LEAST_1,
   )
-  validation_fold: str | None = settings.setting(
-    None,
-    "The same with one of several equal parts of the server's labeled images,"
-    ' as evenly of each class as the labels allow: 2/5 is the second of five.'
-    ' --cross_validation of launch.train takes each of them once.',
-    settings.Values('FOLD/FOLDS, such as 2/5', _is_fold),
-  )
-
-  def __post_init__(self) -> None:
-    super().__post_init__()
-    if self.num_validation is not None and self.validation_fold is not None:
-      raise settings.SettingError(
-        'validation_fold',
-        self.validation_fold,
-        'says which images to validate on; leave num_validation out',
-      )
 
   def hold_out(
     self, data: sources.TaskData, labeled: np.ndarray, seed: int
@@ -196,17 +136,10 @@ class Validation(settings.Settings):
     Returns the int64 indices of labeled images that are left, and the data with
     the others as `test`.
     """
-    if self.num_validation is not None:
-      with settings.blame('num_validation', self.num_validation):
-        held_out = draw(data.train.labels, labeled, self.num_validation, seed)
-    elif self.validation_fold is not None:
-      fold, num_folds = map(int, self.validation_fold.split('/'))
-      with settings.blame('validation_fold', self.validation_fold):
-        held_out = draw_fold(
-          data.train.labels, labeled, fold - 1, num_folds, seed
-        )
-    else:
+    if self.num_validation is None:
       return labeled, data
+    with settings.blame('num_validation', self.num_validation):
+      held_out = draw(data.train.labels, labeled, self.num_validation, seed)
     return (
       labeled[~np.isin(labeled, held_out)],
       data._replace(test=data.train.select(held_out)),
@@ -214,8 +147,6 @@ class Validation(settings.Settings):
 
   def __str__(self) -> str:
     """The part of an experiment's default name; may be empty."""
-    if self.validation_fold is not None:
-      return f'fold{self.validation_fold.replace("/", "of")}'
     return (
       '' if self.num_validation is None else f'validation{self.num_validation}'
     )

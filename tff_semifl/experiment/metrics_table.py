@@ -160,28 +160,16 @@ def read_metrics(file: pathlib.Path) -> Metrics:
 class Results(NamedTuple):
   """The latest results of a run; round -1 and zeros before any round.
 
-  Accuracies are measured on the test images, or else on the validation
-  split. `minutes` is the duration of all rounds, including those before an
-  interruption. The other fields are accuracies over clients, if measured: of
-  the global model, and with own class shares.
+  Accuracies, and the mean cross-entropy, are measured on the test images, or
+  else on the validation split. `minutes` is the duration of all rounds,
+  including those before an interruption.
   """
 
   round_num: int = -1
   accuracy: float = 0.0
   best_accuracy: float = 0.0
+  loss: float = 0.0
   minutes: float = 0.0
-  client_mean: float | None = None
-  client_worst_tenth: float | None = None
-  own_mean: float | None = None
-  own_worst_tenth: float | None = None
-
-
-class Validation(NamedTuple):
-  """The mean cross-entropy and accuracy of a run on its validation split."""
-
-  loss: float
-  accuracy: float
-  minutes: float
 
 
 def read_results(path: pathlib.Path) -> Results:
@@ -190,26 +178,12 @@ def read_results(path: pathlib.Path) -> Results:
   if not len(metrics['round']):
     return Results()
   kind = 'validation' if 'validation/accuracy' in metrics else 'test'
-  values = _read_last(
-    path, metrics, f'{kind}/accuracy', f'{kind}/best_accuracy'
-  )
-  return Results(int(metrics['round'][-1]), *values)
-
-
-def read_validation(path: pathlib.Path) -> Validation:
-  """Reads the result of a run on its validation split."""
-  metrics = read_metrics(path)
-  return Validation(
-    *_read_last(path, metrics, 'validation/loss', 'validation/accuracy')
-  )
-
-
-def _read_last(
-  path: pathlib.Path, metrics: Metrics, *columns: str
-) -> list[float]:
-  """The last values of columns, and the minutes of all rounds."""
+  columns = [f'{kind}/{name}' for name in ('accuracy', 'best_accuracy', 'loss')]
   for column in (*columns, 'seconds'):
     if column not in metrics:
       raise MetricsError(f'{path} has no column {column}')
-  values = [float(metrics[column][-1]) for column in columns]
-  return [*values, float(metrics['seconds'].sum()) / 60]
+  return Results(
+    int(metrics['round'][-1]),
+    *(float(metrics[column][-1]) for column in columns),
+    float(metrics['seconds'].sum()) / 60,
+  )

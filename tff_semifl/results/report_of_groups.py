@@ -20,9 +20,7 @@ from tff_semifl.results import run_facts
 from tff_semifl.results import run_record
 from tff_semifl.results import summary
 
-# Settings in which runs of a group differ.
-_REPEATED = ('seed', 'validation_fold')
-_IN_NAMES = re.compile(r'_?(seed\d+|fold\d+of\d+)')
+_IN_NAMES = re.compile(r'_?seed\d+')
 _SHOWN = {
   'accuracy': 'accuracy',
   'balanced_accuracy': 'balanced accuracy',
@@ -35,19 +33,13 @@ _LOSSES = (
   learning_curves.Panel('validation/loss', 'Validation loss', '', 1.0),
 )
 
-# The seed and the fold of a run.
-_Key = tuple[object, ...]
-
 
 class Group(NamedTuple):
-  """Runs that differ only in the seed or the validation fold.
-
-  `values` are each run's metrics, by name.
-  """
+  """Runs by seed, in which alone they differ, and their metrics by name."""
 
   name: str
-  runs: Mapping[_Key, run_record.RunRecord]
-  values: Mapping[_Key, Mapping[str, float]]
+  runs: Mapping[object, run_record.RunRecord]
+  values: Mapping[object, Mapping[str, float]]
 
   def has(self, metric: str) -> bool:
     """Whether all runs have a metric."""
@@ -57,18 +49,18 @@ class Group(NamedTuple):
 def find_groups(runs: Sequence[run_record.RunRecord]) -> list[Group]:
   """Groups runs, in the order of each group's first run.
 
-  Runs with the same settings, seed and fold are in different groups.
+  Runs with the same settings and seed are in different groups.
   """
-  by_settings: dict[tuple[str, int], dict[_Key, run_record.RunRecord]] = {}
+  by_settings: dict[tuple[str, int], dict[object, run_record.RunRecord]] = {}
   for run in runs:
     flags = run.hparams.flags
     rest = {
       name: value
       for name, value in flags.items()
-      if name not in _REPEATED and name not in run_settings.UNIMPORTANT
+      if name != 'seed' and name not in run_settings.UNIMPORTANT
     }
     settings = json.dumps([run.hparams.system, rest], sort_keys=True)
-    key = tuple(flags.get(name) for name in _REPEATED)
+    key = flags.get('seed')
     for number in itertools.count():
       members = by_settings.setdefault((settings, number), {})
       if key not in members:
@@ -93,8 +85,7 @@ def create(groups: Sequence[Group]) -> Iterator[str]:
   yield _means(groups)
   yield page.paragraph(
     'Mean ± standard deviation over runs, and 95% interval of the mean'
-    " (Student's t) from two runs on. Of folds, whose training images overlap,"
-    ' intervals are too narrow.',
+    " (Student's t) from two runs on.",
     'quiet',
   )
   yield page.heading('Learning curves')
