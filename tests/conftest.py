@@ -35,7 +35,7 @@ _LONGEST_FILE = 'tests/launch/all_systems_test.py'
 _USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')
 _STARTS_PROGRAMS = re.compile(
   r'/launch/(bad_input|documents|export_saved_model|other_programs_input'
-  r'|show_partition|sweep|train_semifl)_test\.py'
+  r'|sweep|train_semifl)_test\.py'
 )
 
 

@@ -12,7 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
-from launch import show_partition
+from launch import show_data
 from launch import site as site_lib
 from tests import small_digits
 from tests.data import image_tree
@@ -70,9 +70,7 @@ class TrainingTest(parameterized.TestCase):
 
   def test_partition_is_not_known(self):
     with self.assertRaisesRegex(settings.SettingError, '^sites=east,west: '):
-      show_partition.main(
-        show_partition.ShowPartition(), self._create().experiment.data
-      )
+      show_data.main(show_data.ShowData(), self._create().experiment.data)
 
 
 class SiteTest(parameterized.TestCase):

@@ -4,14 +4,12 @@
 """Figures of augmentation and of the partition, in an experiment's folder."""
 
 from collections.abc import Sequence
-import math
 import pathlib
 
 from matplotlib import figure
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl.augment import augmentation
 from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.experiment import experiment as experiment_lib
@@ -79,25 +77,10 @@ def draw_partition(
 
 
 def draw_augmentations(
-  task: image_task.ImageTask,
-  images: np.ndarray,
-  *,
-  seed: int,
-  num_images: int = 8,
-) -> tuple[figure.Figure, str]:
-  """Draws augmented images, a row each; returns a note on blank images.
-
-  Columns are the original, a weak view and strong views. The note, from up to
-  64 of all `images`, uint8 [number, height, width, channels], stands below.
-  """
-  num_blank, num_augmented = count_blank(
-    images, task.strong_augmentation, seed=seed
-  )
-  note = (
-    f'strongly augmented images: {num_blank} of {num_augmented} are blank, with'
-    f" less than {_BLANK_RATIO:.0%} of the original's contrast"
-  )
-  first = tf.constant(images[:num_images])
+  task: image_task.ImageTask, images: np.ndarray, *, seed: int
+) -> figure.Figure:
+  """Draws uint8 images, a row each: the original, a weak and strong views."""
+  first = tf.constant(images)
   purpose = random_seeds.Purpose
   view = random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
   columns = {'original': first, 'weak': task.weak_augmentation(first, view)}
@@ -105,53 +88,17 @@ def draw_augmentations(
     view = random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
     columns[f'strong {index + 1}'] = task.strong_augmentation(first, view)
   # In inches; a layout engine would take seconds.
-  heading, footer = 0.3, 0.3
-  height = heading + len(first) + footer
+  heading = 0.3
+  height = heading + len(first)
   fig = figure.Figure((len(columns), height))
   grid = fig.subplots(len(first), len(columns), squeeze=False)
-  fig.subplots_adjust(
-    left=0, right=1, bottom=footer / height, top=1 - heading / height
-  )
+  fig.subplots_adjust(left=0, right=1, bottom=0, top=1 - heading / height)
   for axes, (name, views) in zip(grid.T, columns.items(), strict=True):
     axes[0].set_title(name, fontsize='small')
     for axis, image in zip(axes, np.asarray(views), strict=True):
       axis.imshow(np.broadcast_to(image, (*image.shape[:2], 3)))
       axis.set_axis_off()
-  fig.supxlabel(note, fontsize='small')
-  return fig, note
-
-
-def count_blank(
-  images: np.ndarray, augment: augmentation.Augmentation, *, seed: int
-) -> tuple[int, int]:
-  """Counts blank images among augmented ones, and all augmented ones.
-
-  Evenly spaced images, as images are often sorted by class, are augmented eight
-  times; images that are blank themselves are left out.
-  """
-  count = max(_MAX_PIXELS // math.prod(images.shape[1:3]), 1)
-  count = min(count, _MAX_IMAGES, len(images))
-  chosen = images[np.arange(count) * len(images) // max(count, 1)]
-  contrast = _measure_contrast(chosen)
-  is_clear = contrast >= _BLANK_CONTRAST
-  chosen, contrast = chosen[is_clear], contrast[is_clear]
-  if not len(chosen):
-    return 0, 0
-  # A named tuple, such as `WeakThenStrong`, cannot be a `tf.function` itself.
-  traced = tf.function(lambda batch, key: augment(batch, key))
-  num_blank = 0
-  for index in range(_NUM_STRONG_VIEWS):
-    key = random_seeds.stateless_seed(
-      seed, random_seeds.Purpose.STRONG_VIEW, index
-    )
-    left = _measure_contrast(traced(chosen, key).numpy())
-    num_blank += np.count_nonzero(left < _BLANK_RATIO * contrast)
-  return num_blank, _NUM_STRONG_VIEWS * len(chosen)
-
-
-def _measure_contrast(images: np.ndarray) -> np.ndarray:
-  """The standard deviation of pixels around their channel's mean, by image."""
-  return np.sqrt(images.var(axis=(1, 2), dtype=np.float64).mean(axis=-1))
+  return fig
 
 
 def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
@@ -166,7 +113,7 @@ def draw(experiment: experiment_lib.Experiment, folder: pathlib.Path) -> None:
     # In some systems the server has no image.
     images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
     seed = experiment.settings.seed
-    _save(path, draw_augmentations(task, np.asarray(images), seed=seed)[0])
+    _save(path, draw_augmentations(task, np.asarray(images[:8]), seed=seed))
   path = folder / 'partition.png'
   is_known = data.unlabeled.true_labels != sources.UNKNOWN_LABEL
   if np.any(is_known) and not path.exists():

@@ -1,48 +1,52 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Shows the partition of images among clients, without training.
+r"""Shows the partition of images among clients, and augmented images.
 
 Prints the clients' numbers of images and a measure of how much their classes
-differ, and draws the images by client and class.
+differ, and draws the images by client and class (partition.png), and the
+originals and views of some images (augmentations.png). Nothing is trained.
 
-  python -m launch.show_partition --task=digits --partition=dirichlet \
+  python -m launch.show_data --task=digits --partition=dirichlet \
     --num_clients=10
+
+All flags of `launch.train semifl` on data apply.
 """
 
 import dataclasses
+import pathlib
 
 import numpy as np
 
 from tff_semifl import settings as settings_lib
 from tff_semifl.cli import commands
-from tff_semifl.cli import parts
+from tff_semifl.data import example_kinds
 from tff_semifl.experiment import data_figures
 from tff_semifl.experiment import experiment_settings
 from tff_semifl.plots import figures
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ShowPartition(settings_lib.Settings):
+class ShowData(settings_lib.Settings):
   """The settings of this program, beside those of data."""
 
-  output_file: tuple[str, ...] = settings_lib.setting(
-    ('results/partition.png',),
-    'Files to write, separated by commas.',
-    parts.FIGURES,
-  )
+  output_dir: str = settings_lib.setting('results', 'Folder for the figures.')
 
 
-def main(own: ShowPartition, settings: experiment_settings.Data) -> None:
-  """Prints the summary and draws the figure."""
+def main(own: ShowData, settings: experiment_settings.Data) -> None:
+  """Prints the summary and draws the figures."""
   with settings_lib.blame('sites', settings.task.sites):
     if settings.task.sites:
       raise ValueError('their images are not known here; leave the flag out')
-  task = settings.task.create()
+  task = settings.create_task()
   data = settings.fill_in(task).load(task)
   fig, skew = data_figures.draw_partition(task, data, settings.title)
-  with settings_lib.blame('output_file', own.output_file, OSError):
-    figures.save(fig, own.output_file)
+  drawn = {'partition': fig}
+  images = (data.labeled if len(data.labeled.labels) else data.unlabeled)[0]
+  if example_kinds.kind_of(task.image_shape) is example_kinds.IMAGES:
+    drawn['augmentations'] = data_figures.draw_augmentations(
+      task, np.asarray(images[:8]), seed=settings.seed.seed
+    )
   num_images = len(data.unlabeled.true_labels)
   sizes = [*map(len, data.shares)]
   print(
@@ -54,10 +58,14 @@ def main(own: ShowPartition, settings: experiment_settings.Data) -> None:
     f' median, {max(sizes)} at most',
     f'R, from 0 for one mix of classes to 1 for none in common: {skew}',
     *(f'note: {note}' for note in data.notes),
-    *(f'figure: {file}' for file in own.output_file),
     sep='\n',
   )
+  with settings_lib.blame('output_dir', own.output_dir, OSError):
+    for name, each in drawn.items():
+      file = pathlib.Path(own.output_dir) / f'{name}.png'
+      figures.save(each, [file])
+      print(f'figure: {file}')
 
 
 if __name__ == '__main__':
-  commands.run_on_data(main, ShowPartition())
+  commands.run_on_data(main, ShowData())
