@@ -7,30 +7,18 @@ r"""Draws metrics of one or more experiments by round.
     --output_file=curves.png,curves.svg
 
 By default this draws the test accuracy and, if clients made pseudo-labels, the
-share of images labeled and the accuracy of these labels. --pseudo_label_files
-show the quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's
-paper:
+share of images labeled and the accuracy of these labels. Any columns of
+metrics.csv can be drawn, each in a panel, such as the quality of pseudo-labels
+in Figure 6 of SemiFL's paper:
 
   python -m launch.plot --experiments=results/semifl \
-    --pseudo_label_files=pseudo_labels.pdf
-
-Any columns of metrics.csv can be drawn, each in a panel, such as the weight
-diversity of Figure 4 of Zhang et al.:
-
-  python -m launch.plot --experiments=results/federated,results/two_groups \
-    --metrics=client/weight_diversity,client/relative_weight_diversity
+    --metrics=client/pseudo_accuracy,client/threshold_accuracy
 
 Experiments of the same name, such as runs with several seeds, are drawn as one
 curve: their mean, in a band of one standard deviation to both sides.
 
   python -m launch.plot --experiments=results/seed0,results/seed1 \
     --names=SemiFL,SemiFL
-
-Last values of other experiments, such as centralized FixMatch, can be drawn as
-horizontal lines:
-
-  python -m launch.plot --experiments=results/labels_alone,results/semifl \
-    --references=results/fixmatch
 """
 
 import collections
@@ -40,11 +28,15 @@ import itertools
 import pathlib
 
 from tff_semifl import settings
-from tff_semifl.cli import parts
 from tff_semifl.cli import program
 from tff_semifl.experiment import metrics_table
 from tff_semifl.plots import figures
 from tff_semifl.results import learning_curves
+
+
+def _are_figures(files: Sequence[str]) -> bool:
+  suffixes = {pathlib.Path(file).suffix for file in files}
+  return bool(files) and suffixes <= {'.png', '.pdf', '.svg'}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,71 +50,37 @@ class Plot(settings.Settings):
     None,
     'Comma-separated names in the legend; by default those of their folders.',
   )
-  references: tuple[str, ...] = settings.setting(
-    (),
-    'Comma-separated folders of experiments whose values after the last round'
-    ' are drawn as horizontal lines.',
-  )
-  reference_names: tuple[str, ...] | None = settings.setting(
-    None,
-    'Names of --references in the legend, as --names are of --experiments.',
-  )
-  title: str = settings.setting('', 'Title of the figures.')
+  title: str = settings.setting('', 'Title of the figure.')
   metrics: tuple[str, ...] | None = settings.setting(
     None,
-    'Comma-separated columns of metrics.csv to draw in --output_file; empty'
-    ' cells are gaps. By default the test accuracy, and the share and the'
-    ' accuracy of pseudo-labels.',
+    'Comma-separated columns of metrics.csv to draw; empty cells are gaps. By'
+    ' default the test accuracy, and the share and the accuracy of'
+    ' pseudo-labels.',
   )
-  output_file: tuple[str, ...] | None = settings.setting(
-    None,
-    'Files to write, separated by commas. By default'
-    ' results/learning_curves.png, unless --pseudo_label_files is given.',
-    parts.FIGURES,
-  )
-  pseudo_label_files: tuple[str, ...] | None = settings.setting(
-    None,
-    'Comma-separated files for the quality of pseudo-labels. By default it is'
-    ' not drawn.',
-    parts.FIGURES,
+  output_file: tuple[str, ...] = settings.setting(
+    ('results/learning_curves.png',),
+    'Files to write, separated by commas.',
+    settings.Values('files that each end in .png, .pdf or .svg', _are_figures),
   )
 
 
 def main(plot: Plot) -> None:
-  """Draws the figures."""
+  """Draws the figure."""
   with settings.blame('experiments', plot.experiments):
     if not plot.experiments:
       raise ValueError('name the folder of at least one experiment')
-  experiments = _read('experiments', plot.experiments, 'names', plot.names)
-  references = _read(
-    'references', plot.references, 'reference_names', plot.reference_names
-  )
+  experiments = _read(plot.experiments, plot.names)
   runs = list(itertools.chain(*experiments.values()))
-  panels = _choose_panels(plot.metrics, runs)
-  figures_to_draw = []
-  if plot.output_file or plot.pseudo_label_files is None:
-    files = plot.output_file or ('results/learning_curves.png',)
-    figures_to_draw.append(('output_file', files, panels))
-  elif plot.metrics is not None:
-    raise settings.SettingError(
-      'metrics', plot.metrics, 'give --output_file, or no --pseudo_label_files'
+  with settings.blame(
+    'experiments', plot.experiments, metrics_table.MetricsError
+  ):
+    fig = learning_curves.create_figure(
+      experiments, _choose_panels(plot.metrics, runs), plot.title
     )
-  if plot.pseudo_label_files:
-    panels = learning_curves.PSEUDO_LABEL_QUALITY
-    figures_to_draw.append(
-      ('pseudo_label_files', plot.pseudo_label_files, panels)
-    )
-  for flag, files, panels in figures_to_draw:
-    with settings.blame(
-      'experiments', plot.experiments, metrics_table.MetricsError
-    ):
-      fig = learning_curves.create_figure(
-        experiments, panels, plot.title, references
-      )
-    with settings.blame(flag, files, OSError):
-      figures.save(fig, files)
-    for file in files:
-      print(f'figure: {file}')
+  with settings.blame('output_file', plot.output_file, OSError):
+    figures.save(fig, plot.output_file)
+  for file in plot.output_file:
+    print(f'figure: {file}')
 
 
 def _choose_panels(
@@ -148,17 +106,14 @@ def _choose_panels(
 
 
 def _read(
-  flag: str,
-  given: Sequence[str],
-  names_flag: str,
-  names: Sequence[str] | None,
+  given: Sequence[str], names: Sequence[str] | None
 ) -> learning_curves.Experiments:
   """Reads the metrics of experiments, by name in the legend."""
   folders = [pathlib.Path(folder) for folder in given]
-  with settings.blame(flag, given):
+  with settings.blame('experiments', given):
     if len(set(folders)) < len(folders):
       raise ValueError('a folder is given twice')
-  with settings.blame(names_flag, names):
+  with settings.blame('names', names):
     if names and len(names) != len(folders):
       raise ValueError(f'{len(names)} names for {len(folders)} experiments')
     shown = names or [folder.name for folder in folders]
@@ -168,7 +123,7 @@ def _read(
         ' and those of the same name are one curve'
       )
   experiments = collections.defaultdict(list)
-  with settings.blame(flag, given, metrics_table.MetricsError):
+  with settings.blame('experiments', given, metrics_table.MetricsError):
     for name, folder in zip(shown, folders, strict=True):
       file = folder / 'metrics.csv'
       metrics = metrics_table.read_metrics(file)

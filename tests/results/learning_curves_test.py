@@ -24,7 +24,7 @@ _ALONE = {name: np.zeros(3) for name in _SEMIFL} | {
   'test/accuracy': np.array([0.2, 0.3, 0.35]),
 }
 _CURVES = learning_curves.LEARNING_CURVES
-_QUALITY = learning_curves.PSEUDO_LABEL_QUALITY
+_RATIO = [learning_curves.create_panel('client/label_ratio')]
 
 
 def _legend(fig):
@@ -64,44 +64,6 @@ class LearningCurvesTest(parameterized.TestCase):
       self.assertEqual(line.get_label(), 'SemiFL')
       np.testing.assert_allclose(line.get_ydata(), values)
 
-  def test_references_are_levels_of_their_last_rounds(self):
-    other = {
-      'round': np.array([10.0, 20.0]),
-      'test/accuracy': np.array([0.1, 0.9]),
-    }
-    fig = learning_curves.create_figure(
-      {'SemiFL': [_SEMIFL]},
-      _CURVES,
-      '',
-      {'FixMatch': [other, _SEMIFL], 'labels alone': [_ALONE]},
-    )
-    accuracy, ratio, _ = fig.axes
-    _, fixmatch, alone = accuracy.lines
-    np.testing.assert_allclose(fixmatch.get_ydata(), [70, 70])
-    np.testing.assert_allclose(alone.get_ydata(), [35, 35])
-    self.assertNotEqual(fixmatch.get_linestyle(), alone.get_linestyle())
-    # Some runs of one name label images; those of the other name do not.
-    self.assertLen(ratio.lines, 1)
-    self.assertEqual(accuracy.get_xlim(), ratio.get_xlim())
-    self.assertEqual(
-      _legend(fig),
-      ['SemiFL', 'FixMatch, last round (2 runs)', 'labels alone, last round'],
-    )
-
-  def test_quality_of_pseudo_labels_is_figure_6(self):
-    fig = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
-    self.assertEqual(
-      [axes.get_title() for axes in fig.axes],
-      ['Accuracy of pseudo-labels', 'Accuracy above threshold', 'Label ratio'],
-    )
-    for axes, values in zip(
-      fig.axes,
-      ([np.nan, 40, 50], [np.nan, np.nan, 70], [np.nan, 0, 30]),
-      strict=True,
-    ):
-      [line] = axes.lines
-      np.testing.assert_allclose(line.get_ydata(), values)
-
   def test_runs_of_one_name_are_their_mean_in_a_band(self):
     runs = [
       {'round': np.arange(len(values)), 'test/accuracy': np.array(values)}
@@ -129,29 +91,9 @@ class LearningCurvesTest(parameterized.TestCase):
   def test_nothing_to_draw(self):
     with self.assertRaisesRegex(
       metrics_table.MetricsError,
-      'nothing to draw: none of client/pseudo_accuracy, .* is above 0',
+      'nothing to draw: none of client/label_ratio is above 0',
     ):
-      learning_curves.create_figure({'alone': [_ALONE]}, _QUALITY, '')
-
-  def test_nothing_overlaps_or_is_cut_off(self, num_experiments=9):
-    names = [f'An experiment, number {n}' for n in range(num_experiments)]
-    fig = learning_curves.create_figure(
-      {name: [_SEMIFL] for name in names}, _CURVES, 'A title of some length'
-    )
-    fig.draw_without_rendering()
-    [legend] = fig.legends
-    boxes = [axes.get_tightbbox() for axes in fig.axes]
-    for box in (*boxes, legend.get_window_extent()):
-      self.assertGreaterEqual(min(box.x0, box.y0), 0)
-      self.assertLessEqual(box.x1, fig.bbox.x1)
-      self.assertLessEqual(box.y1, fig.bbox.y1)
-    for left, right in zip(boxes, boxes[1:], strict=False):
-      self.assertLess(left.x1, right.x0)
-    for box in boxes:
-      self.assertGreater(box.y0, legend.get_window_extent().y1)
-    # Most of the figure is for the curves.
-    for axes in fig.axes:
-      self.assertGreater(axes.bbox.height, 0.4 * fig.bbox.height)
+      learning_curves.create_figure({'alone': [_ALONE]}, _RATIO, '')
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures of results, with wrapped text, and files for publications.
+"""Figures of results, and files for publications.
 
 Darker cells of a matrix have more images; white means none. The scale is the
 square root of the number, as most errors are rare, and in a Dirichlet partition
@@ -11,7 +11,6 @@ a few clients have most images of a class.
 from collections.abc import Sequence
 import pathlib
 import textwrap
-from typing import NamedTuple
 
 import matplotlib
 from matplotlib import colors
@@ -21,52 +20,22 @@ import numpy as np
 
 from tff_semifl.metrics import client_accuracy
 
-# Mean width of a character and height of a line, relative to the size of
-# Matplotlib's font. Capitals are wider.
-_CHARACTER_WIDTH = 0.62
-_LINE_HEIGHT = 1.4
-_POINTS_PER_INCH = 72
-# Sizes of fonts in points.
-_TITLE_SIZE = 12
+# Size of names in points, and their longest line in characters.
 _NAME_SIZE = 9
-_MAX_NAME_INCHES = 3.0
+_NAME_LENGTH = 40
+# Height of a line of names in inches.
+_LINE = 0.17
 # With more classes, numbers in cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
 _CLIENTS_SIZE = (6.4, 3.6)
 _LINE_COLOR = 'black'
 
 
-class Names(NamedTuple):
-  """Wrapped names along an axis or in a legend.
-
-  `length` is the length of the longest line, and `height` the height of the
-  name with the most lines, both in inches.
-  """
-
-  texts: list[str]
-  length: float
-  height: float
-
-
-def wrap(text: str, width: float, font_size: float) -> str:
-  """Wraps a text to a width in inches, for a font size in points."""
-  character = _CHARACTER_WIDTH * font_size / _POINTS_PER_INCH
-  lines = textwrap.fill(text, max(int(width / character), 1))
+def wrap(text: str, num_characters: int = _NAME_LENGTH) -> str:
+  """Wraps a text for a figure."""
+  lines = textwrap.fill(text, num_characters)
   # Matplotlib reads text between two dollar signs as a formula.
   return lines.replace('$', r'\$')
-
-
-def wrap_names(names: Sequence[str], width: float, font_size: float) -> Names:
-  """Wraps names to a width in inches, for a font size in points."""
-  texts = [wrap(name, width, font_size) for name in names]
-  lines = [text.splitlines() or [''] for text in texts]
-  longest = max(len(line) for each in lines for line in each)
-  size = font_size / _POINTS_PER_INCH
-  return Names(
-    texts,
-    length=longest * _CHARACTER_WIDTH * size,
-    height=max(map(len, lines)) * _LINE_HEIGHT * size,
-  )
 
 
 def save(fig: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
@@ -75,7 +44,8 @@ def save(fig: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     # TrueType: publishers reject Matplotlib's default font type.
     with matplotlib.rc_context({'pdf.fonttype': 42}):
-      fig.savefig(file, dpi=200)
+      # Tight: text outside of the figure enlarges the figure.
+      fig.savefig(file, dpi=200, bbox_inches='tight')
 
 
 def create_confusion(
@@ -93,16 +63,8 @@ def create_confusion(
   # In inches, enough for a line of text for each class.
   side = float(np.clip(1.2 + 0.38 * num_classes, 4, 14.5))
   font_size = float(np.clip(45 * side / num_classes, 5.5, _NAME_SIZE))
-  names = wrap_names(class_names, _MAX_NAME_INCHES, font_size)
-  title = wrap(title, side, _TITLE_SIZE)
-  fig = figure.Figure(
-    (
-      side + names.length + 1.6,
-      side + names.length + 0.7 + 0.2 * title.count('\n'),
-    ),
-    # Constrained layout would cut off labels beside square cells.
-    layout='compressed',
-  )
+  names = [*map(wrap, class_names)]
+  fig = figure.Figure((1.3 * side, 1.3 * side))
   axes = fig.add_subplot()
   mesh = axes.imshow(
     shares,
@@ -110,12 +72,12 @@ def create_confusion(
     norm=colors.PowerNorm(0.5, vmin=0, vmax=1),
     interpolation='nearest',
   )
-  axes.set_title(title, fontsize=_TITLE_SIZE)
+  axes.set_title(wrap(title))
   axes.set_xlabel('taken for')
   axes.set_ylabel('class')
   ticks = range(num_classes)
-  axes.set_xticks(ticks, names.texts, fontsize=font_size, rotation=90)
-  axes.set_yticks(ticks, names.texts, fontsize=font_size)
+  axes.set_xticks(ticks, names, fontsize=font_size, rotation=90)
+  axes.set_yticks(ticks, names, fontsize=font_size)
   if num_classes <= _MAX_CLASSES_WITH_NUMBERS:
     for row, column in np.argwhere(confusion):
       axes.text(
@@ -144,15 +106,11 @@ def create_partition(
   `counts`, [num_clients, num_classes], are numbers of images.
   """
   num_clients, num_classes = counts.shape
-  names = wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)
-  # In inches, enough for all names.
+  names = [*map(wrap, class_names)]
+  num_lines = max(name.count('\n') + 1 for name in names)
   width = float(np.clip(2 + 0.08 * num_clients, 5.5, 13))
-  height = max(1.6 + names.height * num_classes, 3.5)
-  title = wrap(title, width, _TITLE_SIZE)
-  fig = figure.Figure(
-    (width + names.length + 0.6, height + 0.2 * title.count('\n')),
-    layout='constrained',
-  )
+  height = max(1.6 + _LINE * num_lines * num_classes, 3.5)
+  fig = figure.Figure((width, height))
   axes = fig.add_subplot()
   mesh = axes.imshow(
     counts.T,
@@ -161,11 +119,11 @@ def create_partition(
     aspect='auto',
     interpolation='nearest',
   )
-  axes.set_title(title, fontsize=_TITLE_SIZE)
+  axes.set_title(wrap(title, 60))
   axes.set_xlabel('client')
-  axes.xaxis.set_major_locator(ticker.MaxNLocator(20, integer=True))
+  axes.xaxis.set_major_locator(ticker.MaxNLocator(12, integer=True))
   axes.set_ylabel('class')
-  axes.set_yticks(range(num_classes), names.texts, fontsize=_NAME_SIZE)
+  axes.set_yticks(range(num_classes), names, fontsize=_NAME_SIZE)
   fig.colorbar(
     mesh, label='images', ticks=ticker.MaxNLocator('auto', integer=True)
   )
@@ -227,39 +185,4 @@ def create_client_accuracies(
   axes.set_ylim(-0.02, 1.05)
   axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
   axes.yaxis.set_major_formatter(ticker.PercentFormatter(1))
-  return fig
-
-
-def create_reliability_diagram(bins: np.ndarray) -> figure.Figure:
-  """Plots accuracy and number of images by confidence.
-
-  `bins` is float64 [bins, 3], see `scores.Scores`.
-  """
-  fig = figure.Figure((4.2, 4.2), layout='constrained')
-  upper, lower = fig.subplots(nrows=2, sharex=True, height_ratios=[3, 1])
-  width = 1 / len(bins)
-  starts = np.arange(len(bins)) * width
-  lower.bar(starts, bins[:, 0], width, align='edge', alpha=0.6)
-  has_images = bins[:, 0] > 0
-  sizes, right, confidence = bins[has_images].T
-  upper.bar(
-    starts[has_images],
-    right / sizes,
-    width,
-    align='edge',
-    alpha=0.6,
-    edgecolor=_LINE_COLOR,
-    linewidth=0.5,
-  )
-  upper.plot([0, 1], [0, 1], color=_LINE_COLOR, linestyle=':', linewidth=1)
-  upper.plot(confidence / sizes, right / sizes, 'o', color='#d55e00', ms=4)
-  upper.set_title('Reliability diagram')
-  upper.set_ylabel('accuracy')
-  upper.set_ylim(0, 1.02)
-  upper.yaxis.set_major_formatter(ticker.PercentFormatter(1))
-  lower.set_xlim(0, 1)
-  lower.set_xlabel('confidence; points: mean of a bar')
-  lower.set_ylabel('images')
-  lower.xaxis.set_major_formatter(ticker.PercentFormatter(1))
-  lower.yaxis.set_major_locator(ticker.MaxNLocator(3, integer=True))
   return fig

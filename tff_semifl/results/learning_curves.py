@@ -4,7 +4,6 @@
 """Figures of metrics by round, such as learning curves."""
 
 from collections.abc import Mapping, Sequence
-import math
 from typing import NamedTuple
 
 import matplotlib
@@ -27,14 +26,10 @@ _OF_CONFIDENT_LABELS = (
 _COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _COLORS += ('#000000',)
 _STYLES = ('-', '--', '-.', ':')
-_REFERENCE_COLOR = '0.3'
-_REFERENCE_STYLES = _STYLES[1:]
 # In inches and points: three panels fill the width of a page, with text in the
 # size of a caption.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
-# Width of the line in a legend entry, with gaps.
-_LEGEND_ENTRY = 0.55
 _FONT_SIZE = 8
 _TITLE_SIZE = 9.6
 
@@ -52,42 +47,17 @@ class Panel(NamedTuple):
   scale: float = 100.0
 
 
-_LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
 LEARNING_CURVES = (
   Panel('test/accuracy', 'Test accuracy', '% of test images'),
   Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
-  _LABEL_RATIO,
+  Panel('client/label_ratio', 'Label ratio', '% of images'),
   Panel(
     'client/micro_threshold_accuracy',
     'Accuracy above threshold',
     '% of labels',
   ),
 )
-# Figure 6 of SemiFL's paper, from left to right, with its average over clients.
-PSEUDO_LABEL_QUALITY = (
-  Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
-  Panel('client/threshold_accuracy', 'Accuracy above threshold', '% of labels'),
-  _LABEL_RATIO,
-)
-# Figures 4, E.1 and G.1 of Zhang et al. show the relative weight diversity.
-WEIGHT_DIVERSITY = (
-  Panel(
-    'client/weight_diversity',
-    'Weight diversity',
-    '1 / clients if updates are equal',
-    1.0,
-  ),
-  Panel(
-    'client/relative_weight_diversity',
-    'Relative weight diversity',
-    '1 if updates are equal',
-    1.0,
-  ),
-)
-_PANELS = {
-  panel.column: panel
-  for panel in (*LEARNING_CURVES, *PSEUDO_LABEL_QUALITY, *WEIGHT_DIVERSITY)
-}
+_PANELS = {panel.column: panel for panel in LEARNING_CURVES}
 
 # Runs by name in the legend; runs of the same name differ in the seed only.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
@@ -102,7 +72,6 @@ def create_figure(
   experiments: Experiments,
   panels: Sequence[Panel],
   title: str,
-  references: Experiments | None = None,
 ) -> figure.Figure:
   """A figure of panels side by side, with a learning curve for each name.
 
@@ -110,8 +79,7 @@ def create_figure(
   deviation (percentages are clipped to 0..100), over their common rounds.
   Curves that are nowhere above 0 and panels without curves are left out.
   Undefined values, for which the table has 0, are gaps: clients' columns in
-  round 0, and the accuracy above the threshold if no label passes. `references`
-  are drawn as horizontal lines at their last round.
+  round 0, and the accuracy above the threshold if no label passes.
   """
   curves = {
     panel: {
@@ -127,26 +95,15 @@ def create_figure(
     raise metrics_table.MetricsError(
       f'there is nothing to draw: none of {columns} is above 0'
     )
-  levels = {
-    _label(f'{name}, last round', len(runs)): runs
-    for name, runs in (references or {}).items()
-  }
   width, height = _PANEL_SIZE
   width *= len(curves)
-  labels = figures.wrap_names(
-    [
-      *(_label(name, len(runs)) for name, runs in experiments.items()),
-      *levels,
-    ],
-    width - _LEGEND_ENTRY,
-    _FONT_SIZE,
-  )
-  num_columns = int(width / (labels.length + _LEGEND_ENTRY))
-  num_columns = min(max(num_columns, 1), len(curves))
-  num_rows = math.ceil(len(labels.texts) / num_columns)
-  height += num_rows * max(labels.height, _LEGEND_LINE)
-  title = figures.wrap(title, width, _TITLE_SIZE)
-  height += _LEGEND_LINE * title.count('\n')
+  labels = [
+    figures.wrap(f'{name} ({len(runs)} runs)' if len(runs) > 1 else name)
+    for name, runs in experiments.items()
+  ]
+  num_lines = sum(label.count('\n') + 1 for label in labels)
+  title = figures.wrap(title, 30 * len(curves))
+  height += _LEGEND_LINE * (num_lines + title.count('\n'))
   with matplotlib.rc_context({'font.size': _FONT_SIZE}):
     fig = figure.Figure((width, height), layout='constrained')
     fig.get_layout_engine().set(w_pad=0.08)
@@ -167,32 +124,17 @@ def create_figure(
             axes,
             drawn[name],
             limits=(0, 100) if panel.scale == 100 else None,
-            label=labels.texts[number],
+            label=labels[number],
             color=_COLORS[number % len(_COLORS)],
             linestyle=_STYLES[number % len(_STYLES)],
-          )
-      for number, runs in enumerate(levels.values(), len(experiments)):
-        last = _last_mean(runs, panel)
-        if last > 0:
-          in_legend[number] = axes.axhline(
-            last,
-            label=labels.texts[number],
-            color=_REFERENCE_COLOR,
-            linestyle=_REFERENCE_STYLES[number % len(_REFERENCE_STYLES)],
-            linewidth=1.0,
           )
     has_bands = any(len(runs) > 1 for runs in experiments.values())
     fig.legend(
       handles=[in_legend[number] for number in sorted(in_legend)],
       title='mean ± standard deviation of runs' if has_bands else None,
       loc='outside lower center',
-      ncols=num_columns,
     )
   return fig
-
-
-def _label(name: str, num_runs: int) -> str:
-  return f'{name} ({num_runs} runs)' if num_runs > 1 else name
 
 
 def _draw_curve(
@@ -230,13 +172,6 @@ def _draw_curve(
     **line_style,
   )
   return line
-
-
-def _last_mean(runs: Sequence[metrics_table.Metrics], panel: Panel) -> float:
-  """The mean of the runs' last values; NaN if a run lacks the column."""
-  if not all(panel.column in run for run in runs):
-    return math.nan
-  return float(np.mean([[*_by_round(run, panel).values()][-1] for run in runs]))
 
 
 def _by_round(run: metrics_table.Metrics, panel: Panel) -> dict[int, float]:

@@ -89,7 +89,9 @@ def draw(label: str, fig: figure.Figure) -> str:
   """A figure as SVG; `label` is the text for screen readers."""
   file = io.StringIO()
   with matplotlib.rc_context(_FIGURE_STYLE):
-    fig.savefig(file, format='svg', metadata={'Date': None})
+    fig.savefig(
+      file, format='svg', metadata={'Date': None}, bbox_inches='tight'
+    )
   # Leaves out the XML prolog, which only separate files have.
   content = file.getvalue()
   svg = content[content.index('<svg') :]
