@@ -10,9 +10,8 @@
 Arguments are folders of experiments, or folders that hold many, such as that of
 a sweep. On one run there are learning curves, metrics with intervals, recall
 and precision of each class, confusions, calibration, the accuracy of clients,
-images that are wrong or unsure, what may mislead, privacy, settings and the
-command. On several there are also means over seeds, and paired differences from
-the first ones.
+wrong images, what may mislead, privacy, settings and the command. On several
+there are also means over seeds, and paired differences from the first ones.
 
 The exported model is run on the images that the run was evaluated on. Where
 these are not on this machine, the report says so and has the rest. By default

@@ -99,7 +99,7 @@ def _create(name='mine_seed0', *, labels, predicted, **changes):
     ),
     class_names=_NAMES,
     settings=None,
-    evaluated=run_record.Evaluated(found, 'same', [example], [example]),
+    evaluated=run_record.Evaluated(found, 'same', [example]),
     why_not_evaluated=None,
     clients=[[client_accuracy.ClientAccuracy('3', 1, 4)]],
     client_classes={'cat': np.array([2.4, 5.0])},
@@ -202,7 +202,7 @@ class ReportTest(absltest.TestCase):
     ]
     first, second = report_of_groups.find_groups(runs)
     self.assertEqual((first.name, second.name), ('slow', 'fast'))
-    self.assertEqual(list(first.runs), [(0, None), (1, None)])
+    self.assertEqual(list(first.runs), [0, 1])
     parser = _Parser()
     parser.feed(''.join(report_of_groups.create([first, second])))
     rows = parser.rows

@@ -233,29 +233,17 @@ def _classes(
   yield page.heading('Calibration')
   calibration = run_facts.describe_calibration(scores)
   yield page.paragraph(run_facts.sentence(calibration))
-  fig = figures.create_reliability_diagram(scores.bins)
-  yield page.box('figures', page.draw('Accuracy by confidence', fig))
-  if evaluated.unsure:
+  if evaluated.wrong:
     yield page.heading('Wrong images, the most confident first')
-    yield _gallery(class_names, evaluated.wrong)
-    yield page.heading('Images whose two likeliest classes are closest')
-    yield _gallery(class_names, evaluated.unsure)
-
-
-def _gallery(
-  class_names: Sequence[str], examples: Sequence[run_record.Example]
-) -> str:
-  if not examples:
-    return page.paragraph('There are none.')
-  shown = []
-  for each in examples:
-    caption = f'{class_names[each.predicted]} ({each.confidence:.0%})'
-    if each.label == each.predicted:
-      caption += ', right'
-    else:
-      caption = f'{class_names[each.label]}, taken for {caption}'
-    shown.append(page.show_image(each.image, caption))
-  return page.box('gallery', ''.join(shown))
+    shown = (
+      page.show_image(
+        each.image,
+        f'{class_names[each.label]}, taken for {class_names[each.predicted]}'
+        f' ({each.confidence:.0%})',
+      )
+      for each in evaluated.wrong
+    )
+    yield page.box('gallery', ''.join(shown))
 
 
 def _clients(run: run_record.RunRecord) -> Iterator[str]:

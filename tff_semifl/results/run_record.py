@@ -58,10 +58,8 @@ class Evaluated(NamedTuple):
   scores: scores_lib.Scores
   # Equal for the same images in the same order.
   digest: str
-  # Wrong predictions with the highest confidence, and images whose two most
-  # probable classes are closest; empty for feature vectors.
+  # Wrong predictions with the highest confidence; empty for feature vectors.
   wrong: Sequence[Example]
-  unsure: Sequence[Example]
 
 
 class RunRecord(NamedTuple):
@@ -193,37 +191,31 @@ def _evaluate(
   scores = scores_lib.score(model, test.batches(_BATCH_SIZE))
   digest = hashlib.sha256(sources.hash_images(test.images).tobytes())
   digest.update(np.asarray(test.labels, np.int64).tobytes())
-  wrong, unsure = (), ()
+  wrong = ()
   if model.kind is example_kinds.IMAGES:
-    wrong, unsure = _choose_examples(test, scores.probabilities)
-  return tuple(model.class_names), Evaluated(
-    scores, digest.hexdigest(), wrong, unsure
-  )
+    wrong = _choose_wrong(test, scores.probabilities)
+  return tuple(model.class_names), Evaluated(scores, digest.hexdigest(), wrong)
 
 
-def _choose_examples(
+def _choose_wrong(
   test: sources.LabeledImages, probabilities: np.ndarray
-) -> tuple[list[Example], list[Example]]:
-  """Chooses wrong predictions, and images that the model is unsure of."""
-  predicted = probabilities.argmax(axis=1)
-  two = np.sort(probabilities, axis=1)[:, -2:]
-  confidence, margin = two[:, 1], two[:, 1] - two[:, 0]
+) -> list[Example]:
+  """Chooses the wrong predictions with the highest confidence."""
+  predicted, confidence = (
+    probabilities.argmax(axis=1),
+    probabilities.max(axis=1),
+  )
   is_wrong = np.flatnonzero(predicted != test.labels)
-  wrong = is_wrong[np.argsort(-confidence[is_wrong], kind='stable')]
-  unsure = np.argsort(margin, kind='stable')
-
-  def show(indices: np.ndarray) -> list[Example]:
-    return [
-      Example(
-        np.asarray(test.images[i]),
-        int(test.labels[i]),
-        int(predicted[i]),
-        float(confidence[i]),
-      )
-      for i in indices[:_NUM_EXAMPLES]
-    ]
-
-  return show(wrong), show(unsure)
+  order = np.argsort(-confidence[is_wrong], kind='stable')
+  return [
+    Example(
+      np.asarray(test.images[i]),
+      int(test.labels[i]),
+      int(predicted[i]),
+      float(confidence[i]),
+    )
+    for i in is_wrong[order[:_NUM_EXAMPLES]]
+  ]
 
 
 def _read_warnings(path: pathlib.Path) -> list[str]:
