@@ -10,7 +10,6 @@ An installed package has the command tff-semifl. In a clone these are the same:
 """
 
 import ast
-import importlib.util
 import pathlib
 import runpy
 import sys
@@ -19,22 +18,8 @@ from tff_semifl.cli import command_line
 from tff_semifl.cli import program
 from tff_semifl.settings import references
 
-PROGRAMS = (
-  'train',
-  'demo',
-  'site',
-  'sweep',
-  'export_saved_model',
-  'evaluate',
-  'report',
-  'predict',
-  'compute_features',
-  'choose_images',
-  'check_labels',
-  'plot',
-  'show_augmentations',
-  'show_partition',
-  'show_settings',
+PROGRAMS = sorted(
+  path.stem for path in pathlib.Path(__file__).parent.glob('[!_]*.py')
 )
 
 
@@ -62,10 +47,7 @@ def main() -> None:
 def summarize(name: str) -> str:
   """The first line of a program's description."""
   # Parsed, not imported: importing TensorFlow takes seconds.
-  module = importlib.util.find_spec(
-    f'{references.find_package("launch")}.{name}'
-  )
-  source = pathlib.Path(module.origin).read_text()
+  source = pathlib.Path(__file__).with_name(f'{name}.py').read_text()
   return ast.get_docstring(ast.parse(source)).partition('\n')[0]
 
 

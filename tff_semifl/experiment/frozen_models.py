@@ -112,7 +112,7 @@ class Frozen(models.Linear):
     data = image_task.load(part, images)
     with settings.blame('model', self.reference):
       task = loaded_task.create_feature_task(
-        self._compute(data), images.class_names
+        self.compute_all(data), images.class_names
       )
     return dataclasses.replace(
       task,
@@ -141,7 +141,7 @@ class Frozen(models.Linear):
         self.backbone_size,
       )
 
-  def _compute(self, data: sources.TaskData) -> sources.TaskData:
+  def compute_all(self, data: sources.TaskData) -> sources.TaskData:
     """The data with features instead of images."""
     # If clients have no images of their own, most training images lose their
     # labels.
